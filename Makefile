@@ -152,6 +152,7 @@ lock: $(STAMPS)/dev ## regenerate the lock files from requirements*.txt
 fmt: $(STAMPS)/dev ## format the code
 	@$(BIN)/ruff check --fix-only --quiet . || true
 	@$(BIN)/ruff format .
+	@deploy/build-studio --format
 
 cli-docs: $(STAMPS)/dev install ## regenerate the reference in docs/cli.md
 	@$(BIN)/python -m shoal.cli.reference docs/cli.md

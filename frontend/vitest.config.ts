@@ -38,7 +38,14 @@ export default defineConfig({
             provider: playwright({
               launchOptions: {
                 executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
-                args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+                args: [
+                  "--no-sandbox",
+                  "--disable-gpu",
+                  "--disable-background-networking",
+                  "--disable-component-update",
+                  "--disable-sync",
+                  "--no-first-run",
+                ],
               },
               contextOptions: { reducedMotion: "reduce", colorScheme: "light" },
               actionTimeout: 10_000,

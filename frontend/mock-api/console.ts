@@ -22,7 +22,18 @@ const NUMBERS: Input = { name: "x", datatype: "FP32", shape: [4] };
 const LABELS = ["person", "bicycle", "car", "dog"];
 
 const model = (name: string, inputs: Input[], outputs: Input[], part: Partial<ConsoleModel> = {}): ConsoleModel =>
-  ({ name, versions: [1], max_batch_size: 8, decoupled: false, sequence: null, warmup: [], inputs, outputs, labels: {}, ...part }) as ConsoleModel;
+  ({
+    name,
+    versions: [1],
+    max_batch_size: 8,
+    decoupled: false,
+    sequence: null,
+    warmup: [],
+    inputs,
+    outputs,
+    labels: {},
+    ...part,
+  }) as ConsoleModel;
 
 const MODELS: ConsoleModel[] = [
   model(
@@ -85,7 +96,15 @@ function street(): Output[] {
   return [
     floats("boxes", [1, 3, 4], Float32Array.from(boxes)),
     floats("scores", [1, 3], Float32Array.from([0.94, 0.71, 0.22])),
-    { name: "labels", datatype: "INT64", shape: [1, 3], data: [0, 2, 3], truncated: false, raw: null, stats: { min: 0, max: 3, mean: 1.7, nan: 0, infinite: 0 } },
+    {
+      name: "labels",
+      datatype: "INT64",
+      shape: [1, 3],
+      data: [0, 2, 3],
+      truncated: false,
+      raw: null,
+      stats: { min: 0, max: 3, mean: 1.7, nan: 0, infinite: 0 },
+    },
     floats("mask", [1, 3, MASK, MASK], maskScores()),
   ];
 }
@@ -105,8 +124,21 @@ function guesses(): Output[] {
 function outputsOf(name: string): Output[] {
   if (name === "yolo") return guesses();
   if (name === "street") return street();
-  if (name === "species") return [floats("logits", [1, CLASSES], Float32Array.from({ length: CLASSES }, (_, index) => wave(index) * 12))];
-  return [floats("map", [1000, 1000], Float32Array.from({ length: 1_000_000 }, (_, index) => Math.sin(index / 5e4) * Math.cos((index % 1000) / 90)))];
+  if (name === "species")
+    return [
+      floats(
+        "logits",
+        [1, CLASSES],
+        Float32Array.from({ length: CLASSES }, (_, index) => wave(index) * 12),
+      ),
+    ];
+  return [
+    floats(
+      "map",
+      [1000, 1000],
+      Float32Array.from({ length: 1_000_000 }, (_, index) => Math.sin(index / 5e4) * Math.cos((index % 1000) / 90)),
+    ),
+  ];
 }
 
 const TIMING = { total_us: 9_400, gateway_us: 900, queue_us: 310, compute_input_us: 240, compute_infer_us: 7_600, compute_output_us: 180 };
@@ -121,7 +153,15 @@ function stream(id: string, emit: Emit): void {
       const output = { name: "text", datatype: "BYTES", shape: [1], data: [word], truncated: false, raw: null, stats: null };
       emit({ type: "response", id, index, at_us: (index + 1) * WORD_MS * 1000, outputs: [output] });
       if (index === WORDS.length - 1)
-        emit({ type: "result", id, outputs: [], responses: WORDS.length, timing: { ...TIMING, first_us: WORD_MS * 1000, total_us: WORDS.length * WORD_MS * 1000 }, model_version: "1", deployment: "blue" });
+        emit({
+          type: "result",
+          id,
+          outputs: [],
+          responses: WORDS.length,
+          timing: { ...TIMING, first_us: WORD_MS * 1000, total_us: WORDS.length * WORD_MS * 1000 },
+          model_version: "1",
+          deployment: "blue",
+        });
     }, index * WORD_MS),
   );
 }
@@ -130,11 +170,28 @@ function stream(id: string, emit: Emit): void {
 export function consoleAnswer(text: string, emit: Emit): void {
   const message = JSON.parse(text) as { op: string; id: string; model?: string };
   if (message.op === "metadata") {
-    emit({ type: "metadata", models: MODELS, may_infer: permissions().includes("invoke"), limits: { request_chars: 16 << 20, binary_bytes: 64 << 20, in_flight: 4 } });
+    emit({
+      type: "metadata",
+      models: MODELS,
+      may_infer: permissions().includes("invoke"),
+      limits: { request_chars: 16 << 20, binary_bytes: 64 << 20, in_flight: 4 },
+    });
   } else if (message.op === "infer" && message.model === "words") {
     stream(message.id, emit);
   } else if (message.op === "infer") {
     emit({ type: "accepted", id: message.id });
-    setTimeout(() => emit({ type: "result", id: message.id, outputs: outputsOf(message.model ?? ""), responses: null, timing: TIMING, model_version: "1", deployment: "blue" }), 80);
+    setTimeout(
+      () =>
+        emit({
+          type: "result",
+          id: message.id,
+          outputs: outputsOf(message.model ?? ""),
+          responses: null,
+          timing: TIMING,
+          model_version: "1",
+          deployment: "blue",
+        }),
+      80,
+    );
   }
 }

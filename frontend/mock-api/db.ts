@@ -4,7 +4,8 @@ import type { Deployment, Endpoint, EventItem, Model, ModelVersion, NodeItem, Op
 const now = Date.now();
 export const ago = (seconds: number): string => new Date(now - seconds * 1000).toISOString();
 
-const sha = (seed: string): string => Array.from({ length: 64 }, (_, i) => ((seed.charCodeAt(i % seed.length) * (i + 7)) % 16).toString(16)).join("");
+const sha = (seed: string): string =>
+  Array.from({ length: 64 }, (_, i) => ((seed.charCodeAt(i % seed.length) * (i + 7)) % 16).toString(16)).join("");
 
 function replica(id: string, ordinal: number, node: string, over: Partial<Replica> = {}): Replica {
   return {
@@ -30,7 +31,14 @@ function replica(id: string, ordinal: number, node: string, over: Partial<Replic
   };
 }
 
-function deployment(endpoint: string, name: string, model: string, version: number, replicas: Replica[], over: Partial<Deployment> = {}): Deployment {
+function deployment(
+  endpoint: string,
+  name: string,
+  model: string,
+  version: number,
+  replicas: Replica[],
+  over: Partial<Deployment> = {},
+): Deployment {
   return {
     name,
     endpoint,
@@ -101,7 +109,13 @@ export const endpoints: Endpoint[] = [
   endpoint(
     "resnet50-prod",
     [
-      deployment("resnet50-prod", "blue", "resnet50", 7, [0, 1, 2, 3].map((i) => replica(`r-blue-${i}`, i, i < 2 ? "node-a1" : "node-a2"))),
+      deployment(
+        "resnet50-prod",
+        "blue",
+        "resnet50",
+        7,
+        [0, 1, 2, 3].map((i) => replica(`r-blue-${i}`, i, i < 2 ? "node-a1" : "node-a2")),
+      ),
       deployment("resnet50-prod", "green", "resnet50", 8, [replica("r-green-0", 0, "node-a1", { started_at: ago(1_500) })]),
     ],
     { blue: 80, green: 20 },
@@ -111,15 +125,36 @@ export const endpoints: Endpoint[] = [
   endpoint(
     "sentiment",
     [
-      deployment("sentiment", "blue", "minilm-sentiment", 2, [
-        replica("r-sen-0", 0, "node-a1", { restarts: 4, state: "failed", error: { code: "RuntimeExited", message: "The runtime process ended with exit code 137", detail: "Killed by the system: out of memory (cgroup limit 512 MiB)", hints: ["Give the node more memory, or run fewer instances."] } }),
-        replica("r-sen-1", 1, "node-a1", { restarts: 1 }),
-      ], { serving_state: "Degraded", error: { code: "ReplicasDown", message: "1 of 2 replicas is not ready", detail: "", hints: [] } }),
+      deployment(
+        "sentiment",
+        "blue",
+        "minilm-sentiment",
+        2,
+        [
+          replica("r-sen-0", 0, "node-a1", {
+            restarts: 4,
+            state: "failed",
+            error: {
+              code: "RuntimeExited",
+              message: "The runtime process ended with exit code 137",
+              detail: "Killed by the system: out of memory (cgroup limit 512 MiB)",
+              hints: ["Give the node more memory, or run fewer instances."],
+            },
+          }),
+          replica("r-sen-1", 1, "node-a1", { restarts: 1 }),
+        ],
+        { serving_state: "Degraded", error: { code: "ReplicasDown", message: "1 of 2 replicas is not ready", detail: "", hints: [] } },
+      ),
     ],
     { blue: 100 },
     { serving_state: "Degraded" },
   ),
-  endpoint("fraud-scores", [deployment("fraud-scores", "blue", "vendor/fraud.v2", 1, [], { serving_state: "Stopped", instance_count: 0 })], { blue: 0 }, { serving_state: "Stopped" }),
+  endpoint(
+    "fraud-scores",
+    [deployment("fraud-scores", "blue", "vendor/fraud.v2", 1, [], { serving_state: "Stopped", instance_count: 0 })],
+    { blue: 0 },
+    { serving_state: "Stopped" },
+  ),
 ];
 
 const PBTXT = `name: "resnet50"
@@ -209,7 +244,10 @@ export const versions: Record<string, ModelVersion[]> = {
           decoupled: false,
           platform: "",
           max_batch_size: 32,
-          inputs: [{ name: "image/x:0", datatype: "FP32", shape: [1, 8, 8] }, { name: "scale_0.tmp_1", datatype: "FP32", shape: [-1], optional: true }],
+          inputs: [
+            { name: "image/x:0", datatype: "FP32", shape: [1, 8, 8] },
+            { name: "scale_0.tmp_1", datatype: "FP32", shape: [-1], optional: true },
+          ],
           outputs: [{ name: "probabilities", datatype: "FP32", shape: [10], labels: ["0", "1", "2"] }],
           versions: [1],
           config_text: "",
@@ -218,7 +256,9 @@ export const versions: Record<string, ModelVersion[]> = {
       ],
     }),
   ],
-  "minilm-sentiment": [version("minilm-sentiment", 2, { used_by: ["sentiment"], size: 91_003_112, source_filename: "minilm.zip", type: "repository" })],
+  "minilm-sentiment": [
+    version("minilm-sentiment", 2, { used_by: ["sentiment"], size: 91_003_112, source_filename: "minilm.zip", type: "repository" }),
+  ],
   "vendor/fraud.v2": [version("vendor/fraud.v2", 1, { used_by: ["fraud-scores"], size: 4_003_112, source_filename: "fraud.onnx" })],
 };
 
@@ -241,7 +281,8 @@ export const nodes: NodeItem[] = ["node-a1", "node-a2"].map((name, index) => ({
   state: "online",
   cordoned: index === 1,
   labels: { zone: "a", disk: "fast" } as Record<string, string>,
-  conditions: index === 1 ? [{ code: "ClockSkew", message: "Its clock is 9 s ahead of ours: what it measures and logs is dated by ours." }] : [],
+  conditions:
+    index === 1 ? [{ code: "ClockSkew", message: "Its clock is 9 s ahead of ours: what it measures and logs is dated by ours." }] : [],
   drain: null,
   rule: { interval_s: 2, suspect_after_s: 4, offline_after_s: 8 },
   info: {
@@ -263,7 +304,18 @@ export const nodes: NodeItem[] = ["node-a1", "node-a2"].map((name, index) => ({
     download_limit_bytes_per_s: index === 0 ? 50 * 2 ** 20 : 0,
     disk_pressure: false,
     shm_total_bytes: 8 * 2 ** 30,
-    sandbox: { files: true, calls: true, network: true, signals: true, user: index === 0, view: true, proc: index === 0, processes: true, memory: false, cpu: false },
+    sandbox: {
+      files: true,
+      calls: true,
+      network: true,
+      signals: true,
+      user: index === 0,
+      view: true,
+      proc: index === 0,
+      processes: true,
+      memory: false,
+      cpu: false,
+    },
     backends: ["onnxruntime"],
     gpus: [0, 1, 2, 3].slice(0, 4 - index * 3).map((gpu) => ({
       index: gpu,
@@ -290,7 +342,14 @@ export const nodes: NodeItem[] = ["node-a1", "node-a2"].map((name, index) => ({
 }));
 
 let seq = 900;
-function event(seconds: number, verb: string, subject: string, message: string, severity: EventItem["severity"] = "info", actor = "maria"): EventItem {
+function event(
+  seconds: number,
+  verb: string,
+  subject: string,
+  message: string,
+  severity: EventItem["severity"] = "info",
+  actor = "maria",
+): EventItem {
   seq -= 1;
   return { seq, at: ago(seconds), actor, verb, subject, severity, message, data: {}, link: null, digest: "" };
 }
@@ -324,7 +383,14 @@ function operation(id: string, name: string, dep: string, state: Operation["stat
       progress: null,
     })),
     percent: failed ? 60 : 100,
-    error: failed ? { code: "ModelLoadFailed", message: "ONNX Runtime refused the graph", detail: "onnxruntime: Opset 99 is under development; official support is up to opset 24", hints: ["Export the model with opset 24 or lower, and upload it as a new version."] } : null,
+    error: failed
+      ? {
+          code: "ModelLoadFailed",
+          message: "ONNX Runtime refused the graph",
+          detail: "onnxruntime: Opset 99 is under development; official support is up to opset 24",
+          hints: ["Export the model with opset 24 or lower, and upload it as a new version."],
+        }
+      : null,
     result: null,
     deadline_at: ago(seconds - 600),
     created_by: "maria",

@@ -2,7 +2,13 @@
 import type { CachedBlob, DrainMove, EventItem, JoinTokenMade, System, SystemPart } from "../src/api/types";
 import { ago, events, nodes } from "./db";
 
-function part(kind: SystemPart["kind"], name: string, state: SystemPart["state"], summary: string, over: Partial<SystemPart> = {}): SystemPart {
+function part(
+  kind: SystemPart["kind"],
+  name: string,
+  state: SystemPart["state"],
+  summary: string,
+  over: Partial<SystemPart> = {},
+): SystemPart {
   return { kind, name, state, summary, hint: "", facts: [], lag_s: null, depth: null, ...over };
 }
 
@@ -15,12 +21,20 @@ export const system = (): System => ({
   newest_event_seq: 899,
   newest_event_at: ago(40),
   parts: [
-    part("web", "Studio and REST", "ok", "answers: you are reading it", { facts: [fact("version", "0.1.0"), fact("running for", "9 days")] }),
+    part("web", "Studio and REST", "ok", "answers: you are reading it", {
+      facts: [fact("version", "0.1.0"), fact("running for", "9 days")],
+    }),
     part("database", "Main database", "ok", "answers in 0.4 ms", { facts: [fact("engine", "postgresql")] }),
     part("database", "Metrics database", "ok", "answers in 0.6 ms", { facts: [fact("engine", "postgresql")] }),
-    part("broker", "Redis", "ok", "answers in 0.3 ms", { facts: [fact("server", "Redis 7.2.4"), fact("memory", "3.1 MiB"), fact("clients", "14"), fact("running for", "9 days")] }),
+    part("broker", "Redis", "ok", "answers in 0.3 ms", {
+      facts: [fact("server", "Redis 7.2.4"), fact("memory", "3.1 MiB"), fact("clients", "14"), fact("running for", "9 days")],
+    }),
     part("beat", "Beat", "ok", "last seen 4 s ago"),
-    part("worker", "Worker of control", "ok", "last did a job 4 s ago", { lag_s: 0.012, depth: 0, facts: [fact("worker", "control@studio-1")] }),
+    part("worker", "Worker of control", "ok", "last did a job 4 s ago", {
+      lag_s: 0.012,
+      depth: 0,
+      facts: [fact("worker", "control@studio-1")],
+    }),
     part("worker", "Worker of ingest", "warning", "last did a job 38 s ago", {
       hint: "Is the worker running, and not busy with something long? Is beat running?",
       lag_s: 21.4,
@@ -70,22 +84,29 @@ export const cachedBlobs = (): CachedBlob[] =>
     size: [97.8 * 2 ** 20, 612, 4_180, 2.1 * 2 ** 30][index]!,
     used_at: ago([40, 3_600, 90_000, 860_000][index]!),
     in_use: index < 2,
-    files: path ? [{ model: path.split("/")[0]!, version: 3, path }, { model: path.split("/")[0]!, version: 2, path }].slice(0, index === 1 ? 2 : 1) : [],
+    files: path
+      ? [
+          { model: path.split("/")[0]!, version: 3, path },
+          { model: path.split("/")[0]!, version: 2, path },
+        ].slice(0, index === 1 ? 2 : 1)
+      : [],
   }));
 
 export function drainMoves(names: readonly string[]): DrainMove[] {
   const leaving = nodes.filter((node) => names.includes(node.name));
-  return leaving.flatMap((node) => node.replicas.map((replica) => ({ node, replica }))).map(({ node, replica }, index) => ({
-    replica: replica.id,
-    node: node.name,
-    endpoint: replica.endpoint,
-    deployment: replica.deployment,
-    ordinal: replica.ordinal,
-    traffic: replica.deployment === "blue" ? 80 : 20,
-    to: index === 3 || names.includes("node-a2") ? null : "node-a2",
-    why_not: index === 3 || names.includes("node-a2") ? "node-a2: has not 1 GPU with 8 GiB free" : "",
-    waits_for: index === 1 ? `${replica.deployment} is Updating` : "",
-  }));
+  return leaving
+    .flatMap((node) => node.replicas.map((replica) => ({ node, replica })))
+    .map(({ node, replica }, index) => ({
+      replica: replica.id,
+      node: node.name,
+      endpoint: replica.endpoint,
+      deployment: replica.deployment,
+      ordinal: replica.ordinal,
+      traffic: replica.deployment === "blue" ? 80 : 20,
+      to: index === 3 || names.includes("node-a2") ? null : "node-a2",
+      why_not: index === 3 || names.includes("node-a2") ? "node-a2: has not 1 GPU with 8 GiB free" : "",
+      waits_for: index === 1 ? `${replica.deployment} is Updating` : "",
+    }));
 }
 
 const DATA: Record<string, Record<string, unknown>> = {

@@ -94,13 +94,44 @@ function hostValue(metric: string, t: number): number | null {
 
 const HOST = ["host_cpu", "host_memory", ...[0, 1, 2, 3].flatMap((gpu) => [`gpu${gpu}_util`, `gpu${gpu}_memory`])];
 const METRICS: Metric[] = [
-  "answers_2xx", "failed_rejected", "failed_canceled", "failed_backend", "failed_other", "request_us", "other_us", "queue_share", "busy", "cpu", "received", "sent",
-  "request_rate", "inference_rate", "error_rate", "errors_4xx", "errors_5xx", "p50_us", "p95_us", "p99_us", "queue_us", "compute_input_us", "compute_infer_us", "compute_output_us", "mean_batch", "pending", "memory_bytes"];
+  "answers_2xx",
+  "failed_rejected",
+  "failed_canceled",
+  "failed_backend",
+  "failed_other",
+  "request_us",
+  "other_us",
+  "queue_share",
+  "busy",
+  "cpu",
+  "received",
+  "sent",
+  "request_rate",
+  "inference_rate",
+  "error_rate",
+  "errors_4xx",
+  "errors_5xx",
+  "p50_us",
+  "p95_us",
+  "p99_us",
+  "queue_us",
+  "compute_input_us",
+  "compute_infer_us",
+  "compute_output_us",
+  "mean_batch",
+  "pending",
+  "memory_bytes",
+];
 
 function keysOf(name: string): string[] {
   const found = endpoints.find((item) => item.name === name);
   const scopes = [...(found?.deployments.map((item) => item.name) ?? []), "all"];
-  return [...scopes.flatMap((scope) => METRICS.map((metric) => metricKey(metric, scope))), ...SIZES.map(batchKey), ...SIZES.map(batchTimeKey), ...HOST.map((gauge) => hostKey(gauge, "node-a1"))];
+  return [
+    ...scopes.flatMap((scope) => METRICS.map((metric) => metricKey(metric, scope))),
+    ...SIZES.map(batchKey),
+    ...SIZES.map(batchTimeKey),
+    ...HOST.map((gauge) => hostKey(gauge, "node-a1")),
+  ];
 }
 
 /** Columns as `GET /endpoints/{e}/metrics` gives them. */
@@ -123,7 +154,15 @@ export function buckets(name: string, from: number, to: number, step: number) {
   const t = Array.from({ length: Math.max(1, Math.floor(to / step) - first + 1) }, (_, index) => (first + index) * step);
   const v = keys.map((key) => t.map((at) => valueOf(key, at, weight)));
   const spread = (factor: number) => v.map((values) => values.map((value) => (value === null ? null : value * factor)));
-  return { keys, t, v, low: spread(0.7), high: spread(1.35), step_s: step, resolution: step < 60 ? "samples" : step < 3600 ? "minutes" : "hours" };
+  return {
+    keys,
+    t,
+    v,
+    low: spread(0.7),
+    high: spread(1.35),
+    step_s: step,
+    resolution: step < 60 ? "samples" : step < 3600 ? "minutes" : "hours",
+  };
 }
 
 const KEPT_S = 6 * 3600;
@@ -141,7 +180,8 @@ export function replicaBuckets(name: string, from: number, to: number, query: UR
   const t = Array.from({ length: Math.max(0, Math.floor(to / step) - first + 1) }, (_, index) => (first + index) * step);
   const shown = t.length > 0 ? known.slice(0, MOST_REPLICAS) : [];
   const columns = shown.flatMap((scope, index) => wanted.map((metric) => ({ metric, scope, index })));
-  const share = (metric: Metric) => (["request_rate", "inference_rate", "cpu", "memory_bytes", "pending"].includes(metric) ? 1 / Math.max(1, shown.length) : 1);
+  const share = (metric: Metric) =>
+    ["request_rate", "inference_rate", "cpu", "memory_bytes", "pending"].includes(metric) ? 1 / Math.max(1, shown.length) : 1;
   const slow = (metric: Metric, index: number) => (index === shown.length - 1 && ["request_us", "queue_us"].includes(metric) ? 1.9 : 1);
   const v = columns.map(({ metric, scope, index }) =>
     t.map((at) => {
@@ -149,7 +189,16 @@ export function replicaBuckets(name: string, from: number, to: number, query: UR
       return value === null ? null : value * share(metric) * slow(metric, index);
     }),
   );
-  return { keys: columns.map(({ metric, scope }) => replicaKey(metric, scope)), t, v, low: [], high: [], step_s: step, resolution: "samples", left_out: t.length > 0 ? known.length - shown.length : 0 };
+  return {
+    keys: columns.map(({ metric, scope }) => replicaKey(metric, scope)),
+    t,
+    v,
+    low: [],
+    high: [],
+    step_s: step,
+    resolution: "samples",
+    left_out: t.length > 0 ? known.length - shown.length : 0,
+  };
 }
 
 export class MockSocket {
@@ -231,7 +280,9 @@ export function hour(ids: string): { keys: string[]; t: number[]; v: (number | n
     t,
     // Each has its own course; the stopped one answers nothing.
     v: columns.map(({ name, metric }) =>
-      t.map((at) => (name === "fraud-scores" ? null : valueOf(metricKey(metric, "all"), at + name.length * 900, name === "resnet50-prod" ? 1 : 0.05))),
+      t.map((at) =>
+        name === "fraud-scores" ? null : valueOf(metricKey(metric, "all"), at + name.length * 900, name === "resnet50-prod" ? 1 : 0.05),
+      ),
     ),
   };
 }
@@ -247,12 +298,17 @@ export function quarter(node: string, metrics: string): { keys: string[]; t: num
 
 /** Several things side by side, as `/metrics/query` gives them. */
 export function compared(query: URLSearchParams) {
-  const [by, ids, metrics] = [query.get("by") ?? "", ...["ids", "metrics"].map((name) => (query.get(name) ?? "").split(",").filter(Boolean))] as [string, string[], string[]];
+  const [by, ids, metrics] = [
+    query.get("by") ?? "",
+    ...["ids", "metrics"].map((name) => (query.get(name) ?? "").split(",").filter(Boolean)),
+  ] as [string, string[], string[]];
   const to = Number(query.get("to") ?? Date.now() / 1000);
   const from = Number(query.get("from") ?? to - Number(query.get("range") ?? 300));
   const step = Math.max(Number(query.get("step") ?? 5), Math.ceil((to - from) / 600));
   const t = Array.from({ length: Math.floor((to - from) / step) }, (_, index) => from + (index + 1) * step);
-  const columns = metrics.flatMap((metric) => ids.map((id, index) => ({ key: `${metric}.${by}/${id}`, of: `${metric}.${id.endsWith("green") ? "green" : "blue"}`, index })));
+  const columns = metrics.flatMap((metric) =>
+    ids.map((id, index) => ({ key: `${metric}.${by}/${id}`, of: `${metric}.${id.endsWith("green") ? "green" : "blue"}`, index })),
+  );
   const v = columns.map(({ of, index }) => t.map((at) => (valueOf(of, at + index * 40, 1) ?? 0) * (1 + 0.2 * index)));
   const spread = (factor: number) => v.map((values) => values.map((value) => value * factor));
   return { keys: columns.map((column) => column.key), t, v, low: spread(0.8), high: spread(1.25), step_s: step, resolution: "minutes" };

@@ -39,9 +39,25 @@ export const people: Person[] = [
 ];
 
 export const tokens: ApiToken[] = [
-  { id: 1, name: "ci", prefix: "shoal_1a2bQe", scopes: ["deploy", "read"], created_at: ago(400_000), expires_at: ago(-86_400 * 3), last_used_at: ago(500) },
+  {
+    id: 1,
+    name: "ci",
+    prefix: "shoal_1a2bQe",
+    scopes: ["deploy", "read"],
+    created_at: ago(400_000),
+    expires_at: ago(-86_400 * 3),
+    last_used_at: ago(500),
+  },
   { id: 2, name: "this machine", prefix: "shoal_x7Lm2p", scopes: [], created_at: ago(900_000), expires_at: null, last_used_at: ago(30) },
-  { id: 3, name: "load test", prefix: "shoal_Pq81zz", scopes: ["invoke", "read"], created_at: ago(9_000_000), expires_at: ago(86_400), last_used_at: null },
+  {
+    id: 3,
+    name: "load test",
+    prefix: "shoal_Pq81zz",
+    scopes: ["invoke", "read"],
+    created_at: ago(9_000_000),
+    expires_at: ago(86_400),
+    last_used_at: null,
+  },
 ];
 
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0";
@@ -72,7 +88,21 @@ function type(name: string, over: Partial<InstanceType>): InstanceType {
 }
 
 export const instanceTypes: InstanceType[] = [
-  type("cpu-small", { description: "Processors only", cpu_count: 4, memory_bytes: 14 * 2 ** 30, aliases: ["Standard_DS3_v2", "Standard_F4s_v2", "Standard_E4s_v3"], used_by: 3 }),
-  type("gpu-a10", { gpu_count: 1, gpu_model: "A10", gpu_policy: "required", gpu_memory_bytes: 22 * 2 ** 30, cpu_count: 8, used_by: 2, nodes: ["node-a1"] }),
+  type("cpu-small", {
+    description: "Processors only",
+    cpu_count: 4,
+    memory_bytes: 14 * 2 ** 30,
+    aliases: ["Standard_DS3_v2", "Standard_F4s_v2", "Standard_E4s_v3"],
+    used_by: 3,
+  }),
+  type("gpu-a10", {
+    gpu_count: 1,
+    gpu_model: "A10",
+    gpu_policy: "required",
+    gpu_memory_bytes: 22 * 2 ** 30,
+    cpu_count: 8,
+    used_by: 2,
+    nodes: ["node-a1"],
+  }),
   type("gpu-h100-pair", { gpu_count: 2, gpu_model: "H100", gpu_policy: "required", gpu_memory_bytes: 78 * 2 ** 30, nodes: [] }),
 ];

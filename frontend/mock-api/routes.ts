@@ -17,7 +17,11 @@ export interface MockAnswer {
   body: unknown;
 }
 
-const state = { authenticated: localStorage.getItem("mock.signed-out") !== "1", empty: new URLSearchParams(location.search).has("empty"), many: Number(new URLSearchParams(location.search).get("many") ?? 0) };
+const state = {
+  authenticated: localStorage.getItem("mock.signed-out") !== "1",
+  empty: new URLSearchParams(location.search).has("empty"),
+  many: Number(new URLSearchParams(location.search).get("many") ?? 0),
+};
 const ok = (body: unknown, status = 200): MockAnswer => ({ status, body });
 const list = (items: unknown[]): MockAnswer => ok({ items, next_cursor: null, total: items.length });
 const missing = (what: string): MockAnswer => ({
@@ -28,12 +32,21 @@ const user = () => ({ username: "maria", role: role(), permissions: permissions(
 /** What a role lacks, refused as the server would. */
 const refused = (needed: string): MockAnswer => ({
   status: 403,
-  body: { title: "Forbidden", status: 403, code: "Forbidden", detail: `This needs the permission ${needed}; maria is ${role()}.`, hints: [] },
+  body: {
+    title: "Forbidden",
+    status: 403,
+    code: "Forbidden",
+    detail: `This needs the permission ${needed}; maria is ${role()}.`,
+    hints: [],
+  },
 });
 
 function session(method: string, body: Record<string, unknown>): MockAnswer {
   if (method === "POST" && body["password"] === "wrong") {
-    return { status: 401, body: { title: "Sign-in failed", detail: "The name or the password is wrong.", status: 401, code: "BadCredentials" } };
+    return {
+      status: 401,
+      body: { title: "Sign-in failed", detail: "The name or the password is wrong.", status: 401, code: "BadCredentials" },
+    };
   }
   if (method === "POST") state.authenticated = true;
   if (method === "DELETE") state.authenticated = false;
@@ -60,7 +73,12 @@ function overview(): Overview {
   return {
     counts: { endpoints: 4, models: 4, nodes: 2, nodes_online: 2, replicas_ready: 7, replicas_total: 8 },
     attention: [
-      { severity: "error", title: "sentiment is degraded", detail: "1 of 2 replicas of blue is not ready: exit code 137, out of memory", link: "/endpoints/sentiment/deployments" },
+      {
+        severity: "error",
+        title: "sentiment is degraded",
+        detail: "1 of 2 replicas of blue is not ready: exit code 137, out of memory",
+        link: "/endpoints/sentiment/deployments",
+      },
       { severity: "warning", title: "node-a2 is cordoned", detail: "It keeps what it runs but takes nothing new", link: "/nodes/node-a2" },
     ],
     endpoints: endpoints.map((item, index) => ({ ...item, live: live[index] ?? { request_rate: null, p95_us: null, error_rate: null } })),
@@ -120,7 +138,17 @@ function metrics(name: string, query: URLSearchParams): unknown {
 function endpointChange(found: (typeof endpoints)[number], body: Record<string, unknown>): MockAnswer {
   if (body["max_request_bytes"] === 0) {
     const said = "0 is out of range: expected 1 to 2147483647.";
-    return { status: 400, body: { title: "Bad argument", status: 400, code: "BadArgument", detail: said, field: "max_request_bytes", errors: { max_request_bytes: [said] } } };
+    return {
+      status: 400,
+      body: {
+        title: "Bad argument",
+        status: 400,
+        code: "BadArgument",
+        detail: said,
+        field: "max_request_bytes",
+        errors: { max_request_bytes: [said] },
+      },
+    };
   }
   Object.assign(found, body);
   return ok({ ...found });
@@ -136,11 +164,13 @@ function endpointRoute(method: string, path: string[], query: URLSearchParams, b
     found.traffic = body["traffic"] as Record<string, number>;
     return ok({ ...found });
   }
-  if (section === "keys") return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });
+  if (section === "keys")
+    return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });
   if (section === "metrics") return ok(metrics(name, query));
   if (section === "snippets") return ok({ ...SNIPPET(name), ...MORE_SNIPPETS });
   if (section === "deployments" && leaf === "logs") return logs(query);
-  if (section === "deployments" && item) return method === "GET" ? ok(found.deployments.find((one) => one.name === item)) : ok(operations[0], 202);
+  if (section === "deployments" && item)
+    return method === "GET" ? ok(found.deployments.find((one) => one.name === item)) : ok(operations[0], 202);
   return list(found.deployments);
 }
 
@@ -148,13 +178,24 @@ function endpointRoute(method: string, path: string[], query: URLSearchParams, b
 function manyModels(query: URLSearchParams): MockAnswer {
   const [start, limit] = [Number(query.get("cursor") ?? 0), Number(query.get("limit") ?? 50)];
   const end = Math.min(state.many, start + limit);
-  const items = Array.from({ length: end - start }, (_, index) => ({ ...models[0], name: `model-${String(start + index).padStart(5, "0")}` }));
+  const items = Array.from({ length: end - start }, (_, index) => ({
+    ...models[0],
+    name: `model-${String(start + index).padStart(5, "0")}`,
+  }));
   return ok({ items, next_cursor: end < state.many ? String(end) : null, total: state.many });
 }
 
 function repoModelConfig(model: RepoModel | undefined, query: URLSearchParams): MockAnswer {
   if (!model) return missing("This model of the repository");
-  return ok({ model: model.name, text: model.config_text, source: "file", revision: Number(query.get("revision") ?? 0), effective: model.config_effective, problems: [], config: { name: model.name } });
+  return ok({
+    model: model.name,
+    text: model.config_text,
+    source: "file",
+    revision: Number(query.get("revision") ?? 0),
+    effective: model.config_effective,
+    problems: [],
+    config: { name: model.name },
+  });
 }
 
 function modelRoute(method: string, path: string[], query: URLSearchParams): MockAnswer {
@@ -166,17 +207,42 @@ function modelRoute(method: string, path: string[], query: URLSearchParams): Moc
   if (section === "versions" && number) {
     const wanted = known.find((one) => number === "latest" || String(one.version) === number);
     if (!wanted) return missing(`Version ${number}`);
-    if (path[3] === "usage") return list(wanted.used_by.map((endpoint) => ({ endpoint, deployment: "blue", current: true, config_revision: null, revisions: [1] })));
+    if (path[3] === "usage")
+      return list(
+        wanted.used_by.map((endpoint) => ({ endpoint, deployment: "blue", current: true, config_revision: null, revisions: [1] })),
+      );
     if (path[3] === "signatures") {
-      return ok({ model: name, version: wanted.version, config_revision: Number(query.get("config_revision") ?? 0), digest: wanted.digest, statement: "", required: false, signed: false, items: [] });
+      return ok({
+        model: name,
+        version: wanted.version,
+        config_revision: Number(query.get("config_revision") ?? 0),
+        digest: wanted.digest,
+        statement: "",
+        required: false,
+        signed: false,
+        items: [],
+      });
     }
-    if (path[3] === "repo-models") return repoModelConfig(wanted.repo_models.find((one) => one.name === path[4]), query);
+    if (path[3] === "repo-models")
+      return repoModelConfig(
+        wanted.repo_models.find((one) => one.name === path[4]),
+        query,
+      );
     return ok(wanted);
   }
   if (section === "versions") return list(known);
   if (section === "archive" || section === "restore") found.archived = section === "archive";
   if (method === "DELETE") {
-    return { status: 409, body: { title: "The model is in use", detail: "Endpoint resnet50-prod serves it.", status: 409, code: "InUse", hints: ["Delete its deployments first."] } };
+    return {
+      status: 409,
+      body: {
+        title: "The model is in use",
+        detail: "Endpoint resnet50-prod serves it.",
+        status: 409,
+        code: "InUse",
+        hints: ["Delete its deployments first."],
+      },
+    };
   }
   return ok({ ...found });
 }
@@ -186,7 +252,15 @@ function peopleRoute(method: string, path: string[], query: URLSearchParams, bod
   const [name, section] = path;
   if (section === "password") return ok({ password: "kX7-vPq2mR9tWz4L" });
   if (!name && method === "POST") {
-    const made = { username: String(body["username"]), role: body["role"] as (typeof people)[number]["role"], active: true, created_at: ago(0), last_login: null, last_seen_at: null, token_count: 0 };
+    const made = {
+      username: String(body["username"]),
+      role: body["role"] as (typeof people)[number]["role"],
+      active: true,
+      created_at: ago(0),
+      last_login: null,
+      last_seen_at: null,
+      token_count: 0,
+    };
     people.push(made);
     return ok({ ...made, password: "kX7-vPq2mR9tWz4L" }, 201);
   }
@@ -201,9 +275,12 @@ function operationFits(one: (typeof operations)[number], query: URLSearchParams)
   const [since, until] = [query.get("since"), query.get("until")];
   const is = (name: string, value: string) => !query.get(name) || query.get(name) === value;
   return (
-    is("state", one.state) && is("kind", one.kind) && is("actor", one.created_by) &&
+    is("state", one.state) &&
+    is("kind", one.kind) &&
+    is("actor", one.created_by) &&
     `${one.endpoint} ${one.deployment}`.includes(query.get("q") ?? "") &&
-    (!since || one.created_at >= since) && (!until || one.created_at < until)
+    (!since || one.created_at >= since) &&
+    (!until || one.created_at < until)
   );
 }
 
@@ -243,11 +320,14 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
     }
     case "operations": {
       const endpoint = query.get("endpoint");
-      if (!first) return list(operations.filter((one) => operationFits(one, query)).filter((one) => !endpoint || one.endpoint === endpoint));
+      if (!first)
+        return list(operations.filter((one) => operationFits(one, query)).filter((one) => !endpoint || one.endpoint === endpoint));
       return ok(operations.find((one) => one.id === first) ?? operations[0]);
     }
     case "events":
-      return first === "verify" ? ok({ ok: true, sealed: 899, unsealed: 0, head: "4be1c0ffee".repeat(6), broken: null }) : list(eventPage(query));
+      return first === "verify"
+        ? ok({ ok: true, sealed: 899, unsealed: 0, head: "4be1c0ffee".repeat(6), broken: null })
+        : list(eventPage(query));
     case "metrics":
       if (query.has("step")) return ok(compared(query));
       return ok(query.get("by") === "node" ? quarter(query.get("ids") ?? "", query.get("metrics") ?? "") : hour(query.get("ids") ?? ""));
@@ -255,7 +335,19 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
       return ok(system());
     case "tokens":
       return method === "POST"
-        ? ok({ id: 9, name: body["name"], prefix: "shoal_9f2cK1", scopes: body["scopes"] ?? [], token: "shoal_9f2cK1vT8mQzYb4XrLw7HpNs3Dg6Jd", created_at: ago(0), expires_at: body["expires_at"], last_used_at: null }, 201)
+        ? ok(
+            {
+              id: 9,
+              name: body["name"],
+              prefix: "shoal_9f2cK1",
+              scopes: body["scopes"] ?? [],
+              token: "shoal_9f2cK1vT8mQzYb4XrLw7HpNs3Dg6Jd",
+              created_at: ago(0),
+              expires_at: body["expires_at"],
+              last_used_at: null,
+            },
+            201,
+          )
         : list(tokens);
     case "sessions":
       return list(sessions);
@@ -264,7 +356,11 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
     case "storage":
       return first ? ok({ removed: 4 }) : ok({ blobs: 38, bytes: 3_904_112_640, unused_blobs: 6, unused_bytes: 412_042_240 });
     case "instance-types":
-      return first ? ok(instanceTypes.find((one) => one.name === first)) : method === "POST" ? ok({ ...instanceTypes[0], ...body }, 201) : list(instanceTypes);
+      return first
+        ? ok(instanceTypes.find((one) => one.name === first))
+        : method === "POST"
+          ? ok({ ...instanceTypes[0], ...body }, 201)
+          : list(instanceTypes);
     case "drafts": {
       if (!first && method === "GET") return list(draftList());
       const draft = draftChange(method, first, body);

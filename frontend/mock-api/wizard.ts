@@ -19,7 +19,16 @@ export const draftList = () => drafts.map(({ data: _, ...rest }) => rest);
 
 export function draftChange(method: string, id: string | undefined, body: Record<string, unknown>): Draft | null {
   if (method === "POST") {
-    const made = { title: "", upload_id: "", data: {}, ...body, id: `d${drafts.length + 1}`, revision: 1, created_at: ago(0), updated_at: ago(0) };
+    const made = {
+      title: "",
+      upload_id: "",
+      data: {},
+      ...body,
+      id: `d${drafts.length + 1}`,
+      revision: 1,
+      created_at: ago(0),
+      updated_at: ago(0),
+    };
     drafts.push(made);
     return made;
   }

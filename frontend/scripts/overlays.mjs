@@ -2,7 +2,11 @@
  * What opens over a page: menus, dialogs, lists of choices, drawers, messages. A page is loaded once; then each of `opened` is
  * opened by its steps, in turn, and closed with Escape when it has been looked at.
  */
-const button = (name) => (page) => page.getByRole("button", { name, exact: typeof name === "string" }).first().click();
+const button = (name) => (page) =>
+  page
+    .getByRole("button", { name, exact: typeof name === "string" })
+    .first()
+    .click();
 const item = (name) => (page) => page.getByRole("menuitem", { name, exact: typeof name === "string" }).click();
 const choices = (name) => (page) => page.getByRole("combobox", { name, exact: true }).first().click();
 const keys = (combination) => (page) => page.keyboard.press(combination);

@@ -96,7 +96,14 @@ const address = server.httpServer.address();
 const base = `http://127.0.0.1:${address.port}`;
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+  ],
 });
 /** How many look at once. A page mostly waits for itself to come to rest, which more can do beside one another. */
 const lanes = Number(process.env.LANES ?? 3);
@@ -149,7 +156,10 @@ async function look(page, name, within = "html", rules = {}) {
     const found = await page.evaluate(([within, options]) => globalThis.axe.run(within, options), [within, asked]);
     for (const violation of found.violations) {
       problems += 1;
-      const where = violation.nodes.slice(0, 3).map((node) => `${node.target.join(" ")} ${node.any[0]?.message ?? ""}`).join("; ");
+      const where = violation.nodes
+        .slice(0, 3)
+        .map((node) => `${node.target.join(" ")} ${node.any[0]?.message ?? ""}`)
+        .join("; ");
       process.stdout.write(`axe ${name} ${scheme}: ${violation.id} x${violation.nodes.length}: ${where}\n`);
     }
   }
@@ -197,7 +207,9 @@ function shown({ opened, only }) {
 // Overlays first: some of their pages take longest, and should not be what all wait for in the end.
 const work = [
   ...OVERLAYS.filter(shown).map(ofOverlays),
-  ...Object.entries(ROUTES).filter(([name]) => asked(name)).map(ofRoute),
+  ...Object.entries(ROUTES)
+    .filter(([name]) => asked(name))
+    .map(ofRoute),
 ];
 
 async function lookOn() {

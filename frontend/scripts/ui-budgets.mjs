@@ -59,7 +59,7 @@ async function liveCharts(page, cdp, base, path, name) {
   });
   const before = await taskSeconds(cdp);
   await page.waitForTimeout(TICKS * 500);
-  const perTick = ((await taskSeconds(cdp)) - before) * 1_000 / TICKS;
+  const perTick = (((await taskSeconds(cdp)) - before) * 1_000) / TICKS;
   record(`${name}: main thread per tick, ${series} series`, perTick, BUDGET.tickMs, "ms");
   record(`${name}: elements added per tick`, (await page.evaluate("changed")) / TICKS, BUDGET.commits, "");
   await page.setViewportSize(VIEW);
@@ -107,7 +107,7 @@ async function longLog(page, cdp, base) {
     }
     return count;
   }, FRAMES);
-  const perFrame = ((await taskSeconds(cdp)) - before) * 1_000 / FRAMES;
+  const perFrame = (((await taskSeconds(cdp)) - before) * 1_000) / FRAMES;
   record(`log of ${held.toLocaleString("en-US")} lines: main thread per frame of scrolling`, perFrame, BUDGET.logFrameMs, "ms");
   record("log: rows that exist at a time", most, BUDGET.logRows, "");
 }
@@ -122,7 +122,7 @@ async function manyModels(page, cdp, base) {
     await page.waitForLoadState("networkidle");
     waits.push(await page.evaluate(openModels));
   }
-  const busy = ((await taskSeconds(cdp)) - before) * 1_000 / MODEL_ROUNDS;
+  const busy = (((await taskSeconds(cdp)) - before) * 1_000) / MODEL_ROUNDS;
   const all = waits.map((wait) => Math.round(wait)).join(", ");
   // why the best: whatever else runs on the machine only ever adds to a wait.
   const name = `list of ${MODELS.toLocaleString("en-US")} models: click to painted rows, best of ${all} ms`;
@@ -155,7 +155,14 @@ const server = await preview({ preview: { port: 0, host: "127.0.0.1" }, build: {
 const base = `http://127.0.0.1:${server.httpServer.address().port}`;
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+  ],
 });
 try {
   const page = await browser.newPage({ viewport: VIEW });

@@ -27,14 +27,18 @@ function isAnswer(node: ts.Node): boolean {
   if (!ts.isCallExpression(node)) return false;
   const called = node.expression;
   if (ts.isIdentifier(called)) return called.text === "answer" || called.text === "everyPage";
-  return ts.isPropertyAccessExpression(called) && (called.name.text === "json" || (called.expression.getText() === "api" && METHODS.has(called.name.text)));
+  return (
+    ts.isPropertyAccessExpression(called) &&
+    (called.name.text === "json" || (called.expression.getText() === "api" && METHODS.has(called.name.text)))
+  );
 }
 
 function look(path: string, text: string, found: Found): void {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const visit = (node: ts.Node): void => {
     const told = () => `${path}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1} ${node.getText().slice(0, 60)}`;
-    if (ts.isAsExpression(node) && node.type.getText() !== "const" && (path.startsWith("api/") || isAnswer(node.expression))) found.casts.push(told());
+    if (ts.isAsExpression(node) && node.type.getText() !== "const" && (path.startsWith("api/") || isAnswer(node.expression)))
+      found.casts.push(told());
     if (ts.isCallExpression(node) && isAnswer(node)) {
       found.calls += 1;
       if (node.typeArguments) found.casts.push(told());

@@ -51,7 +51,7 @@ function written(css: string): string[] {
   parse(css).walkDecls(/^(font|font-size|((padding|margin)(-[a-z]+)*|(row-|column-)?gap))$/, (declaration) => {
     const { prop, value } = declaration;
     // why: of `500 12px/18px` only the first is a size.
-    const sizes = prop === "font" ? value.replaceAll(/\/[\d.]+px/g, "") : value;
+    const sizes = prop === "font" ? value.replaceAll(/\/\s*[\d.]+px/g, "") : value;
     const numbers = sizes.match(/[\d.]+px/g) ?? [];
     if (numbers.some((number) => prop.startsWith("font") || SPACES.has(number))) found.push(`${prop}: ${value}`);
   });
@@ -66,6 +66,7 @@ test.each([
   ["font-size: 12px", 1],
   ["font: 500 12px/18px var(--font-mono)", 1],
   ["font: 500 var(--text-label)/18px var(--font-mono)", 0],
+  ["font: 500 var(--text-label) / 18px var(--font-mono)", 0],
   ["padding: 9px 12px", 1],
   ["padding: 9px var(--space-6)", 0],
   ["margin-left: -8px", 1],
@@ -76,11 +77,14 @@ test.each([
 });
 
 test("every token of type and spacing is used, and every one that is used is there", () => {
-  const sheets = FILES.filter((name) => name.endsWith(".css")).map(read).join("\n");
+  const sheets = FILES.filter((name) => name.endsWith(".css"))
+    .map(read)
+    .join("\n");
   const named = [...sheets.matchAll(/var\((--(?:text|space)-\w+)\)/g)].map(([, name]) => name);
   expect([...new Set(named)].toSorted()).toEqual([...TOKENS.keys()].toSorted());
 });
 
 test("a step of spacing is two pixels", () => {
-  for (const [name, value] of TOKENS) if (name.startsWith("--space-")) expect(value, name).toBe(`${2 * Number(name.slice("--space-".length))}px`);
+  for (const [name, value] of TOKENS)
+    if (name.startsWith("--space-")) expect(value, name).toBe(`${2 * Number(name.slice("--space-".length))}px`);
 });

@@ -20,7 +20,12 @@ const PAGE = 100;
 export const EXPORT_LIMIT = 10_000;
 
 const readPage = ({ severity, ...rest }: EventFilter, cursor: string, limit: number, signal?: AbortSignal) =>
-  answer(api.GET("/api/v1/events", { params: { query: { ...rest, ...(severity ? { severity: [severity] } : {}), cursor, limit } }, ...(signal ? { signal } : {}) }));
+  answer(
+    api.GET("/api/v1/events", {
+      params: { query: { ...rest, ...(severity ? { severity: [severity] } : {}), cursor, limit } },
+      ...(signal ? { signal } : {}),
+    }),
+  );
 
 export const activityQuery = (filter: EventFilter) =>
   infiniteQueryOptions({

@@ -67,7 +67,13 @@ describe("the client of the API", () => {
       reply(409, { title: "In use", detail: "Endpoint a serves it.", code: "InUse", hints: ["Delete it."] }, "application/problem+json"),
     );
     const problem = await problemOf(readNodes());
-    expect(problem).toMatchObject({ status: 409, code: "InUse", detail: "Endpoint a serves it.", hints: ["Delete it."], requestId: "req-1" });
+    expect(problem).toMatchObject({
+      status: 409,
+      code: "InUse",
+      detail: "Endpoint a serves it.",
+      hints: ["Delete it."],
+      requestId: "req-1",
+    });
   });
 
   test.each([

@@ -48,8 +48,7 @@ export const regenerateKey = (name: string, keyType: "primary" | "secondary") =>
 
 /** Opens an endpoint of the mode `aml_token` for 30 to 60 minutes. */
 export const makeEndpointToken = (name: string) => answer(api.POST("/api/v1/endpoints/{endpoint}/token", { params: of(name) }));
-export const revokeEndpointTokens = (name: string) =>
-  answer(api.POST("/api/v1/endpoints/{endpoint}/token/revoke", { params: of(name) }));
+export const revokeEndpointTokens = (name: string) => answer(api.POST("/api/v1/endpoints/{endpoint}/token/revoke", { params: of(name) }));
 
 export const deploy = (body: DeployRequest) => answer(api.POST("/api/v1/deploy", { body }));
 export const getDeployment = (endpoint: string, name: string) =>
@@ -84,9 +83,7 @@ export const rollBack = (endpoint: string, name: string, revision?: number) =>
     }),
   );
 export const rollDeployment = (endpoint: string, name: string, body: Schemas["DeploymentRollRequest"]) =>
-  answer(
-    api.POST("/api/v1/endpoints/{endpoint}/deployments/{deployment}/update", { params: ofDeployment(endpoint, name), body }),
-  );
+  answer(api.POST("/api/v1/endpoints/{endpoint}/deployments/{deployment}/update", { params: ofDeployment(endpoint, name), body }));
 export const pauseDeployment = (endpoint: string, name: string, force = false) =>
   answer(
     api.POST("/api/v1/endpoints/{endpoint}/deployments/{deployment}/stop", {
@@ -94,14 +91,10 @@ export const pauseDeployment = (endpoint: string, name: string, force = false) =
     }),
   );
 export const startDeployment = (endpoint: string, name: string) =>
-  answer(
-    api.POST("/api/v1/endpoints/{endpoint}/deployments/{deployment}/start", { params: ofDeployment(endpoint, name) }),
-  );
+  answer(api.POST("/api/v1/endpoints/{endpoint}/deployments/{deployment}/start", { params: ofDeployment(endpoint, name) }));
 /** Fresh replicas of the same, before those of now go. */
 export const restartDeployment = (endpoint: string, name: string) =>
-  answer(
-    api.POST("/api/v1/endpoints/{endpoint}/deployments/{deployment}/restart", { params: ofDeployment(endpoint, name) }),
-  );
+  answer(api.POST("/api/v1/endpoints/{endpoint}/deployments/{deployment}/restart", { params: ofDeployment(endpoint, name) }));
 
 export type LogQuery = NonNullable<operations["deployments_logs"]["parameters"]["query"]>;
 
@@ -117,6 +110,4 @@ export type MetricsQuery = NonNullable<operations["endpoints_metrics"]["paramete
 
 /** Buckets of the past; a range of at most 15 minutes and nothing else gives the live series. */
 export const readMetrics = (endpoint: string, query: MetricsQuery, signal?: AbortSignal) =>
-  answer(
-    api.GET("/api/v1/endpoints/{endpoint}/metrics", { params: { ...of(endpoint), query }, ...(signal ? { signal } : {}) }),
-  );
+  answer(api.GET("/api/v1/endpoints/{endpoint}/metrics", { params: { ...of(endpoint), query }, ...(signal ? { signal } : {}) }));

@@ -16,5 +16,4 @@ export const instanceTypesQuery = () =>
 export const createInstanceType = (body: InstanceTypeInput) => answer(api.POST("/api/v1/instance-types", { body }));
 export const updateInstanceType = (name: string, body: Partial<InstanceTypeInput>) =>
   answer(api.PATCH("/api/v1/instance-types/{name}", { params: { path: { name } }, body }));
-export const deleteInstanceType = (name: string) =>
-  answer(api.DELETE("/api/v1/instance-types/{name}", { params: { path: { name } } }));
+export const deleteInstanceType = (name: string) => answer(api.DELETE("/api/v1/instance-types/{name}", { params: { path: { name } } }));

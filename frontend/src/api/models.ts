@@ -33,8 +33,7 @@ export const modelVersionsQuery = (name: string) =>
 export const modelVersionQuery = (name: string, version: number | "latest") =>
   queryOptions({
     queryKey: keys.models.version(name, version),
-    queryFn: ({ signal }) =>
-      answer(api.GET("/api/v1/models/{name}/versions/{version}", { params: ofVersion(name, version), signal })),
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/models/{name}/versions/{version}", { params: ofVersion(name, version), signal })),
   });
 
 export const createModel = (body: ModelCreate) => answer(api.POST("/api/v1/models", { body }));
@@ -60,8 +59,7 @@ export interface Words {
   description?: string;
   tags?: Record<string, string>;
 }
-export const updateModel = (name: string, words: Words) =>
-  answer(api.PATCH("/api/v1/models/{name}", { params: of(name), body: words }));
+export const updateModel = (name: string, words: Words) => answer(api.PATCH("/api/v1/models/{name}", { params: of(name), body: words }));
 export const updateVersion = (name: string, version: number, words: Words) =>
   answer(api.PATCH("/api/v1/models/{name}/versions/{version}", { params: ofVersion(name, version), body: words }));
 export const archiveVersion = (name: string, version: number) =>
@@ -76,8 +74,7 @@ export const approveVersion = (name: string, version: number, revision?: number 
       body: { config_revision: revision ?? null },
     }),
   );
-export const newestRevision = (version: ModelVersion): number =>
-  Math.max(0, ...version.config_revisions.map((one) => one.number));
+export const newestRevision = (version: ModelVersion): number => Math.max(0, ...version.config_revisions.map((one) => one.number));
 export const deleteVersion = (name: string, version: number, force: boolean) =>
   answer(
     api.DELETE("/api/v1/models/{name}/versions/{version}", {

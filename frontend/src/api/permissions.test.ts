@@ -12,8 +12,7 @@ const STAIR = [...POLICY.matchAll(/\(Role\.([A-Z]+), frozenset\(\{([^}]*)\}\)\)/
   role: role.toLowerCase() as Role,
   more: [...more.matchAll(/Permission\.([A-Z]+)/g)].flatMap(([, name = ""]) => VALUES.get(name) ?? []),
 }));
-const heldBy = (role: Role): Permission[] =>
-  STAIR.slice(0, STAIR.findIndex((step) => step.role === role) + 1).flatMap((step) => step.more);
+const heldBy = (role: Role): Permission[] => STAIR.slice(0, STAIR.findIndex((step) => step.role === role) + 1).flatMap((step) => step.more);
 
 test("the lowest role of each permission is the server's", () => {
   const server = STAIR.flatMap(({ role, more }) => more.map((permission) => [permission, role]));
@@ -35,9 +34,7 @@ describe("refusals", () => {
     const all = Object.keys(LOWEST) as Permission[];
     expect(all.filter((needed) => refusalOf(heldBy(role), needed) !== undefined)).toEqual(refused);
   });
-  test("name the role that may", () =>
-    expect(refusalOf(heldBy("viewer"), "keys")).toBe("Needs the role deployer or a higher one"));
-  test("promise no role above the highest", () =>
-    expect(refusalOf(heldBy("operator"), "administer")).toBe("Needs the role admin"));
+  test("name the role that may", () => expect(refusalOf(heldBy("viewer"), "keys")).toBe("Needs the role deployer or a higher one"));
+  test("promise no role above the highest", () => expect(refusalOf(heldBy("operator"), "administer")).toBe("Needs the role admin"));
   test("wait for the session to be read", () => expect(refusalOf(undefined, "administer")).toBeUndefined());
 });

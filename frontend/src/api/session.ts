@@ -10,8 +10,7 @@ export async function readSession(signal?: AbortSignal): Promise<Session> {
   return session;
 }
 
-export const sessionQuery = () =>
-  queryOptions({ queryKey: keys.session, queryFn: ({ signal }) => readSession(signal), staleTime: 60_000 });
+export const sessionQuery = () => queryOptions({ queryKey: keys.session, queryFn: ({ signal }) => readSession(signal), staleTime: 60_000 });
 
 /** Signs in. The answer carries a fresh CSRF token, which later writes need. */
 export async function signIn(username: string, password: string): Promise<Session> {
@@ -44,5 +43,4 @@ export const sessionsQuery = () =>
     queryKey: keys.sessions,
     queryFn: ({ signal }) => everyPage((page) => api.GET("/api/v1/sessions", { params: { query: page }, signal })),
   });
-export const endSession = (id: number) =>
-  answer(api.DELETE("/api/v1/sessions/{session_id}", { params: { path: { session_id: id } } }));
+export const endSession = (id: number) => answer(api.DELETE("/api/v1/sessions/{session_id}", { params: { path: { session_id: id } } }));

@@ -19,6 +19,5 @@ export const testCaseQuery = (id: string) =>
   });
 
 export const createTestCase = (body: TestCaseInput) => answer(api.POST("/api/v1/test-cases", { body }));
-export const replaceTestCase = (id: string, body: TestCaseInput) =>
-  answer(api.PUT("/api/v1/test-cases/{case_id}", { ...of(id), body }));
+export const replaceTestCase = (id: string, body: TestCaseInput) => answer(api.PUT("/api/v1/test-cases/{case_id}", { ...of(id), body }));
 export const deleteTestCase = (id: string) => answer(api.DELETE("/api/v1/test-cases/{case_id}", of(id)));

@@ -14,5 +14,4 @@ const named = (username: string) => ({ params: { path: { username } } });
 export const createUser = (username: string, role: Role) => answer(api.POST("/api/v1/users", { body: { username, role } }));
 export const updateUser = (username: string, body: { role?: Role; active?: boolean }) =>
   answer(api.PATCH("/api/v1/users/{username}", { ...named(username), body }));
-export const resetPassword = (username: string) =>
-  answer(api.POST("/api/v1/users/{username}/password", { ...named(username), body: {} }));
+export const resetPassword = (username: string) => answer(api.POST("/api/v1/users/{username}/password", { ...named(username), body: {} }));

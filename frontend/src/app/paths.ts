@@ -2,17 +2,7 @@
  * Every link of the studio: `<Link {...paths.endpoint("digits")}>`. Names travel as parameters, never inside a path
  * string, so that dots, slashes and colons are escaped by the router.
  */
-const ENDPOINT_TABS = [
-  "overview",
-  "deployments",
-  "metrics",
-  "test",
-  "consume",
-  "keys",
-  "logs",
-  "events",
-  "settings",
-] as const;
+const ENDPOINT_TABS = ["overview", "deployments", "metrics", "test", "consume", "keys", "logs", "events", "settings"] as const;
 export type EndpointTab = (typeof ENDPOINT_TABS)[number];
 
 const NODE_TABS = ["overview", "gpus", "models", "cache", "logs"] as const;
@@ -34,15 +24,15 @@ export const paths = {
     ({ to: `/models/$name/versions/$version/${tab}` as const, params: { name, version: String(version) } }) as const,
   endpoints: () => ({ to: "/endpoints" }) as const,
   endpoint: (name: string) => ({ to: "/endpoints/$name/overview", params: { name } }) as const,
-  endpointTab: <T extends EndpointTab>(name: string, tab: T) =>
-    ({ to: `/endpoints/$name/${tab}` as const, params: { name } }) as const,
+  endpointTab: <T extends EndpointTab>(name: string, tab: T) => ({ to: `/endpoints/$name/${tab}` as const, params: { name } }) as const,
   endpointLogs: (name: string, deployment?: string, replica?: string) =>
     ({
       to: "/endpoints/$name/logs",
       params: { name },
       search: { ...(deployment ? { dep: deployment } : {}), ...(replica ? { replica } : {}) },
     }) as const,
-  compareMetrics: (search: { by?: "deployment" | "endpoint" | "model" | "node"; ids?: string } = {}) => ({ to: "/metrics", search }) as const,
+  compareMetrics: (search: { by?: "deployment" | "endpoint" | "model" | "node"; ids?: string } = {}) =>
+    ({ to: "/metrics", search }) as const,
   test: (endpoint?: string) => ({ to: "/test", search: endpoint ? { endpoint } : {} }) as const,
   nodes: () => ({ to: "/nodes" }) as const,
   node: (name: string) => ({ to: "/nodes/$name/overview", params: { name } }) as const,

@@ -1,12 +1,6 @@
 /** The map of the studio: thin lazy routes, typed search parameters. */
 import type { QueryClient } from "@tanstack/react-query";
-import {
-  createRootRouteWithContext,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  redirect,
-} from "@tanstack/react-router";
+import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { sessionQuery } from "@/api/session";
 import { NotFoundPage } from "./layouts/not-found";
 import { PageError } from "./layouts/page-error";
@@ -355,15 +349,7 @@ const routeTree = root.addChildren([
     deployOne,
     models,
     model,
-    modelVersion.addChildren([
-      versionIndex,
-      versionOverview,
-      versionConfig,
-      versionFiles,
-      versionCompare,
-      versionUsage,
-      versionActivity,
-    ]),
+    modelVersion.addChildren([versionIndex, versionOverview, versionConfig, versionFiles, versionCompare, versionUsage, versionActivity]),
     endpoints,
     endpoint.addChildren([
       endpointIndex,

@@ -12,8 +12,7 @@ const positive = (value: unknown): number | undefined => {
   return Number.isInteger(number) && number > 0 ? number : undefined;
 };
 
-const oneOf = <T extends string>(value: unknown, allowed: readonly T[]): T | undefined =>
-  allowed.find((option) => option === value);
+const oneOf = <T extends string>(value: unknown, allowed: readonly T[]): T | undefined => allowed.find((option) => option === value);
 
 /** Drops keys without a value, so that the URL stays short. */
 function compact<T extends Record<string, unknown>>(search: T): Partial<{ [K in keyof T]: Exclude<T[K], undefined> }> {
@@ -42,8 +41,7 @@ export const deploySearch = (raw: Raw) =>
     repo: text(raw["repo"]),
   });
 
-export const listSearch = (raw: Raw) =>
-  compact({ q: text(raw["q"]), status: text(raw["status"]), sort: text(raw["sort"]) });
+export const listSearch = (raw: Raw) => compact({ q: text(raw["q"]), status: text(raw["status"]), sort: text(raw["sort"]) });
 const ARCHIVED = ["archived", "all"] as const;
 export const MODEL_ORDERS = ["name", "-name", "updated", "-updated", "version", "-version"] as const;
 export const modelsSearch = (raw: Raw) =>

@@ -30,8 +30,7 @@ export function CodeNotice({ code, version }: CodeNoticeProps) {
   const queryClient = useQueryClient();
   const permissions = useQuery(sessionQuery()).data?.user?.permissions;
   const approve = useMutation({
-    mutationFn: (seen: NonNullable<CodeNoticeProps["version"]>) =>
-      approveVersion(seen.model, seen.version, seen.revision),
+    mutationFn: (seen: NonNullable<CodeNoticeProps["version"]>) => approveVersion(seen.model, seen.version, seen.revision),
     onSuccess: async (approved) => {
       await queryClient.invalidateQueries({ queryKey: keys.models.all });
       notifyDone(`${approved.model} version ${approved.version} may run`);

@@ -10,8 +10,7 @@ const code = (state: Code["state"], approvedBy: string | null = null): Code => (
 });
 
 describe("a model that runs code", () => {
-  test("says nothing where there is none", () =>
-    expect(codeWords(code("none"), { may: true, registered: true })).toBeNull());
+  test("says nothing where there is none", () => expect(codeWords(code("none"), { may: true, registered: true })).toBeNull());
   test("names who approved it", () =>
     expect(codeWords(code("allowed", "ada"), { may: false, registered: true })?.text).toBe("Approved by ada."));
   test("costs an administrator who brings it nothing", () =>

@@ -18,7 +18,8 @@ export function writeHidden(user: string, table: string, hidden: readonly string
 }
 
 /** Columns that may be hidden: not the first with a word for a heading, which says what a row is; nor those without, which hold actions. */
-export const optional = <C extends { header: unknown }>(columns: readonly C[]): C[] => columns.filter((column) => typeof column.header === "string").slice(1);
+export const optional = <C extends { header: unknown }>(columns: readonly C[]): C[] =>
+  columns.filter((column) => typeof column.header === "string").slice(1);
 
 export const toggled = (hidden: readonly string[], id: string): string[] =>
   hidden.includes(id) ? hidden.filter((one) => one !== id) : [...hidden, id];

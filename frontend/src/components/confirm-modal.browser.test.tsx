@@ -12,7 +12,15 @@ function Asking({ onConfirm, name }: { onConfirm: () => Promise<unknown>; name?:
       <button type="button" onClick={() => setOpened(true)}>
         Delete
       </button>
-      <ConfirmModal opened={opened} onClose={() => setOpened(false)} title="Delete blue" confirmLabel="Delete blue" danger typeToConfirm={name} onConfirm={onConfirm}>
+      <ConfirmModal
+        opened={opened}
+        onClose={() => setOpened(false)}
+        title="Delete blue"
+        confirmLabel="Delete blue"
+        danger
+        typeToConfirm={name}
+        onConfirm={onConfirm}
+      >
         <p>Its instance is stopped.</p>
       </ConfirmModal>
     </>

@@ -99,7 +99,12 @@ test("the columns are chosen by keyboard, the choice is kept, and the focus come
 
 test("a table wider than its box scrolls in it by keys, and the page does not", async () => {
   await page.viewport(320, 600);
-  const wide: Column<Row>[] = Array.from({ length: 12 }, (_, index) => ({ id: String(index), header: `Column ${index}`, width: 120, cell: (row) => row.name }));
+  const wide: Column<Row>[] = Array.from({ length: 12 }, (_, index) => ({
+    id: String(index),
+    header: `Column ${index}`,
+    width: 120,
+    cell: (row) => row.name,
+  }));
   await show(<DataTable label="Wide" columns={wide} rows={ROWS} rowKey={(row) => row.name} />);
   const box = page.getByRole("group", { name: "Wide" });
   await userEvent.tab();

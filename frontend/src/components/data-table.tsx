@@ -87,7 +87,10 @@ function meansRow(target: EventTarget, row: HTMLElement): boolean {
 export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
   const { label, columns: all, rows, rowKey, sort, onSort, onOpen, onTick, loading, empty, compact, choose } = props;
   const choosable = optional(all);
-  const choice = useColumnChoice(choose, choosable.map((column) => column.id));
+  const choice = useColumnChoice(
+    choose,
+    choosable.map((column) => column.id),
+  );
   const columns = choice.hidden.length === 0 ? all : all.filter((column) => !choice.hidden.includes(column.id));
   const menu = choose ? <ColumnMenu columns={choosable} {...choice} /> : null;
   // Above the actions where there are some, else in a column of its own.
@@ -160,7 +163,9 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
               key={row.id}
               data-opens={onOpen ? "" : undefined}
               tabIndex={onOpen ? 0 : undefined}
-              onKeyDown={onOpen ? (event) => onRowKey(event, () => onOpen(row.original), onTick && (() => onTick(row.original))) : undefined}
+              onKeyDown={
+                onOpen ? (event) => onRowKey(event, () => onOpen(row.original), onTick && (() => onTick(row.original))) : undefined
+              }
               onClick={
                 onOpen
                   ? (event) => {

@@ -14,7 +14,9 @@ type Value = number | null | undefined;
 const known = (value: Value): value is number => value !== null && value !== undefined && Number.isFinite(value);
 
 /** `formats[n]`: grouped, with n decimals. Kept, since making one costs more than a chart's whole legend. */
-const formats = [0, 1, 2].map((decimals) => new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }));
+const formats = [0, 1, 2].map(
+  (decimals) => new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
+);
 const grouped = (value: number, decimals: number): string => formats[decimals]?.format(value) ?? String(value);
 
 /** Three significant figures with fixed decimals: 4.39, 10.7, 128, 1,932. */

@@ -10,7 +10,7 @@ function Cell({ cell }: { cell: HeatCell }) {
     <span
       className={classes["cell"]}
       data-state={cell.state}
-      style={cell.state === "ok" ? { "--share": `${Math.round(cell.share * 100)}%` } as React.CSSProperties : undefined}
+      style={cell.state === "ok" ? ({ "--share": `${Math.round(cell.share * 100)}%` } as React.CSSProperties) : undefined}
     />
   );
 }
@@ -24,7 +24,12 @@ export function HeatStrip({ nodes }: { nodes: readonly NodeItem[] }) {
           const words = cells.map((cell) => cell.words).join("; ");
           return (
             <li key={node.id}>
-              <Link {...paths.node(node.name)} className={classes["node"]} title={`${node.name}: ${words}`} aria-label={`${node.name}: ${words}`}>
+              <Link
+                {...paths.node(node.name)}
+                className={classes["node"]}
+                title={`${node.name}: ${words}`}
+                aria-label={`${node.name}: ${words}`}
+              >
                 {cells.map((cell) => (
                   <Cell key={cell.id} cell={cell} />
                 ))}

@@ -11,6 +11,4 @@ export const labelText = (labels: Record<string, string>): string =>
 export const badLabel = (text: string): string | null => parts(text).find((part) => part.indexOf("=") < 1) ?? null;
 
 export const labelsOf = (text: string): Record<string, string> =>
-  Object.fromEntries(
-    parts(text).map((part) => [part.slice(0, part.indexOf("=")).trim(), part.slice(part.indexOf("=") + 1).trim()]),
-  );
+  Object.fromEntries(parts(text).map((part) => [part.slice(0, part.indexOf("=")).trim(), part.slice(part.indexOf("=") + 1).trim()]));

@@ -20,7 +20,13 @@ export function notifyDone(message: string): void {
 export function notifyNews(message: string, link: LinkProps): void {
   const id = messages.add({ tone: "ok", title: message, link, read: false });
   void corner().then(({ notifications }) =>
-    notifications.show({ message, color: "teal", role: "status", withBorder: true, closeButtonProps: { ...CLOSE, onClick: () => messages.read(id) } }),
+    notifications.show({
+      message,
+      color: "teal",
+      role: "status",
+      withBorder: true,
+      closeButtonProps: { ...CLOSE, onClick: () => messages.read(id) },
+    }),
   );
 }
 

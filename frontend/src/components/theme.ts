@@ -80,14 +80,22 @@ export const theme = createTheme({
     SegmentedControl: {
       defaultProps: { size: "xs", withItemsBorders: false },
       styles: {
-        root: { backgroundColor: "var(--surface-2)", boxShadow: "inset 0 0 0 1px var(--line)", padding: 2, maxWidth: "100%", overflowX: "auto" },
+        root: {
+          backgroundColor: "var(--surface-2)",
+          boxShadow: "inset 0 0 0 1px var(--line)",
+          padding: 2,
+          maxWidth: "100%",
+          overflowX: "auto",
+        },
         indicator: { backgroundColor: "var(--segment)", border: "1px solid var(--line-2)", boxShadow: "none" },
         label: { fontWeight: 550, minHeight: 26, paddingBlock: 3 },
       },
     },
     Tooltip: { defaultProps: { openDelay: 250, transitionProps: { duration: 120 } } },
     // why no placeholder: a menu may hold nothing but its items; so the first of them has the focus when it opens.
-    Menu: { defaultProps: { shadow: "none", position: "bottom-end", transitionProps: { duration: 120 }, withInitialFocusPlaceholder: false } },
+    Menu: {
+      defaultProps: { shadow: "none", position: "bottom-end", transitionProps: { duration: 120 }, withInitialFocusPlaceholder: false },
+    },
     // why the attributes: a dialog's heading must not count as the page's banner.
     Modal: { defaultProps: { centered: true, transitionProps: { duration: 120 }, attributes: { header: { role: "none" } } } },
     Drawer: { defaultProps: { transitionProps: { duration: 120 }, attributes: { header: { role: "none" } } } },

@@ -33,9 +33,21 @@ export function WhenFilter({ value, onChange }: WhenFilterProps) {
       />
       {shown ? (
         <span className={classes["days"]} role="group" aria-label="Between days">
-          <TextInput type="date" aria-label="From day" value={days?.from ?? ""} {...(days?.to ? { max: days.to } : {})} onChange={(event) => set(event.currentTarget.value, days?.to ?? "")} />
+          <TextInput
+            type="date"
+            aria-label="From day"
+            value={days?.from ?? ""}
+            {...(days?.to ? { max: days.to } : {})}
+            onChange={(event) => set(event.currentTarget.value, days?.to ?? "")}
+          />
           <span className="muted">to</span>
-          <TextInput type="date" aria-label="To day" value={days?.to ?? ""} {...(days?.from ? { min: days.from } : {})} onChange={(event) => set(days?.from ?? "", event.currentTarget.value)} />
+          <TextInput
+            type="date"
+            aria-label="To day"
+            value={days?.to ?? ""}
+            {...(days?.from ? { min: days.from } : {})}
+            onChange={(event) => set(days?.from ?? "", event.currentTarget.value)}
+          />
         </span>
       ) : null}
     </>

@@ -4,8 +4,12 @@ import { isWhen, whenBounds, whenDays } from "./when";
 const NOW = Date.UTC(2026, 10, 21, 12);
 
 describe("a stretch of days in the address", () => {
-  it.each(["1h", "30d", "2026-11-01..2026-11-05", "2026-11-01..", "..2026-11-05", "2026-11-01..2026-11-01"])("%s is one", (text) => expect(isWhen(text)).toBe(true));
-  it.each([undefined, "", "2h", "..", "2026-11-05..2026-11-01", "2026-02-30..", "2026-11-01", "a..b", "1..2..3"])("%s is none", (text) => expect(isWhen(text)).toBe(false));
+  it.each(["1h", "30d", "2026-11-01..2026-11-05", "2026-11-01..", "..2026-11-05", "2026-11-01..2026-11-01"])("%s is one", (text) =>
+    expect(isWhen(text)).toBe(true),
+  );
+  it.each([undefined, "", "2h", "..", "2026-11-05..2026-11-01", "2026-02-30..", "2026-11-01", "a..b", "1..2..3"])("%s is none", (text) =>
+    expect(isWhen(text)).toBe(false),
+  );
   it("looks back from now", () => expect(whenBounds("24h", NOW)).toEqual({ since: "2026-11-20T12:00:00.000Z" }));
   it("includes its last day", () => {
     const { since, until } = whenBounds("2026-11-01..2026-11-05", NOW);

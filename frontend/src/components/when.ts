@@ -4,7 +4,12 @@ import { calendarTime, dayStart } from "./zone";
 export const WHEN_PRESETS = ["1h", "24h", "7d", "30d"] as const;
 export type WhenPreset = (typeof WHEN_PRESETS)[number];
 
-export const WHEN_WORDS: Record<WhenPreset, string> = { "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days" };
+export const WHEN_WORDS: Record<WhenPreset, string> = {
+  "1h": "Last hour",
+  "24h": "Last 24 hours",
+  "7d": "Last 7 days",
+  "30d": "Last 30 days",
+};
 const HOURS: Record<WhenPreset, number> = { "1h": 1, "24h": 24, "7d": 168, "30d": 720 };
 const DAY = /^(\d{4})-(\d{2})-(\d{2})$/;
 

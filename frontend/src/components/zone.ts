@@ -18,8 +18,22 @@ export interface CalendarTime {
 
 export function calendarTime(at: Date, utc: boolean = showsUtc()): CalendarTime {
   return utc
-    ? { year: at.getUTCFullYear(), month: at.getUTCMonth() + 1, day: at.getUTCDate(), hour: at.getUTCHours(), minute: at.getUTCMinutes(), second: at.getUTCSeconds() }
-    : { year: at.getFullYear(), month: at.getMonth() + 1, day: at.getDate(), hour: at.getHours(), minute: at.getMinutes(), second: at.getSeconds() };
+    ? {
+        year: at.getUTCFullYear(),
+        month: at.getUTCMonth() + 1,
+        day: at.getUTCDate(),
+        hour: at.getUTCHours(),
+        minute: at.getUTCMinutes(),
+        second: at.getUTCSeconds(),
+      }
+    : {
+        year: at.getFullYear(),
+        month: at.getMonth() + 1,
+        day: at.getDate(),
+        hour: at.getHours(),
+        minute: at.getMinutes(),
+        second: at.getSeconds(),
+      };
 }
 
 /** The first moment of a day; days beyond the month's end run on into the next. */
@@ -41,5 +55,4 @@ export function namedZone(name: string, offset: string): string {
   return name === offset ? name : `${name}, ${offset}`;
 }
 
-export const browserZone = (): string =>
-  namedZone(new Intl.DateTimeFormat().resolvedOptions().timeZone, zoneAt(new Date(), false));
+export const browserZone = (): string => namedZone(new Intl.DateTimeFormat().resolvedOptions().timeZone, zoneAt(new Date(), false));

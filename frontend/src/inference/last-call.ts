@@ -22,5 +22,4 @@ export function keepLastCall(endpoint: string, call: LastCall): void {
   for (const listener of listeners) listener();
 }
 
-export const useLastCall = (endpoint: string): LastCall | null =>
-  useSyncExternalStore(subscribe, () => calls.get(endpoint) ?? null);
+export const useLastCall = (endpoint: string): LastCall | null => useSyncExternalStore(subscribe, () => calls.get(endpoint) ?? null);

@@ -51,9 +51,7 @@ export function parseFrame(text: string): Frame | null {
   if (!isRecord(raw) || typeof raw["topic"] !== "string") return null;
   switch (raw["type"]) {
     case "snapshot":
-      return Array.isArray(raw["keys"]) && Array.isArray(raw["t"]) && Array.isArray(raw["v"])
-        ? (raw as unknown as SnapshotFrame)
-        : null;
+      return Array.isArray(raw["keys"]) && Array.isArray(raw["t"]) && Array.isArray(raw["v"]) ? (raw as unknown as SnapshotFrame) : null;
     case "tick":
       return typeof raw["t"] === "number" && Array.isArray(raw["v"]) ? (raw as unknown as TickFrame) : null;
     case "state":

@@ -3,7 +3,14 @@ import { Ring } from "./ring";
 
 function filled(): Ring {
   const ring = new Ring(4);
-  ring.load(["a", "b"], [10, 11, 12], [[1, null, 3], [4, 5, 6]]);
+  ring.load(
+    ["a", "b"],
+    [10, 11, 12],
+    [
+      [1, null, 3],
+      [4, 5, 6],
+    ],
+  );
   return ring;
 }
 

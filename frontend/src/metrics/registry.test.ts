@@ -14,10 +14,11 @@ const SERIES: Record<string, { measured: string; window_s: number }> = DOCUMENT.
 
 describe("what the server delivers", () => {
   const groups = { gateway: GATEWAY, runtime: { ...RUNTIME, ...SIZED }, node: { ...HOST, ...GPU } };
-  test.each(Object.entries(groups).flatMap(([measured, metrics]) => Object.entries(metrics).map(([name, info]) => [name, measured, info.window] as const)))(
-    "%s comes from the %s, over %d s",
-    (name, measured, window) => expect(SERIES[name]).toEqual({ measured, window_s: window }),
-  );
+  test.each(
+    Object.entries(groups).flatMap(([measured, metrics]) =>
+      Object.entries(metrics).map(([name, info]) => [name, measured, info.window] as const),
+    ),
+  )("%s comes from the %s, over %d s", (name, measured, window) => expect(SERIES[name]).toEqual({ measured, window_s: window }));
 });
 
 describe("a panel of several metrics", () => {
@@ -68,7 +69,13 @@ function told(path: string, text: string): string[] {
       const value = node.initializer;
       if (node.name.getText() === "unit" && value && ts.isStringLiteral(value) && UNITS.has(value.text)) tell(node, "a unit");
     }
-    if (ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddle(node) || ts.isTemplateTail(node) || ts.isJsxText(node)) {
+    if (
+      ts.isStringLiteralLike(node) ||
+      ts.isTemplateHead(node) ||
+      ts.isTemplateMiddle(node) ||
+      ts.isTemplateTail(node) ||
+      ts.isJsxText(node)
+    ) {
       if (node.text.endsWith("/s") && UNITS.has(node.text)) tell(node, "a unit");
       if (/^s[1-6]$/.test(node.text)) tell(node, "a colour");
       if (/\b(over|last) \d+ s\b/i.test(node.text)) tell(node, "a window");
@@ -101,7 +108,8 @@ describe("no other file", () => {
     ["how it is computed", "const help = `Increase of nv_inference_count`;"],
   ])("tells %s: %s", (what, text) => expect(told("a.tsx", text)).toEqual([expect.stringContaining(` ${what}: `)]));
 
-  test.each(["const unit = metricParts(name, value).unit;", "const text = bytes(file.size);", 'const range = "Last 5 min";'])("may say: %s", (text) =>
-    expect(told("a.tsx", text)).toEqual([]),
+  test.each(["const unit = metricParts(name, value).unit;", "const text = bytes(file.size);", 'const range = "Last 5 min";'])(
+    "may say: %s",
+    (text) => expect(told("a.tsx", text)).toEqual([]),
   );
 });

@@ -17,7 +17,9 @@ export type MetricName = keyof typeof METRICS;
 export type Metric = keyof typeof OF_DEPLOYMENTS;
 export type ReplicaMetric = keyof typeof RUNTIME & Titled;
 
-type With<Field extends string> = { [Name in MetricName]: (typeof METRICS)[Name] extends Record<Field, unknown> ? Name : never }[MetricName];
+type With<Field extends string> = {
+  [Name in MetricName]: (typeof METRICS)[Name] extends Record<Field, unknown> ? Name : never;
+}[MetricName];
 /** Those that have a panel or tile of their own. */
 export type Titled = With<"title">;
 

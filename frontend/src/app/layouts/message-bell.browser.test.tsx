@@ -39,7 +39,8 @@ test("the list lies within a narrow window, under the bell", async () => {
       <MessageBell />
     </div>,
   );
-  for (let index = 0; index < 40; index += 1) messages.add({ tone: "ok", title: `Operation ${index} of an endpoint with a rather long name has ended`, read: false });
+  for (let index = 0; index < 40; index += 1)
+    messages.add({ tone: "ok", title: `Operation ${index} of an endpoint with a rather long name has ended`, read: false });
   await bell.click();
   await expect.element(list).toBeInViewport({ ratio: 1 });
   expect(list.element().getBoundingClientRect().top).toBeGreaterThanOrEqual(bell.element().getBoundingClientRect().bottom);

@@ -58,7 +58,13 @@ export function MessageBell() {
   return (
     <Popover opened={opened} onChange={change} position="bottom-end" width={340} shadow="none" trapFocus returnFocus>
       <Popover.Target>
-        <ActionIcon aria-label={words} title={words} aria-expanded={opened} onClick={() => change(!opened)} className={classes["button"] ?? ""}>
+        <ActionIcon
+          aria-label={words}
+          title={words}
+          aria-expanded={opened}
+          onClick={() => change(!opened)}
+          className={classes["button"] ?? ""}
+        >
           <IconBell size={18} stroke={1.7} />
           {unread > 0 ? (
             <span className={classes["badge"]} aria-hidden>
@@ -74,7 +80,9 @@ export function MessageBell() {
               <Row message={message} onGo={() => change(false)} />
             </li>
           ))}
-          {list.length === 0 ? <li className={classes["none"]}>Nothing yet. What ends or fails while the studio is open is kept here.</li> : null}
+          {list.length === 0 ? (
+            <li className={classes["none"]}>Nothing yet. What ends or fails while the studio is open is kept here.</li>
+          ) : null}
         </ul>
         {list.length > 0 ? (
           <div className={classes["all"]}>

@@ -24,7 +24,13 @@ export function OperationsTray() {
   return (
     <Popover opened={opened} onChange={setOpened} position="bottom-end" width={340} shadow="none" trapFocus returnFocus>
       <Popover.Target>
-        <ActionIcon aria-label={words} title={words} aria-expanded={opened} onClick={() => setOpened((old) => !old)} className={classes["button"] ?? ""}>
+        <ActionIcon
+          aria-label={words}
+          title={words}
+          aria-expanded={opened}
+          onClick={() => setOpened((old) => !old)}
+          className={classes["button"] ?? ""}
+        >
           <IconProgress size={19} stroke={1.7} />
           {running.length > 0 ? (
             <span className={classes["badge"]} aria-hidden>
@@ -42,14 +48,23 @@ export function OperationsTray() {
                 <Status plain state={item.state} />
                 <span className="secondary truncate">{currentStage(item) || <Time at={item.finished_at ?? item.created_at} />}</span>
                 {isFinished(item) ? null : (
-                  <span className={classes["track"]} role="progressbar" aria-label={operationTitle(item)} aria-valuenow={item.percent} aria-valuemin={0} aria-valuemax={100}>
+                  <span
+                    className={classes["track"]}
+                    role="progressbar"
+                    aria-label={operationTitle(item)}
+                    aria-valuenow={item.percent}
+                    aria-valuemin={0}
+                    aria-valuemax={100}
+                  >
                     <span style={{ width: `${item.percent}%` }} />
                   </span>
                 )}
               </Link>
             </li>
           ))}
-          {shown.length === 0 ? <li className={classes["none"]}>{error ? "They could not be loaded" : "Nothing has been changed yet"}</li> : null}
+          {shown.length === 0 ? (
+            <li className={classes["none"]}>{error ? "They could not be loaded" : "Nothing has been changed yet"}</li>
+          ) : null}
         </ul>
         <Link {...paths.operations()} className={classes["all"]} onClick={() => setOpened(false)}>
           All operations

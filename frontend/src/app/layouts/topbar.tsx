@@ -1,14 +1,6 @@
 /** The top bar: where one is, search, the live link, theme and account. */
 import { ActionIcon, Menu, useMantineColorScheme } from "@mantine/core";
-import {
-  IconDeviceDesktop,
-  IconLogout,
-  IconMenu2,
-  IconMoon,
-  IconSearch,
-  IconSun,
-  IconUserCircle,
-} from "@tabler/icons-react";
+import { IconDeviceDesktop, IconLogout, IconMenu2, IconMoon, IconSearch, IconSun, IconUserCircle } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { sessionQuery } from "@/api/session";
@@ -58,9 +50,7 @@ function AccountMenu() {
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>
-          {data?.user ? `${data.user.username}, ${data.user.role}` : "Not signed in"}
-        </Menu.Label>
+        <Menu.Label>{data?.user ? `${data.user.username}, ${data.user.role}` : "Not signed in"}</Menu.Label>
         <Menu.Item leftSection={<IconUserCircle size={16} />} onClick={() => void navigate(paths.settings())}>
           Profile
         </Menu.Item>
@@ -82,8 +72,7 @@ export function Topbar({ onMenu }: { onMenu: () => void }) {
       <div className={classes["topActions"]}>
         <button type="button" className={classes["search"]} onClick={palette.open} aria-label="Search or jump to Ctrl K">
           <IconSearch size={15} aria-hidden />
-          <span className={classes["searchWords"]}>Search or jump to</span>{" "}
-          <kbd className={classes["searchKey"]}>Ctrl K</kbd>
+          <span className={classes["searchWords"]}>Search or jump to</span> <kbd className={classes["searchKey"]}>Ctrl K</kbd>
         </button>
         <LivePill />
         <OperationsTray />

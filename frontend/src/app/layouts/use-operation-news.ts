@@ -21,7 +21,11 @@ export function useOperationNews(): void {
     for (const operation of endedSince(seen.current, data.items)) {
       if (operation.state === "Succeeded") notifyNews(`${operationTitle(operation)}: done`, paths.operation(operation.id));
       else if (operation.state === "Failed") {
-        notifyProblem(new Error(operation.error?.message ?? "It failed"), `${operationTitle(operation)} failed`, paths.operation(operation.id));
+        notifyProblem(
+          new Error(operation.error?.message ?? "It failed"),
+          `${operationTitle(operation)} failed`,
+          paths.operation(operation.id),
+        );
       }
     }
     seen.current = statesOf(data.items);

@@ -39,7 +39,16 @@ function useGroups(opened: boolean, asked: boolean, here: string): items.Group[]
       { title: "Operations", items: items.operationItems(operations ?? []) },
     ];
     const general: items.Group[] = [
-      { title: "Pages", items: [...MAIN, ...INFRASTRUCTURE].map(({ label, link }) => ({ id: `page ${label}`, label, icon: "settings", words: "page", act: { kind: "go", link } })) },
+      {
+        title: "Pages",
+        items: [...MAIN, ...INFRASTRUCTURE].map(({ label, link }) => ({
+          id: `page ${label}`,
+          label,
+          icon: "settings",
+          words: "page",
+          act: { kind: "go", link },
+        })),
+      },
       { title: "Settings", items: items.settingsItems() },
     ];
     const doing = [

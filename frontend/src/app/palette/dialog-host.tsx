@@ -18,7 +18,17 @@ interface HostProps<A> {
 
 const DIALOGS = { restart: RestartDialog, pause: PauseDialog, scale: ScaleDialog, delete: DeleteDialog } as const;
 
-function DeploymentAsk({ endpoint, name, dialog, onClose }: { endpoint: Endpoint; name: string; dialog: DeploymentDialogName; onClose: () => void }) {
+function DeploymentAsk({
+  endpoint,
+  name,
+  dialog,
+  onClose,
+}: {
+  endpoint: Endpoint;
+  name: string;
+  dialog: DeploymentDialogName;
+  onClose: () => void;
+}) {
   const deployment = endpoint.deployments.find((one) => one.name === name);
   useEffect(() => {
     if (deployment) return;

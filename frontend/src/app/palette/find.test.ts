@@ -6,7 +6,14 @@ import type { Item } from "./items";
 const item = (label: string, over: Partial<Item> = {}): Item => ({ id: label, label, icon: "deploy", act: { kind: "theme" }, ...over });
 const groups = [
   { title: "Endpoints", items: [item("digits"), item("digits-old"), item("sentiment", { detail: "Degraded" })] },
-  { title: "Actions", items: [item("Restart blue of digits", { needs: "deploy" }), item("Drain gpu-a1", { needs: "operate", words: "empty" }), item("Sign out")] },
+  {
+    title: "Actions",
+    items: [
+      item("Restart blue of digits", { needs: "deploy" }),
+      item("Drain gpu-a1", { needs: "operate", words: "empty" }),
+      item("Sign out"),
+    ],
+  },
 ];
 const viewer: Permission[] = ["read"];
 const operator: Permission[] = ["read", "deploy", "operate"];
@@ -29,10 +36,13 @@ describe("rank", () => {
 });
 
 describe("find", () => {
-  it("puts what is called so before what is called alike", () => expect(labels("digits", operator)).toEqual(["digits", "digits-old", "Restart blue of digits"]));
+  it("puts what is called so before what is called alike", () =>
+    expect(labels("digits", operator)).toEqual(["digits", "digits-old", "Restart blue of digits"]));
   it("takes words in any order", () => expect(labels("digits blue", operator)).toEqual(["Restart blue of digits"]));
-  it("leaves out what the role refuses until it is asked for", () => expect(labels("", viewer)).toEqual(["digits", "digits-old", "sentiment", "Sign out"]));
-  it("then shows it off, with the reason", () => expect(labels("drain", viewer)).toEqual(["Drain gpu-a1: Needs the role operator or a higher one"]));
+  it("leaves out what the role refuses until it is asked for", () =>
+    expect(labels("", viewer)).toEqual(["digits", "digits-old", "sentiment", "Sign out"]));
+  it("then shows it off, with the reason", () =>
+    expect(labels("drain", viewer)).toEqual(["Drain gpu-a1: Needs the role operator or a higher one"]));
   it("refuses nothing while the session is being read", () => expect(labels("drain", undefined)).toEqual(["Drain gpu-a1"]));
   it("stops at the limit, over all groups", () => expect(labels("", operator, 4)).toHaveLength(4));
   it("has no groups without items", () => expect(find(groups, "nothing like it", operator, 30)).toEqual([]));

@@ -1,8 +1,29 @@
 /** The palette's signs. */
 import {
-  IconApi, IconArrowsDiff, IconArrowsRight, IconArrowsSplit, IconCopy, IconCube, IconFileText, IconHistory, IconKey, IconKeyboard, IconLogout,
-  IconPlayerPause, IconPlayerPlay, IconPlus, IconRocket, IconRotate, IconServer2, IconServerOff, IconSettings, IconSunMoon, IconTerminal2,
-  IconTrash, IconVersions, IconX,
+  IconApi,
+  IconArrowsDiff,
+  IconArrowsRight,
+  IconArrowsSplit,
+  IconCopy,
+  IconCube,
+  IconFileText,
+  IconHistory,
+  IconKey,
+  IconKeyboard,
+  IconLogout,
+  IconPlayerPause,
+  IconPlayerPlay,
+  IconPlus,
+  IconRocket,
+  IconRotate,
+  IconServer2,
+  IconServerOff,
+  IconSettings,
+  IconSunMoon,
+  IconTerminal2,
+  IconTrash,
+  IconVersions,
+  IconX,
 } from "@tabler/icons-react";
 import type { IconName } from "./items";
 

@@ -4,7 +4,14 @@ import { endpointActions, endpointItems, generalActions, modelActions, nodeActio
 
 const deployment = (name: string, over: Partial<Deployment> = {}) => ({ name, paused: false, ...over }) as Deployment;
 const endpoint = (over: Partial<Endpoint> = {}) =>
-  ({ name: "digits", serving_state: "Healthy", auth_mode: "key", scoring_uri: "https://g/endpoints/digits", deployments: [deployment("blue"), deployment("green")], ...over }) as Endpoint;
+  ({
+    name: "digits",
+    serving_state: "Healthy",
+    auth_mode: "key",
+    scoring_uri: "https://g/endpoints/digits",
+    deployments: [deployment("blue"), deployment("green")],
+    ...over,
+  }) as Endpoint;
 const node = (over: Partial<NodeItem> = {}) => ({ name: "gpu-a1", cordoned: false, drain: null, ...over }) as NodeItem;
 const labels = (items: { label: string }[]) => items.map(({ label }) => label);
 
@@ -34,7 +41,11 @@ describe("what can be done with an endpoint", () => {
     expect(found.filter((label) => label.startsWith("Regenerate"))).toEqual([]);
   });
   it("copies what the server calls the scoring URL", () =>
-    expect(endpointActions([endpoint()])[0]?.act).toEqual({ kind: "copy", text: "https://g/endpoints/digits", what: "The scoring URL of digits" }));
+    expect(endpointActions([endpoint()])[0]?.act).toEqual({
+      kind: "copy",
+      text: "https://g/endpoints/digits",
+      what: "The scoring URL of digits",
+    }));
 });
 
 describe("what needs a role", () => {
@@ -60,7 +71,11 @@ describe("nodes, models and operations", () => {
     expect(labels(nodeActions([node({ drain: draining })]))).toEqual(["Cordon gpu-a1"]);
   });
   it("deploys the newest version, of what is not archived", () => {
-    const models = [{ name: "a", latest_version: 3 }, { name: "b", latest_version: null }, { name: "c", latest_version: 1, archived: true }] as Model[];
+    const models = [
+      { name: "a", latest_version: 3 },
+      { name: "b", latest_version: null },
+      { name: "c", latest_version: 1, archived: true },
+    ] as Model[];
     expect(labels(modelActions(models))).toEqual(["Deploy a v3"]);
   });
   it("cancels only what is under way", () => {
@@ -71,7 +86,13 @@ describe("nodes, models and operations", () => {
     expect(labels(operationActions(rows))).toEqual(["Cancel: Deploy digits / blue"]);
   });
   it("names each item once", () => {
-    const ids = [...endpointItems([endpoint()]), ...endpointActions([endpoint()]), ...nodeActions([node()]), ...generalActions(""), ...settingsItems()].map(({ id }) => id);
+    const ids = [
+      ...endpointItems([endpoint()]),
+      ...endpointActions([endpoint()]),
+      ...nodeActions([node()]),
+      ...generalActions(""),
+      ...settingsItems(),
+    ].map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
   });
 });

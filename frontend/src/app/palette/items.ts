@@ -18,8 +18,30 @@ export interface Item {
 }
 
 export type IconName =
-  | "endpoint" | "test" | "logs" | "model" | "node" | "operation" | "deploy" | "join" | "theme" | "keyboard" | "copy" | "traffic"
-  | "key" | "restart" | "pause" | "start" | "scale" | "update" | "delete" | "cordon" | "drain" | "cancel" | "settings" | "leave";
+  | "endpoint"
+  | "test"
+  | "logs"
+  | "model"
+  | "node"
+  | "operation"
+  | "deploy"
+  | "join"
+  | "theme"
+  | "keyboard"
+  | "copy"
+  | "traffic"
+  | "key"
+  | "restart"
+  | "pause"
+  | "start"
+  | "scale"
+  | "update"
+  | "delete"
+  | "cordon"
+  | "drain"
+  | "cancel"
+  | "settings"
+  | "leave";
 
 export interface Group {
   title: string;
@@ -30,7 +52,14 @@ const RECENT_OPERATIONS = 20;
 
 export const endpointItems = (endpoints: readonly Endpoint[]): Item[] =>
   endpoints.flatMap(({ name, serving_state }): Item[] => [
-    { id: `endpoint ${name}`, label: name, detail: serving_state, icon: "endpoint", words: "endpoint", act: { kind: "go", link: paths.endpoint(name) } },
+    {
+      id: `endpoint ${name}`,
+      label: name,
+      detail: serving_state,
+      icon: "endpoint",
+      words: "endpoint",
+      act: { kind: "go", link: paths.endpoint(name) },
+    },
     { id: `test ${name}`, label: `Test ${name}`, icon: "test", words: "console call", act: { kind: "go", link: paths.test(name) } },
     { id: `logs ${name}`, label: `Logs of ${name}`, icon: "logs", act: { kind: "go", link: paths.endpointLogs(name) } },
   ]);
@@ -46,7 +75,14 @@ export const modelItems = (models: readonly Model[]): Item[] =>
   }));
 
 export const nodeItems = (nodes: readonly NodeItem[]): Item[] =>
-  nodes.map(({ name, state }) => ({ id: `node ${name}`, label: name, detail: state, icon: "node", words: "node", act: { kind: "go", link: paths.node(name) } }));
+  nodes.map(({ name, state }) => ({
+    id: `node ${name}`,
+    label: name,
+    detail: state,
+    icon: "node",
+    words: "node",
+    act: { kind: "go", link: paths.node(name) },
+  }));
 
 export const operationItems = (operations: readonly Operation[]): Item[] =>
   operations.slice(0, RECENT_OPERATIONS).map((item) => ({
@@ -70,18 +106,29 @@ function deploymentActions(endpoint: string, { name, paused }: Deployment): Item
   const target = `${name} of ${endpoint}`;
   const verbs = VERBS.filter(({ dialog }) => !paused || (dialog !== "restart" && dialog !== "pause"));
   const start: Item[] = paused
-    ? [{ id: `start ${endpoint} ${name}`, label: `Start ${target}`, icon: "start", words: "resume", needs: "deploy", act: { kind: "start", endpoint, deployment: name } }]
+    ? [
+        {
+          id: `start ${endpoint} ${name}`,
+          label: `Start ${target}`,
+          icon: "start",
+          words: "resume",
+          needs: "deploy",
+          act: { kind: "start", endpoint, deployment: name },
+        },
+      ]
     : [];
   return [
     ...start,
-    ...verbs.map(({ dialog, verb, words }): Item => ({
-      id: `${dialog} ${endpoint} ${name}`,
-      label: `${verb} ${target}`,
-      icon: dialog,
-      needs: "deploy",
-      act: { kind: "dialog", ask: { dialog, endpoint, deployment: name } },
-      ...(words ? { words } : {}),
-    })),
+    ...verbs.map(
+      ({ dialog, verb, words }): Item => ({
+        id: `${dialog} ${endpoint} ${name}`,
+        label: `${verb} ${target}`,
+        icon: dialog,
+        needs: "deploy",
+        act: { kind: "dialog", ask: { dialog, endpoint, deployment: name } },
+        ...(words ? { words } : {}),
+      }),
+    ),
   ];
 }
 
@@ -91,14 +138,16 @@ function keyActions({ name, auth_mode }: Endpoint): Item[] {
   if (auth_mode !== "key") return [{ id: `token ${name}`, label: `Make a token for ${name}`, icon: "key", needs: "keys", act: keysPage }];
   return [
     { id: `keys ${name}`, label: `Keys of ${name}`, icon: "key", act: keysPage },
-    ...(["primary", "secondary"] as const).map((key): Item => ({
-      id: `regenerate ${key} ${name}`,
-      label: `Regenerate the ${key} key of ${name}`,
-      icon: "key",
-      words: "rotate renew",
-      needs: "keys",
-      act: { kind: "dialog", ask: { dialog: "regenerate", endpoint: name, key } },
-    })),
+    ...(["primary", "secondary"] as const).map(
+      (key): Item => ({
+        id: `regenerate ${key} ${name}`,
+        label: `Regenerate the ${key} key of ${name}`,
+        icon: "key",
+        words: "rotate renew",
+        needs: "keys",
+        act: { kind: "dialog", ask: { dialog: "regenerate", endpoint: name, key } },
+      }),
+    ),
   ];
 }
 
@@ -107,12 +156,34 @@ export const endpointActions = (endpoints: readonly Endpoint[]): Item[] =>
     const { name, deployments, scoring_uri } = endpoint;
     const traffic: Item[] =
       deployments.length > 1
-        ? [{ id: `traffic ${name}`, label: `Shift the traffic of ${name}`, icon: "traffic", words: "move split blue green", needs: "deploy", act: { kind: "dialog", ask: { dialog: "traffic", endpoint: name } } }]
+        ? [
+            {
+              id: `traffic ${name}`,
+              label: `Shift the traffic of ${name}`,
+              icon: "traffic",
+              words: "move split blue green",
+              needs: "deploy",
+              act: { kind: "dialog", ask: { dialog: "traffic", endpoint: name } },
+            },
+          ]
         : [];
     return [
-      { id: `url ${name}`, label: `Copy the scoring URL of ${name}`, icon: "copy", words: "address", act: { kind: "copy", text: scoring_uri, what: `The scoring URL of ${name}` } },
+      {
+        id: `url ${name}`,
+        label: `Copy the scoring URL of ${name}`,
+        icon: "copy",
+        words: "address",
+        act: { kind: "copy", text: scoring_uri, what: `The scoring URL of ${name}` },
+      },
       ...traffic,
-      { id: `deploy to ${name}`, label: `Deploy to ${name}`, icon: "deploy", words: "new deployment", needs: "deploy", act: { kind: "go", link: paths.deploy({ endpoint: name }) } },
+      {
+        id: `deploy to ${name}`,
+        label: `Deploy to ${name}`,
+        icon: "deploy",
+        words: "new deployment",
+        needs: "deploy",
+        act: { kind: "go", link: paths.deploy({ endpoint: name }) },
+      },
       ...keyActions(endpoint),
       ...deployments.flatMap((deployment) => deploymentActions(name, deployment)),
     ];
@@ -121,15 +192,38 @@ export const endpointActions = (endpoints: readonly Endpoint[]): Item[] =>
 export const modelActions = (models: readonly Model[]): Item[] =>
   models.flatMap(({ name, latest_version, archived }): Item[] =>
     latest_version && !archived
-      ? [{ id: `deploy ${name}`, label: `Deploy ${name} v${latest_version}`, icon: "deploy", needs: "deploy", act: { kind: "go", link: paths.deploy({ model: name, version: latest_version }) } }]
+      ? [
+          {
+            id: `deploy ${name}`,
+            label: `Deploy ${name} v${latest_version}`,
+            icon: "deploy",
+            needs: "deploy",
+            act: { kind: "go", link: paths.deploy({ model: name, version: latest_version }) },
+          },
+        ]
       : [],
   );
 
 export const nodeActions = (nodes: readonly NodeItem[]): Item[] =>
   nodes.flatMap(({ name, cordoned, drain }): Item[] => [
-    { id: `cordon ${name}`, label: `${cordoned ? "Uncordon" : "Cordon"} ${name}`, icon: "cordon", needs: "operate", act: { kind: "cordon", node: name, cordoned } },
+    {
+      id: `cordon ${name}`,
+      label: `${cordoned ? "Uncordon" : "Cordon"} ${name}`,
+      icon: "cordon",
+      needs: "operate",
+      act: { kind: "cordon", node: name, cordoned },
+    },
     ...(drain === null || drain.done
-      ? [{ id: `drain ${name}`, label: `Drain ${name}`, icon: "drain", words: "empty", needs: "operate", act: { kind: "dialog", ask: { dialog: "drain", node: name } } } as const]
+      ? [
+          {
+            id: `drain ${name}`,
+            label: `Drain ${name}`,
+            icon: "drain",
+            words: "empty",
+            needs: "operate",
+            act: { kind: "dialog", ask: { dialog: "drain", node: name } },
+          } as const,
+        ]
       : []),
   ]);
 
@@ -148,18 +242,44 @@ export const operationActions = (operations: readonly Operation[]): Item[] =>
 
 /** `here` is the address of the page in view. */
 export const generalActions = (here: string): Item[] => [
-  { id: "deploy", label: "Deploy a model", icon: "deploy", words: "upload new", needs: "deploy", act: { kind: "go", link: paths.deploy() } },
+  {
+    id: "deploy",
+    label: "Deploy a model",
+    icon: "deploy",
+    words: "upload new",
+    needs: "deploy",
+    act: { kind: "go", link: paths.deploy() },
+  },
   { id: "join", label: "Join a node", icon: "join", words: "add machine", needs: "operate", act: { kind: "go", link: paths.joinNode() } },
-  { id: "copy page", label: "Copy the address of this page", icon: "copy", words: "link share url", act: { kind: "copy", text: here, what: "The address of this page" } },
+  {
+    id: "copy page",
+    label: "Copy the address of this page",
+    icon: "copy",
+    words: "link share url",
+    act: { kind: "copy", text: here, what: "The address of this page" },
+  },
   { id: "theme", label: "Switch between light and dark", icon: "theme", words: "colour scheme", act: { kind: "theme" } },
   { id: "keys", label: "Show the keys", icon: "keyboard", words: "shortcuts help", act: { kind: "keys" } },
   { id: "leave", label: "Sign out", icon: "leave", words: "log out", act: { kind: "sign-out" } },
 ];
 
 export const settingsItems = (): Item[] => [
-  { id: "settings profile", label: "Profile and password", icon: "settings", words: "settings", act: { kind: "go", link: paths.settings() } },
+  {
+    id: "settings profile",
+    label: "Profile and password",
+    icon: "settings",
+    words: "settings",
+    act: { kind: "go", link: paths.settings() },
+  },
   { id: "settings tokens", label: "API tokens", icon: "settings", words: "settings", act: { kind: "go", link: paths.tokens() } },
-  { id: "settings users", label: "Users and roles", icon: "settings", words: "settings people", needs: "administer", act: { kind: "go", link: paths.users() } },
+  {
+    id: "settings users",
+    label: "Users and roles",
+    icon: "settings",
+    words: "settings people",
+    needs: "administer",
+    act: { kind: "go", link: paths.users() },
+  },
   { id: "settings types", label: "Instance types", icon: "settings", words: "settings", act: { kind: "go", link: paths.instanceTypes() } },
   { id: "settings storage", label: "Storage", icon: "settings", words: "settings files disk", act: { kind: "go", link: paths.storage() } },
   { id: "settings about", label: "About", icon: "settings", words: "settings version", act: { kind: "go", link: paths.about() } },

@@ -40,4 +40,7 @@ export const formsOf = (recipe: Recipe): Form[] => FORMS.filter((form) => (recip
 const SHORT: Record<Form, string> = { cli: "CLI", api: "API", yaml: "YAML" };
 
 /** What the button promises is what there is: "Show as CLI / API". */
-export const asCodeWords = (recipe: Recipe, what = "Show as"): string => `${what} ${formsOf(recipe).map((form) => SHORT[form]).join(" / ")}`;
+export const asCodeWords = (recipe: Recipe, what = "Show as"): string =>
+  `${what} ${formsOf(recipe)
+    .map((form) => SHORT[form])
+    .join(" / ")}`;

@@ -85,7 +85,10 @@ test("what is dragged over is zoomed into, by every chart of the page; a double 
   await expect.element(legend("blue")).toHaveTextContent("blue 60");
   const over = page.elementLocator(plot());
   const { width, height } = plot().getBoundingClientRect();
-  await userEvent.dragAndDrop(over, over, { sourcePosition: { x: width / 4, y: height / 2 }, targetPosition: { x: width / 2, y: height / 2 } });
+  await userEvent.dragAndDrop(over, over, {
+    sourcePosition: { x: width / 4, y: height / 2 },
+    targetPosition: { x: width / 2, y: height / 2 },
+  });
   await expect.poll(() => group.zoom?.map((at) => Math.round(at - END))).toEqual([-45, -30]);
   await userEvent.dblClick(over);
   await expect.poll(() => group.zoom).toBeNull();

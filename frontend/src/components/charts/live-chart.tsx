@@ -50,7 +50,21 @@ function stampText(time: number, range: number): string {
 }
 
 export function LiveChart(props: LiveChartProps) {
-  const { title, hint, formula, series, lines, unit, stacked = false, envelope = false, levels = NO_LEVELS, range, group, dimmed = false, height = 144 } = props;
+  const {
+    title,
+    hint,
+    formula,
+    series,
+    lines,
+    unit,
+    stacked = false,
+    envelope = false,
+    levels = NO_LEVELS,
+    range,
+    group,
+    dimmed = false,
+    height = 144,
+  } = props;
   const host = useRef<HTMLDivElement>(null);
   const values = useRef<(HTMLElement | null)[]>([]);
   const stamp = useRef<HTMLSpanElement>(null);

@@ -18,14 +18,38 @@ const toLinear = (hex: string): Rgb => [1, 3, 5].map((at) => linear(Number.parse
 
 // Machado, Oliveira and Fernandes (2009), full severity, on linear RGB.
 const VISION: Record<string, number[][]> = {
-  normal: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
-  protan: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-  deutan: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
-  tritan: [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+  normal: [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
+  protan: [
+    [0.152286, 1.052583, -0.204868],
+    [0.114503, 0.786281, 0.099216],
+    [-0.003882, -0.048116, 1.051998],
+  ],
+  deutan: [
+    [0.367322, 0.860646, -0.227968],
+    [0.280085, 0.672501, 0.047413],
+    [-0.01182, 0.04294, 0.968881],
+  ],
+  tritan: [
+    [1.255528, -0.076749, -0.178779],
+    [-0.078411, 0.930809, 0.147602],
+    [0.004733, 0.691367, 0.3039],
+  ],
 };
 
 function seen(color: Rgb, vision: string): Rgb {
-  return (VISION[vision] ?? []).map((row) => Math.min(1, Math.max(0, row.reduce((sum, factor, index) => sum + factor * (color[index] ?? 0), 0)))) as Rgb;
+  return (VISION[vision] ?? []).map((row) =>
+    Math.min(
+      1,
+      Math.max(
+        0,
+        row.reduce((sum, factor, index) => sum + factor * (color[index] ?? 0), 0),
+      ),
+    ),
+  ) as Rgb;
 }
 
 function lab([r, g, b]: Rgb): Rgb {

@@ -15,13 +15,15 @@ test("an axis has one unit, chosen by its top tick, and 0 has none", () => {
 });
 
 test("values carry their own unit", () => {
-  expect(plain([valueText("duration", 766), valueText("bytes", 2 ** 20), valueText("errors/s", 1.2), valueText("percent", null), valueText("bytes/s", 12_340)])).toEqual([
-    "766 µs",
-    "1.00 MiB",
-    "1.20 /s",
-    "–",
-    "12.3 kB/s",
-  ]);
+  expect(
+    plain([
+      valueText("duration", 766),
+      valueText("bytes", 2 ** 20),
+      valueText("errors/s", 1.2),
+      valueText("percent", null),
+      valueText("bytes/s", 12_340),
+    ]),
+  ).toEqual(["766 µs", "1.00 MiB", "1.20 /s", "–", "12.3 kB/s"]);
 });
 
 test("thinning keeps the spike that an average would lose", () => {

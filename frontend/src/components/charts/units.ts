@@ -1,5 +1,16 @@
 /** What an axis measures: the text of a value, and one unit for all ticks of an axis. */
-import { bytesParts, count, decimalParts, durationParts, joined, type Measured, MISSING, percentParts, rateParts, significant } from "../format";
+import {
+  bytesParts,
+  count,
+  decimalParts,
+  durationParts,
+  joined,
+  type Measured,
+  MISSING,
+  percentParts,
+  rateParts,
+  significant,
+} from "../format";
 
 export type Unit = "duration" | "inf/s" | "req/s" | "errors/s" | "bytes" | "bytes/s" | "percent" | "count" | "decimal" | "°C" | "W";
 

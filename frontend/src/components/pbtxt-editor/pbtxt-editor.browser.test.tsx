@@ -76,7 +76,12 @@ test("a problem leads to its line, with the cursor in it", async () => {
 });
 
 test("a problem is told where the pointer rests on its mark", async () => {
-  await show(<Editor start={'name: "a"\nmax_batch_size: -1'} problems={[{ severity: "error", line: 2, column: 17, message: "must not be negative" }]} />);
+  await show(
+    <Editor
+      start={'name: "a"\nmax_batch_size: -1'}
+      problems={[{ severity: "error", line: 2, column: 17, message: "must not be negative" }]}
+    />,
+  );
   await userEvent.hover(page.getByText("-1").first());
   await expect.element(page.getByText("must not be negative")).toBeVisible();
 });

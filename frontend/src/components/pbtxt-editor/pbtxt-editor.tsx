@@ -5,14 +5,7 @@ import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { unifiedMergeView } from "@codemirror/merge";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Annotation, Compartment, EditorState, Prec } from "@codemirror/state";
-import {
-  drawSelection,
-  EditorView,
-  highlightActiveLine,
-  highlightActiveLineGutter,
-  keymap,
-  lineNumbers,
-} from "@codemirror/view";
+import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useImperativeHandle, useRef, type Ref } from "react";
 import { toDiagnostics, type TextProblem } from "./diagnostics";
 import { pbtxtLanguage } from "./pbtxt-language";
@@ -50,16 +43,7 @@ const merge = (original: string | null) =>
         collapseUnchanged: { margin: 3, minSize: 6 },
       });
 
-export function PbtxtEditor({
-  value,
-  onChange,
-  problems = [],
-  original = null,
-  readOnly = false,
-  label,
-  onSubmit,
-  ref,
-}: PbtxtEditorProps) {
+export function PbtxtEditor({ value, onChange, problems = [], original = null, readOnly = false, label, onSubmit, ref }: PbtxtEditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
   const parts = useRef({ merge: new Compartment(), access: new Compartment() });
@@ -120,11 +104,7 @@ export function PbtxtEditor({
     let from = 0;
     while (from < now.length && from < value.length && now[from] === value[from]) from += 1;
     let same = 0;
-    while (
-      same < now.length - from &&
-      same < value.length - from &&
-      now[now.length - 1 - same] === value[value.length - 1 - same]
-    )
+    while (same < now.length - from && same < value.length - from && now[now.length - 1 - same] === value[value.length - 1 - same])
       same += 1;
     editor.dispatch({
       changes: { from, to: now.length - same, insert: value.slice(from, value.length - same) },

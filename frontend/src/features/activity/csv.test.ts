@@ -15,7 +15,18 @@ describe("CSV", () => {
     [{ a: 1 }, '"{""a"":1}"'],
   ])("%j", (value, cell) => expect(csvCell(value)).toBe(cell));
   it("has a heading and ends each row", () => {
-    const event: EventItem = { seq: 3, at: "2026-01-01T00:00:00Z", severity: "info", actor: "ada", verb: "x.y", subject: "s", message: "m, n", data: {}, link: null, digest: "" };
+    const event: EventItem = {
+      seq: 3,
+      at: "2026-01-01T00:00:00Z",
+      severity: "info",
+      actor: "ada",
+      verb: "x.y",
+      subject: "s",
+      message: "m, n",
+      data: {},
+      link: null,
+      digest: "",
+    };
     expect(eventsCsv([event])).toBe(
       'seq,at,severity,actor,verb,subject,message,data\r\n3,2026-01-01T00:00:00Z,info,ada,x.y,s,"m, n",{}\r\n',
     );

@@ -5,7 +5,12 @@ const table = (columns: Record<string, (number | null)[]>, sizes = [1, 4]) => ba
 
 describe("batch sizes that ran", () => {
   it("counts executions and items, and finds the cheapest item", () => {
-    const found = table({ "batch.1.all": [0.5, 0.5], "batch.4.all": [0.5, 0.5], "batch_us.1.all": [100, 300], "batch_us.4.all": [400, 400] });
+    const found = table({
+      "batch.1.all": [0.5, 0.5],
+      "batch.4.all": [0.5, 0.5],
+      "batch_us.1.all": [100, 300],
+      "batch_us.4.all": [400, 400],
+    });
     expect(found.mean).toBe(2.5);
     expect(found.rows).toEqual([
       { size: 1, executions: 0.5, inferences: 0.2, compute: 200, perItem: 200, best: false },

@@ -6,7 +6,11 @@ const event = (verb: string, data: unknown, severity: EventItem["severity"] = "i
   ({ seq: 1, at: "2026-11-21T14:00:00Z", actor: "maria", subject: "endpoint/a", message: "", verb, data, severity }) as EventItem;
 
 test("a change of traffic is told deployment by deployment, what stayed is left out", () => {
-  const changed = event("endpoint.traffic_changed", { traffic: { blue: 90, green: 10, old: 0 }, before: { blue: 100, old: 0 }, operation: "o1" });
+  const changed = event("endpoint.traffic_changed", {
+    traffic: { blue: 90, green: 10, old: 0 },
+    before: { blue: 100, old: 0 },
+    operation: "o1",
+  });
   expect(changesOf(changed)).toEqual([
     { field: "blue", before: "100 %", after: "90 %" },
     { field: "green", before: "–", after: "10 %" },

@@ -3,7 +3,16 @@ import type { EventItem } from "@/api/types";
 import { marksOf } from "./event-marks";
 
 const event = (at: number, verb: string, severity: EventItem["severity"] = "info") =>
-  ({ seq: at, at: new Date(at * 1000).toISOString(), actor: "", subject: "", message: `${verb} at ${at}`, data: {}, verb, severity }) as EventItem;
+  ({
+    seq: at,
+    at: new Date(at * 1000).toISOString(),
+    actor: "",
+    subject: "",
+    message: `${verb} at ${at}`,
+    data: {},
+    verb,
+    severity,
+  }) as EventItem;
 
 test("changes within the time are marks, oldest first; looking at a key is none", () => {
   const marks = marksOf(

@@ -19,7 +19,11 @@ test("only newer lines are added, in order", () => {
 });
 
 test("the oldest lines go when it is full", () => {
-  const held = appendLines([], Array.from({ length: 10 }, (_, index) => line(index + 1)), 4);
+  const held = appendLines(
+    [],
+    Array.from({ length: 10 }, (_, index) => line(index + 1)),
+    4,
+  );
   expect(held.map((item) => item.id)).toEqual([7, 8, 9, 10]);
 });
 

@@ -57,6 +57,7 @@ export function lineMatcher(filter: LogFilter): { test: (line: LogLine) => boole
   }
   return {
     error,
-    test: (line) => isLevel(line.text, level) && (!stream || line.stream === stream) && (!replica || line.replica_id === replica) && hit(line.text),
+    test: (line) =>
+      isLevel(line.text, level) && (!stream || line.stream === stream) && (!replica || line.replica_id === replica) && hit(line.text),
   };
 }

@@ -15,7 +15,15 @@ const VIEWS: Record<string, Panel[]> = {
   "metrics page": panelGroups(SUBJECT, () => true).flatMap((group) => group.panels),
   replicas: replicaGroups([{ deployment: "blue", id: "r" }], OWNERS).flatMap((group) => group.panels),
   ...Object.fromEntries(
-    KINDS.map((kind) => [`comparison of ${kind}s`, comparePanels(kind, ["a"], panelsOf(kind).map(({ id }) => id), new Map([["a", [0]]]))]),
+    KINDS.map((kind) => [
+      `comparison of ${kind}s`,
+      comparePanels(
+        kind,
+        ["a"],
+        panelsOf(kind).map(({ id }) => id),
+        new Map([["a", [0]]]),
+      ),
+    ]),
   ),
 };
 
@@ -27,16 +35,22 @@ function metricOf(key: string): MetricName {
 }
 
 describe.each(Object.entries(VIEWS))("%s", (_, panels) => {
-  test.each(panels.map((panel) => [panel.title, panel] as const))("%s: unit, window, levels and title are the registry's", (title, panel) => {
-    expect(panel.lines).not.toEqual([]);
-    for (const { key } of panel.lines) {
-      const info = METRICS[metricOf(key)];
-      expect(panel.unit, key).toBe(info.unit);
-      expect(/Over (\d+) s/.exec(panel.formula)?.[1] ?? "0", key).toBe(String(info.window));
-      if (new Set(panel.lines.map((line) => metricOf(line.key))).size > 1) continue;
-      expect({ title, levels: panel.levels }).toEqual({ title: "title" in info && info.title, levels: "levels" in info ? info.levels : undefined });
-    }
-  });
+  test.each(panels.map((panel) => [panel.title, panel] as const))(
+    "%s: unit, window, levels and title are the registry's",
+    (title, panel) => {
+      expect(panel.lines).not.toEqual([]);
+      for (const { key } of panel.lines) {
+        const info = METRICS[metricOf(key)];
+        expect(panel.unit, key).toBe(info.unit);
+        expect(/Over (\d+) s/.exec(panel.formula)?.[1] ?? "0", key).toBe(String(info.window));
+        if (new Set(panel.lines.map((line) => metricOf(line.key))).size > 1) continue;
+        expect({ title, levels: panel.levels }).toEqual({
+          title: "title" in info && info.title,
+          levels: "levels" in info ? info.levels : undefined,
+        });
+      }
+    },
+  );
 });
 
 test("every metric with a panel of its own is shown somewhere", () => {

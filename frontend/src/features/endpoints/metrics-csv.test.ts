@@ -4,10 +4,14 @@ import { toCsv } from "./metrics-csv";
 
 test("a row per time within the range, a gap is an empty cell", () => {
   const ring = new Ring(8);
-  ring.load(["p50_us.all", "request_rate.all"], [100, 102, 104, 106], [
-    [1, null, 3, 4],
-    [10.5, 20, 0, 40],
-  ]);
+  ring.load(
+    ["p50_us.all", "request_rate.all"],
+    [100, 102, 104, 106],
+    [
+      [1, null, 3, 4],
+      [10.5, 20, 0, 40],
+    ],
+  );
   expect(toCsv(ring, ["p50_us.all", "request_rate.all"], 101, 105)).toBe(
     "time,p50_us.all,request_rate.all\n1970-01-01T00:01:42.000Z,,20\n1970-01-01T00:01:44.000Z,3,0\n",
   );

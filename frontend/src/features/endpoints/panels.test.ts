@@ -31,7 +31,9 @@ test("at most twelve batch sizes are drawn, the largest, each told apart", () =>
 });
 
 test("with several machines a device says whose it is", () => {
-  const gpu = panelsOf(["gpu0_util.node:a1", "gpu1_util.node:a1", "gpu0_util.node:b.2", "host_cpu.node:b.2"]).find((panel) => panel.id === "gpu");
+  const gpu = panelsOf(["gpu0_util.node:a1", "gpu1_util.node:a1", "gpu0_util.node:b.2", "host_cpu.node:b.2"]).find(
+    (panel) => panel.id === "gpu",
+  );
   expect(gpu?.lines.map((line) => line.label)).toEqual(["a1 GPU 0", "a1 GPU 1", "b.2 GPU 0"]);
   expect(gpu?.lines[2]?.key).toBe("gpu0_util.node:b.2");
 });

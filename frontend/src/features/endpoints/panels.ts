@@ -81,7 +81,11 @@ function linesOf(name: Titled, subject: Subject): Line[] {
   if (isOf(SIZED, name)) {
     const key = { batch: batchKey, batch_us: batchTimeKey }[name];
     // why the largest: with many sizes the full batches are what batching is judged by.
-    return styled(batchSizes(subject.keys).slice(-LINE_STYLES.length).map((size) => ({ key: key(size), label: String(size) })));
+    return styled(
+      batchSizes(subject.keys)
+        .slice(-LINE_STYLES.length)
+        .map((size) => ({ key: key(size), label: String(size) })),
+    );
   }
   const nodes = hosts(subject.keys);
   if (isOf(HOST, name)) return styled(nodes.map(({ node }) => ({ key: hostKey(name, node), label: node })));

@@ -20,7 +20,11 @@ export const RECENT_METRICS = [...ANSWERS, "p95_us"].join(",");
 export function recent(columns: MetricColumns, scope: string): Recent {
   const column = (metric: Metric) => columns.v[columns.keys.indexOf(metricKey(metric, scope))] ?? [];
   const whole = columns.t.length - 1;
-  const end = column("answers_2xx").slice(0, whole).some((value) => value !== null) ? whole : whole + 1;
+  const end = column("answers_2xx")
+    .slice(0, whole)
+    .some((value) => value !== null)
+    ? whole
+    : whole + 1;
   const read = (metric: Metric) => column(metric).slice(0, end);
   const sum = (values: readonly (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
   const [good, bad, worse] = ANSWERS.map(read);

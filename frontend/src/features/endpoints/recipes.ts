@@ -47,7 +47,17 @@ export function limitsRecipe(endpoint: string, body: LimitsBody): Recipe {
   const values = { cors_origins: body.cors_origins, max_request_bytes: body.max_request_bytes ?? 0, rate_limit: body.rate_limit ?? {} };
   return {
     title: `Set the limits of ${endpoint}`,
-    cli: [["shoal", "online-endpoint", "update", "--name", endpoint, "--set", ...Object.entries(values).map(([name, value]) => `${name}=${JSON.stringify(value)}`)]],
+    cli: [
+      [
+        "shoal",
+        "online-endpoint",
+        "update",
+        "--name",
+        endpoint,
+        "--set",
+        ...Object.entries(values).map(([name, value]) => `${name}=${JSON.stringify(value)}`),
+      ],
+    ],
     api: [{ method: "PATCH", path: apiPath("endpoints", endpoint), body }],
     yaml: [
       {

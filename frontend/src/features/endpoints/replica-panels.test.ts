@@ -4,7 +4,14 @@ import { replicaKey, replicaScopes } from "@/live/metric-keys";
 import { KEPT_SECONDS, noReplicas, REPLICA_METRICS, replicaGroups, replicaLabel, replicaNotes } from "./replica-panels";
 
 const OWNERS = [
-  { name: "blue", replicas: [{ id: "aaaaaaaa1", ordinal: 0 }, { id: "bbbbbbbb2", ordinal: 1 }, { id: "cccccccc3", ordinal: 1 }] },
+  {
+    name: "blue",
+    replicas: [
+      { id: "aaaaaaaa1", ordinal: 0 },
+      { id: "bbbbbbbb2", ordinal: 1 },
+      { id: "cccccccc3", ordinal: 1 },
+    ],
+  },
   { name: "green", replicas: [{ id: "dddddddd4", ordinal: 0 }] },
 ];
 const NOW = 1_000_000;
@@ -21,7 +28,10 @@ test.each([
 });
 
 test("keys name their replicas, each once, whatever else is among them", () => {
-  const scopes = [{ deployment: "blue", id: "r.0" }, { deployment: "green", id: "r1" }];
+  const scopes = [
+    { deployment: "blue", id: "r.0" },
+    { deployment: "green", id: "r1" },
+  ];
   const keys = scopes.flatMap((scope) => [replicaKey("busy", scope), replicaKey("queue_us", scope)]);
   expect(replicaScopes([...keys, "busy.all", "host_cpu.node:a1", "busy.blue"])).toEqual(scopes);
   expect(replicaScopes([])).toEqual([]);

@@ -4,27 +4,27 @@ import { differences } from "./revision-diff";
 
 const revision = (over: Partial<DeploymentRevision> = {}) =>
   ({
-  number: 1,
-  model: "digits",
-  version: 1,
-  config_revision: null,
-  digest: "sha256:aaaaaaaaaaaaaaaa",
-  environment: {},
-  secret_environment: [],
-  node_labels: {},
-  instance_type: null,
-  anti_affinity: "preferred",
-  liveness_probe: null,
-  readiness_probe: null,
-  max_queue_wait_ms: null,
-  response_cache_bytes: null,
-  author: "maria",
-  cause: "created",
-  succeeded: true,
-  current: false,
-  created_at: "2026-11-21T14:00:00Z",
-  ...over,
-}) as DeploymentRevision;
+    number: 1,
+    model: "digits",
+    version: 1,
+    config_revision: null,
+    digest: "sha256:aaaaaaaaaaaaaaaa",
+    environment: {},
+    secret_environment: [],
+    node_labels: {},
+    instance_type: null,
+    anti_affinity: "preferred",
+    liveness_probe: null,
+    readiness_probe: null,
+    max_queue_wait_ms: null,
+    response_cache_bytes: null,
+    author: "maria",
+    cause: "created",
+    succeeded: true,
+    current: false,
+    created_at: "2026-11-21T14:00:00Z",
+    ...over,
+  }) as DeploymentRevision;
 
 test("equal revisions differ in nothing", () => expect(differences(revision(), revision({ number: 2 }))).toEqual([]));
 

@@ -34,4 +34,6 @@ test.each([
   [{ blue: 100, green: 0 }, { blue: 0, green: 100 }, null, "100 % of the requests will go to green instead; there are none at the moment."],
   [{ blue: 0, green: 0 }, { blue: 100, green: 0 }, 0, "100 % of the requests will go to blue instead; there are none at the moment."],
   [{ blue: 50, green: 50 }, { blue: 50, green: 50 }, 8, "No request changes its target."],
-])("from %o to %o at %s req/s", (before, after, rate, sentence) => expect(moveSentence(before as never, after as never, rate)).toBe(sentence));
+])("from %o to %o at %s req/s", (before, after, rate, sentence) =>
+  expect(moveSentence(before as never, after as never, rate)).toBe(sentence),
+);

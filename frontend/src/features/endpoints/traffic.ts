@@ -31,8 +31,7 @@ export function sameSplit(a: Split, b: Split): boolean {
 export const isValid = (split: Split): boolean => total(split) === 100 || total(split) === 0;
 
 /** `80 / 20`, in the order of the names given. */
-export const splitText = (split: Split, names: readonly string[]): string =>
-  names.map((name) => split[name] ?? 0).join(" / ");
+export const splitText = (split: Split, names: readonly string[]): string => names.map((name) => split[name] ?? 0).join(" / ");
 
 /** Whole requests are told apart from fractions only below ten. */
 const people = (rate: number): string => (rate >= 10 ? Math.round(rate).toLocaleString("en-US") : rate.toFixed(1).replace(/\.0$/, ""));

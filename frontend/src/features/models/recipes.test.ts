@@ -28,7 +28,21 @@ describe("actions on models as code", () => {
   it("write words: tags one by one on the command line", () => {
     const words = { description: "Two words", tags: { team: "vision", bare: "" } };
     expect(wordsRecipe("m", 2, words).cli).toEqual([
-      ["shoal", "model", "update", "--name", "m", "--version", "2", "--set", "description=Two words", "--set", "tags.team=vision", "--set", "tags.bare="],
+      [
+        "shoal",
+        "model",
+        "update",
+        "--name",
+        "m",
+        "--version",
+        "2",
+        "--set",
+        "description=Two words",
+        "--set",
+        "tags.team=vision",
+        "--set",
+        "tags.bare=",
+      ],
     ]);
     expect(wordsRecipe("m", null, words)).toMatchObject({ api: [{ method: "PATCH", path: "/api/v1/models/m", body: words }] });
     expect(wordsRecipe("m", null, words)).not.toHaveProperty("cli");

@@ -42,11 +42,16 @@ export const aliasRecipe = (name: string, version: number, alias: string): Recip
 
 /** Of one version, or without a number of the model. Commands set tags one by one; the REST call replaces all of them. */
 export function wordsRecipe(name: string, version: number | null, words: Required<Words>): Recipe {
-  const set = [...(words.description ? [`description=${words.description}`] : []), ...Object.entries(words.tags).map(([key, value]) => `tags.${key}=${value}`)];
+  const set = [
+    ...(words.description ? [`description=${words.description}`] : []),
+    ...Object.entries(words.tags).map(([key, value]) => `tags.${key}=${value}`),
+  ];
   const path = version === null ? apiPath("models", name) : apiPath("models", name, "versions", version);
   return {
     title: version === null ? `Description and tags of ${name}` : `Description and tags of version ${version} of ${name}`,
-    ...(version === null || set.length === 0 ? {} : { cli: [["shoal", "model", "update", ...named(name, version), ...set.flatMap((one) => ["--set", one])]] }),
+    ...(version === null || set.length === 0
+      ? {}
+      : { cli: [["shoal", "model", "update", ...named(name, version), ...set.flatMap((one) => ["--set", one])]] }),
     api: [{ method: "PATCH", path, body: words }],
   };
 }

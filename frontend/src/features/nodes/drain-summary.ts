@@ -18,7 +18,8 @@ export function drainSummary(names: readonly string[], moves: readonly DrainMove
   const targets = [...new Set(moves.flatMap((move) => (move.to === null ? [] : [move.to])))].sort();
   const moving = moves.length - stuck.length;
   const parts = [];
-  if (moving > 0) parts.push(`${replicas(moving)} will answer on ${targets.join(", ")} before ${moving === 1 ? "it goes" : "they go"} here`);
+  if (moving > 0)
+    parts.push(`${replicas(moving)} will answer on ${targets.join(", ")} before ${moving === 1 ? "it goes" : "they go"} here`);
   if (stuck.length > 0) parts.push(`${replicas(stuck.length)} ${stuck.length === 1 ? "has" : "have"} nowhere to go`);
   const waiting = moves.filter((move) => move.waits_for !== "").length;
   if (waiting > 0) parts.push(`${waiting} ${waiting === 1 ? "waits" : "wait"} for an operation to end first`);

@@ -4,8 +4,17 @@ import { courseOf, readingsOf } from "./gpu-readings";
 
 const GIB = 2 ** 30;
 const gpu = (over: Partial<Gpu> = {}): Gpu => ({
-  index: 1, uuid: "GPU-1", name: "H100", memory_total_bytes: 80 * GIB, memory_used_bytes: 20 * GIB, utilization: 0.37,
-  temperature_c: 61, power_w: 251.3, power_limit_w: 700, driver_version: "550.54.15", ...over,
+  index: 1,
+  uuid: "GPU-1",
+  name: "H100",
+  memory_total_bytes: 80 * GIB,
+  memory_used_bytes: 20 * GIB,
+  utilization: 0.37,
+  temperature_c: 61,
+  power_w: 251.3,
+  power_limit_w: 700,
+  driver_version: "550.54.15",
+  ...over,
 });
 const words = (over: Partial<Gpu>) => readingsOf(gpu(over), "a1").map(({ label, text }) => `${label} ${text}`.replaceAll("\u00a0", " "));
 
@@ -21,7 +30,14 @@ describe("what a GPU shows", () => {
 });
 
 describe("how it went", () => {
-  const course = { keys: ["gpu0_util.node/a1", "gpu1_util.node/a1", "gpu1_power.node/a1"], v: [[1, 1], [0.5, null], [null, null]] };
+  const course = {
+    keys: ["gpu0_util.node/a1", "gpu1_util.node/a1", "gpu1_power.node/a1"],
+    v: [
+      [1, 1],
+      [0.5, null],
+      [null, null],
+    ],
+  };
   it("is that of this card", () => expect(courseOf(course, "a1", 1, "gpu{index}_util")).toEqual([0.5, null]));
   it.each([
     ["of another node", "b1", "gpu{index}_util"],

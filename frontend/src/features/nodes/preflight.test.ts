@@ -4,13 +4,20 @@ import { isReady, preflight } from "./preflight";
 
 const GIB = 2 ** 30;
 const token = (node: string | null): JoinToken => ({
-  id: 1, prefix: "sjoin_", created_by: "ada", created_at: "", expires_at: "", used_at: null, node,
+  id: 1,
+  prefix: "sjoin_",
+  created_by: "ada",
+  created_at: "",
+  expires_at: "",
+  used_at: null,
+  node,
 });
 const node = (info: Partial<NodeItem["info"]> = {}, state: NodeItem["state"] = "online"): NodeItem => ({
   id: "n1",
   name: "gpu-a1",
   state,
-  cordoned: false, conditions: [],
+  cordoned: false,
+  conditions: [],
   labels: {},
   drain: null,
   rule: { interval_s: 5, suspect_after_s: 10, offline_after_s: 20 },
@@ -19,9 +26,41 @@ const node = (info: Partial<NodeItem["info"]> = {}, state: NodeItem["state"] = "
   age_s: 1,
   replicas: [],
   info: {
-    agent_version: "0.1.0", wire_version: 1, boot_id: "b", address: "10.0.0.1", cpu_count: 4, cpu_utilization: 0, memory_total_bytes: 16 * GIB,
-    memory_used_bytes: 2 * GIB, disk_total_bytes: 100 * GIB, disk_free_bytes: 50 * GIB, cache_bytes: 0, cache_idle_bytes: 0, cache_quota_bytes: 0, cache_checked_at: 0, cache_spoiled: 0, download_limit_bytes_per_s: 0, disk_pressure: false, shm_total_bytes: GIB, sandbox: { files: true, calls: true, network: true, memory: false },
-    backends: ["onnxruntime"], gpus: [{ index: 0, uuid: "g", name: "T4", memory_total_bytes: 1, memory_used_bytes: 0, utilization: 0, temperature_c: null, power_w: null, power_limit_w: null, driver_version: "" }], labels: {},
+    agent_version: "0.1.0",
+    wire_version: 1,
+    boot_id: "b",
+    address: "10.0.0.1",
+    cpu_count: 4,
+    cpu_utilization: 0,
+    memory_total_bytes: 16 * GIB,
+    memory_used_bytes: 2 * GIB,
+    disk_total_bytes: 100 * GIB,
+    disk_free_bytes: 50 * GIB,
+    cache_bytes: 0,
+    cache_idle_bytes: 0,
+    cache_quota_bytes: 0,
+    cache_checked_at: 0,
+    cache_spoiled: 0,
+    download_limit_bytes_per_s: 0,
+    disk_pressure: false,
+    shm_total_bytes: GIB,
+    sandbox: { files: true, calls: true, network: true, memory: false },
+    backends: ["onnxruntime"],
+    gpus: [
+      {
+        index: 0,
+        uuid: "g",
+        name: "T4",
+        memory_total_bytes: 1,
+        memory_used_bytes: 0,
+        utilization: 0,
+        temperature_c: null,
+        power_w: null,
+        power_limit_w: null,
+        driver_version: "",
+      },
+    ],
+    labels: {},
     ...info,
   },
 });
@@ -37,7 +76,21 @@ describe("the checklist of a join", () => {
     expect(states(preflight(token("gpu-a1"), node({}, "offline"), "0.1.0"))).toMatchObject({ joined: "done", reports: "waiting" }));
   it("is done when all is well", () => {
     const checks = preflight(token("gpu-a1"), node(), "0.1.0");
-    expect(states(checks)).toEqual({ trust: "done", joined: "done", reports: "done", certificate: "done", address: "done", clock: "done", version: "done", backends: "done", gpus: "done", disk: "done", memory: "done", shm: "done", sandbox: "done" });
+    expect(states(checks)).toEqual({
+      trust: "done",
+      joined: "done",
+      reports: "done",
+      certificate: "done",
+      address: "done",
+      clock: "done",
+      version: "done",
+      backends: "done",
+      gpus: "done",
+      disk: "done",
+      memory: "done",
+      shm: "done",
+      sandbox: "done",
+    });
     expect(isReady(checks)).toBe(true);
   });
   it.each([
@@ -74,6 +127,8 @@ describe("the checklist of a join", () => {
     expect(found?.label).toContain(words);
   });
   it("waits for the certificate", () =>
-    expect(states(preflight(token("gpu-a1"), { ...node(), certificate_ends_at: null }, "0.1.0"))).toMatchObject({ certificate: "waiting" }));
+    expect(states(preflight(token("gpu-a1"), { ...node(), certificate_ends_at: null }, "0.1.0"))).toMatchObject({
+      certificate: "waiting",
+    }));
   it("is not ready while something failed", () => expect(isReady(preflight(token("gpu-a1"), node({ backends: [] }), "0.1.0"))).toBe(false));
 });

@@ -44,7 +44,12 @@ function backends(node: NodeItem): Check {
   const found = node.info.backends;
   return found.length > 0
     ? { id: "backends", label: `Runs ${found.join(", ")}`, state: "done" }
-    : { id: "backends", label: "No backend can be loaded", state: "failed", fix: "Install onnxruntime beside the agent, then start it again." };
+    : {
+        id: "backends",
+        label: "No backend can be loaded",
+        state: "failed",
+        fix: "Install onnxruntime beside the agent, then start it again.",
+      };
 }
 
 function room(node: NodeItem): Check[] {
@@ -79,7 +84,9 @@ function shared(node: NodeItem): Check[] {
       id: "shm",
       label: `${bytes(size)} of shared memory`,
       state: short ? "warning" : "done",
-      ...(short ? { fix: "Enough unless clients on the node pass tensors through shared memory; then start its container with --shm-size=1g." } : {}),
+      ...(short
+        ? { fix: "Enough unless clients on the node pass tensors through shared memory; then start its container with --shm-size=1g." }
+        : {}),
     },
   ];
 }
@@ -100,11 +107,14 @@ function sandbox(node: NodeItem): Check {
       };
 }
 
-const told = (node: NodeItem, code: NodeItem["conditions"][number]["code"]) => node.conditions.find((condition) => condition.code === code)?.message;
+const told = (node: NodeItem, code: NodeItem["conditions"][number]["code"]) =>
+  node.conditions.find((condition) => condition.code === code)?.message;
 
 function clock(node: NodeItem): Check {
   const fix = told(node, "ClockSkew");
-  return fix ? { id: "clock", label: "Its clock differs", state: "warning", fix } : { id: "clock", label: "Its clock agrees with this server's", state: "done" };
+  return fix
+    ? { id: "clock", label: "Its clock differs", state: "warning", fix }
+    : { id: "clock", label: "Its clock agrees with this server's", state: "done" };
 }
 
 function address(node: NodeItem): Check {
@@ -136,7 +146,9 @@ export function preflight(token: JoinToken, node: NodeItem | null, version: stri
   const joined = token.node ?? null;
   const head: Check[] = [
     verified(joined !== null),
-    joined ? { id: "joined", label: `${joined} has joined`, state: "done" } : { id: "joined", label: "Waiting for the node to join", state: "waiting" },
+    joined
+      ? { id: "joined", label: `${joined} has joined`, state: "done" }
+      : { id: "joined", label: "Waiting for the node to join", state: "waiting" },
     node?.state === "online"
       ? { id: "reports", label: `Reports every ${node.rule.interval_s} s`, state: "done" }
       : { id: "reports", label: "It reports", state: "waiting" },
@@ -149,7 +161,18 @@ export function preflight(token: JoinToken, node: NodeItem | null, version: stri
       { id: "disk", label: "Room for models", state: "waiting" },
     ];
   }
-  return [...head, certificate(node), address(node), clock(node), versions(node, version), backends(node), gpus(node), ...room(node), ...shared(node), sandbox(node)];
+  return [
+    ...head,
+    certificate(node),
+    address(node),
+    clock(node),
+    versions(node, version),
+    backends(node),
+    gpus(node),
+    ...room(node),
+    ...shared(node),
+    sandbox(node),
+  ];
 }
 
 export const isReady = (checks: readonly Check[]): boolean => checks.every(({ state }) => state === "done" || state === "warning");

@@ -3,7 +3,11 @@ import type { NodeItem } from "@/api/types";
 import { allToggled, chosenOf, offersOf, ticksOf, toggled } from "./selection";
 
 const node = (name: string, over: Partial<NodeItem> = {}) => ({ name, cordoned: false, drain: null, ...over }) as NodeItem;
-const ROWS = [node("a"), node("b", { cordoned: true }), node("c", { cordoned: true, drain: { started_at: "", deadline_at: null, done: true } })];
+const ROWS = [
+  node("a"),
+  node("b", { cordoned: true }),
+  node("c", { cordoned: true, drain: { started_at: "", deadline_at: null, done: true } }),
+];
 
 describe("ticking nodes", () => {
   it("ticks and unticks one", () => {

@@ -20,8 +20,7 @@ const disk = (name: string, folder: string) =>
   part("disk", { name, summary: "212.0 GiB free", facts: [{ name: "folder", value: folder }] });
 const node = (state: Node["state"], gpus: { name: string; memory_total_bytes: number }[] = []) =>
   ({ name: "local", state, info: { gpus } }) as unknown as Node;
-const lines = (parts: SystemPart[], nodes: Node[]) =>
-  firstChecks(parts, nodes).map(({ label, text, tone }) => `${tone} ${label}: ${text}`);
+const lines = (parts: SystemPart[], nodes: Node[]) => firstChecks(parts, nodes).map(({ label, text, tone }) => `${tone} ${label}: ${text}`);
 
 describe("the checks of a first run", () => {
   it("say what works, in the order of a request's road", () => {

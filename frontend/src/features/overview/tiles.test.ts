@@ -39,15 +39,32 @@ describe("the six figures", () => {
     expect(["requests", "errors", "p95", "busy", "disk"].map((id) => tiles[id]?.value.value)).toEqual(["–", "–", "–", "–", "–"]);
   });
   it("speak of processors where there is no GPU", () =>
-    expect(byId(tilesOf(overview([], [node("n", 50, [])]), null))["busy"]).toMatchObject({ label: "CPUs busy", value: { value: "20", unit: "%" } }));
+    expect(byId(tilesOf(overview([], [node("n", 50, [])]), null))["busy"]).toMatchObject({
+      label: "CPUs busy",
+      value: { value: "20", unit: "%" },
+    }));
 });
 
 describe("the last hour", () => {
   it("sums, weighs and takes the worst, gap by gap", () => {
     const course = courseOf({
-      keys: ["request_rate.endpoint/a", "request_rate.endpoint/b", "error_rate.endpoint/a", "error_rate.endpoint/b", "p95_us.endpoint/a", "p95_us.endpoint/b"],
+      keys: [
+        "request_rate.endpoint/a",
+        "request_rate.endpoint/b",
+        "error_rate.endpoint/a",
+        "error_rate.endpoint/b",
+        "p95_us.endpoint/a",
+        "p95_us.endpoint/b",
+      ],
       t: [1, 2, 3],
-      v: [[90, 5, null], [10, null, null], [0, 0.2, null], [0.5, null, null], [7, 8, null], [9, null, null]],
+      v: [
+        [90, 5, null],
+        [10, null, null],
+        [0, 0.2, null],
+        [0.5, null, null],
+        [7, 8, null],
+        [9, null, null],
+      ],
     } as never);
     expect(course).toEqual({ requests: [100, 5, null], errors: [0.05, 0.2, null], p95: [9, 8, null] });
   });

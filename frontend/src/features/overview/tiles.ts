@@ -60,7 +60,9 @@ function worst(overview: Overview): { name: string; p95: number } | null {
 export function tilesOf(overview: Overview, course: Course | null): Tile[] {
   const live = overview.endpoints.map((endpoint) => endpoint.live);
   const requests = sum(live.map((each) => each.request_rate));
-  const failed = sum(live.map((each) => (each.error_rate === null || each.request_rate === null ? null : each.error_rate * each.request_rate)));
+  const failed = sum(
+    live.map((each) => (each.error_rate === null || each.request_rate === null ? null : each.error_rate * each.request_rate)),
+  );
   const errors = requests ? (failed ?? 0) / requests : null;
   const slowest = worst(overview);
   const online = overview.nodes.filter((node) => node.state === "online");

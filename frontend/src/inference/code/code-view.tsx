@@ -8,16 +8,7 @@ import type { BuiltInput } from "../tensor/built-input";
 import { npyBytes } from "../tensor/npy";
 import classes from "./code-view.module.css";
 import { GRPC_FILE, grpcRequest } from "./grpcurl";
-import {
-  fileName,
-  impossible,
-  LANGUAGE_LABELS,
-  LANGUAGES,
-  REQUEST_FILE,
-  requestFile,
-  snippet,
-  type Language,
-} from "./snippets";
+import { fileName, impossible, LANGUAGE_LABELS, LANGUAGES, REQUEST_FILE, requestFile, snippet, type Language } from "./snippets";
 import { tooLong } from "./too-long";
 import { isLarge, type CodeTarget } from "./target";
 
@@ -59,12 +50,7 @@ export function CodeView({ endpoint, call, inputs, problem, language: fixed }: C
           />
         )}
         {why === null && large.length > 0 && !asNpy ? (
-          <DownloadButton
-            label={body.name}
-            name={body.name}
-            type="application/json"
-            content={() => body.write(target, inputs)}
-          />
+          <DownloadButton label={body.name} name={body.name} type="application/json" content={() => body.write(target, inputs)} />
         ) : null}
         {why === null && asNpy
           ? large.map((input) => (

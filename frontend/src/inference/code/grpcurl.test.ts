@@ -33,7 +33,8 @@ describe("the request of grpcurl", () => {
     ["BOOL", [true, false], { bool_contents: [true, false] }],
     ["BYTES", ["a", new Uint8Array([255])], { bytes_contents: ["YQ==", "/w=="] }],
   ])("holds %s readably", (datatype, elements, contents) =>
-    expect(request({}, input(datatype, elements))["inputs"]).toEqual([{ name: "x", datatype, shape: [elements.length], contents }]));
+    expect(request({}, input(datatype, elements))["inputs"]).toEqual([{ name: "x", datatype, shape: [elements.length], contents }]),
+  );
 
   it("is raw for all inputs where one has no readable form", () => {
     const mixed = request({}, input("FP16", [1]), input("INT32", [7]));

@@ -33,7 +33,11 @@ function protoValue(datatype: string, value: Element | bigint): string | number 
 
 function protoParameters(parameters: Parameters) {
   const field = (value: Parameters[string]) =>
-    typeof value === "boolean" ? { bool_param: value } : typeof value === "number" ? { int64_param: String(value) } : { string_param: value };
+    typeof value === "boolean"
+      ? { bool_param: value }
+      : typeof value === "number"
+        ? { int64_param: String(value) }
+        : { string_param: value };
   return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, field(value)]));
 }
 

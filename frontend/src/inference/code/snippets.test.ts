@@ -39,7 +39,12 @@ describe("code for the call in view", () => {
   });
 
   it("pins deployments and versions, and keeps the sequence", () => {
-    const target = { ...TARGET, deployment: "blue", version: "3", parameters: { sequence_id: 7, sequence_start: true, sequence_end: false } };
+    const target = {
+      ...TARGET,
+      deployment: "blue",
+      version: "3",
+      parameters: { sequence_id: 7, sequence_start: true, sequence_end: false },
+    };
     expect(snippet("curl", target, [input()])).toContain('-H "x-shoal-deployment: blue"');
     expect(snippet("curl", target, [input()])).toContain("/versions/3/infer");
     expect(snippet("curl", target, [input()])).toContain('"parameters": {"sequence_id":7,"sequence_start":true,"sequence_end":false}');

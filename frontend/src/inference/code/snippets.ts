@@ -18,8 +18,7 @@ export const LANGUAGE_LABELS: Record<Language, string> = {
 };
 
 /** `x_0.npy`: safe for every file system. */
-export const fileName = (input: Pick<BuiltInput, "name">, end: string): string =>
-  `${input.name.replaceAll(/[^\w.-]/g, "_")}.${end}`;
+export const fileName = (input: Pick<BuiltInput, "name">, end: string): string => `${input.name.replaceAll(/[^\w.-]/g, "_")}.${end}`;
 
 /** Half floats travel as binary only, so programs that speak plain JSON cannot send them. */
 const needsBinary = (inputs: readonly BuiltInput[]): boolean =>
@@ -99,7 +98,8 @@ const NUMPY: Record<string, string> = {
 const numpyType = (datatype: string): string => NUMPY[datatype] ?? datatype.toLowerCase();
 
 function pythonValue(datatype: string, value: unknown): string {
-  if (value instanceof Uint8Array) return `bytes.fromhex(${quoted(Array.from(value, (byte) => byte.toString(16).padStart(2, "0")).join(""))})`;
+  if (value instanceof Uint8Array)
+    return `bytes.fromhex(${quoted(Array.from(value, (byte) => byte.toString(16).padStart(2, "0")).join(""))})`;
   if (datatype === "BYTES") return `${quoted(elementText(value as string))}.encode()`;
   if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value === "number" && !Number.isFinite(value)) return `float("${String(value).toLowerCase().replace("infinity", "inf")}")`;
@@ -124,7 +124,9 @@ function pythonArguments(target: CodeTarget): string {
   const { sequence_id: id, sequence_start: start, sequence_end: end } = target.parameters;
   return [
     target.version ? `, model_version=${quoted(target.version)}` : "",
-    id === undefined ? "" : `, sequence_id=${JSON.stringify(id)}, sequence_start=${start ? "True" : "False"}, sequence_end=${end ? "True" : "False"}`,
+    id === undefined
+      ? ""
+      : `, sequence_id=${JSON.stringify(id)}, sequence_start=${start ? "True" : "False"}, sequence_end=${end ? "True" : "False"}`,
   ].join("");
 }
 

@@ -12,7 +12,11 @@ describe("written into a program", () => {
     ["a text that fits", input({ datatype: "BYTES", shape: [1], elements: ["a".repeat(MOST_LITERAL)] }), null],
     ["a text that does not", input({ datatype: "BYTES", shape: [1], elements: ["a".repeat(MOST_LITERAL + 1)] }), "x is longer than 32 KiB"],
     ["a file", input({ datatype: "BYTES", shape: [1], elements: [new Uint8Array(MOST_LITERAL)] }), "x is longer than 32 KiB"],
-    ["many texts", input({ datatype: "BYTES", shape: [9_000], elements: Array.from({ length: 9_000 }, () => "word") }), "x is longer than 32 KiB"],
+    [
+      "many texts",
+      input({ datatype: "BYTES", shape: [9_000], elements: Array.from({ length: 9_000 }, () => "word") }),
+      "x is longer than 32 KiB",
+    ],
   ])("%s", (_, one, why) => {
     if (why === null) expect(tooLong([input(), one])).toBeNull();
     else expect(tooLong([input(), one])).toContain(why);

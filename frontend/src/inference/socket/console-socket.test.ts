@@ -139,7 +139,13 @@ describe("ConsoleSocket", () => {
     const metadata = socket.metadata(null);
     last().say({ type: "metadata", models: [], may_infer: false, limits: { request_chars: 1e6, binary_bytes: 3 << 20 } });
     expect(await metadata).toMatchObject({ mayInfer: false });
-    const input = (size: number) => ({ ...CALL.inputs[0], name: "x", datatype: "UINT8", shape: [size], data: { raw: new Uint8Array(size) } });
+    const input = (size: number) => ({
+      ...CALL.inputs[0],
+      name: "x",
+      datatype: "UINT8",
+      shape: [size],
+      data: { raw: new Uint8Array(size) },
+    });
     socket.infer({ ...CALL, inputs: [input(10), input((2 << 20) + 5)] });
     expect((last().sent.at(-1)!["inputs"] as { data: unknown }[]).map(({ data }) => data)).toEqual([
       { b64: "AAAAAAAAAAAAAA==" },

@@ -21,8 +21,7 @@ export function packCall(id: string, call: InferCall, limits: Limits | null): Pa
     size += raw.length;
     return { ...input, data: { frames: frames.length - before } };
   });
-  if (limits && size > limits.binary_bytes)
-    return { refused: tooLarge(size, limits.binary_bytes) };
+  if (limits && size > limits.binary_bytes) return { refused: tooLarge(size, limits.binary_bytes) };
   const text = JSON.stringify({ op: "infer", id, ...call, inputs });
   if (limits && text.length > limits.request_chars) return { refused: tooLarge(text.length, limits.request_chars) };
   return { text, frames };

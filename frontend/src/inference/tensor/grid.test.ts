@@ -11,8 +11,14 @@ describe("sheets", () => {
   });
 
   it("take what a sheet program copies", () => {
-    expect(readSheet("1\t2\r\n3\t4\r\n")).toEqual([["1", "2"], ["3", "4"]]);
-    expect(readSheet("1,2\n3,4")).toEqual([["1", "2"], ["3", "4"]]);
+    expect(readSheet("1\t2\r\n3\t4\r\n")).toEqual([
+      ["1", "2"],
+      ["3", "4"],
+    ]);
+    expect(readSheet("1,2\n3,4")).toEqual([
+      ["1", "2"],
+      ["3", "4"],
+    ]);
     expect(readSheet("1;2")).toEqual([["1", "2"]]);
     expect(readSheet("0.5")).toEqual([["0.5"]]);
     const sheet = sheetOf([2, 2, 2]);

@@ -47,12 +47,8 @@ describe("placeImage", () => {
 
 describe("pixelsToTensor", () => {
   it("lays out planes or pixels", () => {
-    expect(Array.from(pixelsToTensor(RGBA, SIZE, { channels: 3, channelsFirst: true }, PLAIN))).toEqual([
-      255, 0, 128, 0, 0, 255,
-    ]);
-    expect(Array.from(pixelsToTensor(RGBA, SIZE, { channels: 3, channelsFirst: false }, PLAIN))).toEqual([
-      255, 128, 0, 0, 0, 255,
-    ]);
+    expect(Array.from(pixelsToTensor(RGBA, SIZE, { channels: 3, channelsFirst: true }, PLAIN))).toEqual([255, 0, 128, 0, 0, 255]);
+    expect(Array.from(pixelsToTensor(RGBA, SIZE, { channels: 3, channelsFirst: false }, PLAIN))).toEqual([255, 128, 0, 0, 0, 255]);
     expect(Array.from(pixelsToTensor(RGBA, SIZE, { channels: 4, channelsFirst: false }, PLAIN))).toEqual([
       255, 128, 0, 255, 0, 0, 255, 128,
     ]);
@@ -60,9 +56,7 @@ describe("pixelsToTensor", () => {
 
   it("swaps the colours, not their statistics", () => {
     const layout = { channels: 3, channelsFirst: false } as const;
-    expect(Array.from(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, order: "bgr" })).slice(0, 3)).toEqual([
-      0, 128, 255,
-    ]);
+    expect(Array.from(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, order: "bgr" })).slice(0, 3)).toEqual([0, 128, 255]);
     const bgr = pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, order: "bgr", scale: "imagenet" });
     expect(bgr[2]).toBeCloseTo((1 - 0.485) / 0.229, 5);
     expect(bgr[0]).toBeCloseTo((0 - 0.406) / 0.225, 5);
@@ -71,10 +65,7 @@ describe("pixelsToTensor", () => {
   it("scales and inverts", () => {
     const grey = { channels: 1, channelsFirst: true } as const;
     expect(pixelsToTensor(RGBA, SIZE, grey, PLAIN)[0]).toBeCloseTo(0.299 * 255 + 0.587 * 128, 3);
-    expect(pixelsToTensor(RGBA, SIZE, grey, { ...PLAIN, invert: true })[0]).toBeCloseTo(
-      255 - (0.299 * 255 + 0.587 * 128),
-      3,
-    );
+    expect(pixelsToTensor(RGBA, SIZE, grey, { ...PLAIN, invert: true })[0]).toBeCloseTo(255 - (0.299 * 255 + 0.587 * 128), 3);
     const layout = { channels: 3, channelsFirst: true } as const;
     expect(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, scale: "unit" })[0]).toBe(1);
     expect(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, scale: "signed" })[1]).toBe(-1);

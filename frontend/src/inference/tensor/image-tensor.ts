@@ -50,8 +50,7 @@ function normalisationOf(options: Pick<ImageOptions, "scale" | "custom">): Norma
 }
 
 const SMALLEST_SIDE = 8;
-const isSide = (size: number | undefined): size is number =>
-  size !== undefined && (size === -1 || size >= SMALLEST_SIDE);
+const isSide = (size: number | undefined): size is number => size !== undefined && (size === -1 || size >= SMALLEST_SIDE);
 const isChannels = (size: number | undefined): size is 1 | 3 | 4 => size === 1 || size === 3 || size === 4;
 
 /** How a tensor of this shape (without the batch axis) may hold a picture: none, one, or both orders of the axes. */
@@ -68,8 +67,7 @@ export function imageLayouts(dims: Shape): ImageLayout[] {
     found.push({ channelsFirst: false, channels: third, height: first, width: second, leading: 0 });
   // All three axes free: the shape says nothing, so both orders of three channels are offered.
   if (first === -1 && second === -1 && third === -1)
-    for (const channelsFirst of [true, false])
-      found.push({ channelsFirst, channels: 3, height: -1, width: -1, leading: 0 });
+    for (const channelsFirst of [true, false]) found.push({ channelsFirst, channels: 3, height: -1, width: -1, leading: 0 });
   return found;
 }
 
@@ -84,11 +82,7 @@ export interface Placement {
 }
 
 /** Where the source lands on the target: `fit` keeps all of it, `crop` fills the target, `stretch` ignores the ratio. */
-export function placeImage(
-  source: { width: number; height: number },
-  target: { width: number; height: number },
-  fit: Fit,
-): Placement {
+export function placeImage(source: { width: number; height: number }, target: { width: number; height: number }, fit: Fit): Placement {
   if (fit === "stretch") return { x: 0, y: 0, ...target };
   const ratios = [target.width / source.width, target.height / source.height] as const;
   const scale = fit === "fit" ? Math.min(...ratios) : Math.max(...ratios);

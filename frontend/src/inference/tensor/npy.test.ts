@@ -78,7 +78,15 @@ describe("files", () => {
 
   it("takes files as the items of a text tensor", () => {
     const jpeg = new Uint8Array([0xff, 0xd8]);
-    expect(readFiles([{ name: "a.jpg", bytes: jpeg }, { name: "b.txt", bytes: text("hello") }], "BYTES")).toEqual({
+    expect(
+      readFiles(
+        [
+          { name: "a.jpg", bytes: jpeg },
+          { name: "b.txt", bytes: text("hello") },
+        ],
+        "BYTES",
+      ),
+    ).toEqual({
       ok: true,
       data: { elements: [jpeg, "hello"], shape: null, note: "2 files" },
     });

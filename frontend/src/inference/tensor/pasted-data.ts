@@ -32,8 +32,7 @@ function readNested(text: string): { leaves: Leaf[]; shape: number[] } {
     if (count === undefined) throw new PasteError("There is one ']' too many.");
     const known = lengths[depth];
     if (known === undefined || known === null) lengths[depth] = count;
-    else if (known !== count)
-      throw new PasteError(`Rows differ in length: ${known} and ${count} values at depth ${depth + 1}.`);
+    else if (known !== count) throw new PasteError(`Rows differ in length: ${known} and ${count} values at depth ${depth + 1}.`);
   };
   const countOne = (): void => {
     const depth = counts.length - 1;
@@ -47,8 +46,7 @@ function readNested(text: string): { leaves: Leaf[]; shape: number[] } {
       wantsValue = true;
       at += 1;
     } else if (character === "[") {
-      if (counts.length === 0 && leaves.length + lengths.length > 0)
-        throw new PasteError("There is text after the closing bracket.");
+      if (counts.length === 0 && leaves.length + lengths.length > 0) throw new PasteError("There is text after the closing bracket.");
       countOne();
       counts.push(0);
       wantsValue = true;
@@ -63,8 +61,7 @@ function readNested(text: string): { leaves: Leaf[]; shape: number[] } {
       if (match === null) throw new PasteError(`Unexpected ${character} at position ${at + 1}.`);
       if (counts.length === 0) throw new PasteError("There is text after the closing bracket.");
       if (!wantsValue) throw new PasteError(`A comma is missing before ${match[0]}.`);
-      if (leafDepth !== null && leafDepth !== counts.length)
-        throw new PasteError("Values and lists are mixed at one depth.");
+      if (leafDepth !== null && leafDepth !== counts.length) throw new PasteError("Values and lists are mixed at one depth.");
       leafDepth = counts.length;
       countOne();
       leaves.push(unquote(match[0]));
@@ -87,8 +84,7 @@ function unquote(literal: string): Leaf {
 
 function readLeaves(text: string, datatype: string): { leaves: Leaf[]; shape: number[] | null } {
   if (text.startsWith("[")) return readNested(text);
-  if (datatype === "BYTES")
-    return { leaves: text.split("\n").map((line) => ({ text: line, quoted: true })), shape: null };
+  if (datatype === "BYTES") return { leaves: text.split("\n").map((line) => ({ text: line, quoted: true })), shape: null };
   const words = text.split(/[\s,;]+/).filter((word) => word !== "");
   return { leaves: words.map((word) => ({ text: word, quoted: false })), shape: null };
 }

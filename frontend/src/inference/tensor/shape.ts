@@ -20,19 +20,14 @@ export function dimsOf(shape: readonly (number | string)[]): number[] {
 }
 
 function matches(actual: Shape, expected: Shape): boolean {
-  return (
-    actual.length === expected.length &&
-    actual.every((axis, index) => expected[index] === -1 || expected[index] === axis)
-  );
+  return actual.length === expected.length && actual.every((axis, index) => expected[index] === -1 || expected[index] === axis);
 }
 
 /** "3 × 224 × 223 sent, 3 × 224 × 224 expected (axis 3)"; null when the shapes agree. */
 export function shapeDifference(actual: Shape, expected: Shape): string | null {
   if (matches(actual, expected)) return null;
   const axis =
-    actual.length === expected.length
-      ? actual.findIndex((size, index) => expected[index] !== -1 && expected[index] !== size) + 1
-      : 0;
+    actual.length === expected.length ? actual.findIndex((size, index) => expected[index] !== -1 && expected[index] !== size) + 1 : 0;
   const where = axis > 0 ? `axis ${axis}` : `${actual.length} axes instead of ${expected.length}`;
   return `${shapeText(actual)} sent, ${shapeText(expected)} expected (${where})`;
 }

@@ -112,9 +112,9 @@ describe("readPasted", () => {
 
 describe("raw bytes", () => {
   it("writes half precision as IEEE 754 does", () => {
-    expect(
-      [0, -0, 1, -2, 65504, 65520, Infinity, 5.960464477539063e-8, 6.103515625e-5, 1 / 3, 1e-9].map(halfBits),
-    ).toEqual([0x0000, 0x8000, 0x3c00, 0xc000, 0x7bff, 0x7c00, 0x7c00, 0x0001, 0x0400, 0x3555, 0x0000]);
+    expect([0, -0, 1, -2, 65504, 65520, Infinity, 5.960464477539063e-8, 6.103515625e-5, 1 / 3, 1e-9].map(halfBits)).toEqual([
+      0x0000, 0x8000, 0x3c00, 0xc000, 0x7bff, 0x7c00, 0x7c00, 0x0001, 0x0400, 0x3555, 0x0000,
+    ]);
     expect(halfBits(NaN) & 0x7c00).toBe(0x7c00);
     expect(halfBits(NaN) & 0x3ff).not.toBe(0);
   });

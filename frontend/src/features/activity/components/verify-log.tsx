@@ -38,7 +38,9 @@ export function VerifyLog() {
             <Status state={found.ok ? "Unbroken" : "Broken"} tone={found.ok ? "ok" : "error"} />
             <p>
               {found.ok
-                ? found.sealed === 1 ? "The only event is as it was written." : `${counted(found.sealed, "event")} hold together: none was changed, removed or slipped in.`
+                ? found.sealed === 1
+                  ? "The only event is as it was written."
+                  : `${counted(found.sealed, "event")} hold together: none was changed, removed or slipped in.`
                 : "From here on the log cannot be trusted."}
               {found.unsealed > 0 ? ` ${count(found.unsealed)} came while it was checked.` : ""}
             </p>

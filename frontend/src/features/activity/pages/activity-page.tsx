@@ -83,12 +83,19 @@ export function ActivityPage() {
   useEvents(() => void queryClient.invalidateQueries({ queryKey: query.queryKey }));
   const rows = data?.pages.flatMap((page) => page.items);
   const set = (change: Partial<typeof search>) =>
-    void navigate({ search: (old) => Object.fromEntries(Object.entries({ ...old, ...change }).filter(([, value]) => value)), replace: true });
+    void navigate({
+      search: (old) => Object.fromEntries(Object.entries({ ...old, ...change }).filter(([, value]) => value)),
+      replace: true,
+    });
   const save = useMutation({
     mutationFn: () => readAll(wanted),
     onSuccess: ({ events, complete }) => {
       downloadFile(fileName(), "text/csv", eventsCsv(events));
-      notifyDone(complete ? `${counted(events.length, "event")} saved` : `The newest ${count(EXPORT_LIMIT)} events saved; narrow the filter for older ones`);
+      notifyDone(
+        complete
+          ? `${counted(events.length, "event")} saved`
+          : `The newest ${count(EXPORT_LIMIT)} events saved; narrow the filter for older ones`,
+      );
     },
     onError: (problem) => notifyProblem(problem, "The events could not be saved"),
   });

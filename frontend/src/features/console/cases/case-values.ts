@@ -25,7 +25,8 @@ export function caseTensors(saved: Pick<TestCase, "inputs">): CaseTensor[] {
   return saved.inputs.map(({ name, datatype, shape, data }) => {
     if (Array.isArray(data)) {
       const values = data as (number | string | boolean)[];
-      const elements = datatype === "BYTES" ? values : values.map((value) => (typeof value === "string" ? (SPECIAL[value] ?? value) : value));
+      const elements =
+        datatype === "BYTES" ? values : values.map((value) => (typeof value === "string" ? (SPECIAL[value] ?? value) : value));
       return { name, datatype, shape, elements };
     }
     return { name, datatype, shape, elements: readRaw(datatype, fromBase64((data as { b64: string }).b64)) };

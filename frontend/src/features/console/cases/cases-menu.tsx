@@ -70,9 +70,7 @@ export function CasesMenu({ endpoint, model, current, content, onOpen }: CasesMe
           </Button>
           {error ? <p className={classes["caseHint"]}>The cases could not be loaded: {toProblem(error).title}</p> : null}
           {data ? (
-            <p className={classes["caseHint"]}>
-              {data.items.length > 0 ? `Saved for ${model}` : `Nothing is saved for ${model} yet`}
-            </p>
+            <p className={classes["caseHint"]}>{data.items.length > 0 ? `Saved for ${model}` : `Nothing is saved for ${model} yet`}</p>
           ) : null}
           <ul className={classes["caseList"]}>
             {data?.items.map((item) => (
@@ -101,14 +99,7 @@ export function CasesMenu({ endpoint, model, current, content, onOpen }: CasesMe
         </Popover.Dropdown>
       </Popover>
       {saving && content ? (
-        <SaveCase
-          endpoint={endpoint}
-          model={model}
-          current={current}
-          content={content}
-          onClose={() => setSaving(false)}
-          onSaved={onOpen}
-        />
+        <SaveCase endpoint={endpoint} model={model} current={current} content={content} onClose={() => setSaving(false)} onSaved={onOpen} />
       ) : null}
     </>
   );
@@ -149,16 +140,8 @@ function SaveCase({ endpoint, model, current, content, onClose, onSaved }: SaveC
         }}
       >
         <div className={shared["stack"]}>
-          <p className="muted">
-            Its inputs and options are kept on the server, exactly as they are sent, for everybody who may look here.
-          </p>
-          <TextInput
-            label="Name"
-            value={name}
-            maxLength={100}
-            data-autofocus
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
+          <p className="muted">Its inputs and options are kept on the server, exactly as they are sent, for everybody who may look here.</p>
+          <TextInput label="Name" value={name} maxLength={100} data-autofocus onChange={(event) => setName(event.currentTarget.value)} />
           {link ? <CopyField text={link} label="link to this case" /> : null}
           {save.error ? <ProblemCard error={save.error} /> : null}
           <div className={classes["modalActions"]}>

@@ -53,12 +53,7 @@ export function HistoryList({ history, current, onRestore, onCompare }: HistoryL
           const [tone, word] = toneOf(record);
           return (
             <li key={record.id} className={classes["past"]}>
-              <button
-                type="button"
-                className={classes["entry"]}
-                aria-current={record.id === current}
-                onClick={() => onRestore(record)}
-              >
+              <button type="button" className={classes["entry"]} aria-current={record.id === current} onClick={() => onRestore(record)}>
                 <ToneIcon tone={tone} label={word} size={15} />
                 <span className="muted">{clock(record.at)}</span>
                 <span className="truncate mono">{summary(record)}</span>

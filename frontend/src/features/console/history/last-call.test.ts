@@ -6,13 +6,30 @@ import { lastCall } from "./last-call";
 const input = (over: Partial<BuiltInput> = {}): BuiltInput =>
   ({ name: "x", datatype: "FP32", shape: [1, 2], elements: [0.5, 1], ...over }) as BuiltInput;
 const record = (over: Partial<CallRecord> = {}): CallRecord =>
-  ({ deployment: "green", model: "net", options: { version: "2" }, parameters: { sequence_id: 7 }, sent: [input()], outcome: null, parts: [], at: "2026-01-01T00:00:00Z", ...over }) as unknown as CallRecord;
+  ({
+    deployment: "green",
+    model: "net",
+    options: { version: "2" },
+    parameters: { sequence_id: 7 },
+    sent: [input()],
+    outcome: null,
+    parts: [],
+    at: "2026-01-01T00:00:00Z",
+    ...over,
+  }) as unknown as CallRecord;
 
 describe("the console's last call", () => {
   it("is the newest of the history, as it was sent", () => {
     expect(lastCall([])).toBeNull();
     const found = lastCall([record(), record({ model: "older" })]);
-    expect(found?.call).toEqual({ deployment: "green", model: "net", version: "2", decoupled: false, parameters: { sequence_id: 7 }, outputs: [] });
+    expect(found?.call).toEqual({
+      deployment: "green",
+      model: "net",
+      version: "2",
+      decoupled: false,
+      parameters: { sequence_id: 7 },
+      outputs: [],
+    });
     expect(found?.inputs).toEqual([input()]);
   });
 

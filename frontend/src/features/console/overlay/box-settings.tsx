@@ -31,7 +31,14 @@ export function BoxSettings({ tensors, batched, mapping, onMapping }: BoxSetting
   if (candidates.length === 0) return null;
   return (
     <>
-      <Select label="Boxes" placeholder="none" clearable value={mapping?.boxes ?? null} data={candidates.map(({ name }) => name)} onChange={choose} />
+      <Select
+        label="Boxes"
+        placeholder="none"
+        clearable
+        value={mapping?.boxes ?? null}
+        data={candidates.map(({ name }) => name)}
+        onChange={choose}
+      />
       {mapping?.raw ? <RawSettings mapping={mapping} raw={mapping.raw} change={change} /> : null}
       {mapping && !mapping.raw ? (
         <details className={classes["boxDetails"]}>
@@ -89,7 +96,13 @@ function RawSettings({ mapping, raw, change }: RawSettingsProps) {
       </summary>
       <div className={shared["overlaySettings"]}>
         <p className="secondary">Centre, size and scores of each; of those that lie over each other the best is shown.</p>
-        <Select label="Measured in" allowDeselect={false} value={mapping.unit} data={UNITS} onChange={(unit) => unit && change({ unit: unit as BoxUnit })} />
+        <Select
+          label="Measured in"
+          allowDeselect={false}
+          value={mapping.unit}
+          data={UNITS}
+          onChange={(unit) => unit && change({ unit: unit as BoxUnit })}
+        />
         <Checkbox
           label="The fifth number is no class, but how sure it is that there is something"
           checked={raw.objectness}

@@ -30,7 +30,8 @@ describe("which outputs lie over a picture", () => {
     ["output", "FP32", 3, false],
     ["output", "FP32", 1, false],
   ])("%s of %s with %i values per pixel: unasked %s", (name, datatype, channels, likely) =>
-    expect(isLikelyMask({ name, datatype }, shape(channels))).toBe(likely));
+    expect(isLikelyMask({ name, datatype }, shape(channels))).toBe(likely),
+  );
 
   it.each<[string, number, number, string[]]>([
     ["FP32", 1, 1, ["heat-0"]],

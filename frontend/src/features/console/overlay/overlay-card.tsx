@@ -35,7 +35,10 @@ function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers })
   if (!picture || !frame) return null;
   const mask = shown && painted ? { ...shown.shape, pixels: painted.pixels } : null;
   const nameOf = (id: number) => classLabel(view.boxLabels, id);
-  const words = [mask ? shown?.tensor.name : null, choice.mapping ? `${count(kept.length)} ${kept.length === 1 ? "box" : "boxes"}` : null].filter(Boolean);
+  const words = [
+    mask ? shown?.tensor.name : null,
+    choice.mapping ? `${count(kept.length)} ${kept.length === 1 ? "box" : "boxes"}` : null,
+  ].filter(Boolean);
   return (
     <section className={shared["output"]} aria-label="Over the picture">
       <div className={shared["outputHead"]}>
@@ -71,7 +74,12 @@ function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers })
             />
           ) : null}
           <MaskSettings masks={layers.masks} choice={choice.mask} onChoice={(part) => change({ mask: { ...choice.mask, ...part } })} />
-          <BoxSettings tensors={layers.tensors} batched={layers.batched} mapping={choice.mapping} onMapping={(mapping) => change({ mapping })} />
+          <BoxSettings
+            tensors={layers.tensors}
+            batched={layers.batched}
+            mapping={choice.mapping}
+            onMapping={(mapping) => change({ mapping })}
+          />
           {view.boxes.some(({ score }) => score !== null) ? (
             <div>
               <NumberInput
@@ -96,7 +104,9 @@ function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers })
             </div>
           ) : null}
           {view.search === "searching" ? <p role="status">Looking for boxes</p> : null}
-          {view.search === "failed" ? <p role="alert">The boxes could not be chosen: this browser stopped the worker that does it.</p> : null}
+          {view.search === "failed" ? (
+            <p role="alert">The boxes could not be chosen: this browser stopped the worker that does it.</p>
+          ) : null}
         </div>
       </div>
       <Legend found={painted?.found ?? []} labels={view.maskLabels} />
@@ -134,7 +144,12 @@ function BoxTable({ boxes, picture, nameOf }: BoxTableProps) {
     { id: "class", header: "Class", cell: ({ classId }) => (classId === null ? "–" : nameOf(classId)) },
     { id: "score", header: "Score", align: "right", cell: ({ score }) => (score === null ? "–" : significant(score)) },
     { id: "at", header: "Left, top", align: "right", cell: ({ x, y }) => `${px(x, picture.width)}, ${px(y, picture.height)}` },
-    { id: "size", header: "Size in pixels", align: "right", cell: ({ width, height }) => `${px(width, picture.width)} × ${px(height, picture.height)}` },
+    {
+      id: "size",
+      header: "Size in pixels",
+      align: "right",
+      cell: ({ width, height }) => `${px(width, picture.width)} × ${px(height, picture.height)}`,
+    },
   ];
   return (
     <>
@@ -145,7 +160,11 @@ function BoxTable({ boxes, picture, nameOf }: BoxTableProps) {
         rows={boxes.slice(0, LISTED).map((box, number) => ({ ...box, number }))}
         rowKey={(row) => String(row.number)}
       />
-      {boxes.length > LISTED ? <p className="secondary">The best {LISTED} of {count(boxes.length)}; all are in the outputs below.</p> : null}
+      {boxes.length > LISTED ? (
+        <p className="secondary">
+          The best {LISTED} of {count(boxes.length)}; all are in the outputs below.
+        </p>
+      ) : null}
     </>
   );
 }

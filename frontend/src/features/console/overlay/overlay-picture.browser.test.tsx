@@ -15,8 +15,16 @@ const picture = page.getByRole("img", { name: "fish" });
 /** Left, top, width and height in shares of the picture; within its frame, and the line of a box, of a pixel each. */
 function expectAt(element: Element, wanted: readonly number[]): void {
   const [inner, outer] = [element.getBoundingClientRect(), picture.element().getBoundingClientRect()];
-  const found = [(inner.left - outer.left) / outer.width, (inner.top - outer.top) / outer.height, inner.width / outer.width, inner.height / outer.height];
-  expect(found.map((share, at) => Math.abs(share - (wanted[at] ?? 0)) < 0.03), found.join(", ")).toEqual([true, true, true, true]);
+  const found = [
+    (inner.left - outer.left) / outer.width,
+    (inner.top - outer.top) / outer.height,
+    inner.width / outer.width,
+    inner.height / outer.height,
+  ];
+  expect(
+    found.map((share, at) => Math.abs(share - (wanted[at] ?? 0)) < 0.03),
+    found.join(", "),
+  ).toEqual([true, true, true, true]);
 }
 
 async function shown(part: Partial<OverlayPictureProps>): Promise<void> {
@@ -39,7 +47,10 @@ test("a box lies where the model has seen it, with its words above", async () =>
 
 test("the words of a box at the upper edge stand in it, not beyond the picture", async () => {
   await shown({ boxes: [{ ...BOX, y: 0 }] });
-  const words = picture.getByText(/^class 1 8[78]/).element().getBoundingClientRect();
+  const words = picture
+    .getByText(/^class 1 8[78]/)
+    .element()
+    .getBoundingClientRect();
   expect(words.top).toBeGreaterThanOrEqual(picture.element().getBoundingClientRect().top - 1);
 });
 

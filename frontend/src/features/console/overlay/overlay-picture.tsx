@@ -47,7 +47,9 @@ function FileLayer({ file }: { file: Uint8Array }) {
 }
 
 function boxText({ score, classId }: Box, nameOf: OverlayPictureProps["nameOf"]): string {
-  return [classId === null ? "" : nameOf(classId), score === null ? "" : score <= 1 ? percent(score) : score.toFixed(1)].filter(Boolean).join(" ");
+  return [classId === null ? "" : nameOf(classId), score === null ? "" : score <= 1 ? percent(score) : score.toFixed(1)]
+    .filter(Boolean)
+    .join(" ");
 }
 
 export function OverlayPicture({ label, picture, mask, opacity, boxes, nameOf }: OverlayPictureProps) {
@@ -67,10 +69,23 @@ export function OverlayPicture({ label, picture, mask, opacity, boxes, nameOf }:
           const top = y >= size ? y - size : y;
           return (
             <g key={index}>
-              <rect x={x} y={y} width={Math.max(0, box.width * width)} height={Math.max(0, box.height * height)} stroke={cssColour(colour)} />
+              <rect
+                x={x}
+                y={y}
+                width={Math.max(0, box.width * width)}
+                height={Math.max(0, box.height * height)}
+                stroke={cssColour(colour)}
+              />
               {text ? (
                 <>
-                  <rect x={x} y={top} width={text.length * size * LETTER_SHARE + size / 2} height={size} fill={cssColour(colour)} stroke="none" />
+                  <rect
+                    x={x}
+                    y={top}
+                    width={text.length * size * LETTER_SHARE + size / 2}
+                    height={size}
+                    fill={cssColour(colour)}
+                    stroke="none"
+                  />
                   <text x={x + size / 4} y={top + size * 0.78} fontSize={size * 0.8} fill={inkOn(colour)}>
                     {text}
                   </text>

@@ -62,7 +62,8 @@ function likely(values: Float64Array, layout: RawLayout): Box[] {
     }
     const score = layout.objectness ? best * value(BOX) : best;
     const [x, y, width, height] = [value(0), value(1), value(2), value(3)];
-    if (score >= FLOOR && [x, y, width, height].every(Number.isFinite)) found.push({ x: x - width / 2, y: y - height / 2, width, height, score, classId });
+    if (score >= FLOOR && [x, y, width, height].every(Number.isFinite))
+      found.push({ x: x - width / 2, y: y - height / 2, width, height, score, classId });
   }
   return found.sort((a, b) => (b.score ?? 0) - (a.score ?? 0)).slice(0, MOST_COMPARED);
 }
@@ -88,5 +89,11 @@ function suppressed(boxes: readonly Box[]): Box[] {
  * better one, never for a worse.
  */
 export function rawBoxes(values: Float64Array, layout: RawLayout, across: number, down: number): Box[] {
-  return suppressed(likely(values, layout)).map((box) => ({ ...box, x: box.x / across, y: box.y / down, width: box.width / across, height: box.height / down }));
+  return suppressed(likely(values, layout)).map((box) => ({
+    ...box,
+    x: box.x / across,
+    y: box.y / down,
+    width: box.width / across,
+    height: box.height / down,
+  }));
 }

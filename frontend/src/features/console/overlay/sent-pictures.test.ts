@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { newDraft, type InputDraft } from "../request/input-draft";
 import type { BuiltInput } from "@/inference/tensor/built-input";
-import { defaultOptions, pixelsToTensor, tensorToPixels, type ImageLayout, type ImageOptions, type Scale } from "@/inference/tensor/image-tensor";
+import {
+  defaultOptions,
+  pixelsToTensor,
+  tensorToPixels,
+  type ImageLayout,
+  type ImageOptions,
+  type Scale,
+} from "@/inference/tensor/image-tensor";
 import { sentPictures, type Frame } from "./sent-pictures";
 
 const SIZE = { width: 16, height: 8 };
@@ -33,7 +40,10 @@ describe("pictures that were sent", () => {
     bytes: 0,
     ...part,
   });
-  const draft = (dims: number[], mode: InputDraft["mode"]): InputDraft => ({ ...newDraft({ name: "x", datatype: "FP32", shape: dims }), mode });
+  const draft = (dims: number[], mode: InputDraft["mode"]): InputDraft => ({
+    ...newDraft({ name: "x", datatype: "FP32", shape: dims }),
+    mode,
+  });
 
   it("are one per item of the batch", () => {
     const [picture] = sentPictures([input([2, 3, 8, 16])], [draft([3, 8, 16], "file")]);
@@ -48,7 +58,8 @@ describe("pictures that were sent", () => {
     expect(firstPixel(picture?.frame(0))).toEqual([7, 7, 7, 255]);
   });
 
-  const png = (width: number, height: number) => Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, width, 0, 0, 0, height]);
+  const png = (width: number, height: number) =>
+    Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, width, 0, 0, 0, height]);
 
   it("are files too, each of its own size", () => {
     const elements = [png(64, 48), png(32, 16)];

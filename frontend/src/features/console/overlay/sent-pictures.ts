@@ -69,4 +69,10 @@ function shapeAs(shape: readonly number[], { channelsFirst }: ImageLayout) {
 }
 
 export const sentPictures = (sent: readonly BuiltInput[], drafts: readonly InputDraft[]): SentPicture[] =>
-  sent.flatMap((input) => pictureOf(input, drafts.find((draft) => draft.name === input.name)) ?? []);
+  sent.flatMap(
+    (input) =>
+      pictureOf(
+        input,
+        drafts.find((draft) => draft.name === input.name),
+      ) ?? [],
+  );

@@ -80,7 +80,8 @@ export function useOverlay(layers: Layers, key: string, model: ConsoleModel | nu
   const boxes = raw.boxes ?? chosenBoxes;
   const kept = useMemo(() => boxes.filter(({ score }) => score === null || score >= choice.leastScore), [boxes, choice.leastScore]);
   const { mapping } = choice;
-  const boxLabels = [mapping?.classes, mapping?.scores, mapping?.boxes].map((name) => (name ? labelsOf(model, name) : null)).find(Boolean) ?? null;
+  const boxLabels =
+    [mapping?.classes, mapping?.scores, mapping?.boxes].map((name) => (name ? labelsOf(model, name) : null)).find(Boolean) ?? null;
   const maskLabels = shown ? labelsOf(model, shown.tensor.name) : null;
   return { choice, change, picture, frame, item, at, setAt, shown, painted, boxes, kept, search: raw.state, boxLabels, maskLabels };
 }

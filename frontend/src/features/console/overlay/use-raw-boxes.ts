@@ -18,7 +18,12 @@ export interface RawBoxes {
 
 const NONE: RawBoxes = { boxes: null, state: "none" };
 
-export function useRawBoxes({ tensors, batched }: Where, mapping: BoxMapping | null, item: number, size: { width: number; height: number } | undefined): RawBoxes {
+export function useRawBoxes(
+  { tensors, batched }: Where,
+  mapping: BoxMapping | null,
+  item: number,
+  size: { width: number; height: number } | undefined,
+): RawBoxes {
   const [found, setFound] = useState<RawBoxes>(NONE);
   useEffect(() => {
     const tensor = tensors.find(({ name }) => name === mapping?.boxes);

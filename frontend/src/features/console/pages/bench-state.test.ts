@@ -30,7 +30,12 @@ describe("the form of a model", () => {
     expect([size, problem]).toEqual([2, null]);
     expect(drafts.map(({ include }) => include)).toEqual([true, false]);
     const built = buildAll(drafts, { on: true, size });
-    expect(built.inputs.map(({ shape, elements }) => [shape, Array.from(elements)])).toEqual([[[2, 3], [1, 2, 3, 4, 5, 6]]]);
+    expect(built.inputs.map(({ shape, elements }) => [shape, Array.from(elements)])).toEqual([
+      [
+        [2, 3],
+        [1, 2, 3, 4, 5, 6],
+      ],
+    ]);
   });
 
   it("says what the model does not take any more", () => {

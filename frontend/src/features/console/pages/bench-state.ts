@@ -28,9 +28,7 @@ export function buildAll(drafts: readonly InputDraft[], batch: Batch): BuiltRequ
 
 export function builtFromJson(text: string, drafts: readonly InputDraft[], batch: Batch): BuiltRequest {
   const read = readRequest(text, drafts, batch);
-  return read.ok
-    ? { inputs: read.inputs, problem: null, waiting: false }
-    : { inputs: [], problem: read.error, waiting: false };
+  return read.ok ? { inputs: read.inputs, problem: null, waiting: false } : { inputs: [], problem: read.error, waiting: false };
 }
 
 /** Filled with zeros, so that the first call is one press away; a picture is for the person to choose. */
@@ -51,8 +49,7 @@ export function opening(model: ConsoleModel, saved: TestCase | null, last: CallR
   const batched = model.max_batch_size > 0;
   const fresh = () => model.inputs.map((input) => openingDraft(input, batched));
   if (saved === null) {
-    if (last && last.drafts.length === model.inputs.length)
-      return { drafts: last.drafts, size: last.batchSize, problem: null };
+    if (last && last.drafts.length === model.inputs.length) return { drafts: last.drafts, size: last.batchSize, problem: null };
     return { drafts: fresh(), size: 1, problem: null };
   }
   try {
@@ -64,11 +61,16 @@ export function opening(model: ConsoleModel, saved: TestCase | null, last: CallR
       if (!tensor) return draft.optional ? draft : openingDraft(input, batched);
       return withTensor(draft, { on: batched, size }, tensor, `test case ${saved.name}`);
     });
-    const unknown = tensors.filter((tensor) => !model.inputs.some((input) => input.name === tensor.name && input.datatype === tensor.datatype));
+    const unknown = tensors.filter(
+      (tensor) => !model.inputs.some((input) => input.name === tensor.name && input.datatype === tensor.datatype),
+    );
     return {
       drafts,
       size,
-      problem: unknown.length > 0 ? `The model does not take ${unknown.map((tensor) => `${tensor.name} (${tensor.datatype})`).join(", ")} any more.` : null,
+      problem:
+        unknown.length > 0
+          ? `The model does not take ${unknown.map((tensor) => `${tensor.name} (${tensor.datatype})`).join(", ")} any more.`
+          : null,
     };
   } catch (error) {
     return { drafts: fresh(), size: 1, problem: error instanceof Error ? error.message : String(error) };

@@ -105,9 +105,7 @@ export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, 
         options={{ ...options, protocol }}
         onOptions={(part) => setOptions((old) => ({ ...old, ...part }))}
         drafts={drafts}
-        onDraft={(index, part) =>
-          setDrafts((old) => old.map((draft, at) => (at === index ? { ...draft, ...part } : draft)))
-        }
+        onDraft={(index, part) => setDrafts((old) => old.map((draft, at) => (at === index ? { ...draft, ...part } : draft)))}
         onFill={(kind) => fillWith({ drafts: drafts.map((draft) => withFill(draft, batch, kind)), size })}
         onWarmup={(index) => fillWith(warmupDrafts(model, index, drafts))}
         view={view}

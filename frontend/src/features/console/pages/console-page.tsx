@@ -54,24 +54,20 @@ function StandAlone() {
           ) : undefined
         }
       />
-      {error ? (
-        <ProblemCard error={error} title="The endpoints could not be loaded" onRetry={() => void refetch()} />
-      ) : null}
+      {error ? <ProblemCard error={error} title="The endpoints could not be loaded" onRetry={() => void refetch()} /> : null}
       {name !== undefined ? (
         <OfEndpoint key={name} name={name} />
       ) : data ? (
         <Card>
           <EmptyState
             title={endpoints.length === 0 ? "There is no endpoint to test yet" : "Choose an endpoint to test"}
-            detail={
-              endpoints.length === 0
-                ? "Deploy a model; its console opens here."
-                : "The form is made from the model's own inputs."
-            }
+            detail={endpoints.length === 0 ? "Deploy a model; its console opens here." : "The form is made from the model's own inputs."}
             icon={<IconPlugConnectedX size={26} stroke={1.6} aria-hidden />}
             action={
               endpoints.length === 0 ? (
-                <RefusingLink needs="deploy" link={paths.deploy()}>Deploy a model</RefusingLink>
+                <RefusingLink needs="deploy" link={paths.deploy()}>
+                  Deploy a model
+                </RefusingLink>
               ) : undefined
             }
           />
@@ -116,10 +112,7 @@ function OfEndpoint({ name }: { name: string }) {
 /** By traffic when some flows; else the first deployment that can answer. */
 function firstTarget(endpoint: Endpoint): string | null {
   if (Object.values(endpoint.traffic).some((share) => share > 0)) return null;
-  return (
-    endpoint.deployments.find((one) => one.replicas.some((replica) => replica.state.toLowerCase() === "ready"))?.name ??
-    null
-  );
+  return endpoint.deployments.find((one) => one.replicas.some((replica) => replica.state.toLowerCase() === "ready"))?.name ?? null;
 }
 
 /** How far the deployment is that this console waits for. */
@@ -131,11 +124,7 @@ function Progress({ id }: { id: string }) {
   const running = data?.stages.find((stage) => stage.status === "running");
   return (
     <>
-      {data ? (
-        <p role="status">
-          {running ? `${running.title}${running.detail ? `: ${running.detail}` : ""}` : data.state}
-        </p>
-      ) : null}
+      {data ? <p role="status">{running ? `${running.title}${running.detail ? `: ${running.detail}` : ""}` : data.state}</p> : null}
       <Button variant="default" renderRoot={(props) => <Link {...paths.operation(id)} {...props} />}>
         Show the progress
       </Button>
@@ -148,19 +137,12 @@ function NotReady({ endpoint }: { endpoint: Endpoint }) {
   return (
     <Card>
       <EmptyState
-        title={
-          endpoint.deployments.length === 0
-            ? `${endpoint.name} has no deployment`
-            : `No deployment of ${endpoint.name} is ready`
-        }
+        title={endpoint.deployments.length === 0 ? `${endpoint.name} has no deployment` : `No deployment of ${endpoint.name} is ready`}
         detail={
           endpoint.deployments.length === 0
             ? "Deploy a model to it first."
             : endpoint.deployments
-                .map(
-                  (one) =>
-                    `${one.name}: ${one.replicas.map((replica) => replica.state).join(", ") || one.provisioning_state}`,
-                )
+                .map((one) => `${one.name}: ${one.replicas.map((replica) => replica.state).join(", ") || one.provisioning_state}`)
                 .join(" · ")
         }
         icon={<IconPlugConnectedX size={26} stroke={1.6} aria-hidden />}
@@ -168,7 +150,9 @@ function NotReady({ endpoint }: { endpoint: Endpoint }) {
           busy?.operation ? (
             <Progress id={busy.operation} />
           ) : (
-            <RefusingLink needs="deploy" link={paths.deploy({ endpoint: endpoint.name })}>Deploy a model</RefusingLink>
+            <RefusingLink needs="deploy" link={paths.deploy({ endpoint: endpoint.name })}>
+              Deploy a model
+            </RefusingLink>
           )
         }
       />

@@ -28,9 +28,7 @@ const BY_TRAFFIC = "";
 export function Console({ endpoint, deployment, onDeployment, preset, onPreset }: ConsoleProps) {
   const console = useConsole(endpoint.name, deployment);
   const { link, metadata, reload } = console;
-  const ready = endpoint.deployments.filter((one) =>
-    one.replicas.some((replica) => replica.state.toLowerCase() === "ready"),
-  );
+  const ready = endpoint.deployments.filter((one) => one.replicas.some((replica) => replica.state.toLowerCase() === "ready"));
   return (
     <div className={shared["stack"]}>
       <div className={shared["bar"]}>
@@ -100,15 +98,10 @@ function OfModels({ endpoint, deployment, models, mayInfer, console, preset, onP
   const saved = useQuery({ ...testCaseQuery(preset ?? ""), enabled: preset !== null, staleTime: Infinity });
   const opened: TestCase | null = preset === null ? null : (saved.data ?? null);
   const model =
-    models.find((one) => one.name === (chosen ?? opened?.model)) ??
-    models.find((one) => one.name === opened?.model) ??
-    models[0];
+    models.find((one) => one.name === (chosen ?? opened?.model)) ?? models.find((one) => one.name === opened?.model) ?? models[0];
   if (!model) {
     return (
-      <ProblemCard
-        error={new ApiProblem({ title: "This deployment serves no model", code: "NoModel" }, 404)}
-        onRetry={console.reload}
-      />
+      <ProblemCard error={new ApiProblem({ title: "This deployment serves no model", code: "NoModel" }, 404)} onRetry={console.reload} />
     );
   }
   if (preset !== null && saved.isPending) {

@@ -59,25 +59,17 @@ function fromData(draft: InputDraft, batch: Batch, elements: readonly Element[],
   // Data decides variable axes: the typed sizes are for cells and samples.
   const expected = batch.on ? [batch.size, ...draft.dims] : draft.dims;
   const free = expected.filter((size) => size === -1).length;
-  const fit = fitShape(
-    given,
-    elements.length,
-    free > 1 && (given === null || given.length < 2) ? expectedShape(draft, batch) : expected,
-  );
+  const fit = fitShape(given, elements.length, free > 1 && (given === null || given.length < 2) ? expectedShape(draft, batch) : expected);
   return "error" in fit ? failed(draft, fit.error) : built(draft, fit.shape, elements);
 }
 
 function fromPaste(draft: InputDraft, batch: Batch): Built {
   const pasted = readPasted(draft.pasted, draft.datatype);
-  return pasted.ok
-    ? fromData(draft, batch, pasted.data.elements, pasted.data.shape)
-    : failed(draft, pasted.error);
+  return pasted.ok ? fromData(draft, batch, pasted.data.elements, pasted.data.shape) : failed(draft, pasted.error);
 }
 
 function fromFile(draft: InputDraft, batch: Batch): Built {
-  return draft.file
-    ? fromData(draft, batch, draft.file.elements, draft.file.shape)
-    : failed(draft, "drop a file, or switch to values");
+  return draft.file ? fromData(draft, batch, draft.file.elements, draft.file.shape) : failed(draft, "drop a file, or switch to values");
 }
 
 function fromPictures(draft: InputDraft, batch: Batch): Built {
@@ -94,9 +86,7 @@ function fromPictures(draft: InputDraft, batch: Batch): Built {
   const all = new Float32Array(first.elements.length * items);
   for (let item = 0; item < items; item += 1)
     all.set((draft.pictures[item % draft.pictures.length] ?? first).elements, item * first.elements.length);
-  const sides = layout.channelsFirst
-    ? [layout.channels, first.height, first.width]
-    : [first.height, first.width, layout.channels];
+  const sides = layout.channelsFirst ? [layout.channels, first.height, first.width] : [first.height, first.width, layout.channels];
   const item = layout.leading === 1 ? [1, ...sides] : sides;
   const shape = batch.on ? [batch.size, ...item] : item;
   return built(draft, shape, datatypeInfo(draft.datatype).kind === "float" ? all : whole(all, draft.datatype));

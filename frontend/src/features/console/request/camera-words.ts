@@ -1,7 +1,8 @@
 /** Why there is no camera, and what to do about it. Pure. */
 
 const REASONS: Record<string, string> = {
-  NotAllowedError: "The camera was refused. Allow it for this page in the browser's settings (the icon beside the address), then try again.",
+  NotAllowedError:
+    "The camera was refused. Allow it for this page in the browser's settings (the icon beside the address), then try again.",
   NotFoundError: "This machine has no camera.",
   NotReadableError: "The camera is in use by another program, or the system refuses it.",
   OverconstrainedError: "No camera fits what was asked for.",

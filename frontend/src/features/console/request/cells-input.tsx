@@ -24,9 +24,7 @@ export function CellsInput({ draft, batch, onChange }: CellsInputProps) {
         {Array.from({ length: rows }, (_, row) => (
           <div key={row} className={classes["row"]}>
             {rows > 1 ? <span className={classes["rowLabel"]}>{row}</span> : null}
-            <div
-              className={`${classes["cells"]} ${wide ? classes["cellsWide"] : draft.sliders ? classes["cellsSlider"] : ""}`}
-            >
+            <div className={`${classes["cells"]} ${wide ? classes["cellsWide"] : draft.sliders ? classes["cellsSlider"] : ""}`}>
               {Array.from({ length: perItem }, (_, column) => {
                 const index = row * perItem + column;
                 const label = `${draft.name}${rows > 1 ? `, item ${row}` : ""}${perItem > 1 ? `, value ${column}` : ""}`;

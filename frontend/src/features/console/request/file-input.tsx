@@ -24,9 +24,7 @@ export function FileInput({ draft, onFile }: FileInputProps) {
     if (!first) return;
     const size = files.reduce((sum, file) => sum + file.size, 0);
     if (size > MAX_FILE_BYTES) return setProblem(`${bytes(size)} are more than the console reads (${bytes(MAX_FILE_BYTES)}).`);
-    const contents = await Promise.all(
-      files.map(async (file) => ({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })),
-    );
+    const contents = await Promise.all(files.map(async (file) => ({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })));
     const read = readFiles(contents, draft.datatype);
     if (!read.ok) return setProblem(read.error);
     setProblem(null);

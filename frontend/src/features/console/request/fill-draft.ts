@@ -33,8 +33,7 @@ export function withFill(draft: InputDraft, batch: Batch, fill: Fill | FillKind)
   return { ...sized, mode, cells: fillElements(draft.datatype, count, chosen).map(elementText) };
 }
 
-const isText = (elements: Elements): boolean =>
-  Array.from(elements).every((value) => !(value instanceof Uint8Array));
+const isText = (elements: Elements): boolean => Array.from(elements).every((value) => !(value instanceof Uint8Array));
 
 /** Filled with a tensor: as cells or table, as text, or, when large, as bytes under a name. */
 export function withTensor(

@@ -47,9 +47,7 @@ export function ImageInput({ draft, batch, onChange }: ImageInputProps) {
     const pictures = files.filter((file) => file.type.startsWith("image/") || file.type === "");
     if (pictures.length === 0) return;
     try {
-      const taken = await Promise.all(
-        pictures.map(async (file) => ({ name: file.name, bitmap: await createImageBitmap(file) })),
-      );
+      const taken = await Promise.all(pictures.map(async (file) => ({ name: file.name, bitmap: await createImageBitmap(file) })));
       setProblem(null);
       setSources(taken);
     } catch {

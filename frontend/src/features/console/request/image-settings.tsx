@@ -62,22 +62,18 @@ export function ImageSettings({ draft, layout, options, onChange }: ImageSetting
           />
         ) : null}
       </div>
-      {options.scale === "custom" ? (
-        <CustomScale value={options.custom} onChange={(custom) => set({ custom })} />
-      ) : null}
-      <Switch
-        my={10}
-        label="Invert"
-        checked={options.invert}
-        onChange={(event) => set({ invert: event.currentTarget.checked })}
-      />
+      {options.scale === "custom" ? <CustomScale value={options.custom} onChange={(custom) => set({ custom })} /> : null}
+      <Switch my={10} label="Invert" checked={options.invert} onChange={(event) => set({ invert: event.currentTarget.checked })} />
     </>
   );
 }
 
 /** One number for all colours, or three. */
 function triple(text: string): [number, number, number] | null {
-  const numbers = text.split(/[\s,;]+/).filter(Boolean).map(Number);
+  const numbers = text
+    .split(/[\s,;]+/)
+    .filter(Boolean)
+    .map(Number);
   if (numbers.some((value) => !Number.isFinite(value))) return null;
   const [red, green = red, blue = red] = numbers;
   return red !== undefined && green !== undefined && blue !== undefined && numbers.length !== 2 && numbers.length <= 3

@@ -121,9 +121,7 @@ export function itemCount(draft: InputDraft): number | null {
 
 /** Of the whole batch, with variable axes as they are typed; -1 where a size is missing. */
 export function expectedShape(draft: InputDraft, batch: Batch): number[] {
-  const axes = draft.dims.map((size, axis) =>
-    size >= 0 ? size : Number(resolveAxes([size], { 0: draft.sizes[axis] ?? "" })?.[0] ?? -1),
-  );
+  const axes = draft.dims.map((size, axis) => (size >= 0 ? size : Number(resolveAxes([size], { 0: draft.sizes[axis] ?? "" })?.[0] ?? -1)));
   return batch.on ? [batch.size, ...axes] : axes;
 }
 

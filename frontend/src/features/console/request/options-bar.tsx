@@ -81,24 +81,14 @@ export function OptionsBar(props: OptionsBarProps) {
       )}
       {model.sequence ? (
         <>
-          <TextInput
-            label="Sequence id"
-            w={120}
-            value={options.sequence.id}
-            onChange={(event) => set({ id: event.currentTarget.value })}
-          />
+          <TextInput label="Sequence id" w={120} value={options.sequence.id} onChange={(event) => set({ id: event.currentTarget.value })} />
           <Checkbox
             label="Start"
             checked={options.sequence.start}
             onChange={(event) => set({ start: event.currentTarget.checked })}
             mb={6}
           />
-          <Checkbox
-            label="End"
-            checked={options.sequence.end}
-            onChange={(event) => set({ end: event.currentTarget.checked })}
-            mb={6}
-          />
+          <Checkbox label="End" checked={options.sequence.end} onChange={(event) => set({ end: event.currentTarget.checked })} mb={6} />
         </>
       ) : null}
     </div>

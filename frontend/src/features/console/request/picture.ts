@@ -6,10 +6,7 @@ import type { Picture } from "./input-draft";
 const FREE_SIDE_LIMIT = 640;
 
 /** The size to draw at: the model's, or the picture's own within a limit where the model is free. */
-function targetSize(
-  layout: ImageLayout,
-  picture: { width: number; height: number },
-): { width: number; height: number } {
+function targetSize(layout: ImageLayout, picture: { width: number; height: number }): { width: number; height: number } {
   const shrink = Math.min(1, FREE_SIDE_LIMIT / Math.max(picture.width, picture.height));
   return {
     width: layout.width === -1 ? Math.max(1, Math.round(picture.width * shrink)) : layout.width,

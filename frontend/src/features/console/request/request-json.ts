@@ -8,8 +8,7 @@ import type { BuiltInput } from "@/inference/tensor/built-input";
 
 export type Read = { ok: true; inputs: BuiltInput[] } | { ok: false; error: string };
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
 function flatten(data: unknown[]): unknown[] {
   return data.flatMap((value) => (Array.isArray(value) ? flatten(value) : [value]));
@@ -19,8 +18,7 @@ function readInput(raw: unknown, drafts: readonly InputDraft[], batch: Batch): B
   if (!isObject(raw) || typeof raw["name"] !== "string") return 'Every input needs a "name".';
   const { name } = raw;
   const known = drafts.find((draft) => draft.name === name);
-  if (known === undefined)
-    return `The model has no input ${name}. It has: ${drafts.map((draft) => draft.name).join(", ")}.`;
+  if (known === undefined) return `The model has no input ${name}. It has: ${drafts.map((draft) => draft.name).join(", ")}.`;
   const datatype = typeof raw["datatype"] === "string" ? raw["datatype"] : known.datatype;
   if (datatype !== known.datatype) return `${name}: the model takes ${known.datatype}, the request says ${datatype}.`;
   const data = raw["data"];
@@ -32,8 +30,7 @@ function readInput(raw: unknown, drafts: readonly InputDraft[], batch: Batch): B
   const difference = shapeDifference(axes, batch.on ? [-1, ...known.dims] : known.dims);
   if (difference !== null) return `${name}: ${difference}`;
   const flat = flatten(data);
-  if (flat.length !== elementCount(axes))
-    return `${name}: ${flat.length} values, but the shape holds ${elementCount(axes)}.`;
+  if (flat.length !== elementCount(axes)) return `${name}: ${flat.length} values, but the shape holds ${elementCount(axes)}.`;
   const elements: Element[] = [];
   for (const [index, value] of flat.entries()) {
     const parsed = parseElement(datatype, String(value));
@@ -50,8 +47,7 @@ export function readRequest(text: string, drafts: readonly InputDraft[], batch: 
   } catch (error) {
     return { ok: false, error: error instanceof Error ? error.message : String(error) };
   }
-  if (!isObject(body) || !Array.isArray(body["inputs"]))
-    return { ok: false, error: 'The request needs a list "inputs".' };
+  if (!isObject(body) || !Array.isArray(body["inputs"])) return { ok: false, error: 'The request needs a list "inputs".' };
   const inputs: BuiltInput[] = [];
   for (const raw of body["inputs"] as unknown[]) {
     const input = readInput(raw, drafts, batch);

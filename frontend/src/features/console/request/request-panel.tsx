@@ -103,12 +103,7 @@ export function RequestPanel(props: RequestPanelProps) {
       </div>
       {view === "form"
         ? drafts.map((draft, index) => (
-            <InputField
-              key={`${index} ${draft.name}`}
-              draft={draft}
-              batch={batch}
-              onChange={(part) => props.onDraft(index, part)}
-            />
+            <InputField key={`${index} ${draft.name}`} draft={draft} batch={batch} onChange={(part) => props.onDraft(index, part)} />
           ))
         : null}
       {view === "json" ? (
@@ -127,22 +122,14 @@ export function RequestPanel(props: RequestPanelProps) {
             Stop
           </Button>
         ) : (
-          <Button
-            leftSection={<IconSend size={15} aria-hidden />}
-            onClick={props.onSend}
-            disabled={props.blocked}
-          >
+          <Button leftSection={<IconSend size={15} aria-hidden />} onClick={props.onSend} disabled={props.blocked}>
             Send
           </Button>
         )}
         <span className="secondary">
           <Kbd size="xs">Ctrl</Kbd> <Kbd size="xs">Enter</Kbd>
         </span>
-        <span
-          className={classes["sendMessage"]}
-          data-tone={problem === null || props.waiting ? undefined : "error"}
-          role="status"
-        >
+        <span className={classes["sendMessage"]} data-tone={problem === null || props.waiting ? undefined : "error"} role="status">
           {problem}
         </span>
       </div>

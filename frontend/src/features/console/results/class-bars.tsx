@@ -25,16 +25,17 @@ function Bar({ item, range, probabilities }: { item: ClassScore; range: Range; p
       <span className={classes["barTrack"]}>
         <span className={classes["barFill"]} style={{ width: `${barLength(score, range) * 100}%` }} />
       </span>
-      <span className={classes["barValue"]}>
-        {Number.isNaN(score) ? "NaN" : probabilities ? percent(score) : significant(score)}
-      </span>
+      <span className={classes["barValue"]}>{Number.isNaN(score) ? "NaN" : probabilities ? percent(score) : significant(score)}</span>
     </>
   );
 }
 
 export function BestClasses({ values, labels, probabilities, few }: ClassBarsProps & { few: number }) {
   const scores = useMemo(() => topClasses(values, labels, few), [values, labels, few]);
-  const range = barRange(scores.map(({ score }) => score), probabilities);
+  const range = barRange(
+    scores.map(({ score }) => score),
+    probabilities,
+  );
   return (
     <ol className={classes["bars"]} aria-label="Classes" tabIndex={0}>
       {scores.map((item, position) => (
@@ -74,7 +75,9 @@ export function AllClasses({ values, labels, probabilities }: ClassBarsProps) {
           onChange={(event) => setText(event.currentTarget.value)}
         />
         <span className="secondary" role="status">
-          {found.length === order.length ? counted(order.length, "class", "classes") : `${count(found.length)} of ${count(order.length)} classes`}
+          {found.length === order.length
+            ? counted(order.length, "class", "classes")
+            : `${count(found.length)} of ${count(order.length)} classes`}
         </span>
       </div>
       <div

@@ -35,9 +35,7 @@ export function areProbabilities(values: Scores): boolean {
 /** [N] or [B, N] with N of 2 or more floats. */
 export function isClassTensor(datatype: string, shape: readonly number[]): boolean {
   const classes = shape.at(-1) ?? 0;
-  return (
-    (shape.length === 1 || shape.length === 2) && classes >= 2 && (datatype.startsWith("FP") || datatype === "BF16")
-  );
+  return (shape.length === 1 || shape.length === 2) && classes >= 2 && (datatype.startsWith("FP") || datatype === "BF16");
 }
 
 export const classLabel = (labels: readonly string[] | null, index: number): string => labels?.[index]?.trim() || String(index);

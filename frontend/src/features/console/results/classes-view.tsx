@@ -39,9 +39,7 @@ export function ClassesView({ tensor, labels }: { tensor: OutputTensor; labels: 
           />
         ) : null}
         <SegmentedControl aria-label="How many classes" value={top} onChange={setTop} data={HOW_MANY} />
-        {already ? null : (
-          <Switch label="Softmax" checked={normalise} onChange={(event) => setNormalise(event.currentTarget.checked)} />
-        )}
+        {already ? null : <Switch label="Softmax" checked={normalise} onChange={(event) => setNormalise(event.currentTarget.checked)} />}
       </div>
       {top === "all" ? <AllClasses {...shown} /> : <BestClasses {...shown} few={Number(top)} />}
     </>

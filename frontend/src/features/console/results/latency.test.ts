@@ -33,9 +33,7 @@ describe("latencySegments", () => {
     expect(segments.find((segment) => segment.key === "studio")?.us).toBe(0);
     expect(segments.find((segment) => segment.key === "gateway")?.us).toBe(400);
     expect(segments.find((segment) => segment.key === "queue")?.us).toBeNull();
-    expect(
-      latencySegments({ ...TIMING, total_us: null }, 10).find((segment) => segment.key === "gateway")?.us,
-    ).toBeNull();
+    expect(latencySegments({ ...TIMING, total_us: null }, 10).find((segment) => segment.key === "gateway")?.us).toBeNull();
   });
 });
 

@@ -27,7 +27,8 @@ describe("a call that is sent again", () => {
   });
 
   it.each(["id", "at", "outcome", "parts", "first"])("begins without the %s of the first time", (key) =>
-    expect(contentOf(record())).not.toHaveProperty(key));
+    expect(contentOf(record())).not.toHaveProperty(key),
+  );
 
   it("leaves target and version to the server where none was chosen", () => {
     const call = callOf(record({ deployment: null, options: newOptions() }));

@@ -103,8 +103,7 @@ export function picturePixels(
   const at = (pixel: number, channel: number) =>
     (values[channelsFirst ? channel * count + pixel : pixel * channels + channel] ?? 0) * scale.times + scale.plus;
   for (let pixel = 0; pixel < count; pixel += 1) {
-    for (let channel = 0; channel < 3; channel += 1)
-      pixels[pixel * 4 + channel] = at(pixel, channels === 1 ? 0 : channel);
+    for (let channel = 0; channel < 3; channel += 1) pixels[pixel * 4 + channel] = at(pixel, channels === 1 ? 0 : channel);
     pixels[pixel * 4 + 3] = channels === 4 ? at(pixel, 3) : 255;
   }
   return pixels;

@@ -26,8 +26,7 @@ function sentLine({ sent }: CallRecord): string {
   return `sent ${counted(sent.length, "input")}, ${bytes(sent.reduce((sum, input) => sum + input.bytes, 0))}`;
 }
 
-const answeredBy = (deployment: string, version: string) =>
-  [deployment, version ? `version ${version}` : ""].filter(Boolean).join(", ");
+const answeredBy = (deployment: string, version: string) => [deployment, version ? `version ${version}` : ""].filter(Boolean).join(", ");
 
 export function ResultPanel({ record, model, onRetry }: ResultPanelProps) {
   const outcome = record?.outcome ?? null;
@@ -35,14 +34,10 @@ export function ResultPanel({ record, model, onRetry }: ResultPanelProps) {
     <Card
       title="Result"
       hint={record ? sentLine(record) : undefined}
-      actions={
-        outcome?.kind === "result" ? <Chip>{answeredBy(outcome.deployment, outcome.modelVersion)}</Chip> : undefined
-      }
+      actions={outcome?.kind === "result" ? <Chip>{answeredBy(outcome.deployment, outcome.modelVersion)}</Chip> : undefined}
       flush
     >
-      {record === null ? (
-        <div className={classes["waiting"]}>Fill in the inputs and press Send. The answer appears here.</div>
-      ) : null}
+      {record === null ? <div className={classes["waiting"]}>Fill in the inputs and press Send. The answer appears here.</div> : null}
       {record && outcome === null && record.parts.length === 0 ? (
         <div className={classes["waiting"]} role="status">
           <Loader size="sm" aria-hidden />
@@ -58,12 +53,7 @@ export function ResultPanel({ record, model, onRetry }: ResultPanelProps) {
       {record && outcome?.kind === "result" ? <Overlay key={`overlay ${record.id}`} record={record} model={model} /> : null}
       {record && outcome?.kind === "result"
         ? outcome.outputs.map((output) => (
-            <OutputView
-              key={`${record.id} ${output.name}`}
-              output={output}
-              labels={labelsOf(model, output.name)}
-              of={record.model}
-            />
+            <OutputView key={`${record.id} ${output.name}`} output={output} labels={labelsOf(model, output.name)} of={record.model} />
           ))
         : null}
       {record && outcome && outcome.kind !== "result" ? (

@@ -66,8 +66,7 @@ export function differences(before: readonly WireOutput[], after: readonly WireO
     const now = after.find((output) => output.name === name);
     if (!old || !now) return none(name, old ? "only the other call answered it" : "only this call answered it");
     if (old.datatype !== now.datatype) return none(name, `${old.datatype} there, ${now.datatype} here`);
-    if (String(old.shape) !== String(now.shape))
-      return none(name, `${shapeText(old.shape)} there, ${shapeText(now.shape)} here`);
+    if (String(old.shape) !== String(now.shape)) return none(name, `${shapeText(old.shape)} there, ${shapeText(now.shape)} here`);
     return compared(outputTensor(old), outputTensor(now));
   });
 }

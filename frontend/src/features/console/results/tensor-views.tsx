@@ -81,10 +81,7 @@ export function TableOf({ tensor }: { tensor: OutputTensor }) {
 
 export function HeatMap({ tensor }: { tensor: OutputTensor }) {
   const { place, setPlace, sheet, offset } = useSheet(tensor);
-  const values = useMemo(
-    () => numbersOf(tensor.elements, offset, sheet.rows * sheet.columns),
-    [tensor, offset, sheet.rows, sheet.columns],
-  );
+  const values = useMemo(() => numbersOf(tensor.elements, offset, sheet.rows * sheet.columns), [tensor, offset, sheet.rows, sheet.columns]);
   const range = useMemo(() => finiteRange(values), [values]);
   const pixels = useMemo(() => (range ? heatPixels(values, range) : null), [values, range]);
   return (
@@ -153,9 +150,7 @@ function DrawnPicture({ tensor }: { tensor: OutputTensor }) {
 function EncodedPictures({ tensor }: { tensor: OutputTensor }) {
   const [urls, setUrls] = useState<string[]>([]);
   useEffect(() => {
-    const made = picturesOf(tensor).map((bytes) =>
-      URL.createObjectURL(new Blob([bytes], { type: pictureType(bytes) ?? "" })),
-    );
+    const made = picturesOf(tensor).map((bytes) => URL.createObjectURL(new Blob([bytes], { type: pictureType(bytes) ?? "" })));
     setUrls(made);
     return () => made.forEach((url) => URL.revokeObjectURL(url));
   }, [tensor]);

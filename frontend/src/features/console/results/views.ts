@@ -34,10 +34,7 @@ const drawable: Fits = ({ datatype, complete }) => isNumeric(datatype) && comple
 // In the order of the switch. Classes, heat-maps and pictures of a part of the values would be wrong, so they need all of them.
 const FITS: readonly (readonly [View, Fits])[] = [
   ["classes", ({ datatype, shape, complete }) => complete && isClassTensor(datatype, shape)],
-  [
-    "picture",
-    (tensor) => (drawable(tensor) && pictureShape(tensor.shape, tensor.datatype) !== null) || picturesOf(tensor).length > 0,
-  ],
+  ["picture", (tensor) => (drawable(tensor) && pictureShape(tensor.shape, tensor.datatype) !== null) || picturesOf(tensor).length > 0],
   ["text", ({ datatype }) => datatype === "BYTES"],
   ["values", () => true],
   ["heat", (tensor) => drawable(tensor) && isSheet(tensor)],

@@ -21,7 +21,9 @@ function Sheet({ rows, columns, onPaste, readOnly = false }: SheetProps) {
         columns={columns}
         value={(row, column) => edited[`${row},${column}`] ?? `${row}.${column}`}
         problem={(row, column) => (edited[`${row},${column}`] === "wrong" ? "not a number" : null)}
-        {...(readOnly ? {} : { onEdit: (row: number, column: number, text: string) => setEdited((old) => ({ ...old, [`${row},${column}`]: text })) })}
+        {...(readOnly
+          ? {}
+          : { onEdit: (row: number, column: number, text: string) => setEdited((old) => ({ ...old, [`${row},${column}`]: text })) })}
         {...(onPaste ? { onPaste } : {})}
       />
     </div>

@@ -76,8 +76,7 @@ export function SheetView({ label, rows, columns, value, wide, problem, onEdit, 
     } else if (draft !== null) {
       if (event.key === "Escape") finish();
       else if (event.key === "Enter") commit(moved(active, "ArrowDown", { rows, columns }) ?? active);
-      else if (event.key === "Tab")
-        commit(moved(active, event.shiftKey ? "ArrowLeft" : "ArrowRight", { rows, columns }) ?? active);
+      else if (event.key === "Tab") commit(moved(active, event.shiftKey ? "ArrowLeft" : "ArrowRight", { rows, columns }) ?? active);
       else return;
       event.stopPropagation();
     } else if (next) go(next);
@@ -134,13 +133,7 @@ export function SheetView({ label, rows, columns, value, wide, problem, onEdit, 
           ))}
         </div>
         {down.getVirtualItems().map(({ index: row, start: top }) => (
-          <div
-            key={row}
-            className={classes["line"]}
-            role="row"
-            aria-rowindex={row + 2}
-            style={{ top, width, height: ROW_PX }}
-          >
+          <div key={row} className={classes["line"]} role="row" aria-rowindex={row + 2} style={{ top, width, height: ROW_PX }}>
             <span className={classes["rowHead"]} role="rowheader" aria-colindex={1} style={{ width: HEAD_PX }}>
               {row}
             </span>

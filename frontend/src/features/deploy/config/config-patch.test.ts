@@ -61,14 +61,8 @@ describe("replacing what is written", () => {
   });
 
   it("changes count and kind of the instance group", () => {
-    expect(changes(COMMENTED, setInstanceCount(COMMENTED, 4))).toEqual([
-      "-    count: 2 # measured",
-      "+    count: 4 # measured",
-    ]);
-    expect(changes(COMMENTED, setInstanceKind(COMMENTED, "KIND_CPU"))).toEqual([
-      "-    kind: KIND_GPU",
-      "+    kind: KIND_CPU",
-    ]);
+    expect(changes(COMMENTED, setInstanceCount(COMMENTED, 4))).toEqual(["-    count: 2 # measured", "+    count: 4 # measured"]);
+    expect(changes(COMMENTED, setInstanceKind(COMMENTED, "KIND_CPU"))).toEqual(["-    kind: KIND_GPU", "+    kind: KIND_CPU"]);
   });
 
   it("takes the kind out for the automatic choice", () => {
@@ -99,8 +93,7 @@ describe("replacing what is written", () => {
   });
 
   it("folds a repeated scalar into one list", () => {
-    const text =
-      "dynamic_batching { preferred_batch_size: 4 preferred_batch_size: 8 max_queue_delay_microseconds: 5 }\n";
+    const text = "dynamic_batching { preferred_batch_size: 4 preferred_batch_size: 8 max_queue_delay_microseconds: 5 }\n";
     const patched = setPreferredBatchSizes(text, [2, 16]);
     expect(patched).toBe("dynamic_batching { preferred_batch_size: [ 2, 16 ] max_queue_delay_microseconds: 5 }\n");
   });
@@ -116,23 +109,17 @@ describe("adding what is missing", () => {
       'name: "a" # n\nbackend: "onnxruntime"\nmax_batch_size: 4\ninput { name: "x" }\n',
     );
     expect(setMaxBatchSize("", 4)).toBe("max_batch_size: 4\n");
-    expect(setMaxBatchSize('name: "a" input { name: "x" }', 4)).toBe(
-      'name: "a"\nmax_batch_size: 4\n input { name: "x" }',
-    );
+    expect(setMaxBatchSize('name: "a" input { name: "x" }', 4)).toBe('name: "a"\nmax_batch_size: 4\n input { name: "x" }');
   });
 
   it("adds a group, then fields to it", () => {
     const one = setInstanceCount('name: "a"\n', 3);
     expect(one).toBe('name: "a"\n\ninstance_group [\n  {\n    count: 3\n  }\n]\n');
-    expect(setInstanceKind(one, "KIND_CPU")).toBe(
-      'name: "a"\n\ninstance_group [\n  {\n    count: 3\n    kind: KIND_CPU\n  }\n]\n',
-    );
+    expect(setInstanceKind(one, "KIND_CPU")).toBe('name: "a"\n\ninstance_group [\n  {\n    count: 3\n    kind: KIND_CPU\n  }\n]\n');
   });
 
   it("opens an empty batching block over several lines", () => {
-    expect(setMaxQueueDelay('name: "a"\n', 200)).toBe(
-      'name: "a"\n\ndynamic_batching {\n  max_queue_delay_microseconds: 200\n}\n',
-    );
+    expect(setMaxQueueDelay('name: "a"\n', 200)).toBe('name: "a"\n\ndynamic_batching {\n  max_queue_delay_microseconds: 200\n}\n');
   });
 
   it("adds after a trailing comment, and inside the one-line form", () => {
@@ -140,15 +127,11 @@ describe("adding what is missing", () => {
     expect(setMaxQueueDelay(text, 9)).toBe(
       "dynamic_batching {\n  preferred_batch_size: [ 4 ] # four\n  max_queue_delay_microseconds: 9\n}\n",
     );
-    expect(setInstanceKind("instance_group { count: 1 }\n", "KIND_GPU")).toBe(
-      "instance_group { count: 1 kind: KIND_GPU }\n",
-    );
+    expect(setInstanceKind("instance_group { count: 1 }\n", "KIND_GPU")).toBe("instance_group { count: 1 kind: KIND_GPU }\n");
   });
 
   it("adds to a block that holds only a comment", () => {
-    expect(setMaxQueueDelay("dynamic_batching { # soon\n}\n", 9)).toBe(
-      "dynamic_batching { # soon\n  max_queue_delay_microseconds: 9\n}\n",
-    );
+    expect(setMaxQueueDelay("dynamic_batching { # soon\n}\n", 9)).toBe("dynamic_batching { # soon\n  max_queue_delay_microseconds: 9\n}\n");
   });
 });
 

@@ -79,9 +79,7 @@ export function setPreferredBatchSizes(text: string, sizes: number[]): string {
   if (sizes.length === 0) return cutFromBatching(text, (fields) => fields.filter((field) => field.name === name));
   const list = `[ ${sizes.join(", ")} ]`;
   // Written several times (`f: 4 f: 8`) the first place keeps the list and the others go.
-  const single = cutFromBatching(withBatching(text), (fields) =>
-    fields.filter((field) => field.name === name).slice(1),
-  );
+  const single = cutFromBatching(withBatching(text), (fields) => fields.filter((field) => field.name === name).slice(1));
   const message = batchingOf(single);
   return setScalar(single, message.fields, name, list) ?? addToMessage(single, message, `${name}: ${list}`);
 }
@@ -91,8 +89,5 @@ export function setMaxQueueDelay(text: string, microseconds: number | null): str
   if (microseconds === null) return cutFromBatching(text, (fields) => fields.filter((field) => field.name === name));
   const ready = withBatching(text);
   const message = batchingOf(ready);
-  return (
-    setScalar(ready, message.fields, name, String(microseconds)) ??
-    addToMessage(ready, message, `${name}: ${microseconds}`)
-  );
+  return setScalar(ready, message.fields, name, String(microseconds)) ?? addToMessage(ready, message, `${name}: ${microseconds}`);
 }

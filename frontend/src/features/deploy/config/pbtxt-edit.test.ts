@@ -18,8 +18,7 @@ parameters { key: "l" value { string_value: "w" } }
 describe("writing one value", () => {
   it("in a message of a list, and nothing else", () =>
     expect(setAt(TEXT, ["input", 0, "dims"], "[ 5 ]")).toBe(TEXT.replace("[ 3, 4 ]", "[ 5 ]")));
-  it("in a later message", () =>
-    expect(setAt(TEXT, ["input", 1, "data_type"], "TYPE_BOOL")).toBe(TEXT.replace("TYPE_INT64", "TYPE_BOOL")));
+  it("in a later message", () => expect(setAt(TEXT, ["input", 1, "data_type"], "TYPE_BOOL")).toBe(TEXT.replace("TYPE_INT64", "TYPE_BOOL")));
   it("that was not there yet", () =>
     expect(setAt(TEXT, ["input", 1, "optional"], "true")).toBe(TEXT.replace("[ -1 ] }", "[ -1 ] optional: true }")));
   it("makes the messages on the way", () => {
@@ -63,10 +62,13 @@ describe("adding a message", () => {
 });
 
 describe("strings", () => {
-  it.each([['"a\\"b"', 'a"b'], ["'x'", "x"], ['"a" "b"', "ab"], ['"1\\n2"', "1\n2"], ["TYPE_FP32", "TYPE_FP32"]])(
-    "%s",
-    (scalar, value) => expect(unquoted(scalar)).toBe(value),
-  );
+  it.each([
+    ['"a\\"b"', 'a"b'],
+    ["'x'", "x"],
+    ['"a" "b"', "ab"],
+    ['"1\\n2"', "1\n2"],
+    ["TYPE_FP32", "TYPE_FP32"],
+  ])("%s", (scalar, value) => expect(unquoted(scalar)).toBe(value));
 });
 
 describe("reading the advanced sections", () => {

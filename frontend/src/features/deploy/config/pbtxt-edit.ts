@@ -63,8 +63,7 @@ export function addToMessage(text: string, message: MessageNode, line: string): 
     if (final !== undefined) return splice(text, final.end, close, ` ${line} `);
     return splice(text, message.start + 1, close, `\n${outer}${INDENT}${line}\n${outer}`);
   }
-  if (final === undefined)
-    return splice(text, lineEnd(text, message.start), lineEnd(text, message.start), `\n${outer}${INDENT}${line}`);
+  if (final === undefined) return splice(text, lineEnd(text, message.start), lineEnd(text, message.start), `\n${outer}${INDENT}${line}`);
   const onOwnLine = text.slice(lineStart(text, final.start), final.start).trim() === "";
   const indent = onOwnLine ? indentAt(text, final.start) : outer + INDENT;
   // After the comment that follows the last field, unless the bracket closes on that same line.

@@ -32,7 +32,15 @@ describe("what the text asks and a node lacks", () => {
     ["KIND_AUTO", [], [], []],
     ["KIND_CPU", [], [], []],
   ] as const)("%s %j on %j", (instanceKind, gpus, has, warnings) =>
-    expect(gpuWarnings({ instanceKind, gpus: [...gpus] }, node("gpu-a1", has.map((index) => gpu(index))))).toEqual(warnings),
+    expect(
+      gpuWarnings(
+        { instanceKind, gpus: [...gpus] },
+        node(
+          "gpu-a1",
+          has.map((index) => gpu(index)),
+        ),
+      ),
+    ).toEqual(warnings),
   );
 });
 

@@ -38,10 +38,7 @@ export function gpuWarnings(fields: Pick<ConfigFields, "instanceKind" | "gpus">,
   if (known.length === 0) return [];
   return fields.gpus
     .filter((index) => !known.includes(index))
-    .map(
-      (index) =>
-        `GPU ${index} does not exist on ${node.name} (${indexRange(known)}) or its compute capability is too low.`,
-    );
+    .map((index) => `GPU ${index} does not exist on ${node.name} (${indexRange(known)}) or its compute capability is too low.`);
 }
 
 function barsOf(node: NodeItem, preview: PlacementPreview): GpuBar[] {
@@ -59,11 +56,7 @@ function memoryWarnings(bars: readonly GpuBar[]): string[] {
 }
 
 /** The best place first; nodes that have gone meanwhile are left out. */
-export function nodeCards(
-  preview: PlacementPreview,
-  nodes: readonly NodeItem[],
-  texts: readonly (ConfigFields | null)[],
-): NodeCard[] {
+export function nodeCards(preview: PlacementPreview, nodes: readonly NodeItem[], texts: readonly (ConfigFields | null)[]): NodeCard[] {
   return preview.items.flatMap((verdict) => {
     const node = nodes.find((one) => one.name === verdict.node);
     if (!node) return [];

@@ -131,10 +131,5 @@ export function errorsOf(upload: Upload): ErrorDetail[] {
     (problem) => problem.severity === "error" && problem.scope !== "config",
   );
   const own = upload.error === null ? [] : [upload.error];
-  return [
-    ...own,
-    ...found.filter(
-      (problem) => !own.some((error) => error.code === problem.code && error.message === problem.message),
-    ),
-  ];
+  return [...own, ...found.filter((problem) => !own.some((error) => error.code === problem.code && error.message === problem.message))];
 }

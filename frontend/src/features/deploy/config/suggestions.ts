@@ -33,7 +33,10 @@ export function placeProblem(place: Place, endpoints: readonly Known[]): string 
 export function suggestion(place: Place, endpoints: readonly Known[]): Partial<Place> | null {
   if (place.named) return null;
   if (place.target === "new") {
-    const free = freeEndpointName(place.endpoint, endpoints.map((endpoint) => endpoint.name));
+    const free = freeEndpointName(
+      place.endpoint,
+      endpoints.map((endpoint) => endpoint.name),
+    );
     return free === place.endpoint ? null : { endpoint: free };
   }
   const taken = namesTaken(endpoints.find((endpoint) => endpoint.name === place.endpoint));

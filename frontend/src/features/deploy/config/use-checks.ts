@@ -23,7 +23,9 @@ export interface Check {
 export function editedOthers(models: readonly SourceModel[], texts: readonly string[], index: number): Record<string, string> {
   if (models[index]?.platform !== "ensemble") return {};
   const others = models.map((model, at) => [model, texts[at]] as const).filter((_, at) => at !== index);
-  return Object.fromEntries(others.flatMap(([model, text]) => (text === undefined || text === model.startText ? [] : [[model.name, text]])));
+  return Object.fromEntries(
+    others.flatMap(([model, text]) => (text === undefined || text === model.startText ? [] : [[model.name, text]])),
+  );
 }
 
 const DEBOUNCE_MS = 200;

@@ -74,24 +74,15 @@ describe("problems in the server's words", () => {
       { "liveness_probe.failure_threshold": "1001 is out of range: expected 1 to 1000." },
     ],
     [{ readiness_probe: { ...PROBE_DEFAULTS, initial_delay: 0 } }, {}],
-    [
-      { variables: [variable(1, "A=B")] },
-      { "variable.1.name": "'A=B' cannot be a variable: expected printable characters without '='." },
-    ],
-    [
-      { variables: [variable(1, "A", " ")] },
-      { "variable.1.value": "It is empty: type the value." },
-    ],
+    [{ variables: [variable(1, "A=B")] }, { "variable.1.name": "'A=B' cannot be a variable: expected printable characters without '='." }],
+    [{ variables: [variable(1, "A", " ")] }, { "variable.1.value": "It is empty: type the value." }],
     [
       { variables: [variable(1, "A"), variable(2, "A")] },
       { "variable.1.name": "A is there twice.", "variable.2.name": "A is there twice." },
     ],
     [{ variables: [variable(1, "", "")] }, {}],
     [{ variables: [variable(9, "A", "", true)] }, {}],
-    [
-      { variables: [variable(8, "A", "", true)] },
-      { "variable.8.value": "Type the value: secrets are not kept in drafts." },
-    ],
+    [{ variables: [variable(8, "A", "", true)] }, { "variable.8.value": "Type the value: secrets are not kept in drafts." }],
   ])("%j", (part, problems) => expect(of(part)).toEqual(problems));
 
   it("stand beside the field that a refusal is about", () => {

@@ -103,8 +103,7 @@ function flat(errors: unknown, path: readonly string[] = []): [string[], string]
 export function refusedSettings(error: unknown, settings: RunSettings): Problems {
   if (!(error instanceof ApiProblem)) return {};
   const said = error.body["errors"];
-  const complaints: [string[], string][] =
-    said === undefined && error.field ? [[error.field.split("."), error.detail]] : flat(said);
+  const complaints: [string[], string][] = said === undefined && error.field ? [[error.field.split("."), error.detail]] : flat(said);
   return Object.fromEntries(
     complaints.map(([[first = "", ...rest], words]): [string, string] => {
       if (first !== "environment" && first !== "secret_environment") return [[first, ...rest].join("."), words];

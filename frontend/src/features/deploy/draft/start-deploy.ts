@@ -35,8 +35,7 @@ export async function startDeploy(
 ): Promise<Operation> {
   const registered = await register(source, form);
   onRegistered(registered);
-  if (form.target === "new" && form.authMode !== "key")
-    await createEndpoint({ name: form.endpoint, auth_mode: form.authMode });
+  if (form.target === "new" && form.authMode !== "key") await createEndpoint({ name: form.endpoint, auth_mode: form.authMode });
   return deploy(deployBody(form, registered, secrets));
 }
 

@@ -25,10 +25,7 @@ export function useDraftSource(origin: DraftOrigin | null): DraftSource {
     refetchInterval: (query) => (query.state.data && SETTLED.has(query.state.data.state) ? false : POLL_MS),
   });
   const version = useQuery({
-    ...modelVersionQuery(
-      origin?.kind === "version" ? origin.model : "",
-      origin?.kind === "version" ? origin.version : "latest",
-    ),
+    ...modelVersionQuery(origin?.kind === "version" ? origin.model : "", origin?.kind === "version" ? origin.version : "latest"),
     enabled: origin?.kind === "version",
   });
   const uploaded = origin?.kind === "upload" ? upload.data : undefined;

@@ -29,8 +29,7 @@ interface Held {
 
 const SAVED: SaveState = { kind: "saved", at: null };
 const nothing = () => () => undefined;
-const pageLeft = () =>
-  new Promise<void>((resolve) => window.addEventListener("pagehide", () => resolve(), { once: true }));
+const pageLeft = () => new Promise<void>((resolve) => window.addEventListener("pagehide", () => resolve(), { once: true }));
 
 export function useStoredDraft(id: string | undefined): StoredDraftControl {
   const queryClient = useQueryClient();

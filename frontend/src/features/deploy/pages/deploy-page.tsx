@@ -25,7 +25,6 @@ import { LaterSteps } from "./later-steps";
 
 const route = getRouteApi("/app/deploy/new");
 
-
 const TITLES: Record<WizardStep, string> = {
   upload: "Upload",
   inspect: "Inspect",

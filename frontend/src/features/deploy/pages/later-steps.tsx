@@ -52,10 +52,7 @@ export function LaterSteps({ step, source, upload, stored, mark, onStep, onResta
   const form = useMemo(() => formOf(source, data), [source, data]);
   const { change: changeDraft, setTitle } = stored;
   const typed = data.form;
-  const change = useCallback(
-    (part: Partial<DraftForm>) => changeDraft({ form: { ...typed, ...part } }),
-    [changeDraft, typed],
-  );
+  const change = useCallback((part: Partial<DraftForm>) => changeDraft({ form: { ...typed, ...part } }), [changeDraft, typed]);
   useEffect(() => setTitle(form.modelName), [form.modelName, setTitle]);
   const nameNote = useNameNote(form.modelName, source);
   const navigate = useNavigate();
@@ -112,13 +109,7 @@ export function LaterSteps({ step, source, upload, stored, mark, onStep, onResta
   }
   if (step === "placement") {
     return (
-      <PlacementStep
-        source={source}
-        form={form}
-        onForm={change}
-        onBack={() => onStep("configure")}
-        onForward={() => onStep("deploy")}
-      />
+      <PlacementStep source={source} form={form} onForm={change} onBack={() => onStep("configure")} onForward={() => onStep("deploy")} />
     );
   }
   return (

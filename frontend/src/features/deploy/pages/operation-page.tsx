@@ -33,8 +33,7 @@ export function OperationPage() {
   const { data, error, refetch } = useQuery({
     ...operationQuery(id),
     // The socket tells changes at once; without it, and to be safe with it, the row is asked.
-    refetchInterval: (query) =>
-      query.state.data && isFinished(query.state.data) ? false : link === "live" ? 5_000 : 1_000,
+    refetchInterval: (query) => (query.state.data && isFinished(query.state.data) ? false : link === "live" ? 5_000 : 1_000),
   });
   usePageTitle(data?.endpoint ?? "Deploy", "Deploy");
   if (!data) {
@@ -67,7 +66,10 @@ function operationRecipe(operation: Operation): Recipe {
   if (!isFinished(operation)) {
     return {
       title: titleOf(operation),
-      cli: [["shoal", "operation", "watch", id], ["shoal", "operation", "cancel", id]],
+      cli: [
+        ["shoal", "operation", "watch", id],
+        ["shoal", "operation", "cancel", id],
+      ],
       api: [show, { method: "POST", path: apiPath("operations", id, "cancel"), note: "Stop it" }],
     };
   }
@@ -114,19 +116,14 @@ function OperationView({ operation }: { operation: Operation }) {
       />
       <div className={shared["stack"]}>
         {cancel.error ? <ProblemCard error={cancel.error} title="It could not be canceled" /> : null}
-        {operation.state === "Succeeded" && operation.result ? (
-          <DeploySuccess operation={operation} result={operation.result} />
-        ) : null}
+        {operation.state === "Succeeded" && operation.result ? <DeploySuccess operation={operation} result={operation.result} /> : null}
         {operation.state === "Failed" || operation.state === "Canceled" ? (
-          <DeployFailure
-            operation={operation}
-            onRetry={() => retry.mutate()}
-            retrying={retry.isPending}
-            retryFailure={retry.error}
-          />
+          <DeployFailure operation={operation} onRetry={() => retry.mutate()} retrying={retry.isPending} retryFailure={retry.error} />
         ) : null}
         <div className={classes["operation"]}>
-          <Card title="Progress" hint={finished ? undefined : `${Math.round(operation.percent)} %`}
+          <Card
+            title="Progress"
+            hint={finished ? undefined : `${Math.round(operation.percent)} %`}
             actions={finished ? undefined : <Deadline at={operation.deadline_at} />}
             flush
           >

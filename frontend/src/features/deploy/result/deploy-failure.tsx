@@ -27,8 +27,7 @@ export interface DeployFailureProps {
 
 function detailOf(operation: Operation): ErrorDetail {
   const { error, stages } = operation;
-  if (operation.state === "Canceled" && error === null)
-    return { code: "Canceled", message: "This deployment was canceled." };
+  if (operation.state === "Canceled" && error === null) return { code: "Canceled", message: "This deployment was canceled." };
   if (error !== null) return error;
   const stage = stages.find((one) => one.status === "failed");
   return {

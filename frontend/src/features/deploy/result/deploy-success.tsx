@@ -44,9 +44,7 @@ export function DeploySuccess({ operation, result }: { operation: Operation; res
             </span>
           </div>
           <div className={shared["resultActions"]}>
-            <Button renderRoot={(props) => <Link {...paths.endpoint(result.endpoint)} {...props} />}>
-              Open endpoint
-            </Button>
+            <Button renderRoot={(props) => <Link {...paths.endpoint(result.endpoint)} {...props} />}>Open endpoint</Button>
           </div>
         </div>
         <dl className={classes["rows"]}>
@@ -100,22 +98,11 @@ function withKey(code: string, endpoint: string, key: string | null): string {
 function FirstCall({ endpoint, shownKey }: { endpoint: string; shownKey: string | null }) {
   const [language, setLanguage] = useState<keyof Snippets>("curl");
   const { data, error, refetch } = useQuery(snippetsQuery(endpoint));
-  if (error)
-    return <ProblemCard error={error} title="The first call could not be written" onRetry={() => void refetch()} />;
+  if (error) return <ProblemCard error={error} title="The first call could not be written" onRetry={() => void refetch()} />;
   return (
     <div className={shared["stack"]} style={{ gap: 8 }}>
-      <SegmentedControl
-        aria-label="Language"
-        style={{ justifySelf: "start" }}
-        value={language}
-        data={LANGUAGES}
-        onChange={setLanguage}
-      />
-      {data ? (
-        <CodeBlock code={withKey(data[language], endpoint, shownKey)} label={`${language} call`} />
-      ) : (
-        <Skeleton height={120} />
-      )}
+      <SegmentedControl aria-label="Language" style={{ justifySelf: "start" }} value={language} data={LANGUAGES} onChange={setLanguage} />
+      {data ? <CodeBlock code={withKey(data[language], endpoint, shownKey)} label={`${language} call`} /> : <Skeleton height={120} />}
     </div>
   );
 }

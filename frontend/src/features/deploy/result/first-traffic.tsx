@@ -28,8 +28,7 @@ export function FirstTraffic({ endpoint, deployment }: { endpoint: string; deplo
   if (share > 0) {
     return (
       <p className={classes["hint"]} role="status">
-        Traffic: {words(data.traffic)}.
-        {move.isSuccess ? " Watch its errors and latency on the endpoint's page." : ""}
+        Traffic: {words(data.traffic)}.{move.isSuccess ? " Watch its errors and latency on the endpoint's page." : ""}
       </p>
     );
   }

@@ -15,15 +15,7 @@ const TAIL = 200;
 const POLL_MS = 1_000;
 const FOLD_AT = 2_000;
 
-export function LogTail({
-  endpoint,
-  deployment,
-  following,
-}: {
-  endpoint: string;
-  deployment: string;
-  following: boolean;
-}) {
+export function LogTail({ endpoint, deployment, following }: { endpoint: string; deployment: string; following: boolean }) {
   const { data, error } = useQuery({
     queryKey: ["log-tail", endpoint, deployment],
     queryFn: ({ signal }) => readLogs(endpoint, deployment, { tail: TAIL }, signal),
@@ -41,7 +33,9 @@ export function LogTail({
   return (
     <Card
       title="Log"
-      hint={following ? (pinned ? "following" : "paused while you read") : lines.length === 1 ? "the only line" : `last ${lines.length} lines`}
+      hint={
+        following ? (pinned ? "following" : "paused while you read") : lines.length === 1 ? "the only line" : `last ${lines.length} lines`
+      }
       actions={
         <Link {...paths.endpointLogs(endpoint, deployment)} className="link">
           All logs

@@ -105,7 +105,9 @@ export function sendSample({ connect, deployment, model, random, timeoutMs = 60_
         const chosen = frame.models?.find((one) => one.name === model) ?? frame.models?.[0];
         if (!chosen) throw new SampleFailed("The deployment serves no model.");
         name = chosen.name;
-        socket.send(JSON.stringify({ op: "infer", id: "sample", deployment, model: name, protocol: "http", inputs: sampleInputs(chosen, random) }));
+        socket.send(
+          JSON.stringify({ op: "infer", id: "sample", deployment, model: name, protocol: "http", inputs: sampleInputs(chosen, random) }),
+        );
       } else if (frame.type === "result" || frame.type === "response") {
         end();
         resolve({ model: name, outputs: frame.outputs ?? [], totalUs: frame.timing?.total_us ?? null });

@@ -27,9 +27,7 @@ import { TryLoadCard } from "../steps/try-load-card";
 import { RevisionList } from "./revision-list";
 import { fileText, textsOf } from "./revision-texts";
 
-const PbtxtEditor = lazy(() =>
-  import("@/components/pbtxt-editor/pbtxt-editor").then((module) => ({ default: module.PbtxtEditor })),
-);
+const PbtxtEditor = lazy(() => import("@/components/pbtxt-editor/pbtxt-editor").then((module) => ({ default: module.PbtxtEditor })));
 
 type Against = "none" | "file" | "completed" | "shown";
 
@@ -81,9 +79,7 @@ function Editor({ version, shown, newest, of }: EditorProps) {
       createConfigRevision(
         version.model,
         version.version,
-        Object.fromEntries(
-          source.models.flatMap((one, index) => (texts[index] === starts[index] ? [] : [[one.name, texts[index] ?? ""]])),
-        ),
+        Object.fromEntries(source.models.flatMap((one, index) => (texts[index] === starts[index] ? [] : [[one.name, texts[index] ?? ""]]))),
         message.trim(),
         shown,
       ),
@@ -104,7 +100,10 @@ function Editor({ version, shown, newest, of }: EditorProps) {
     enableBeforeUnload: dirty,
     disabled: !dirty,
   });
-  useKeys(() => !blocked && save.mutate(), () => setAgainst((old) => (old === "none" ? "completed" : "none")));
+  useKeys(
+    () => !blocked && save.mutate(),
+    () => setAgainst((old) => (old === "none" ? "completed" : "none")),
+  );
   if (!model || !check) return null;
   if (check.reading.fields) readable.current = check.reading.fields;
   const setText = (next: string) => setTexts((old) => old.map((one, index) => (index === active ? next : one)));
@@ -147,7 +146,12 @@ function Editor({ version, shown, newest, of }: EditorProps) {
         <Button variant="default" disabled={!dirty} onClick={() => setTexts(starts)}>
           Discard
         </Button>
-        <RefusingLink needs="deploy" variant="default" link={paths.deploy({ model: version.model, version: version.version })} disabled={dirty}>
+        <RefusingLink
+          needs="deploy"
+          variant="default"
+          link={paths.deploy({ model: version.model, version: version.version })}
+          disabled={dirty}
+        >
           Deploy
         </RefusingLink>
       </div>
@@ -179,12 +183,7 @@ function Editor({ version, shown, newest, of }: EditorProps) {
             onAgainst={setAgainst}
             onSubmit={() => !blocked && save.mutate()}
           />
-          <ProblemsList
-            check={check}
-            allFixed={null}
-            onGoTo={(line, column) => editor.current?.goTo(line, column)}
-            onFix={setText}
-          />
+          <ProblemsList check={check} allFixed={null} onGoTo={(line, column) => editor.current?.goTo(line, column)} onFix={setText} />
           {refusal === undefined ? (
             <TryLoadCard
               source={source}

@@ -38,11 +38,7 @@ export function RevisionList({ version, shown }: { version: ModelVersion; shown:
             {row.number === 0 ? "files" : row.number} <Chip tone="info">shown</Chip>
           </>
         ) : (
-          <Link
-            to="."
-            search={(old: Record<string, unknown>) => ({ ...old, revision: row.number })}
-            className="link"
-          >
+          <Link to="." search={(old: Record<string, unknown>) => ({ ...old, revision: row.number })} className="link">
             {row.number === 0 ? "files" : row.number}
           </Link>
         ),

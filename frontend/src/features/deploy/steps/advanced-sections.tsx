@@ -57,9 +57,7 @@ function Optimization({ form }: { form: FormContext }) {
           value={graphLevel === null ? "" : String(graphLevel)}
           onChange={(level) =>
             form.onChange(
-              level
-                ? setAt(form.text, ["optimization", "graph", "level"], level)
-                : removeAt(form.text, ["optimization", "graph"]),
+              level ? setAt(form.text, ["optimization", "graph", "level"], level) : removeAt(form.text, ["optimization", "graph"]),
             )
           }
         />
@@ -79,7 +77,10 @@ function Warmup({ form }: { form: FormContext }) {
   const fixed = inputs.every((input) => input.dims.every((dim) => dim > 0));
   const add = () => form.onChange(setWarmup(form.text, inputs, Math.max(1, maxBatchSize ?? 0)));
   return (
-    <FoldedSection title="Warm-up" state={warmups.length === 0 ? "none: the first requests are slower" : `${warmups.length} of zeros or data`}>
+    <FoldedSection
+      title="Warm-up"
+      state={warmups.length === 0 ? "none: the first requests are slower" : `${warmups.length} of zeros or data`}
+    >
       {warmups.map((warmup, index) => (
         <div key={index} className={shared["pair"]}>
           <span className="mono truncate">{warmup.name || "without a name"}</span>
@@ -162,9 +163,7 @@ function VersionPolicySection({ form }: { form: FormContext }) {
           value={policy.versions}
           least={1}
           placeholder="1, 3"
-          onChange={(versions) =>
-            form.onChange(setAt(form.text, ["version_policy", "specific", "versions"], `[ ${versions.join(", ")} ]`))
-          }
+          onChange={(versions) => form.onChange(setAt(form.text, ["version_policy", "specific", "versions"], `[ ${versions.join(", ")} ]`))}
         />
       ) : null}
     </FoldedSection>
@@ -184,13 +183,13 @@ function ResponseCache({ form }: { form: FormContext }) {
         checked={on}
         onChange={(event) =>
           form.onChange(
-            event.currentTarget.checked
-              ? setAt(form.text, ["response_cache", "enable"], "true")
-              : removeAt(form.text, ["response_cache"]),
+            event.currentTarget.checked ? setAt(form.text, ["response_cache", "enable"], "true") : removeAt(form.text, ["response_cache"]),
           )
         }
       />
-      <p className={shared["hint"]}>It takes room in a response cache, which the last step gives to replicas, and does not work with sequences or decoupled models.</p>
+      <p className={shared["hint"]}>
+        It takes room in a response cache, which the last step gives to replicas, and does not work with sequences or decoupled models.
+      </p>
     </FoldedSection>
   );
 }

@@ -103,9 +103,7 @@ function General({ form, name }: { form: FormContext; name: ConfigFormProps["nam
             what="Backend"
             origin={originOf(form, "backend", "backend")}
             onRestore={() =>
-              onChange(
-                start.backend === null ? removeAt(text, ["backend"]) : setAt(text, ["backend"], quoted(start.backend)),
-              )
+              onChange(start.backend === null ? removeAt(text, ["backend"]) : setAt(text, ["backend"], quoted(start.backend)))
             }
           >
             <Select
@@ -123,11 +121,7 @@ function General({ form, name }: { form: FormContext; name: ConfigFormProps["nam
           what="Max batch size"
           origin={originOf(form, "maxBatchSize", "max_batch_size")}
           onRestore={() =>
-            onChange(
-              start.maxBatchSize === null
-                ? removeField(text, "max_batch_size")
-                : setMaxBatchSize(text, start.maxBatchSize),
-            )
+            onChange(start.maxBatchSize === null ? removeField(text, "max_batch_size") : setMaxBatchSize(text, start.maxBatchSize))
           }
         >
           <NumberInput
@@ -161,9 +155,7 @@ function Instances({ form }: { form: FormContext }) {
         <h2>Instances</h2>
       </div>
       {fields.instanceGroups > 1 ? (
-        <p className={shared["hint"]}>
-          {fields.instanceGroups} instance groups are written in the text. Edit them there.
-        </p>
+        <p className={shared["hint"]}>{fields.instanceGroups} instance groups are written in the text. Edit them there.</p>
       ) : (
         <div className={shared["fields"]}>
           <Field
@@ -235,9 +227,7 @@ function Gpus({ form }: { form: FormContext }) {
               aria-pressed={fields.gpus.includes(index)}
               onClick={() =>
                 write(
-                  fields.gpus.includes(index)
-                    ? fields.gpus.filter((one) => one !== index)
-                    : [...fields.gpus, index].sort((a, b) => a - b),
+                  fields.gpus.includes(index) ? fields.gpus.filter((one) => one !== index) : [...fields.gpus, index].sort((a, b) => a - b),
                 )
               }
             >
@@ -318,9 +308,7 @@ function Batching({ form }: { form: FormContext }) {
           />
         </div>
       ) : (
-        <p className={shared["hint"]}>
-          Requests run one by one. Switch it on to join waiting requests into one batch.
-        </p>
+        <p className={shared["hint"]}>Requests run one by one. Switch it on to join waiting requests into one batch.</p>
       )}
     </div>
   );

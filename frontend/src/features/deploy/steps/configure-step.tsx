@@ -18,9 +18,7 @@ import { ProblemsList } from "./problems-list";
 import { TryLoadCard } from "./try-load-card";
 
 /** The editor is most of this step's code; the others should not wait for it. */
-const PbtxtEditor = lazy(() =>
-  import("@/components/pbtxt-editor/pbtxt-editor").then((module) => ({ default: module.PbtxtEditor })),
-);
+const PbtxtEditor = lazy(() => import("@/components/pbtxt-editor/pbtxt-editor").then((module) => ({ default: module.PbtxtEditor })));
 
 export interface ConfigureStepProps {
   source: DeploySource;
@@ -63,8 +61,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
 
   // While the text cannot be read the form shows, frozen, what it last could.
   if (check.reading.fields) readable.current = check.reading.fields;
-  const setText = (next: string) =>
-    onForm({ texts: form.texts.map((old, index) => (index === active ? next : old)), registered: null });
+  const setText = (next: string) => onForm({ texts: form.texts.map((old, index) => (index === active ? next : old)), registered: null });
   const nameProblem = source.registered === null ? modelNameProblem(form.modelName) : null;
   const errors = checks.reduce((sum, one) => sum + one.errors, 0);
   const waiting = checks.some((one) => one.checking || one.failure !== null);
@@ -77,7 +74,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
         ? "A check failed. It is tried again in a moment."
         : waiting
           ? "Checking the configuration"
-        : nameNote);
+          : nameNote);
   // A file's own text is written otherwise than what is completed from the model: both are compared as the runtime
   // would write them.
   const completed = diff && model.written && check.effective !== "";

@@ -41,8 +41,7 @@ export function DeployStep(props: DeployStepProps) {
   const endpoints = listed.data?.items ?? [];
   // A deployment under way takes its own names.
   useSuggestions(draft, listed.isFetchedAfterMount && !busy ? listed.data?.items : undefined, onDraft);
-  const existing =
-    draft.target === "existing" ? endpoints.find((endpoint) => endpoint.name === draft.endpoint) : undefined;
+  const existing = draft.target === "existing" ? endpoints.find((endpoint) => endpoint.name === draft.endpoint) : undefined;
   const problem = placeProblem(draft, endpoints);
   const deploymentProblem = endpointNameProblem(draft.deployment);
   const settings = settingsView(props);
@@ -81,11 +80,7 @@ export function DeployStep(props: DeployStepProps) {
               <h2>Traffic</h2>
             </div>
             <Switch
-              label={
-                nothingServes
-                  ? "Serve all requests as soon as it is ready"
-                  : "Move all requests to it as soon as it is ready"
-              }
+              label={nothingServes ? "Serve all requests as soon as it is ready" : "Move all requests to it as soon as it is ready"}
               checked={draft.takeTraffic}
               onChange={(event) => onDraft({ takeTraffic: event.currentTarget.checked })}
             />
@@ -219,9 +214,7 @@ function trafficNote(draft: DraftForm, existing: Endpoint | undefined): string {
     return now
       ? `Traffic stays at ${now}. Test the new deployment directly, then move traffic.`
       : "It can be tested directly, and gets traffic when you say so.";
-  return now
-    ? `Before: ${now}. After: ${draft.deployment} 100 %.`
-    : "The endpoint answers as soon as every replica is ready.";
+  return now ? `Before: ${now}. After: ${draft.deployment} 100 %.` : "The endpoint answers as soon as every replica is ready.";
 }
 
 /** Until a name is typed; `now` is known once the server has answered anew. */

@@ -29,11 +29,7 @@ export function DeploySummary({ source, draft, nameNote }: DeploySummaryProps) {
           <span className="mono">{source.filename}</span> <span className="secondary">{bytes(source.size)}</span>
         </dd>
         <dt>Configuration</dt>
-        <dd>
-          {changed === 0
-            ? "as completed from the model"
-            : `edited by you (${counted(changed, "model")})`}
-        </dd>
+        <dd>{changed === 0 ? "as completed from the model" : `edited by you (${counted(changed, "model")})`}</dd>
         <dt>Machine</dt>
         <dd>
           {draft.instanceType || "any node"}
@@ -48,8 +44,7 @@ export function DeploySummary({ source, draft, nameNote }: DeploySummaryProps) {
         <dd>
           <span className="mono">{draft.deployment || "–"}</span>{" "}
           <span className="secondary">
-            {counted(draft.instanceCount, "replica")},{" "}
-            {draft.takeTraffic ? "100 %" : "0 %"} of the traffic
+            {counted(draft.instanceCount, "replica")}, {draft.takeTraffic ? "100 %" : "0 %"} of the traffic
           </span>
         </dd>
       </dl>

@@ -39,9 +39,7 @@ export function DropArea({ unfinished, onFiles, onForget }: DropAreaProps) {
           <span className={classes["dropIcon"]}>
             <IconFileUpload size={24} stroke={1.6} aria-hidden />
           </span>
-          <span className={classes["dropTitle"]}>
-            {unfinished ? `Drop ${unfinished.filename} again to continue` : "Drop a model here"}
-          </span>
+          <span className={classes["dropTitle"]}>{unfinished ? `Drop ${unfinished.filename} again to continue` : "Drop a model here"}</span>
           <span className={classes["dropHint"]}>
             {unfinished
               ? `${bytes(unfinished.offset)} of ${bytes(unfinished.size)} are on the server. The rest follows from there.`

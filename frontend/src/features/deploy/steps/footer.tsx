@@ -36,12 +36,7 @@ export function Footer({ onBack, message, tone, second, forward, onForward, bloc
         {message}
       </span>
       {second}
-      <Button
-        rightSection={<IconArrowRight size={15} aria-hidden />}
-        onClick={onForward}
-        disabled={blocked}
-        loading={busy}
-      >
+      <Button rightSection={<IconArrowRight size={15} aria-hidden />} onClick={onForward} disabled={blocked} loading={busy}>
         {forward}
       </Button>
     </div>

@@ -34,9 +34,7 @@ export function InspectStep({ upload, source, onBack, onForward, defaults }: Ins
   const arranged = found.filter((problem) => problem.code === "Arranged");
   return (
     <>
-      <div
-        className={`${shared["columns"]} ${upload ? shared["wideRight"] : classes["single"]}`}
-      >
+      <div className={`${shared["columns"]} ${upload ? shared["wideRight"] : classes["single"]}`}>
         {upload ? (
           <div className={shared["stack"]}>
             <Card title="Inspection" flush>
@@ -65,19 +63,11 @@ export function InspectStep({ upload, source, onBack, onForward, defaults }: Ins
           {errors.map((error) => (
             <ProblemCard
               key={`${error.code} ${error.message}`}
-              error={
-                new ApiProblem(
-                  { title: error.message, detail: error.detail ?? "", code: error.code, hints: error.hints ?? [] },
-                  200,
-                )
-              }
+              error={new ApiProblem({ title: error.message, detail: error.detail ?? "", code: error.code, hints: error.hints ?? [] }, 200)}
             />
           ))}
           {warnings.map((warning) => (
-            <Warning
-              key={`${warning.code} ${warning.message}`}
-              text={[warning.message, ...(warning.hints ?? [])].join(" ")}
-            />
+            <Warning key={`${warning.code} ${warning.message}`} text={[warning.message, ...(warning.hints ?? [])].join(" ")} />
           ))}
           {settled && source ? <CodeNotice code={source.code} {...versionOf(source)} /> : null}
           {toFix > 0 && settled ? (
@@ -97,11 +87,7 @@ export function InspectStep({ upload, source, onBack, onForward, defaults }: Ins
       <Footer
         onBack={onBack}
         message={
-          errors.length > 0
-            ? "This file cannot be served. Go back and choose another."
-            : settled
-              ? summary(source)
-              : "Reading the file"
+          errors.length > 0 ? "This file cannot be served. Go back and choose another." : settled ? summary(source) : "Reading the file"
         }
         tone={errors.length > 0 ? "error" : undefined}
         second={

@@ -97,7 +97,9 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
               <ToneIcon tone="warn" label="Does not fit" />
               <div className={classes["stack"]} style={{ gap: 6 }}>
                 <span>
-                  {lacking === found.instance_count ? "No node can take it now." : `${lacking} of ${found.instance_count} replicas have no node now.`}{" "}
+                  {lacking === found.instance_count
+                    ? "No node can take it now."
+                    : `${lacking} of ${found.instance_count} replicas have no node now.`}{" "}
                   Deployed anyway, it waits a moment for one and then fails.
                 </span>
                 <Switch
@@ -212,11 +214,7 @@ function EstimateSection({ estimate }: { estimate: PlacementPreview["estimate"] 
         <dt>Download</dt>
         <dd>{bytes(estimate.download_bytes)}</dd>
         <dt>GPU memory</dt>
-        <dd>
-          {estimate.gpu_count === 0
-            ? "not asked for"
-            : `${bytes(estimate.gpu_memory_bytes)} on each of ${estimate.gpu_count}`}
-        </dd>
+        <dd>{estimate.gpu_count === 0 ? "not asked for" : `${bytes(estimate.gpu_memory_bytes)} on each of ${estimate.gpu_count}`}</dd>
       </dl>
     </div>
   );

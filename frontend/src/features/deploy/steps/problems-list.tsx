@@ -48,9 +48,7 @@ export function ProblemsList({ check, allFixed, onGoTo, onFix }: ProblemsListPro
         ) : check.problems.length === 0 ? (
           <div className={shared["problemRow"]}>
             <ToneIcon tone={check.checking ? "info" : "ok"} label={check.checking ? "Checking" : "Good"} />
-            <span>
-              {check.checking ? "Checking the configuration" : "No problems. The configuration fits the model."}
-            </span>
+            <span>{check.checking ? "Checking the configuration" : "No problems. The configuration fits the model."}</span>
           </div>
         ) : (
           <ul className={classes["problems"]}>
@@ -99,12 +97,7 @@ function ProblemRow({ problem, stale, onGoTo, onFix }: ProblemRowProps) {
         ) : null}
       </div>
       {fix ? (
-        <Button
-          variant="light"
-          disabled={stale}
-          leftSection={<IconWand size={15} aria-hidden />}
-          onClick={() => onFix(fix.text)}
-        >
+        <Button variant="light" disabled={stale} leftSection={<IconWand size={15} aria-hidden />} onClick={() => onFix(fix.text)}>
           {fix.label}
         </Button>
       ) : null}

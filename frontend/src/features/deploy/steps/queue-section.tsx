@@ -12,11 +12,7 @@ const POLICY = ["dynamic_batching", "default_queue_policy"];
 export function QueueSection({ form }: { form: FormContext }) {
   const { dynamicBatching, queue } = form.fields;
   const write = (name: string, value: number | string) =>
-    form.onChange(
-      typeof value === "number"
-        ? setAt(form.text, [...POLICY, name], String(value))
-        : removeAt(form.text, [...POLICY, name]),
-    );
+    form.onChange(typeof value === "number" ? setAt(form.text, [...POLICY, name], String(value)) : removeAt(form.text, [...POLICY, name]));
   const words = [
     queue?.timeoutMicroseconds ? `at most ${queue.timeoutMicroseconds.toLocaleString("en")} µs` : "",
     queue?.size ? counted(queue.size, "request") : "",

@@ -66,11 +66,7 @@ function OptionalNumber({ label, field, value, placeholder, problems, onValue }:
 function Requests({ settings, onSettings, problems }: RunSettingsProps) {
   const words = [...NUMBER_NAMES.map((name) => NUMBERS[name].told(settings[name] ?? null)), settings.retries ? "" : "no second try"];
   return (
-    <FoldedSection
-      title="Requests"
-      state={words.filter(Boolean).join(", ")}
-      wrong={touches(problems, ...NUMBER_NAMES, "retries")}
-    >
+    <FoldedSection title="Requests" state={words.filter(Boolean).join(", ")} wrong={touches(problems, ...NUMBER_NAMES, "retries")}>
       <div className={shared["fields"]}>
         {NUMBER_NAMES.map((name) => {
           const { label, suffix, placeholder } = NUMBERS[name];
@@ -93,9 +89,9 @@ function Requests({ settings, onSettings, problems }: RunSettingsProps) {
         onChange={(event) => onSettings({ ...settings, retries: event.currentTarget.checked })}
       />
       <p className={shared["hint"]}>
-        As many again may wait for a replica; more get 429. Who waits in a model&apos;s queue for too long gets 429 at the
-        scoring URI and 503 below <code>v2/</code>; the model&apos;s own, shorter limit is part of its configuration: step 3, Queue.
-        The response cache answers for models that ask for it there.
+        As many again may wait for a replica; more get 429. Who waits in a model&apos;s queue for too long gets 429 at the scoring URI and
+        503 below <code>v2/</code>; the model&apos;s own, shorter limit is part of its configuration: step 3, Queue. The response cache
+        answers for models that ask for it there.
       </p>
     </FoldedSection>
   );

@@ -3,15 +3,7 @@ import type { Tensor } from "@/api/types";
 import { bytes, shape, tensorBytes } from "@/components/format";
 import classes from "./tensor-table.module.css";
 
-export function TensorTable({
-  tensors,
-  caption,
-  batched,
-}: {
-  tensors: readonly Tensor[];
-  caption: string;
-  batched: boolean;
-}) {
+export function TensorTable({ tensors, caption, batched }: { tensors: readonly Tensor[]; caption: string; batched: boolean }) {
   return (
     <div className={classes["tableWrap"]}>
       <table className={classes["table"]}>

@@ -52,9 +52,7 @@ export function UploadStep(props: UploadStepProps) {
         {view.phase === "failed" && view.failure ? (
           <Refusal text={[view.failure.title, view.failure.detail, ...view.failure.hints].filter(Boolean).join(" ")} />
         ) : null}
-        {view.phase === "canceled" ? (
-          <p className={shared["hint"]}>The upload was canceled. Nothing of it is kept.</p>
-        ) : null}
+        {view.phase === "canceled" ? <p className={shared["hint"]}>The upload was canceled. Nothing of it is kept.</p> : null}
       </div>
       <div className={shared["stack"]}>
         {props.showDrafts && ENDED.has(view.phase) ? <DraftsCard /> : null}
@@ -142,9 +140,7 @@ function Transfer({ view, onCancel }: { view: UploadView; onCancel: () => void }
           {packing ? null : (
             <>
               <span>
-                <strong>
-                  {speed === null ? "–" : joined({ value: significant(speed / 1024 ** 2), unit: "MiB/s" })}
-                </strong>
+                <strong>{speed === null ? "–" : joined({ value: significant(speed / 1024 ** 2), unit: "MiB/s" })}</strong>
               </span>
               <span>
                 <strong>{left === null ? "–" : seconds(left)}</strong> left

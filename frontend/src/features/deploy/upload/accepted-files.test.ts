@@ -44,10 +44,7 @@ describe("what was dropped becomes one upload", () => {
       dropped("repo/a/1/__pycache__/x.pyc"),
     ]);
     expect(selection).toMatchObject({ kind: "pack", name: "repo.zip" });
-    expect(selection.kind === "pack" && selection.files.map(({ path }) => path)).toEqual([
-      "repo/a/1/model.onnx",
-      "repo/a/config.pbtxt",
-    ]);
+    expect(selection.kind === "pack" && selection.files.map(({ path }) => path)).toEqual(["repo/a/1/model.onnx", "repo/a/config.pbtxt"]);
   });
   it("packs one file in a folder, so that the folder is not lost", () => {
     expect(selectionOf([dropped("digits/model.py")])).toMatchObject({ kind: "pack", name: "digits.zip" });

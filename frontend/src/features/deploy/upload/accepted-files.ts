@@ -9,10 +9,7 @@ export type Selection =
 
 /** Kinds that no server-side reader takes, with what to do instead. All others are judged by the server, by content. */
 const REASONS: [RegExp, string][] = [
-  [
-    /\.(safetensors|ckpt|h5|keras)$/i,
-    "This file holds weights without a graph. Export the model to ONNX and drop the .onnx file.",
-  ],
+  [/\.(safetensors|ckpt|h5|keras)$/i, "This file holds weights without a graph. Export the model to ONNX and drop the .onnx file."],
   [/\.(7z|rar)$/i, "This archive format is not read. Pack the model repository as a .zip."],
   [
     /\.(pkl|pickle|joblib)$/i,

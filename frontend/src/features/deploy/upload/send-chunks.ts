@@ -14,13 +14,7 @@ export interface ChunkAnswer {
 export interface UploadServer {
   create(file: { filename: string; size: number }): Promise<{ answer: ChunkAnswer; id: string; chunkSize: number }>;
   offset(id: string): Promise<ChunkAnswer>;
-  append(
-    id: string,
-    offset: number,
-    chunk: Blob,
-    signal: AbortSignal,
-    onProgress: (sent: number) => void,
-  ): Promise<ChunkAnswer>;
+  append(id: string, offset: number, chunk: Blob, signal: AbortSignal, onProgress: (sent: number) => void): Promise<ChunkAnswer>;
   complete(id: string, sha256: string): Promise<ChunkAnswer>;
 }
 
@@ -57,8 +51,7 @@ function fatal(title: string, answer: ChunkAnswer): Fatal {
 }
 
 const isGood = (answer: ChunkAnswer): boolean => answer.status >= 200 && answer.status < 300;
-const mayPass = (answer: ChunkAnswer): boolean =>
-  answer.status >= 500 || answer.status === 408 || answer.status === 429;
+const mayPass = (answer: ChunkAnswer): boolean => answer.status >= 500 || answer.status === 408 || answer.status === 429;
 
 /** 0.5 s doubled per failure up to 15 s, with a quarter of jitter either way. */
 export function retryDelay(failures: number, random: number): number {
@@ -117,9 +110,7 @@ async function sendAll(options: SendOptions, start: { id: string; offset: number
       }
       uncertain = true;
       const chunk = file.slice(from, Math.min(from + start.chunkSize, file.size));
-      return server.append(start.id, from, chunk, signal, (sent) =>
-        emit({ type: "progress", inFlight: sent, at: clock.now() }),
-      );
+      return server.append(start.id, from, chunk, signal, (sent) => emit({ type: "progress", inFlight: sent, at: clock.now() }));
     });
     uncertain = false;
     if (isGood(answer)) {

@@ -54,16 +54,7 @@ export function storedZip(files: readonly PackedFile[]): Blob {
   for (const file of sorted) {
     const name = new TextEncoder().encode(file.path);
     const local = header(30, [[0x04034b50, 4], ...common(file, name)]);
-    const entry = header(46, [
-      [0x02014b50, 4],
-      [VERSION, 2],
-      ...common(file, name),
-      [0, 2],
-      [0, 2],
-      [0, 2],
-      [0, 4],
-      [offset, 4],
-    ]);
+    const entry = header(46, [[0x02014b50, 4], [VERSION, 2], ...common(file, name), [0, 2], [0, 2], [0, 2], [0, 4], [offset, 4]]);
     parts.push(local as BlobPart, name as BlobPart, file.blob);
     directory.push(entry, name);
     offset += local.length + name.length + file.blob.size;

@@ -11,23 +11,12 @@ const CREATED: UploadEvent = { type: "created", uploadId: "u1", offset: 0 };
 
 describe("uploadReducer", () => {
   it("walks from choosing to done", () => {
-    const view = after(
-      CHOSEN,
-      CREATED,
-      { type: "chunk-stored", offset: 1000, at: 5 },
-      { type: "finishing" },
-      { type: "done" },
-    );
+    const view = after(CHOSEN, CREATED, { type: "chunk-stored", offset: 1000, at: 5 }, { type: "finishing" }, { type: "done" });
     expect(view).toMatchObject({ phase: "done", uploadId: "u1", offset: 1000, failure: null });
   });
 
   it("counts bytes on the wire, and gives them back when the chunk fails", () => {
-    const sending = after(
-      CHOSEN,
-      CREATED,
-      { type: "chunk-stored", offset: 400, at: 1 },
-      { type: "progress", inFlight: 200, at: 2 },
-    );
+    const sending = after(CHOSEN, CREATED, { type: "chunk-stored", offset: 400, at: 1 }, { type: "progress", inFlight: 200, at: 2 });
     expect(percentOf(sending)).toBe(60);
     const waiting = uploadReducer(sending, { type: "chunk-failed", retryAt: 900 });
     expect(waiting).toMatchObject({ phase: "waiting", attempt: 1, retryAt: 900, inFlight: 0 });

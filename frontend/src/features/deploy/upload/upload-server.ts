@@ -108,9 +108,7 @@ export const uploadServer: UploadServer = {
       "Upload-Offset": String(offset),
       ...(await checksum(chunk)),
     };
-    return answerOf(
-      await send({ method: "PATCH", path: apiPath("uploads", id), body: chunk, headers, signal, onProgress }),
-    );
+    return answerOf(await send({ method: "PATCH", path: apiPath("uploads", id), body: chunk, headers, signal, onProgress }));
   },
   async complete(id, sha256) {
     const path = apiPath("uploads", id, "complete");

@@ -16,8 +16,7 @@ interface Drops {
 
 /** A packed archive has a few bytes of headers per file more than its content. */
 function fits(selection: Selection, unfinished: Upload): boolean {
-  if (selection.kind === "file")
-    return selection.file.name === unfinished.filename && selection.file.size === unfinished.size;
+  if (selection.kind === "file") return selection.file.name === unfinished.filename && selection.file.size === unfinished.size;
   return selection.kind === "pack" && selection.name === unfinished.filename && selection.size < unfinished.size;
 }
 
@@ -32,9 +31,7 @@ export function useDrops({ control, unfinished, onRefused, onOther }: Drops): (f
     const selection = selectionOf(complete);
     if (selection.kind === "refused") return onRefused(selection.reason);
     if (unfinished && !fits(selection, unfinished))
-      return onRefused(
-        `To continue, choose ${unfinished.filename} (${bytes(unfinished.size)}) again, with all that belongs to it.`,
-      );
+      return onRefused(`To continue, choose ${unfinished.filename} (${bytes(unfinished.size)}) again, with all that belongs to it.`);
     earlier.current = complete;
     onRefused(null);
     if (unfinished) {

@@ -45,13 +45,22 @@ function useView() {
   const charts = useMemo(() => new ChartGroup("compare"), []);
   useEffect(
     () =>
-      charts.onSelect((selected) =>
-        // why a new entry: the way back from a zoom is the browser's back button, or a double click.
-        void navigate({ search: (old) => ({ ...old, range: selected ? rangeText(selected[0], selected[1]) : undefined }) }),
+      charts.onSelect(
+        (selected) =>
+          // why a new entry: the way back from a zoom is the browser's back button, or a double click.
+          void navigate({ search: (old) => ({ ...old, range: selected ? rangeText(selected[0], selected[1]) : undefined }) }),
       ),
     [charts, navigate],
   );
-  return { kind, ids: chosenIds(kind, search.ids), shown: chosenPanels(kind, search.panels), all: search.panels === undefined, range, set, charts };
+  return {
+    kind,
+    ids: chosenIds(kind, search.ids),
+    shown: chosenPanels(kind, search.panels),
+    all: search.panels === undefined,
+    range,
+    set,
+    charts,
+  };
 }
 type View = ReturnType<typeof useView>;
 
@@ -62,7 +71,13 @@ function useChoices({ kind, ids }: View) {
   const query = kind === "node" ? nodes : endpoints;
   const known = choices(kind, endpoints.data?.items ?? [], nodes.data?.items ?? []);
   const devices = devicesOf(nodes.data?.items ?? []);
-  return { known: [...new Set([...known, ...ids])], devices, loading: query.isPending, error: query.error, retry: () => void query.refetch() };
+  return {
+    known: [...new Set([...known, ...ids])],
+    devices,
+    loading: query.isPending,
+    error: query.error,
+    retry: () => void query.refetch(),
+  };
 }
 
 function Choice({ view, known }: { view: View; known: string[] }) {
@@ -71,7 +86,12 @@ function Choice({ view, known }: { view: View; known: string[] }) {
   const words = KIND_WORDS.find((one) => one.value === kind)?.label ?? "";
   return (
     <div className={classes["choice"]}>
-      <Segmented label="Compare" value={kind} options={KIND_WORDS} onChange={(by) => set({ by: by === "deployment" ? undefined : by, ids: undefined, panels: undefined })} />
+      <Segmented
+        label="Compare"
+        value={kind}
+        options={KIND_WORDS}
+        onChange={(by) => set({ by: by === "deployment" ? undefined : by, ids: undefined, panels: undefined })}
+      />
       <MultiSelect
         size="xs"
         className={classes["ids"] ?? ""}
@@ -130,7 +150,16 @@ function Panels({ view, known, devices }: { view: View; known: string[]; devices
   const exportCsv = () => {
     const end = Number.isNaN(series.ring.lastTime) ? Date.now() / 1000 : series.ring.lastTime;
     const from = range.kind === "fixed" ? range.from : end - range.seconds;
-    downloadFile("metrics.csv", "text/csv", toCsv(series.ring, list.flatMap((panel) => panel.lines.map((line) => line.key)), from, end));
+    downloadFile(
+      "metrics.csv",
+      "text/csv",
+      toCsv(
+        series.ring,
+        list.flatMap((panel) => panel.lines.map((line) => line.key)),
+        from,
+        end,
+      ),
+    );
   };
   if (ids.length === 0) {
     const first = known.slice(0, MOST);
@@ -149,13 +178,18 @@ function Panels({ view, known, devices }: { view: View; known: string[]; devices
       />
     );
   }
-  if (list.length === 0) return <EmptyState title="Nothing of this is measured here" detail="None of these nodes has a GPU: choose other panels." />;
+  if (list.length === 0)
+    return <EmptyState title="Nothing of this is measured here" detail="None of these nodes has a GPU: choose other panels." />;
   return (
     <>
       <div className={classes["bar"]}>
         <Range view={view} />
         <span className={classes["end"]}>
-          {step === null ? null : <span className="secondary">points of {stepText(step)}: mean{ids.length <= FEW ? ", with lowest and highest" : ""}</span>}
+          {step === null ? null : (
+            <span className="secondary">
+              points of {stepText(step)}: mean{ids.length <= FEW ? ", with lowest and highest" : ""}
+            </span>
+          )}
           <Button variant="default" leftSection={<IconDownload size={15} />} onClick={exportCsv} disabled={loading}>
             CSV
           </Button>

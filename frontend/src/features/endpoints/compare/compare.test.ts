@@ -39,7 +39,12 @@ describe("comparison of metrics", () => {
   it("draws one line for each thing, told apart, in every panel", () => {
     const ids = Array.from({ length: MOST }, (_, index) => `e${index}`);
     for (const kind of KINDS) {
-      const panels = comparePanels(kind, ids, panelsOf(kind).map((panel) => panel.id), DEVICES);
+      const panels = comparePanels(
+        kind,
+        ids,
+        panelsOf(kind).map((panel) => panel.id),
+        DEVICES,
+      );
       expect(panels.length).toBeGreaterThan(2);
       expect(new Set(panels.map((panel) => panel.title)).size).toBe(panels.length);
       for (const panel of panels) {

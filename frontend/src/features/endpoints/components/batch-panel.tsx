@@ -80,7 +80,8 @@ export function BatchPanel({ series, dimmed }: { series: Series; dimmed: boolean
       </p>
       <p className={charts["foot"]}>
         {METRICS.mean_batch.label} <b ref={mean}>–</b>
-        {"\u2003"}{METRICS.pending.label} <b ref={pending}>–</b>
+        {"\u2003"}
+        {METRICS.pending.label} <b ref={pending}>–</b>
         {sizes.length > SHOWN ? `\u2003${sizes.length - SHOWN} smaller sizes not shown` : ""}
       </p>
     </section>

@@ -142,9 +142,7 @@ export function DeleteDialog({ endpoint, deployment, opened, onClose }: Deployme
         notifyDone(`${deployment.name} is being deleted`);
       }}
     >
-      <p>
-        Its {count === 1 ? "instance is" : `${count} instances are`} drained and stopped. The model version stays registered.
-      </p>
+      <p>Its {count === 1 ? "instance is" : `${count} instances are`} drained and stopped. The model version stays registered.</p>
       <TrafficWarning name={deployment.name} share={share} />
       <AsCode recipe={deleteRecipe(endpoint.name, deployment.name, share > 0)} />
     </ConfirmModal>

@@ -1,6 +1,15 @@
 /** What can be done with one deployment: test, logs, update, restart, pause, scale, delete. */
 import { ActionIcon, Menu } from "@mantine/core";
-import { IconArrowsDiff, IconDots, IconFileText, IconPlayerPause, IconPlayerPlay, IconRotate, IconTrash, IconVersions } from "@tabler/icons-react";
+import {
+  IconArrowsDiff,
+  IconDots,
+  IconFileText,
+  IconPlayerPause,
+  IconPlayerPlay,
+  IconRotate,
+  IconTrash,
+  IconVersions,
+} from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -43,7 +52,11 @@ export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; d
             Update to another version
           </Menu.Item>
           {deployment.paused ? (
-            <Menu.Item leftSection={<IconPlayerPlay size={16} />} {...off} onClick={() => void startNow(queryClient, endpoint.name, deployment.name)}>
+            <Menu.Item
+              leftSection={<IconPlayerPlay size={16} />}
+              {...off}
+              onClick={() => void startNow(queryClient, endpoint.name, deployment.name)}
+            >
               Start
             </Menu.Item>
           ) : (

@@ -44,11 +44,17 @@ export function DeploymentsCard({ endpoint, series }: { endpoint: Endpoint; seri
       header: "Model",
       cell: (row) => (
         <Link {...paths.modelVersion(row.model, row.version)} className="link">
-          {row.model}{"\u00a0"}<span className="muted">v{row.version}</span>
+          {row.model}
+          {"\u00a0"}
+          <span className="muted">v{row.version}</span>
         </Link>
       ),
     },
-    { id: "status", header: "Status", cell: (row) => <Status state={row.serving_state} {...(row.error ? { title: row.error.message } : {})} /> },
+    {
+      id: "status",
+      header: "Status",
+      cell: (row) => <Status state={row.serving_state} {...(row.error ? { title: row.error.message } : {})} />,
+    },
     { id: "placement", header: "Placement", hideBelow: "md", cell: (row) => nodesOf(row) },
     {
       id: "instances",
@@ -67,7 +73,13 @@ export function DeploymentsCard({ endpoint, series }: { endpoint: Endpoint; seri
         ]
       : []),
     { id: "traffic", header: "Traffic", align: "right", cell: (row) => `${endpoint.traffic[row.name] ?? 0}\u00a0%` },
-    { id: "menu", header: <span className="sr-only">Actions</span>, align: "right", width: 40, cell: (row) => <DeploymentMenu endpoint={endpoint} deployment={row} /> },
+    {
+      id: "menu",
+      header: <span className="sr-only">Actions</span>,
+      align: "right",
+      width: 40,
+      cell: (row) => <DeploymentMenu endpoint={endpoint} deployment={row} />,
+    },
   ];
   const editable = endpoint.deployments.length > 1;
   return (

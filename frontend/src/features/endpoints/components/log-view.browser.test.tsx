@@ -10,7 +10,17 @@ const line = (id: number, text = `line ${id}.`): LogLine => ({ id, at: AT, repli
 const lines = (from: number, count: number) => Array.from({ length: count }, (_, index) => line(from + index));
 const ORDINALS = new Map([["r-0", 0]]);
 
-function Log({ start, wrap = false, marked, onMark = () => undefined }: { start: LogLine[]; wrap?: boolean; marked?: number; onMark?: (id: number) => void }) {
+function Log({
+  start,
+  wrap = false,
+  marked,
+  onMark = () => undefined,
+}: {
+  start: LogLine[];
+  wrap?: boolean;
+  marked?: number;
+  onMark?: (id: number) => void;
+}) {
   const [shown, setShown] = useState(start);
   return (
     <>
@@ -59,7 +69,9 @@ test("a long line goes on in the next row and lies over no other", async () => {
   const long = line(2, `${"word ".repeat(300)}end`);
   const shown = await show(<Log start={[line(1), long, line(3)]} wrap />);
   await expect.element(text(3)).toBeVisible();
-  await expect.poll(() => text(3).element().getBoundingClientRect().top).toBeGreaterThanOrEqual(log.getByText("end").element().getBoundingClientRect().bottom);
+  await expect
+    .poll(() => text(3).element().getBoundingClientRect().top)
+    .toBeGreaterThanOrEqual(log.getByText("end").element().getBoundingClientRect().bottom);
   expect(log.element().scrollWidth).toBe(log.element().clientWidth);
   await shown.unmount();
   await show(<Log start={[line(1), long, line(3)]} />);

@@ -56,7 +56,16 @@ export function LogView({ lines, ordinals, wrap, marked, onMark }: LogViewProps)
   return (
     <div className={classes["wrap"]}>
       {/* why tabIndex: a box that scrolls must be reachable with the keyboard. */}
-      <div ref={box} className={classes["box"]} data-wrap={wrap || undefined} onScroll={onScroll} role="log" aria-label="Log lines" aria-live="off" tabIndex={0}>
+      <div
+        ref={box}
+        className={classes["box"]}
+        data-wrap={wrap || undefined}
+        onScroll={onScroll}
+        role="log"
+        aria-label="Log lines"
+        aria-live="off"
+        tabIndex={0}
+      >
         <div style={{ height: virtual.getTotalSize(), position: "relative" }}>
           {virtual.getVirtualItems().map((item) => {
             const line = lines[item.index];

@@ -54,7 +54,11 @@ function useBatchTable(series: Series, range: number): BatchTable {
 function BatchTableCard({ series, range }: { series: Series; range: number }) {
   const { rows, mean } = useBatchTable(series, range);
   return (
-    <Card flush title="Batches that ran" hint={mean === null ? "in the time shown" : `${METRICS.mean_batch.label} ${metricText("mean_batch", mean)}, in the time shown`}>
+    <Card
+      flush
+      title="Batches that ran"
+      hint={mean === null ? "in the time shown" : `${METRICS.mean_batch.label} ${metricText("mean_batch", mean)}, in the time shown`}
+    >
       <DataTable
         compact
         label="Batches that ran"

@@ -76,7 +76,9 @@ export function MirrorRow({ endpoint }: { endpoint: Endpoint }) {
         </RefusingButton>
       ) : null}
       <AsCodeButton recipe={() => mirrorRecipe(endpoint.name, name, percent)} />
-      <span className="secondary">{now ? `${now[0]} gets copies of ${now[1]} % now; its answers are thrown away` : "answers of copies are thrown away"}</span>
+      <span className="secondary">
+        {now ? `${now[0]} gets copies of ${now[1]} % now; its answers are thrown away` : "answers of copies are thrown away"}
+      </span>
     </div>
   );
 }

@@ -12,8 +12,7 @@ import classes from "./request-settings.module.css";
 
 const LONGEST_S = 3_600;
 type Rolled = Pick<Deployment, (typeof ROLLED_NUMBERS)[number]>;
-const rolledOf = (deployment: Rolled) =>
-  Object.fromEntries(ROLLED_NUMBERS.map((name) => [name, deployment[name]])) as unknown as Rolled;
+const rolledOf = (deployment: Rolled) => Object.fromEntries(ROLLED_NUMBERS.map((name) => [name, deployment[name]])) as unknown as Rolled;
 
 export function RequestSettings({ endpoint, deployment }: { endpoint: string; deployment: Deployment }) {
   const queryClient = useQueryClient();
@@ -74,7 +73,13 @@ export function RequestSettings({ endpoint, deployment }: { endpoint: string; de
         disabled={refusal !== undefined}
         onChange={(event) => setRetries(event.currentTarget.checked)}
       />
-      <Button variant="default" disabled={!(routed || rolls) || refusal !== undefined} title={refusal} loading={save.isPending} onClick={() => save.mutate()}>
+      <Button
+        variant="default"
+        disabled={!(routed || rolls) || refusal !== undefined}
+        title={refusal}
+        loading={save.isPending}
+        onClick={() => save.mutate()}
+      >
         Save
       </Button>
     </div>

@@ -26,7 +26,15 @@ function Differences({ from, to }: { from: DeploymentRevision; to: DeploymentRev
     { id: "before", header: `Revision ${from.number}, now`, cell: (row) => <span className={classes["before"]}>{row.before}</span> },
     { id: "after", header: `Revision ${to.number}`, cell: (row) => <span className={classes["after"]}>{row.after}</span> },
   ];
-  return <DataTable compact label={`Differences between revision ${from.number} and ${to.number}`} columns={columns} rows={found} rowKey={(row) => row.field} />;
+  return (
+    <DataTable
+      compact
+      label={`Differences between revision ${from.number} and ${to.number}`}
+      columns={columns}
+      rows={found}
+      rowKey={(row) => row.field}
+    />
+  );
 }
 
 function stateOf(revision: DeploymentRevision): React.ReactNode {
@@ -93,7 +101,9 @@ export function Revisions({ endpoint, deployment }: { endpoint: string; deployme
         }}
       >
         {wanted && current ? <Differences from={current} to={wanted} /> : null}
-        <p>What serves now serves until the replicas of that revision answer. Its files are on the nodes already, if nothing evicted them.</p>
+        <p>
+          What serves now serves until the replicas of that revision answer. Its files are on the nodes already, if nothing evicted them.
+        </p>
         {wanted && !wanted.succeeded ? (
           <p>
             <b>Revision {wanted.number} never came up.</b> If it fails again, what serves now stays.

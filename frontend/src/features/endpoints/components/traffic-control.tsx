@@ -41,9 +41,7 @@ export function useTrafficControl(endpoint: Endpoint, onApplied?: () => void): T
     mutationFn: (split: Split) => setTraffic(endpoint.name, split),
     onSuccess: (updated) => queryClient.setQueryData(keys.endpoints.one(endpoint.name), updated),
   });
-  const notReady = endpoint.deployments.filter(
-    (deployment) => (draft[deployment.name] ?? 0) > 0 && deployment.serving_state !== "Healthy",
-  );
+  const notReady = endpoint.deployments.filter((deployment) => (draft[deployment.name] ?? 0) > 0 && deployment.serving_state !== "Healthy");
   const confirm = async () => {
     const before = now;
     await mutation.mutateAsync(draft);
@@ -71,8 +69,8 @@ export function useTrafficControl(endpoint: Endpoint, onApplied?: () => void): T
         <TrafficPreview endpoint={endpoint.name} names={names} before={now} after={draft} shown={asking} />
         {notReady.length > 0 ? (
           <p role="alert" className={classes["guard"]}>
-            <b>Not healthy: {notReady.map((deployment) => `${deployment.name} (${deployment.serving_state})`).join(", ")}.</b> Requests
-            sent there may fail.
+            <b>Not healthy: {notReady.map((deployment) => `${deployment.name} (${deployment.serving_state})`).join(", ")}.</b> Requests sent
+            there may fail.
           </p>
         ) : null}
         <p className="secondary">New requests only; those under way are finished where they are.</p>

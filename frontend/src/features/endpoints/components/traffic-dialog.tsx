@@ -18,7 +18,13 @@ export function TrafficDialog({ endpoint, onClose }: { endpoint: Endpoint; onClo
   });
   return (
     <>
-      <Modal opened={!control.asking} onClose={onClose} title={`Traffic of ${endpoint.name}`} size={460} closeButtonProps={{ "aria-label": "Close" }}>
+      <Modal
+        opened={!control.asking}
+        onClose={onClose}
+        title={`Traffic of ${endpoint.name}`}
+        size={460}
+        closeButtonProps={{ "aria-label": "Close" }}
+      >
         <div className={classes["dialog"]}>
           <TrafficBar traffic={control.draft} />
           <TrafficEditor control={control} />

@@ -33,8 +33,7 @@ const COLUMNS: Column<Row>[] = [
 export function TrafficPreview({ endpoint, names, before, after, shown }: TrafficPreviewProps) {
   const { data, isPending } = useQuery({
     queryKey: ["endpoints", "one", endpoint, "before-moving"],
-    queryFn: ({ signal }) =>
-      readMetrics(endpoint, { range: WINDOW_S, step: STEP_S, metrics: RECENT_METRICS }, signal),
+    queryFn: ({ signal }) => readMetrics(endpoint, { range: WINDOW_S, step: STEP_S, metrics: RECENT_METRICS }, signal),
     enabled: shown,
     staleTime: 0,
   });

@@ -69,7 +69,10 @@ export function UpdateDialog({ endpoint, deployment, opened, onClose }: UpdateDi
         allowDeselect={false}
         data={[
           { value: AS_UPLOADED, label: "as uploaded" },
-          ...revisions.map((item) => ({ value: String(item.number), label: `revision ${item.number}${item.message ? `: ${item.message}` : ""}` })),
+          ...revisions.map((item) => ({
+            value: String(item.number),
+            label: `revision ${item.number}${item.message ? `: ${item.message}` : ""}`,
+          })),
         ]}
         onChange={setRevision}
       />

@@ -48,5 +48,11 @@ export function useLogLines(endpoint: string, deployment: string, paused: boolea
     held.current = prependLines(held.current, older);
     setLines(held.current);
   };
-  return { earlier: beginning || lines.length === 0 || lines.length >= MAX_LINES ? null : earlier, lines, loading: query.isPending, error: query.error, retry: () => void query.refetch() };
+  return {
+    earlier: beginning || lines.length === 0 || lines.length >= MAX_LINES ? null : earlier,
+    lines,
+    loading: query.isPending,
+    error: query.error,
+    retry: () => void query.refetch(),
+  };
 }

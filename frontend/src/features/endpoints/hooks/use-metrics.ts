@@ -75,8 +75,7 @@ export function useMetrics(endpoint: string, range: TimeRange, which: Which): Me
     enabled: !live,
     // why not of the other kind: its keys are not those that the panels wait for.
     placeholderData: (old, before) => (isPerReplica(before?.queryKey) === which.perReplica ? old : undefined),
-    refetchInterval: (found) =>
-      range.kind === "fixed" ? false : freshEvery(found.state.data?.step_s ?? null) * 1000,
+    refetchInterval: (found) => (range.kind === "fixed" ? false : freshEvery(found.state.data?.step_s ?? null) * 1000),
   });
   const { data } = query;
   useEffect(() => {

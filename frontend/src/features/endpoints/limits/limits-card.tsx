@@ -47,7 +47,9 @@ function Fields({ draft, set, error }: { draft: LimitsDraft; set: (change: Parti
       <NumberInput
         {...number}
         label="Largest body"
-        description={draft.bytes === "" ? "In bytes. Empty: only the runtime's own limit." : `${bytesText(draft.bytes)}; more is answered 413.`}
+        description={
+          draft.bytes === "" ? "In bytes. Empty: only the runtime's own limit." : `${bytesText(draft.bytes)}; more is answered 413.`
+        }
         suffix=" bytes"
         disabled={disabled}
         value={draft.bytes}
@@ -105,7 +107,11 @@ export function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
   const changed = !sameDraft(draft, saved);
   const { other } = refusalOf(save.error);
   return (
-    <Card title="Limits" hint="what gateways hold callers to; off where empty" actions={<AsCodeButton recipe={() => limitsRecipe(endpoint.name, bodyOf(draft))} />}>
+    <Card
+      title="Limits"
+      hint="what gateways hold callers to; off where empty"
+      actions={<AsCodeButton recipe={() => limitsRecipe(endpoint.name, bodyOf(draft))} />}
+    >
       <form
         className={classes["form"]}
         aria-label="Limits"

@@ -13,7 +13,11 @@ describe("limits of an endpoint", () => {
       { ...NONE, origins: " https://a.example\n\nhttp://b.example:3000, https://c.example " },
       { cors_origins: ["https://a.example", "http://b.example:3000", "https://c.example"], max_request_bytes: null, rate_limit: null },
     ],
-    ["zero is sent, for the server to refuse", { ...NONE, bytes: 0 as const }, { cors_origins: [], max_request_bytes: 0, rate_limit: null }],
+    [
+      "zero is sent, for the server to refuse",
+      { ...NONE, bytes: 0 as const },
+      { cors_origins: [], max_request_bytes: 0, rate_limit: null },
+    ],
     [
       "a pace without a burst",
       { ...NONE, perSecond: 100, per: "key" as const },
@@ -36,7 +40,10 @@ describe("limits of an endpoint", () => {
   });
 
   it.each([
-    [{ max_request_bytes: ["0 is out of range: expected 1 to 2147483647."] }, { max_request_bytes: "0 is out of range: expected 1 to 2147483647." }],
+    [
+      { max_request_bytes: ["0 is out of range: expected 1 to 2147483647."] },
+      { max_request_bytes: "0 is out of range: expected 1 to 2147483647." },
+    ],
     [{ rate_limit: { burst: ["0 is out of range."] } }, { burst: "0 is out of range." }],
     [{ rate_limit: ["Expected an object."] }, { requests_per_second: "Expected an object." }],
     [{ cors_origins: { "0": ["too long"], "2": ["too long"] } }, { cors_origins: "too long" }],

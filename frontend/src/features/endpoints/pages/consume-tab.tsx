@@ -60,10 +60,7 @@ export function ConsumeTab() {
   ];
   return (
     <div className={classes["grid"]}>
-      <Card
-        title="Call it"
-        hint={kind.hint}
-      >
+      <Card title="Call it" hint={kind.hint}>
         <Segmented
           label="Language"
           value={kind.value}
@@ -73,7 +70,11 @@ export function ConsumeTab() {
         <Switch
           mt={10}
           label="With my last test input"
-          description={last ? `What was sent to ${last.call.model} ${relativeTime(last.at)}, not zeros.` : "Send something in the test console first: its last input is kept while this tab is open."}
+          description={
+            last
+              ? `What was sent to ${last.call.model} ${relativeTime(last.at)}, not zeros.`
+              : "Send something in the test console first: its last input is kept while this tab is open."
+          }
           disabled={last === null}
           checked={withLast}
           onChange={(event) => {

@@ -83,8 +83,8 @@ function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; dep
           <Link {...paths.modelVersion(deployment.model, deployment.version)} className="link">
             {deployment.model} v{deployment.version}
           </Link>
-          {deployment.config_revision ? ` · configuration ${deployment.config_revision}` : ""} · {ready} of{" "}
-          {deployment.instance_count} ready · {endpoint.traffic[deployment.name] ?? 0} % of the traffic
+          {deployment.config_revision ? ` · configuration ${deployment.config_revision}` : ""} · {ready} of {deployment.instance_count}{" "}
+          ready · {endpoint.traffic[deployment.name] ?? 0} % of the traffic
         </>
       }
       actions={
@@ -109,7 +109,9 @@ function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; dep
         columns={REPLICA_COLUMNS}
         rows={deployment.replicas}
         rowKey={(row) => row.id}
-        empty={<p className={classes["none"]}>{deployment.paused ? "Paused: no replicas run. Start it from the menu." : "No replicas run."}</p>}
+        empty={
+          <p className={classes["none"]}>{deployment.paused ? "Paused: no replicas run. Start it from the menu." : "No replicas run."}</p>
+        }
       />
       {failures.map((replica) => (
         <Failure key={replica.id} title={`Replica ${replica.ordinal}`} problem={replica.error} />

@@ -20,7 +20,6 @@ import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { TrafficBar } from "@/components/traffic-bar";
 
-
 const modelText = (row: Endpoint) => row.models.map((item) => `${item.name} v${item.version}`).join(", ");
 
 const COLUMNS: Column<Endpoint>[] = [
@@ -39,7 +38,13 @@ const COLUMNS: Column<Endpoint>[] = [
   },
   { id: "status", header: "Status", sortValue: (row) => row.serving_state, cell: (row) => <Status state={row.serving_state} /> },
   { id: "models", header: "Models", hideBelow: "md", cell: (row) => modelText(row) || <span className="muted">none</span> },
-  { id: "deployments", header: "Deployments", align: "right", sortValue: (row) => row.deployments.length, cell: (row) => row.deployments.length },
+  {
+    id: "deployments",
+    header: "Deployments",
+    align: "right",
+    sortValue: (row) => row.deployments.length,
+    cell: (row) => row.deployments.length,
+  },
   { id: "traffic", header: "Traffic", width: 190, hideBelow: "sm", cell: (row) => <TrafficBar thin traffic={row.traffic} /> },
   { id: "updated", header: "Updated", hideBelow: "md", sortValue: (row) => row.updated_at, cell: (row) => <Time at={row.updated_at} /> },
   {
@@ -91,7 +96,9 @@ export function EndpointsPage() {
             />
           ) : null}
           <span className="secondary" role="status">
-            {rows && rows.length < data.items.length ? `${rows.length} of ${counted(data.items.length, "endpoint")}` : counted(data.items.length, "endpoint")}
+            {rows && rows.length < data.items.length
+              ? `${rows.length} of ${counted(data.items.length, "endpoint")}`
+              : counted(data.items.length, "endpoint")}
           </span>
         </div>
       ) : null}

@@ -38,7 +38,14 @@ export function KeysTab() {
             Hide
           </Button>
         ) : (
-          <Button variant="default" leftSection={<IconEye size={15} />} loading={reveal.isPending} disabled={refusal !== undefined} title={refusal} onClick={() => reveal.mutate()}>
+          <Button
+            variant="default"
+            leftSection={<IconEye size={15} />}
+            loading={reveal.isPending}
+            disabled={refusal !== undefined}
+            title={refusal}
+            onClick={() => reveal.mutate()}
+          >
             Show the keys
           </Button>
         )
@@ -53,7 +60,13 @@ export function KeysTab() {
             <span className={`${classes["value"]} mono`}>{keys ? keys[item.field] : "•".repeat(32)}</span>
             <span className={classes["actions"]}>
               {keys ? <CopyButton text={keys[item.field]} label={item.title.toLowerCase()} /> : null}
-              <Button variant="default" leftSection={<IconRefresh size={15} />} disabled={refusal !== undefined} title={refusal} onClick={() => setAsking(item.kind)}>
+              <Button
+                variant="default"
+                leftSection={<IconRefresh size={15} />}
+                disabled={refusal !== undefined}
+                title={refusal}
+                onClick={() => setAsking(item.kind)}
+              >
                 Regenerate
               </Button>
             </span>
@@ -61,8 +74,8 @@ export function KeysTab() {
         ))}
       </div>
       <p className={classes["note"]}>
-        Send a key as <span className="mono">Authorization: Bearer KEY</span>. To replace one without a pause: move callers to
-        the other key, regenerate this one, move them back. Showing and regenerating are recorded under Events.
+        Send a key as <span className="mono">Authorization: Bearer KEY</span>. To replace one without a pause: move callers to the other
+        key, regenerate this one, move them back. Showing and regenerating are recorded under Events.
       </p>
       <RegenerateDialog endpoint={endpoint.name} kind={asking} onClose={() => setAsking(null)} onDone={setKeys} />
     </Card>

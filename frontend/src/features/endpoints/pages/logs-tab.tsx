@@ -19,17 +19,15 @@ import { useLogLines } from "../hooks/use-log-lines";
 import { lineMatcher } from "../log-buffer";
 import classes from "./logs-tab.module.css";
 
-const asText = (lines: readonly LogLine[]): string => lines.map((line) => `${line.at} ${line.replica_id} ${line.stream} ${line.text}`).join("\n");
+const asText = (lines: readonly LogLine[]): string =>
+  lines.map((line) => `${line.at} ${line.replica_id} ${line.stream} ${line.text}`).join("\n");
 
 function Log({ endpoint, deployment }: { endpoint: string; deployment: Deployment }) {
   const search = useSearch({ from: "/app/endpoints/$name/logs" });
   const navigate = useNavigate({ from: "/endpoints/$name/logs" });
   const [paused, setPaused] = useState(false);
   const { lines, loading, error, retry, earlier } = useLogLines(endpoint, deployment.name, paused);
-  const ordinals = useMemo(
-    () => new Map(deployment.replicas.map((replica) => [replica.id, replica.ordinal])),
-    [deployment.replicas],
-  );
+  const ordinals = useMemo(() => new Map(deployment.replicas.map((replica) => [replica.id, replica.ordinal])), [deployment.replicas]);
   const [fetching, setFetching] = useState(false);
   const matcher = useMemo(
     () => lineMatcher({ text: search.q ?? "", level: search.level, stream: search.stream, replica: search.replica }),
@@ -48,8 +46,7 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
     }
   };
   const shown = useMemo(() => lines.filter(matcher.test), [lines, matcher]);
-  const set = (change: Partial<typeof search>) =>
-    void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
+  const set = (change: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
   return (
     <Card flush>
       <div className={`${toolbar["toolbar"]} ${classes["bar"]}`}>
@@ -103,7 +100,11 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
           >
             {paused ? "Resume" : "Pause"}
           </Button>
-          <Switch label="Wrap" checked={search.wrap !== "off"} onChange={(event) => set({ wrap: event.currentTarget.checked ? undefined : "off" })} />
+          <Switch
+            label="Wrap"
+            checked={search.wrap !== "off"}
+            onChange={(event) => set({ wrap: event.currentTarget.checked ? undefined : "off" })}
+          />
           <Button variant="default" loading={fetching} disabled={!earlier} onClick={() => void back()}>
             Earlier lines
           </Button>

@@ -62,9 +62,10 @@ export function MetricsTab() {
 
   useEffect(
     () =>
-      charts.onSelect((selected) =>
-        // why a new entry: the way back from a zoom is the browser's back button, or a double click.
-        void navigate({ search: (old) => ({ ...old, range: selected ? rangeText(selected[0], selected[1]) : undefined }) }),
+      charts.onSelect(
+        (selected) =>
+          // why a new entry: the way back from a zoom is the browser's back button, or a double click.
+          void navigate({ search: (old) => ({ ...old, range: selected ? rangeText(selected[0], selected[1]) : undefined }) }),
       ),
     [charts, navigate],
   );
@@ -143,7 +144,9 @@ export function MetricsTab() {
         />
         <span className={classes["end"]}>
           <span className="secondary">
-            {step === null ? "2 updates per second" : `points of ${stepText(step)}${perReplica ? "" : ": mean, with lowest and highest"}${range.kind === "following" ? `, read every ${stepText(freshEvery(step))}` : ""}`}
+            {step === null
+              ? "2 updates per second"
+              : `points of ${stepText(step)}${perReplica ? "" : ": mean, with lowest and highest"}${range.kind === "following" ? `, read every ${stepText(freshEvery(step))}` : ""}`}
             {resolution === "hours" ? ", from hourly roll-ups" : resolution === "minutes" ? ", from minutes" : ""}
           </span>
           {names.length > 0 ? (
@@ -159,7 +162,9 @@ export function MetricsTab() {
       {error ? <ProblemCard error={error} title="The metrics could not be read" onRetry={retry} /> : null}
       {perReplica && !empty ? <p className={classes["note"]}>{replicaNotes(range, leftOut, answeredAt).join(" ")}</p> : null}
       {perReplica && empty ? <EmptyState {...noReplicas(range, answeredAt)} /> : null}
-      {node && !perReplica ? <p className={classes["note"]}>On {node} alone: latency and answers are measured at the gateway and belong to no node.</p> : null}
+      {node && !perReplica ? (
+        <p className={classes["note"]}>On {node} alone: latency and answers are measured at the gateway and belong to no node.</p>
+      ) : null}
       {loading ? <Skeleton height={420} /> : null}
       {loading || (perReplica && empty)
         ? null

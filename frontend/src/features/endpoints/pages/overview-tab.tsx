@@ -54,9 +54,7 @@ export function OverviewTab() {
     <>
       <div className={classes["bar"]}>
         <h2>Live metrics</h2>
-        <span className="secondary">
-          {scope === ALL ? "all deployments" : `deployment ${scope}`}, 2 updates per second
-        </span>
+        <span className="secondary">{scope === ALL ? "all deployments" : `deployment ${scope}`}, 2 updates per second</span>
         <div className={classes["controls"]}>
           {names.length > 1 ? (
             <Segmented
@@ -70,21 +68,12 @@ export function OverviewTab() {
             label="Range"
             value={rangeName}
             options={RANGES.map((value) => ({ value, label: value }))}
-            onChange={(value) =>
-              void navigate({ search: (old) => ({ ...old, range: value === "5m" ? undefined : value }), replace: true })
-            }
+            onChange={(value) => void navigate({ search: (old) => ({ ...old, range: value === "5m" ? undefined : value }), replace: true })}
           />
         </div>
       </div>
       <KpiStrip series={series} scope={scope} range={range} dimmed={dimmed} />
-      <LivePanels
-        endpoint={endpoint.name}
-        deployments={names}
-        series={series}
-        scope={scope}
-        range={range}
-        dimmed={dimmed}
-      />
+      <LivePanels endpoint={endpoint.name} deployments={names} series={series} scope={scope} range={range} dimmed={dimmed} />
       <div className={classes["bottom"]}>
         <DeploymentsCard endpoint={endpoint} series={series} />
         <RecentEvents endpoint={endpoint.name} />

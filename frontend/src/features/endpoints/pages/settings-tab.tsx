@@ -21,7 +21,8 @@ import classes from "./settings-tab.module.css";
 
 type AuthMode = "key" | "aml_token";
 
-const deploymentsGo = (count: number): string => (count === 0 ? "these settings go" : count === 1 ? "its deployment go" : `all ${count} deployments go`);
+const deploymentsGo = (count: number): string =>
+  count === 0 ? "these settings go" : count === 1 ? "its deployment go" : `all ${count} deployments go`;
 
 export function SettingsTab() {
   const endpoint = useEndpoint();
@@ -54,17 +55,18 @@ export function SettingsTab() {
           onChange={(event) => setDescription(event.currentTarget.value)}
         />
         <div className={classes["actions"]}>
-          <RefusingButton needs="deploy" disabled={description === endpoint.description} loading={save.isPending} onClick={() => save.mutate()}>
+          <RefusingButton
+            needs="deploy"
+            disabled={description === endpoint.description}
+            loading={save.isPending}
+            onClick={() => save.mutate()}
+          >
             Save the description
           </RefusingButton>
         </div>
       </Card>
       <Card title="Access" hint="how callers show that they may">
-        <Radio.Group
-          aria-label="Access"
-          value={endpoint.auth_mode}
-          onChange={(value) => setMode(value as AuthMode)}
-        >
+        <Radio.Group aria-label="Access" value={endpoint.auth_mode} onChange={(value) => setMode(value as AuthMode)}>
           <Radio value="key" disabled={refusal !== undefined} label="Keys" description="Two keys that work until they are replaced." />
           <Radio
             value="aml_token"
@@ -81,7 +83,12 @@ export function SettingsTab() {
         <Card title="Requests" hint="by deployment; in force within seconds; another wait or cache comes with new replicas">
           {endpoint.deployments.map((deployment) => (
             <RequestSettings
-              key={[deployment.name, deployment.request_timeout_ms, deployment.retries, ...ROLLED_NUMBERS.map((name) => deployment[name])].join(" ")}
+              key={[
+                deployment.name,
+                deployment.request_timeout_ms,
+                deployment.retries,
+                ...ROLLED_NUMBERS.map((name) => deployment[name]),
+              ].join(" ")}
               endpoint={endpoint.name}
               deployment={deployment}
             />
@@ -107,7 +114,13 @@ export function SettingsTab() {
           The URL, the keys and {deploymentsGo(endpoint.deployments.length)}; models stay registered. This cannot be undone.
         </p>
         <div className={classes["actions"]}>
-          <RefusingButton needs="deploy" color="red" variant="outline" leftSection={<IconTrash size={15} />} onClick={() => setDeleting(true)}>
+          <RefusingButton
+            needs="deploy"
+            color="red"
+            variant="outline"
+            leftSection={<IconTrash size={15} />}
+            onClick={() => setDeleting(true)}
+          >
             Delete {endpoint.name}
           </RefusingButton>
         </div>

@@ -30,5 +30,4 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-export const useWatch = (endpoint: string): TrafficWatch | undefined =>
-  useSyncExternalStore(subscribe, () => watches.get(endpoint));
+export const useWatch = (endpoint: string): TrafficWatch | undefined => useSyncExternalStore(subscribe, () => watches.get(endpoint));

@@ -42,7 +42,11 @@ function Banner({ endpoint, watch }: { endpoint: Endpoint; watch: TrafficWatch }
     queryKey: [...keys.endpoints.one(endpoint.name), "watch", changedAt],
     queryFn: async ({ signal }) => {
       const passed = (Date.now() - changedAt) / 1000;
-      const columns = await readMetrics(endpoint.name, { range: Math.ceil(BEFORE_S + passed), step: STEP_S, metrics: WATCH_METRICS }, signal);
+      const columns = await readMetrics(
+        endpoint.name,
+        { range: Math.ceil(BEFORE_S + passed), step: STEP_S, metrics: WATCH_METRICS },
+        signal,
+      );
       // why from its end: the clocks of browser and server may differ.
       return { columns, at: (columns.t[columns.t.length - 1] ?? 0) - passed };
     },
@@ -78,7 +82,13 @@ function Banner({ endpoint, watch }: { endpoint: Endpoint; watch: TrafficWatch }
         </p>
       </div>
       {current ? (
-        <RefusingButton needs="deploy" variant="default" leftSection={<IconArrowBackUp size={15} />} loading={undo.isPending} onClick={() => undo.mutate()}>
+        <RefusingButton
+          needs="deploy"
+          variant="default"
+          leftSection={<IconArrowBackUp size={15} />}
+          loading={undo.isPending}
+          onClick={() => undo.mutate()}
+        >
           Undo: back to {splitText(before, names)}
         </RefusingButton>
       ) : (

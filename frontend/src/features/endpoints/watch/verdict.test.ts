@@ -17,7 +17,11 @@ const columns = (values: Values): MetricColumns => ({
   resolution: "samples",
 });
 
-const BEFORE: Values = { "answers_2xx.all": [100, 100, 0, 0], "errors_5xx.all": [0, 0, 90, 90], "p95_us.all": [8_000, 8_200, 90_000, 90_000] };
+const BEFORE: Values = {
+  "answers_2xx.all": [100, 100, 0, 0],
+  "errors_5xx.all": [0, 0, 90, 90],
+  "p95_us.all": [8_000, 8_200, 90_000, 90_000],
+};
 const green = (over: Values = {}): MetricColumns =>
   columns({ ...BEFORE, "answers_2xx.green": [null, null, 10, 10], "p95_us.green": [null, null, 8_000, 8_400], ...over });
 const from100 = { blue: 100, green: 0 };
@@ -30,12 +34,32 @@ describe("what is said after traffic was moved", () => {
     ["as fast and without errors", green(), "ok", "green does no worse than before"],
     ["errors", green({ "errors_5xx.green": [null, null, 1, 0] }), "error", "green fails more requests than before"],
     ["the caller's errors count too", green({ "errors_4xx.green": [null, null, 2, 2] }), "error", "green fails more requests than before"],
-    ["as many errors as before", green({ "errors_5xx.all": [5, 5, 0, 0], "errors_5xx.green": [null, null, 0.5, 0.5] }), "ok", "green does no worse than before"],
+    [
+      "as many errors as before",
+      green({ "errors_5xx.all": [5, 5, 0, 0], "errors_5xx.green": [null, null, 0.5, 0.5] }),
+      "ok",
+      "green does no worse than before",
+    ],
     ["slower", green({ "p95_us.green": [null, null, 15_000, 16_000] }), "warn", "green is slower than before"],
-    ["errors weigh more than time", green({ "errors_5xx.green": [null, null, 2, 2], "p95_us.green": [null, null, 90_000, 90_000] }), "error", "green fails more requests than before"],
-    ["twice of very little is not slow", green({ "p95_us.all": [400, 400, 0, 0], "p95_us.green": [null, null, 900, 900] }), "ok", "green does no worse than before"],
+    [
+      "errors weigh more than time",
+      green({ "errors_5xx.green": [null, null, 2, 2], "p95_us.green": [null, null, 90_000, 90_000] }),
+      "error",
+      "green fails more requests than before",
+    ],
+    [
+      "twice of very little is not slow",
+      green({ "p95_us.all": [400, 400, 0, 0], "p95_us.green": [null, null, 900, 900] }),
+      "ok",
+      "green does no worse than before",
+    ],
     ["nothing to compare with", green({ "answers_2xx.all": [1, 1, 0, 0] }), "ok", "green answers"],
-    ["errors, and nothing to compare with", green({ "answers_2xx.all": [null, null, 0, 0], "errors_5xx.green": [null, null, 1, 1] }), "error", "green answers with errors"],
+    [
+      "errors, and nothing to compare with",
+      green({ "answers_2xx.all": [null, null, 0, 0], "errors_5xx.green": [null, null, 1, 1] }),
+      "error",
+      "green answers with errors",
+    ],
   ])("%s", (_, found, tone, title) => {
     expect(verdict(found, from100, to10, CHANGED)).toMatchObject({ tone, title });
   });
@@ -48,9 +72,14 @@ describe("what is said after traffic was moved", () => {
   it("is about those that got more, and about the worst of them", () => {
     expect(gaining({ a: 100, b: 0, c: 0 }, { a: 50, b: 25, c: 25 })).toEqual(["b", "c"]);
     const both = { "answers_2xx.blue": [100, 100, 20, 20], "p95_us.blue": [8_000, 8_000, 8_000, 8_000] };
-    const split = [{ blue: 0, green: 0 }, { blue: 50, green: 50 }] as const;
+    const split = [
+      { blue: 0, green: 0 },
+      { blue: 50, green: 50 },
+    ] as const;
     expect(verdict(green(both), ...split, CHANGED).title).toBe("blue and green do no worse than before");
-    expect(verdict(green({ ...both, "errors_5xx.green": [null, null, 5, 5] }), ...split, CHANGED).title).toBe("green fails more requests than before");
+    expect(verdict(green({ ...both, "errors_5xx.green": [null, null, 5, 5] }), ...split, CHANGED).title).toBe(
+      "green fails more requests than before",
+    );
     expect(verdict(green(), { blue: 50 }, { blue: 0 }, CHANGED)).toMatchObject({ tone: "warn", title: "Nobody gets requests" });
     expect(verdict(green(), { blue: 50, green: 50 }, { blue: 50, green: 50 }, CHANGED).tone).toBe("info");
   });

@@ -100,6 +100,10 @@ export function verdict(columns: MetricColumns | null, before: Split, after: Spl
   const found = names.map((name) => ofOne(name, figures(columns, name, changedAt, Number.POSITIVE_INFINITY), base));
   const worst = found.reduce((a, b) => (RANK[b.tone] > RANK[a.tone] ? b : a));
   return found.length > 1 && worst.tone === "ok"
-    ? { ...worst, title: `${names.join(" and ")} do no worse than before`, detail: found.map((one, index) => `${names[index]}: ${one.detail}`).join(" ") }
+    ? {
+        ...worst,
+        title: `${names.join(" and ")} do no worse than before`,
+        detail: found.map((one, index) => `${names[index]}: ${one.detail}`).join(" "),
+      }
     : worst;
 }

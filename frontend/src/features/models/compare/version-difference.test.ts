@@ -34,7 +34,10 @@ describe("two versions", () => {
 
   it("differ in what clients notice", () => {
     expect(contractDifferences(version(), version())).toEqual([]);
-    const inputs = [{ name: "x", datatype: "FP16", shape: [3] }, { name: "y", datatype: "BOOL", shape: [1] }];
+    const inputs = [
+      { name: "x", datatype: "FP16", shape: [3] },
+      { name: "y", datatype: "BOOL", shape: [1] },
+    ];
     expect(contractDifferences(version(), version({}, [{ inputs, max_batch_size: 0 }, { name: "more" }]))).toEqual([
       "Model more is new.",
       "Input x FP32 [3] of net is now x FP16 [3].",
@@ -47,7 +50,10 @@ describe("two versions", () => {
   it("have the latest edit as configuration, else the file, else what was completed", () => {
     expect(configOf(version(), "net")).toBe("complete");
     expect(configOf(version({}, [{ config_text: "file" }]), "net")).toBe("file");
-    const config_revisions = [{ number: 2, configs: { net: "two" } }, { number: 1, configs: { net: "one" } }];
+    const config_revisions = [
+      { number: 2, configs: { net: "two" } },
+      { number: 1, configs: { net: "one" } },
+    ];
     expect(configOf(version({ config_revisions }, [{ config_text: "file" }]), "net")).toBe("two");
   });
 });

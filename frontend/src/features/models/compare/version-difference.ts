@@ -47,8 +47,7 @@ export function contractDifferences(before: ModelVersion, after: ModelVersion): 
           sentences.push(`${word} ${tensorText(was)} of ${name} is now ${tensorText(tensor)}.`);
       }
       for (const tensor of old[side])
-        if (!now[side].some((other) => other.name === tensor.name))
-          sentences.push(`${word} ${tensorText(tensor)} of ${name} is gone.`);
+        if (!now[side].some((other) => other.name === tensor.name)) sentences.push(`${word} ${tensorText(tensor)} of ${name} is gone.`);
     }
     for (const [field, word] of [
       ["backend", "backend"],
@@ -63,10 +62,10 @@ export function contractDifferences(before: ModelVersion, after: ModelVersion): 
 
 /** The configuration in force: the latest edit, the file, or what was completed. */
 export function configOf(version: ModelVersion, model: string): string {
-  const revised = version.config_revisions.reduce(
-    (latest, one) => (one.number >= latest.number ? one : latest),
-    { number: 0, configs: {} as Record<string, string> },
-  );
+  const revised = version.config_revisions.reduce((latest, one) => (one.number >= latest.number ? one : latest), {
+    number: 0,
+    configs: {} as Record<string, string>,
+  });
   const row = version.repo_models.find((one) => one.name === model);
   return revised.configs[model] ?? (row?.config_text.trim() ? row.config_text : (row?.config_effective ?? ""));
 }

@@ -33,8 +33,7 @@ export function EnsembleCard({ config }: { config: Record<string, unknown> | nul
   );
 }
 
-const titleOf = (graph: EnsembleGraph, key: string): string =>
-  graph.nodes.find((node) => node.key === key)?.title ?? key;
+const titleOf = (graph: EnsembleGraph, key: string): string => graph.nodes.find((node) => node.key === key)?.title ?? key;
 
 function Drawing({ graph }: { graph: EnsembleGraph }) {
   const width = PAD * 2 + graph.columns * BOX.width + (graph.columns - 1) * GAP.x;

@@ -96,14 +96,23 @@ function Npy({ header, size }: { header: NpyHeader; size: number }) {
     <>
       <Facts
         facts={[
-          ["NumPy array of", <span key="t" className="mono">{descr}</span>],
+          [
+            "NumPy array of",
+            <span key="t" className="mono">
+              {descr}
+            </span>,
+          ],
           ["Shape", shape.length > 0 ? shape.join(" × ") : "one value"],
           ["Values", count(shape.reduce((product, axis) => product * axis, 1))],
           ["Order", fortran ? "columns first (Fortran)" : "rows first (C)"],
           ["Bytes of values", dataBytes === null ? "not told by the header" : bytes(dataBytes)],
         ]}
       />
-      {short ? <p role="alert">The file is cut short: its header asks for {bytes(start + dataBytes)}, it has {bytes(size)}.</p> : null}
+      {short ? (
+        <p role="alert">
+          The file is cut short: its header asks for {bytes(start + dataBytes)}, it has {bytes(size)}.
+        </p>
+      ) : null}
     </>
   );
 }

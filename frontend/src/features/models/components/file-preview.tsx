@@ -59,6 +59,7 @@ export function FilePreview({ version, file }: FilePreviewProps) {
 
 function Picture({ url, path }: { url: string; path: string }) {
   const [failed, setFailed] = useState(false);
-  if (failed) return <p role="alert">The picture cannot be shown: its bytes are missing, or are none of a picture. Download it to look closer.</p>;
+  if (failed)
+    return <p role="alert">The picture cannot be shown: its bytes are missing, or are none of a picture. Download it to look closer.</p>;
   return <img className={classes["picture"]} src={url} alt={path} onError={() => setFailed(true)} />;
 }

@@ -19,8 +19,8 @@ export function SignaturesCard({ name, version, revision }: { name: string; vers
         <ul className={classes["uses"]}>
           {found.items.map((item) => (
             <li key={item.key_id}>
-              {item.counts ? item.comment : "A key that is not trusted any more"}{" "}
-              <span className="mono">{item.key_id}</span>, <Time at={item.uploaded_at} />
+              {item.counts ? item.comment : "A key that is not trusted any more"} <span className="mono">{item.key_id}</span>,{" "}
+              <Time at={item.uploaded_at} />
             </li>
           ))}
         </ul>

@@ -5,15 +5,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { keys } from "@/api/keys";
-import {
-  archiveModel,
-  archiveVersion,
-  deleteModel,
-  deleteVersion,
-  downloadPath,
-  restoreModel,
-  restoreVersion,
-} from "@/api/models";
+import { archiveModel, archiveVersion, deleteModel, deleteVersion, downloadPath, restoreModel, restoreVersion } from "@/api/models";
 import { useRefusal } from "@/api/permissions";
 import type { Model, ModelVersion } from "@/api/types";
 import { paths } from "@/app/paths";
@@ -60,22 +52,13 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item
-            component="a"
-            href={downloadPath(name, version.version)}
-            download
-            leftSection={<IconDownload size={16} />}
-          >
+          <Menu.Item component="a" href={downloadPath(name, version.version)} download leftSection={<IconDownload size={16} />}>
             Download as zip
           </Menu.Item>
           <Menu.Item leftSection={<IconCode size={16} />} onClick={() => showAsCode(versionRecipe(state))}>
             {asCodeWords(versionRecipe(state))}
           </Menu.Item>
-          <Menu.Item
-            leftSection={<IconUpload size={16} />}
-            disabled={refusal !== undefined}
-            onClick={() => void navigate(paths.deploy())}
-          >
+          <Menu.Item leftSection={<IconUpload size={16} />} disabled={refusal !== undefined} onClick={() => void navigate(paths.deploy())}>
             Upload a new version
           </Menu.Item>
           <Menu.Label>{words}</Menu.Label>
@@ -92,12 +75,7 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
           >
             {version.archived ? "Restore" : "Archive"} {words}
           </Menu.Item>
-          <Menu.Item
-            color="red"
-            leftSection={<IconTrash size={16} />}
-            disabled={refusal !== undefined}
-            onClick={() => setAsked("version")}
-          >
+          <Menu.Item color="red" leftSection={<IconTrash size={16} />} disabled={refusal !== undefined} onClick={() => setAsked("version")}>
             Delete {words}
           </Menu.Item>
           <Menu.Label>all versions of {name}</Menu.Label>
@@ -114,12 +92,7 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
           >
             {model.archived ? "Restore the model" : "Archive the model"}
           </Menu.Item>
-          <Menu.Item
-            color="red"
-            leftSection={<IconTrash size={16} />}
-            disabled={refusal !== undefined}
-            onClick={() => setAsked("model")}
-          >
+          <Menu.Item color="red" leftSection={<IconTrash size={16} />} disabled={refusal !== undefined} onClick={() => setAsked("model")}>
             Delete the model
           </Menu.Item>
         </Menu.Dropdown>
@@ -138,9 +111,7 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
         }}
       >
         <p>Its files go for good, and its number is never given again. Archiving only hides it.</p>
-        {version.used_by.length > 0 ? (
-          <p>It runs on {version.used_by.join(", ")}: the server refuses while it does.</p>
-        ) : null}
+        {version.used_by.length > 0 ? <p>It runs on {version.used_by.join(", ")}: the server refuses while it does.</p> : null}
         {version.aliases.length > 0 ? (
           <Checkbox
             label={`Also drop ${version.aliases.map((alias) => `@${alias}`).join(", ")}`}
@@ -165,9 +136,7 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
         }}
       >
         <p>All versions and their files go. This cannot be undone; archiving only hides the model.</p>
-        {model.used_by.length > 0 ? (
-          <p>It is deployed on {model.used_by.join(", ")}: delete those deployments first.</p>
-        ) : null}
+        {model.used_by.length > 0 ? <p>It is deployed on {model.used_by.join(", ")}: delete those deployments first.</p> : null}
         <AsCodeButton recipe={() => deleteRecipe(name, null)} />
       </ConfirmModal>
     </>

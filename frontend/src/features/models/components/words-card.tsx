@@ -29,12 +29,7 @@ export function WordsCard({ title, words, save, recipe }: WordsCardProps) {
       title={title}
       actions={
         editing ? undefined : (
-          <ActionIcon
-            aria-label={`Edit: ${title}`}
-            title={refusal}
-            disabled={refusal !== undefined}
-            onClick={() => setEditing(true)}
-          >
+          <ActionIcon aria-label={`Edit: ${title}`} title={refusal} disabled={refusal !== undefined} onClick={() => setEditing(true)}>
             <IconPencil size={15} />
           </ActionIcon>
         )
@@ -44,9 +39,7 @@ export function WordsCard({ title, words, save, recipe }: WordsCardProps) {
         <Editor words={words} save={save} recipe={recipe} onDone={() => setEditing(false)} />
       ) : (
         <>
-          <p className={classes["description"]}>
-            {words.description || <span className="muted">No description.</span>}
-          </p>
+          <p className={classes["description"]}>{words.description || <span className="muted">No description.</span>}</p>
           <div className={classes["chips"]}>
             {tags.map(([key, value]) => (
               <Chip key={key} mono>

@@ -36,7 +36,9 @@ describe("the drawing of an ensemble", () => {
   it("ends also when steps wait for each other, and leaves out what nobody makes", () => {
     const graph = ensembleGraph({
       output: [{ name: "b" }],
-      ensemble_scheduling: { step: [step("one", { x: "b" }, { y: "a" }), step("two", { x: "a" }, { y: "b" }), step("three", { x: "nobody" }, {})] },
+      ensemble_scheduling: {
+        step: [step("one", { x: "b" }, { y: "a" }), step("two", { x: "a" }, { y: "b" }), step("three", { x: "nobody" }, {})],
+      },
     });
     expect(graph?.nodes).toHaveLength(5);
     expect(graph?.edges.some((edge) => edge.tensor === "nobody")).toBe(false);

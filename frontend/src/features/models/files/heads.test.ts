@@ -38,7 +38,10 @@ const node = (operator: string, domain = "") =>
 const WEIGHTS = message(5, new Uint8Array(3000));
 const TAIL = [...message(8, [16, 17]), ...message(8, [...words(1, "com.microsoft"), 16, 1])];
 const MODEL = new Uint8Array([
-  8, 9, ...words(2, "pytorch"), ...words(3, "2.5"),
+  8,
+  9,
+  ...words(2, "pytorch"),
+  ...words(3, "2.5"),
   ...message(7, [...node("Conv"), ...node("Relu"), ...node("Conv"), ...node("Gelu", "com.microsoft"), ...words(2, "main"), ...WEIGHTS]),
   ...TAIL,
 ]);
@@ -67,7 +70,9 @@ describe("the head of an ONNX file", () => {
   it.each([
     ["the weights", 200, { ...SUMMARY, complete: true }],
     ["the nodes", 40, { nodes: 1, complete: false }],
-  ])("reads what there is where the head ends among %s", (_, size, summary) => expect(onnxHead(MODEL.subarray(0, size))).toMatchObject(summary));
+  ])("reads what there is where the head ends among %s", (_, size, summary) =>
+    expect(onnxHead(MODEL.subarray(0, size))).toMatchObject(summary),
+  );
 
   it.each([
     ["texts", encoder.encode("not a model at all")],

@@ -6,7 +6,8 @@ export type PreviewKind = "config" | "text" | "json" | "labels" | "image" | "npy
 export const TEXT_BYTES = 512 * 1024;
 export const HEAD_BYTES = 4096;
 
-const TEXT = /\.(txt|md|json|ya?ml|toml|py|csv|tsv|cfg|ini|xml|html|js|sh|pbtxt|prototxt|vocab|merges)$|(^|\/)(README|LICENSE|Dockerfile|requirements.*)$/i;
+const TEXT =
+  /\.(txt|md|json|ya?ml|toml|py|csv|tsv|cfg|ini|xml|html|js|sh|pbtxt|prototxt|vocab|merges)$|(^|\/)(README|LICENSE|Dockerfile|requirements.*)$/i;
 const IMAGE = /\.(png|jpe?g|gif|webp)$/i;
 const LABELS = /(^|\/)[^/]*(labels?|classes|synset)[^/]*\.txt$/i;
 

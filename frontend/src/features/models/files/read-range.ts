@@ -3,7 +3,12 @@ import { ApiProblem } from "@/api/problem";
 import { readFailure } from "./preview";
 
 /** Bytes from `start` to before `end`; rejects with a problem that says what the failure means. */
-export async function readRange(url: string, path: string, [start, end]: readonly [number, number], signal: AbortSignal): Promise<Uint8Array> {
+export async function readRange(
+  url: string,
+  path: string,
+  [start, end]: readonly [number, number],
+  signal: AbortSignal,
+): Promise<Uint8Array> {
   const response = await fetch(url, {
     credentials: "same-origin",
     headers: { Range: `bytes=${start}-${end - 1}` },

@@ -2,7 +2,13 @@ import { describe, expect, it } from "vitest";
 import { treeMove, treeRows } from "./tree";
 
 const file = (path: string, size = 1) => ({ path, size, sha256: "0" });
-const FILES = [file("net/1/model.onnx", 10), file("net/10/model.onnx"), file("net/2/model.onnx"), file("net/config.pbtxt", 2), file("README")];
+const FILES = [
+  file("net/1/model.onnx", 10),
+  file("net/10/model.onnx"),
+  file("net/2/model.onnx"),
+  file("net/config.pbtxt", 2),
+  file("README"),
+];
 
 describe("the tree of files", () => {
   it("has folders first, numbers in order, and sizes of what is below", () => {

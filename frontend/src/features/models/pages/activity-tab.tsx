@@ -23,7 +23,9 @@ export function ActivityTab() {
     <Card title="Activity" hint={`all versions of ${name}, newest first`} flush>
       {isPending ? <SkeletonRows label="Loading the activity" /> : null}
       {data && data.items.length > 0 ? <EventList events={data.items} /> : null}
-      {data && data.items.length === 0 ? <EmptyState title="Nothing is recorded" detail="Uploads, aliases, descriptions and archiving appear here as they happen." /> : null}
+      {data && data.items.length === 0 ? (
+        <EmptyState title="Nothing is recorded" detail="Uploads, aliases, descriptions and archiving appear here as they happen." />
+      ) : null}
     </Card>
   );
 }

@@ -15,20 +15,12 @@ import { ProblemCard } from "@/components/problem-card";
 import { RefusingLink } from "@/components/refusing-button";
 import { SkeletonRows } from "@/components/skeleton";
 import { Status, type Tone, ToneIcon } from "@/components/status";
-import {
-  configOf,
-  contractDifferences,
-  fileDifferences,
-  type Change,
-  type FileDifference,
-} from "../compare/version-difference";
+import { configOf, contractDifferences, fileDifferences, type Change, type FileDifference } from "../compare/version-difference";
 import { usePaged } from "../components/pager";
 import { useVersion } from "../hooks";
 import classes from "../models.module.css";
 
-const PbtxtEditor = lazy(() =>
-  import("@/components/pbtxt-editor/pbtxt-editor").then((module) => ({ default: module.PbtxtEditor })),
-);
+const PbtxtEditor = lazy(() => import("@/components/pbtxt-editor/pbtxt-editor").then((module) => ({ default: module.PbtxtEditor })));
 
 const TONES: Record<Change, Tone> = { added: "ok", removed: "error", changed: "warn", same: "idle" };
 

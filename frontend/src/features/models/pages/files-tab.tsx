@@ -27,8 +27,7 @@ export function FilesTab() {
   const [focused, setFocused] = useState(search.path ?? rows[0]?.path ?? "");
   const chosen = version.manifest.find((file) => file.path === search.path) ?? null;
   const open = (path: string) => void navigate({ to: ".", search: { path }, replace: search.path !== undefined });
-  const toggle = (path: string) =>
-    setClosed((old) => new Set(old.has(path) ? [...old].filter((other) => other !== path) : [...old, path]));
+  const toggle = (path: string) => setClosed((old) => new Set(old.has(path) ? [...old].filter((other) => other !== path) : [...old, path]));
   const focus = (path: string) => {
     setFocused(path);
     box.current?.querySelector<HTMLElement>(`[data-path="${CSS.escape(path)}"]`)?.focus();

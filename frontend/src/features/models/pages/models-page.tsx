@@ -51,8 +51,7 @@ function backends(model: Model): string[] {
   return [...new Set(model.latest?.repo_models.map((item) => item.backend || item.platform) ?? [])].filter(Boolean);
 }
 
-const aliasesOf = (model: Model): [string, number][] =>
-  Object.entries(model.aliases);
+const aliasesOf = (model: Model): [string, number][] => Object.entries(model.aliases);
 
 const COLUMNS: Column<Model>[] = [
   {
@@ -220,9 +219,7 @@ export function ModelsPage() {
               { value: "archived", label: "Archived only" },
               { value: "all", label: "With archived" },
             ]}
-            onChange={(value) =>
-              filter({ archived: value === "active" ? undefined : (value ?? undefined) })
-            }
+            onChange={(value) => filter({ archived: value === "active" ? undefined : (value ?? undefined) })}
           />
           <span className="secondary" role="status">
             {data ? `${count(data.total)} ${data.total === 1 ? "model" : "models"}` : ""}
@@ -267,19 +264,13 @@ export function ModelsPage() {
               <span className="secondary">
                 {count(first)} to {count(first + data.items.length - 1)} of {count(data.total)}
               </span>
-              <Button
-                variant="default"
-                disabled={page === 1}
-                onClick={() => (page === 2 ? filter({}) : router.history.back())}
-              >
+              <Button variant="default" disabled={page === 1} onClick={() => (page === 2 ? filter({}) : router.history.back())}>
                 Previous
               </Button>
               <Button
                 variant="default"
                 disabled={!data.next_cursor}
-                onClick={() =>
-                  void navigate({ search: (old) => ({ ...old, cursor: data.next_cursor ?? "", page: page + 1 }) })
-                }
+                onClick={() => void navigate({ search: (old) => ({ ...old, cursor: data.next_cursor ?? "", page: page + 1 }) })}
               >
                 Next
               </Button>

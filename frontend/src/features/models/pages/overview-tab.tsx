@@ -131,13 +131,7 @@ export function OverviewTab() {
         <Labels outputs={shown.outputs} />
       </div>
       <div className={classes["stack"]}>
-        <ChecksCard
-          name={name}
-          version={version.version}
-          repoModel={shown.name}
-          revision={revision}
-          warnings={version.warnings}
-        />
+        <ChecksCard name={name} version={version.version} repoModel={shown.name} revision={revision} warnings={version.warnings} />
         <Facts version={version} />
         <SignaturesCard name={name} version={version.version} revision={revision} />
         <WordsCard

@@ -18,7 +18,9 @@ const counted = (count: number) => (count === 1 ? "1 node" : `${count} nodes`);
 /** One call per node; those that could not be changed are named, the others are. */
 async function each(names: readonly string[], change: (name: string) => Promise<unknown>): Promise<void> {
   const results = await Promise.allSettled(names.map(change));
-  const failed = results.flatMap((result, index) => (result.status === "rejected" ? [{ name: names[index] ?? "", reason: result.reason as unknown }] : []));
+  const failed = results.flatMap((result, index) =>
+    result.status === "rejected" ? [{ name: names[index] ?? "", reason: result.reason as unknown }] : [],
+  );
   for (const { name, reason } of failed) notifyProblem(reason, `${name} could not be changed`);
   const done = names.length - failed.length;
   if (done > 0) notifyDone(`${counted(done)} changed`);
@@ -43,7 +45,8 @@ export function BulkBar({ chosen, onClear }: { chosen: readonly NodeItem[]; onCl
   };
   // A button that has done its work goes off, and the focus with it: who acts by keyboard goes on from the bar, not from the top of the page.
   useEffect(() => {
-    if (acted.current && !change.isPending && draining === null && document.activeElement === document.body) bar.current?.focus({ preventScroll: true });
+    if (acted.current && !change.isPending && draining === null && document.activeElement === document.body)
+      bar.current?.focus({ preventScroll: true });
   }, [change.isPending, draining, can.cordon.length, can.uncordon.length, can.drain.length]);
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
     // why the second: Escape in the dialog of this bar comes here too, and means the dialog.

@@ -69,7 +69,9 @@ export function DrainModal({ names, onClose }: { names: readonly string[]; onClo
   const stuck = (summary?.stuck.length ?? 0) > 0;
   return (
     <Modal opened onClose={onClose} title={`Drain ${called(names)}`} size={640} closeButtonProps={{ "aria-label": "Close" }}>
-      {preview.error ? <ProblemCard error={preview.error} title="What would move is not known" onRetry={() => void preview.refetch()} /> : null}
+      {preview.error ? (
+        <ProblemCard error={preview.error} title="What would move is not known" onRetry={() => void preview.refetch()} />
+      ) : null}
       {preview.isPending ? <SkeletonRows label="Looking where everything would go" /> : null}
       {summary && moves ? (
         <>
@@ -78,7 +80,13 @@ export function DrainModal({ names, onClose }: { names: readonly string[]; onClo
           </p>
           {moves.length > 0 ? (
             <div className={classes["moves"]} tabIndex={0} role="region" aria-label="What moves">
-              <DataTable label="What moves" columns={names.length > 1 ? [FROM, ...COLUMNS] : COLUMNS} rows={moves} rowKey={(row) => row.replica} compact />
+              <DataTable
+                label="What moves"
+                columns={names.length > 1 ? [FROM, ...COLUMNS] : COLUMNS}
+                rows={moves}
+                rowKey={(row) => row.replica}
+                compact
+              />
             </div>
           ) : null}
           {stuck ? (

@@ -18,7 +18,10 @@ export function GpuBars({ gpus }: { gpus: readonly Gpu[] }) {
           <span key={gpu.uuid} className={classes["bar"]}>
             <span
               className={classes["fill"]}
-              style={{ height: `${100 * (share(gpu.memory_used_bytes, gpu.memory_total_bytes) ?? 0)}%`, opacity: 0.4 + 0.6 * gpu.utilization }}
+              style={{
+                height: `${100 * (share(gpu.memory_used_bytes, gpu.memory_total_bytes) ?? 0)}%`,
+                opacity: 0.4 + 0.6 * gpu.utilization,
+              }}
             />
           </span>
         ))}

@@ -23,7 +23,11 @@ export function NodeStatus({ node }: { node: NodeItem }) {
     <span style={{ display: "inline-flex", flexWrap: "wrap", gap: 6 }}>
       <Status state={node.state} title={rule(node)} />
       {node.drain ? (
-        <Status state={node.drain.done ? "drained" : "draining"} tone={node.drain.done ? "idle" : "warn"} title="What runs there moves away" />
+        <Status
+          state={node.drain.done ? "drained" : "draining"}
+          tone={node.drain.done ? "idle" : "warn"}
+          title="What runs there moves away"
+        />
       ) : node.cordoned ? (
         <Status state="cordoned" tone="warn" title="It keeps what it runs but takes nothing new" />
       ) : null}

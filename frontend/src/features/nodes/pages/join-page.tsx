@@ -92,8 +92,8 @@ export function JoinPage() {
                 <CodeBlock code={made.command} label="join command" />
                 {made.fingerprint ? (
                   <p className={classes["text"]} style={{ marginTop: 8 }}>
-                    The token ends in the fingerprint of this server&apos;s certificate. The agent compares it before it sends the token, and
-                    refuses whoever else answers.
+                    The token ends in the fingerprint of this server&apos;s certificate. The agent compares it before it sends the token,
+                    and refuses whoever else answers.
                   </p>
                 ) : null}
               </>

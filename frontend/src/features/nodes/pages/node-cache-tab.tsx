@@ -67,11 +67,18 @@ const COLUMNS: Column<CachedBlob>[] = [
 ];
 
 /** What the agent's settings say of it, and when all of it was last hashed again. */
-function hint({ cache_quota_bytes: quota, download_limit_bytes_per_s: limit, cache_checked_at: checked, cache_spoiled: spoiled }: NodeInfo) {
+function hint({
+  cache_quota_bytes: quota,
+  download_limit_bytes_per_s: limit,
+  cache_checked_at: checked,
+  cache_spoiled: spoiled,
+}: NodeInfo) {
   return [
     quota > 0 ? `quota ${bytes(quota)}` : "no quota: only the disk limits it",
     ...(limit > 0 ? [`downloads at most ${bytes(limit)}/s`] : []),
-    ...(checked > 0 ? [`hashed again ${new Date(checked * 1000).toLocaleString()}, ${spoiled === 0 ? "nothing had changed" : `${spoiled} had changed`}`] : []),
+    ...(checked > 0
+      ? [`hashed again ${new Date(checked * 1000).toLocaleString()}, ${spoiled === 0 ? "nothing had changed" : `${spoiled} had changed`}`]
+      : []),
   ].join("; ");
 }
 

@@ -61,20 +61,31 @@ export function NodeLogsTab() {
           value={search.q ?? ""}
           onChange={(q) => void navigate({ search: (old) => ({ ...old, q: q || undefined }), replace: true })}
         />
-        <LinkButton {...paths.endpointLogs(replica.endpoint, replica.deployment, replica.id)} variant="default" className={toolbar["end"] ?? ""}>
+        <LinkButton
+          {...paths.endpointLogs(replica.endpoint, replica.deployment, replica.id)}
+          variant="default"
+          className={toolbar["end"] ?? ""}
+        >
           Earlier lines, levels, download
         </LinkButton>
       </div>
-      {log.error && !log.data ? <ProblemCard error={log.error} title="The log could not be loaded" onRetry={() => void log.refetch()} /> : null}
+      {log.error && !log.data ? (
+        <ProblemCard error={log.error} title="The log could not be loaded" onRetry={() => void log.refetch()} />
+      ) : null}
       {log.isPending ? <SkeletonRows label="Loading the log" /> : null}
       {log.data ? (
         <div className={classes["log"]} ref={box} onScroll={onScroll} tabIndex={0} role="log" aria-live="off" aria-label="Log lines">
           {lines.map((line) => (
             <div key={line.id} data-level={levelOf(line.text) ?? undefined}>
-              <time dateTime={line.at} title={zonedTime(line.at)}>{clock(line.at)}</time> {line.text}
+              <time dateTime={line.at} title={zonedTime(line.at)}>
+                {clock(line.at)}
+              </time>{" "}
+              {line.text}
             </div>
           ))}
-          {lines.length === 0 ? <div className="muted">{needle ? "No line matches the filter" : "It has not said anything yet"}</div> : null}
+          {lines.length === 0 ? (
+            <div className="muted">{needle ? "No line matches the filter" : "It has not said anything yet"}</div>
+          ) : null}
         </div>
       ) : null}
     </>

@@ -69,7 +69,9 @@ const COLUMNS: Column<NodeItem>[] = [
     sortValue: (row) => share(memoryOf(row).used, memoryOf(row).total),
     cell: (row) => {
       const { used, total } = memoryOf(row);
-      return <Meter label={row.info.gpus.length > 0 ? "GPU" : "RAM"} share={share(used, total)} text={`${bytes(used)} of ${bytes(total)}`} />;
+      return (
+        <Meter label={row.info.gpus.length > 0 ? "GPU" : "RAM"} share={share(used, total)} text={`${bytes(used)} of ${bytes(total)}`} />
+      );
     },
   },
   {
@@ -78,7 +80,13 @@ const COLUMNS: Column<NodeItem>[] = [
     width: 120,
     hideBelow: "md",
     sortValue: (row) => row.info.cpu_utilization,
-    cell: (row) => <Meter label={counted(row.info.cpu_count, "core")} share={row.info.cpu_utilization} text={`${Math.round(row.info.cpu_utilization * 100)} %`} />,
+    cell: (row) => (
+      <Meter
+        label={counted(row.info.cpu_count, "core")}
+        share={row.info.cpu_utilization}
+        text={`${Math.round(row.info.cpu_utilization * 100)} %`}
+      />
+    ),
   },
   {
     id: "disk",
@@ -123,7 +131,14 @@ function tickColumn(rows: readonly NodeItem[], ticked: ReadonlySet<string>, onCh
         onChange={() => onChange(allToggled(ticked, rows))}
       />
     ),
-    cell: (row) => <Checkbox size="xs" aria-label={`Tick ${row.name}`} checked={ticked.has(row.name)} onChange={() => onChange(toggled(ticked, row.name))} />,
+    cell: (row) => (
+      <Checkbox
+        size="xs"
+        aria-label={`Tick ${row.name}`}
+        checked={ticked.has(row.name)}
+        onChange={() => onChange(toggled(ticked, row.name))}
+      />
+    ),
   };
 }
 
@@ -139,7 +154,10 @@ export function NodesPage() {
   const filter: NodeFilter = { q: search.q ?? "", status: NODE_FILTERS.find((each) => each === search.status) ?? "all" };
   const rows = data?.items.filter((node) => matches(node, filter));
   const set = (change: Partial<typeof search>) =>
-    void navigate({ search: (old) => Object.fromEntries(Object.entries({ ...old, ...change }).filter(([, value]) => value)), replace: true });
+    void navigate({
+      search: (old) => Object.fromEntries(Object.entries({ ...old, ...change }).filter(([, value]) => value)),
+      replace: true,
+    });
   const skewed = data?.items.some((node) => version !== "" && node.info.agent_version !== version) ?? false;
   const [ticked, setTicked] = useState<ReadonlySet<string>>(() => new Set());
   const chosen = chosenOf(ticked, rows ?? []);
@@ -149,7 +167,12 @@ export function NodesPage() {
     // The bar goes, and with it what had the focus.
     list.current?.querySelector<HTMLElement>("tbody tr")?.focus();
   };
-  const columns = [...(refusal ? [] : [tickColumn(rows ?? [], ticked, setTicked)]), ...COLUMNS, ...(skewed ? [versionColumn(version)] : []), ...(refusal ? [] : [MENU])];
+  const columns = [
+    ...(refusal ? [] : [tickColumn(rows ?? [], ticked, setTicked)]),
+    ...COLUMNS,
+    ...(skewed ? [versionColumn(version)] : []),
+    ...(refusal ? [] : [MENU]),
+  ];
   const join = (
     <RefusingLink needs="operate" link={paths.joinNode()} leftSection={<IconPlus size={16} />}>
       Join a node

@@ -61,14 +61,30 @@ export function OperationsPage() {
   const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useOperations(search);
   const rows = data?.pages.flatMap((page) => page.items);
   const set = (change: Partial<Record<keyof typeof search, string | undefined>>) =>
-    void navigate({ search: (old) => Object.fromEntries(Object.entries({ ...old, ...change }).filter(([, value]) => value)), replace: true });
+    void navigate({
+      search: (old) => Object.fromEntries(Object.entries({ ...old, ...change }).filter(([, value]) => value)),
+      replace: true,
+    });
   return (
     <>
       <PageHeader title="Operations" subtitle="Every change that took a while, with its stages" />
       <div className={toolbar["toolbar"]}>
         <ListFilter label="Filter operations" value={search.q ?? ""} onChange={(q) => set({ q })} />
-        <Segmented label="Status" value={search.status ?? "All"} options={STATES} onChange={(value) => set({ status: value === "All" ? undefined : value })} />
-        <Select aria-label="Kind" placeholder="Any kind" w={170} clearable data={KINDS} value={search.kind ?? null} onChange={(kind) => set({ kind: kind ?? undefined })} />
+        <Segmented
+          label="Status"
+          value={search.status ?? "All"}
+          options={STATES}
+          onChange={(value) => set({ status: value === "All" ? undefined : value })}
+        />
+        <Select
+          aria-label="Kind"
+          placeholder="Any kind"
+          w={170}
+          clearable
+          data={KINDS}
+          value={search.kind ?? null}
+          onChange={(kind) => set({ kind: kind ?? undefined })}
+        />
         <WhoFilter value={search.actor} names={rows?.map((row) => row.created_by) ?? []} onChange={(actor) => set({ actor })} />
         <WhenFilter value={search.when} onChange={(when) => set({ when })} />
       </div>

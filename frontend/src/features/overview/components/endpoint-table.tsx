@@ -26,8 +26,10 @@ export function EndpointTable({ endpoints }: { endpoints: readonly Row[] }) {
             {row.name}
           </Link>
           <div className="secondary truncate">
-            {row.models.map((item) => `${item.name} v${item.version}`).filter((text, index, all) => all.indexOf(text) === index).join(", ") ||
-              "no model"}
+            {row.models
+              .map((item) => `${item.name} v${item.version}`)
+              .filter((text, index, all) => all.indexOf(text) === index)
+              .join(", ") || "no model"}
           </div>
         </>
       ),

@@ -22,8 +22,7 @@ function useLastHour(overview: Overview): MetricColumns | undefined {
   const ids = busiest.join(",");
   return useQuery({
     queryKey: ["overview-hour", ids],
-    queryFn: ({ signal }) =>
-      readSeries({ by: "endpoint", ids, metrics: "request_rate,error_rate,p95_us", range: HOUR_S }, signal),
+    queryFn: ({ signal }) => readSeries({ by: "endpoint", ids, metrics: "request_rate,error_rate,p95_us", range: HOUR_S }, signal),
     enabled: ids !== "",
     refetchInterval: 60_000,
     // The figures stand without their past.

@@ -69,7 +69,7 @@ export function LoginPage() {
           required
           withAsterisk={false}
           value={password}
-          error={wrong ? (problem?.detail || problem?.title) : undefined}
+          error={wrong ? problem?.detail || problem?.title : undefined}
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
         {problem && !wrong ? (
@@ -81,8 +81,8 @@ export function LoginPage() {
           Sign in
         </Button>
         <p className={classes["help"]}>
-          When the installation starts for the first time it prints, once, the first administrator&apos;s password and a link on
-          which to choose one.
+          When the installation starts for the first time it prints, once, the first administrator&apos;s password and a link on which to
+          choose one.
         </p>
       </form>
     </main>

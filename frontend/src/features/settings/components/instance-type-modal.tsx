@@ -44,7 +44,13 @@ export function InstanceTypeModal({ type, onClose }: { type: InstanceType | null
     />
   );
   return (
-    <Modal opened onClose={onClose} size={560} title={type ? `Change ${type.name}` : "New instance type"} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal
+      opened
+      onClose={onClose}
+      size={560}
+      title={type ? `Change ${type.name}` : "New instance type"}
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
       <form
         className={classes["tall"]}
         onSubmit={(event) => {

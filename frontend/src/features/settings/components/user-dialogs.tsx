@@ -83,7 +83,13 @@ export function ResetPasswordModal({ person, onClose }: { person: Person | null;
   const { reset } = renew;
   useEffect(reset, [name, reset]);
   return (
-    <Modal opened={person !== null} onClose={onClose} title={`New password for ${name}`} size={460} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal
+      opened={person !== null}
+      onClose={onClose}
+      title={`New password for ${name}`}
+      size={460}
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
       {renew.data ? (
         <ShownOnce text={renew.data.password ?? ""} label="password">
           Shown only now. All sessions of {name} have ended; API tokens go on.

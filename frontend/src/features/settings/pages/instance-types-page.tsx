@@ -20,7 +20,10 @@ import { InstanceTypeModal } from "../components/instance-type-modal";
 import classes from "./settings.module.css";
 
 function needs(type: InstanceType): string {
-  const gpu = type.gpu_count > 0 ? `${type.gpu_count} × ${type.gpu_model || "GPU"}${type.gpu_memory_bytes ? `, ${bytes(type.gpu_memory_bytes)}` : ""}` : "";
+  const gpu =
+    type.gpu_count > 0
+      ? `${type.gpu_count} × ${type.gpu_model || "GPU"}${type.gpu_memory_bytes ? `, ${bytes(type.gpu_memory_bytes)}` : ""}`
+      : "";
   const node = [type.cpu_count > 0 ? counted(type.cpu_count, "core") : "", type.memory_bytes > 0 ? bytes(type.memory_bytes) : ""];
   return [gpu, ...node].filter(Boolean).join(" · ") || "any node";
 }
@@ -36,7 +39,11 @@ const COLUMNS: Column<InstanceType>[] = [
       </>
     ),
   },
-  { id: "needs", header: "Asks for", cell: (row) => `${needs(row)}${row.gpu_count > 0 && row.gpu_policy === "preferred" ? ", or processors" : ""}` },
+  {
+    id: "needs",
+    header: "Asks for",
+    cell: (row) => `${needs(row)}${row.gpu_count > 0 && row.gpu_policy === "preferred" ? ", or processors" : ""}`,
+  },
   {
     id: "aliases",
     header: "Other names",
@@ -57,7 +64,15 @@ const COLUMNS: Column<InstanceType>[] = [
     id: "nodes",
     header: "Fits now on",
     hideBelow: "sm",
-    cell: (row) => (row.nodes.length > 0 ? <span title={row.nodes.join(", ")}>{row.nodes.slice(0, 2).join(", ")}{row.nodes.length > 2 ? ` and ${row.nodes.length - 2} more` : ""}</span> : <Chip tone="warn">no node</Chip>),
+    cell: (row) =>
+      row.nodes.length > 0 ? (
+        <span title={row.nodes.join(", ")}>
+          {row.nodes.slice(0, 2).join(", ")}
+          {row.nodes.length > 2 ? ` and ${row.nodes.length - 2} more` : ""}
+        </span>
+      ) : (
+        <Chip tone="warn">no node</Chip>
+      ),
   },
   { id: "used", header: "Deployments", align: "right", width: 96, hideBelow: "sm", cell: (row) => row.used_by },
 ];
@@ -108,12 +123,16 @@ export function InstanceTypesPage() {
           rows={data?.items}
           rowKey={(row) => row.name}
           loading={isPending}
-          empty={<EmptyState icon={<IconCpu size={30} stroke={1.4} />} title="No instance types yet" detail="Deployments then go to any node with room." />}
+          empty={
+            <EmptyState
+              icon={<IconCpu size={30} stroke={1.4} />}
+              title="No instance types yet"
+              detail="Deployments then go to any node with room."
+            />
+          }
         />
       </Card>
-      {editing !== undefined ? (
-        <InstanceTypeModal key={editing?.name ?? ""} type={editing} onClose={() => setEditing(undefined)} />
-      ) : null}
+      {editing !== undefined ? <InstanceTypeModal key={editing?.name ?? ""} type={editing} onClose={() => setEditing(undefined)} /> : null}
       <ConfirmModal
         opened={removing !== null}
         onClose={() => setRemoving(null)}

@@ -65,7 +65,11 @@ export function TokensPage() {
     },
     { id: "created", header: "Made", hideBelow: "md", cell: (row) => <Time at={row.created_at} /> },
     { id: "ends", header: "Ends", cell: (row) => <Expiry at={row.expires_at} /> },
-    { id: "used", header: "Last used", cell: (row) => (row.last_used_at ? <Time at={row.last_used_at} /> : <span className="muted">never</span>) },
+    {
+      id: "used",
+      header: "Last used",
+      cell: (row) => (row.last_used_at ? <Time at={row.last_used_at} /> : <span className="muted">never</span>),
+    },
     {
       id: "revoke",
       header: <span className="sr-only">Revoke</span>,
@@ -91,7 +95,12 @@ export function TokensPage() {
             rows={data?.items}
             rowKey={(row) => String(row.id)}
             loading={isPending}
-            empty={<EmptyState title="No tokens yet" detail="The command line on this machine signs in by itself; tokens are for other places." />}
+            empty={
+              <EmptyState
+                title="No tokens yet"
+                detail="The command line on this machine signs in by itself; tokens are for other places."
+              />
+            }
           />
         </Card>
       )}

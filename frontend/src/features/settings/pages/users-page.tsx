@@ -75,7 +75,12 @@ export function UsersPage() {
       hideBelow: "sm",
       cell: (row) => <Status plain state={row.active ? "active" : "deactivated"} tone={row.active ? "ok" : "idle"} />,
     },
-    { id: "seen", header: "Last seen", hideBelow: "sm", cell: (row) => (row.last_seen_at ? <Time at={row.last_seen_at} /> : <span className="muted">never</span>) },
+    {
+      id: "seen",
+      header: "Last seen",
+      hideBelow: "sm",
+      cell: (row) => (row.last_seen_at ? <Time at={row.last_seen_at} /> : <span className="muted">never</span>),
+    },
     { id: "tokens", header: "Tokens", align: "right", hideBelow: "md", cell: (row) => row.token_count },
     { id: "since", header: "Since", hideBelow: "md", cell: (row) => <Time at={row.created_at} /> },
     {
@@ -108,11 +113,7 @@ export function UsersPage() {
   return (
     <div className={classes["wide"]}>
       <div className={toolbar["toolbar"]}>
-        <ListFilter
-          label="Filter users"
-          value={q}
-          onChange={(next) => void navigate({ search: next ? { q: next } : {}, replace: true })}
-        />
+        <ListFilter label="Filter users" value={q} onChange={(next) => void navigate({ search: next ? { q: next } : {}, replace: true })} />
         <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
           Add somebody
         </Button>
@@ -144,9 +145,7 @@ export function UsersPage() {
           if (leaving) await change.mutateAsync({ person: leaving, active: false });
         }}
       >
-        <p>
-          Sessions end and API tokens are revoked at once. What {leaving?.username} made stays, and the account can be activated again.
-        </p>
+        <p>Sessions end and API tokens are revoked at once. What {leaving?.username} made stays, and the account can be activated again.</p>
         {leaving ? <AsCodeButton wide recipe={() => activeRecipe(leaving.username, false)} /> : null}
       </ConfirmModal>
     </div>

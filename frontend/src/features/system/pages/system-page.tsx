@@ -19,7 +19,9 @@ const SKEW_S = 5;
 
 function clockWords(system: System, at: number): string {
   const skew = (new Date(system.now).getTime() - at) / 1000;
-  return Math.abs(skew) < SKEW_S ? "as this browser's" : `${Math.round(Math.abs(skew))} s ${skew > 0 ? "ahead of" : "behind"} this browser's`;
+  return Math.abs(skew) < SKEW_S
+    ? "as this browser's"
+    : `${Math.round(Math.abs(skew))} s ${skew > 0 ? "ahead of" : "behind"} this browser's`;
 }
 
 export function SystemPage() {
