@@ -2,8 +2,9 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    # The rows stay where they are: operations.0001 has taken the table over.
-    dependencies = [("deployments", "0016_left_out"), ("operations", "0001_initial")]
+    # The rows stay where they are: operations.0001 takes the table over. Not a dependency: with
+    # that of operations.0001 on 0016 it would be a ring once both stand in one squashed migration.
+    dependencies = [("deployments", "0016_left_out")]
 
     operations = [
         migrations.SeparateDatabaseAndState(

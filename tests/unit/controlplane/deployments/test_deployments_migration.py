@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db import IntegrityError
 from django.db.models import RestrictedError
 from rest_framework.test import APIClient
 
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
 from controlplane.deployments.spec import RunSettings
 from tests.support.deployment_rows import deployment_add
+from tests.support.migrations import migrated, newest
 from tests.support.registered_models import model_register
 
 OLD: list[tuple[str, str | None]] = [("deployments", "0017_operations_leave")]
@@ -29,15 +29,6 @@ SECOND: dict[str, Any] = {
     "allow_code": ["python"],
 }
 PLAIN = {name: value for name, value in SECOND.items() if name not in ("secrets", "allow_code")}
-
-
-def migrated(targets: list[tuple[str, str | None]]) -> Any:
-    """The models as they are there."""
-    return MigrationExecutor(connection).migrate(targets).apps
-
-
-def newest() -> None:
-    migrated(MigrationExecutor(connection).loader.graph.leaf_nodes())
 
 
 @pytest.fixture

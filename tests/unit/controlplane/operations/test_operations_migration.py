@@ -5,8 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 from rest_framework.test import APIClient
 
@@ -14,8 +12,9 @@ from controlplane.core.models import Event
 from controlplane.operations.models import Operation
 from controlplane.operations.services import operation_cancel
 from controlplane.operations.types import OperationState
+from tests.support.migrations import migrated, newest
 
-BEFORE = [("deployments", "0016_left_out"), ("operations", None)]
+BEFORE: list[tuple[str, str | None]] = [("deployments", "0016_left_out"), ("operations", None)]
 KEPT = {
     "id": "0" * 32,
     "kind": "deploy",
@@ -34,15 +33,10 @@ KEPT = {
 }  # fmt: skip
 
 
-def migrated(targets: list[tuple[str, str | None]]) -> Any:
-    """The models as they are there."""
-    return MigrationExecutor(connection).migrate(targets).apps
-
-
 @pytest.fixture
 def before(transactional_db: None) -> Iterator[Any]:
     yield migrated(BEFORE)
-    migrated(MigrationExecutor(connection).loader.graph.leaf_nodes())
+    newest()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -64,7 +58,7 @@ def test_operations_are_still_there_after_the_upgrade(before: Any, admin_api: AP
         **KEPT, deadline_at=now + timedelta(hours=1)
     )
 
-    after = migrated(MigrationExecutor(connection).loader.graph.leaf_nodes())
+    after = newest()
 
     with pytest.raises(LookupError):
         after.get_model("deployments", "Operation")
