@@ -20,7 +20,7 @@ def come_back() -> None:
 def _seed(*, using: str, **_: Any) -> None:
     if using == "default" and not apps.get_model("deployments", "InstanceType").objects.exists():
         importlib.import_module(
-            "controlplane.deployments.migrations.0007_first_instance_types"
+            "controlplane.deployments.migrations.0001_squashed_0022_revision_required"
         ).add(apps, None)
     if using == "default" and not apps.get_model("core", "AuditHead").objects.exists():
         audit.begin()
