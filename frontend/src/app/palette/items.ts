@@ -119,16 +119,14 @@ function deploymentActions(endpoint: string, { name, paused }: Deployment): Item
     : [];
   return [
     ...start,
-    ...verbs.map(
-      ({ dialog, verb, words }): Item => ({
-        id: `${dialog} ${endpoint} ${name}`,
-        label: `${verb} ${target}`,
-        icon: dialog,
-        needs: "deploy",
-        act: { kind: "dialog", ask: { dialog, endpoint, deployment: name } },
-        ...(words ? { words } : {}),
-      }),
-    ),
+    ...verbs.map(({ dialog, verb, words }): Item => ({
+      id: `${dialog} ${endpoint} ${name}`,
+      label: `${verb} ${target}`,
+      icon: dialog,
+      needs: "deploy",
+      act: { kind: "dialog", ask: { dialog, endpoint, deployment: name } },
+      ...(words ? { words } : {}),
+    })),
   ];
 }
 
@@ -138,16 +136,14 @@ function keyActions({ name, auth_mode }: Endpoint): Item[] {
   if (auth_mode !== "key") return [{ id: `token ${name}`, label: `Make a token for ${name}`, icon: "key", needs: "keys", act: keysPage }];
   return [
     { id: `keys ${name}`, label: `Keys of ${name}`, icon: "key", act: keysPage },
-    ...(["primary", "secondary"] as const).map(
-      (key): Item => ({
-        id: `regenerate ${key} ${name}`,
-        label: `Regenerate the ${key} key of ${name}`,
-        icon: "key",
-        words: "rotate renew",
-        needs: "keys",
-        act: { kind: "dialog", ask: { dialog: "regenerate", endpoint: name, key } },
-      }),
-    ),
+    ...(["primary", "secondary"] as const).map((key): Item => ({
+      id: `regenerate ${key} ${name}`,
+      label: `Regenerate the ${key} key of ${name}`,
+      icon: "key",
+      words: "rotate renew",
+      needs: "keys",
+      act: { kind: "dialog", ask: { dialog: "regenerate", endpoint: name, key } },
+    })),
   ];
 }
 

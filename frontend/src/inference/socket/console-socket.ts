@@ -7,9 +7,7 @@ import type { InferCall, Limits, Outcome, StreamPart, Timing, WireOutput } from 
 import { packCall } from "./pack-call";
 
 export type MetadataAnswer =
-  | { kind: "metadata"; models: ConsoleModel[]; mayInfer: boolean }
-  | { kind: "error"; code: string; message: string }
-  | { kind: "lost" };
+  { kind: "metadata"; models: ConsoleModel[]; mayInfer: boolean } | { kind: "error"; code: string; message: string } | { kind: "lost" };
 
 export type LinkState = "connecting" | "open" | "lost" | "signed-out" | "unknown-endpoint";
 

@@ -5,9 +5,7 @@ import { socketUrl } from "@/live/live";
 import { ConsoleSocket, type LinkState } from "./console-socket";
 
 type Metadata =
-  | { state: "loading" }
-  | { state: "ready"; models: ConsoleModel[]; mayInfer: boolean }
-  | { state: "failed"; code: string; message: string };
+  { state: "loading" } | { state: "ready"; models: ConsoleModel[]; mayInfer: boolean } | { state: "failed"; code: string; message: string };
 
 const silent = () => () => undefined;
 

@@ -137,7 +137,7 @@ export function readRaw(datatype: string, bytes: Uint8Array): Element[] {
 
 function readStrings(bytes: Uint8Array, view: DataView): Element[] {
   const found: Element[] = [];
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const length = view.getUint32(at, true);
     at += LENGTH_BYTES;
     if (at + length > bytes.length) throw new RangeError("the last text is cut short");

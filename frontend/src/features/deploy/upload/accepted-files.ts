@@ -3,9 +3,7 @@ import type { Dropped } from "@/app/dropped-files";
 import { MOST_BYTES, MOST_FILES } from "./stored-zip";
 
 export type Selection =
-  | { kind: "file"; file: File }
-  | { kind: "pack"; name: string; files: Dropped[]; size: number }
-  | { kind: "refused"; reason: string };
+  { kind: "file"; file: File } | { kind: "pack"; name: string; files: Dropped[]; size: number } | { kind: "refused"; reason: string };
 
 /** Kinds that no server-side reader takes, with what to do instead. All others are judged by the server, by content. */
 const REASONS: [RegExp, string][] = [

@@ -59,7 +59,7 @@ export function retryDelay(failures: number, random: number): number {
 }
 
 async function persist(options: SendOptions, call: () => Promise<ChunkAnswer>): Promise<ChunkAnswer> {
-  for (let failures = 0; ; ) {
+  for (let failures = 0; ;) {
     options.signal.throwIfAborted();
     let answer: ChunkAnswer | null = null;
     try {

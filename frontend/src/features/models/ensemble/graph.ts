@@ -38,13 +38,11 @@ const field = (value: Json, snake: string, camel: string): unknown => value[snak
 export function ensembleGraph(config: Json | null): EnsembleGraph | null {
   const scheduling = config ? field(config, "ensemble_scheduling", "ensembleScheduling") : null;
   if (!config || !isObject(scheduling)) return null;
-  const steps = listOf(scheduling["step"]).map(
-    (step): Step => ({
-      model: String(field(step, "model_name", "modelName") ?? ""),
-      takes: valuesOf(field(step, "input_map", "inputMap")),
-      gives: valuesOf(field(step, "output_map", "outputMap")),
-    }),
-  );
+  const steps = listOf(scheduling["step"]).map((step): Step => ({
+    model: String(field(step, "model_name", "modelName") ?? ""),
+    takes: valuesOf(field(step, "input_map", "inputMap")),
+    gives: valuesOf(field(step, "output_map", "outputMap")),
+  }));
   if (steps.length === 0) return null;
   const names = (side: string) => listOf(config[side]).map((tensor) => String(tensor["name"] ?? ""));
   const maker = new Map<string, string>(names("input").map((tensor) => [tensor, "inputs"]));
