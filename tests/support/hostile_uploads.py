@@ -417,6 +417,11 @@ HOSTILE: tuple[Upload, ...] = (
     ),
     hostile("a pickle of protocol 5", "pickle", {"1/w.bin": pickle.dumps(Runs(), 5)}),
     hostile("a pickle compressed by zlib", "pickle", {"1/w.bin": zlib.compress(padded_pickle())}),
+    hostile(
+        "a pickle compressed by zlib behind empty blocks",
+        "unknown",
+        {"1/w.bin": b"\x78\x9c" + b"\0\0\0\xff\xff" * 2**14 + zlib.compress(padded_pickle())[2:]},
+    ),
     hostile("a pickle compressed by gzip", "pickle", {"1/w.bin": gzip.compress(padded_pickle())}),
     hostile("an array of objects", "pickle", {"1/a.npy": OBJECTS}),
     hostile("an archive of arrays of objects", "pickle", {"1/a.npz": archive({"a.npy": OBJECTS})}),
@@ -657,6 +662,7 @@ HOSTILE: tuple[Upload, ...] = (
 HONEST: tuple[Upload, ...] = (
     hostile("ONNX", "", {"1/model.onnx": onnx(), "1/model.onnx.data": np.arange(999.0).tobytes()}),
     hostile("raw tensors", "", {"warmup/x": bytes(1000), "initial_state/y": bytes(range(256)) * 9}),
+    hostile("the first byte of a pickle", "", {"1/a": b"\x80", "1/b": zlib.compress(b"\x80")}),
     hostile(
         "labels",
         "",

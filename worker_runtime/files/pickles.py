@@ -4,6 +4,7 @@ import pickletools
 from typing import Final
 
 _MOST_OPCODES: Final = 200_000
+_PROTOCOLS: Final = (b"\2", b"\3", b"\4", b"\5")
 _CALLS: Final = frozenset({"REDUCE", "OBJ", "INST", "NEWOBJ", "NEWOBJ_EX", "BUILD"})
 _NAMES: Final = frozenset({"GLOBAL", "STACK_GLOBAL", "INST", "EXT1", "EXT2", "EXT4"})
 _HIDDEN: Final = frozenset({"STACK_GLOBAL", "EXT1", "EXT2", "EXT4"})
@@ -55,7 +56,7 @@ def is_pickle(head: bytes) -> bool:
     except Exception as error:
         # one that says its protocol, and goes on beyond these bytes
         goes_on = count > 0 or "but only" in str(error)
-        return head[:1] == b"\x80" and 2 <= head[1] <= 5 and goes_on
+        return head[:1] == b"\x80" and head[1:2] in _PROTOCOLS and goes_on
     return False
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.support.hostile_uploads import HONEST, HOSTILE, Upload
 from worker_runtime.core.loading import LoadingRules, ModelPlan, check_plan, read_plan
 from worker_runtime.errors import ConfigInvalid, LoadFailed, RuntimeFault
+from worker_runtime.files.contents import kinds_of_head
 from worker_runtime.inspection.repository import inspect_repository
 from worker_runtime.repository.layout import ModelDirectory, scan
 from worker_runtime.types.code import AllowedCode
@@ -130,3 +131,9 @@ def test_a_text_is_judged_as_it_was_uploaded_where_the_look_at_it_ends_early(
     assert [(reason["kind"], reason["value"]) for reason in model["code"]] == [
         ("python", "identitx")
     ]
+
+
+def test_no_file_is_too_short_to_tell() -> None:
+    contents = [data for upload in (*HOSTILE, *HONEST) for data in upload.files.values()]
+    for head in {data[:size] for data in contents for size in range(65)}:
+        assert all(kind and description for kind, description in kinds_of_head("w.bin", head))
