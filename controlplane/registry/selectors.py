@@ -268,11 +268,14 @@ def usage(version: ModelVersion) -> list[dict[str, Any]]:
 
 
 def deployments_of(name: str) -> list[str]:
-    """``endpoint/deployment`` of everything that runs, or ran last, on this model."""
+    """``endpoint/deployment`` of all that run on this model, or could go back to it."""
     rows = (
-        _deployed()
-        .filter(model__name=name)
-        .values_list(f"{CURRENT}__endpoint__name", f"{CURRENT}__name")
+        ModelVersion.objects.filter(model__name=name, deployment_revisions__isnull=False)
+        .values_list(
+            "deployment_revisions__deployment__endpoint__name",
+            "deployment_revisions__deployment__name",
+        )
+        .distinct()
     )
     return sorted(f"{endpoint}/{deployment}" for endpoint, deployment in rows)
 

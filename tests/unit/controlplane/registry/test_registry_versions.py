@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import User
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.deployments.services.revisions import revision_record, template_of
 from controlplane.registry.models import (
     ConfigRevision,
     Model,
@@ -184,6 +186,13 @@ def test_a_model_in_use_says_by_whom_and_stays(
     refused = api.delete("/api/v1/models/digits")
     assert (refused.status_code, refused.json()["code"]) == (409, "InUse")
     assert refused.json()["deployments"] == ["shop/blue"]
+    register("other", b"another model")
+    other = ModelVersion.objects.get(model__name="other")
+    template = replace(template_of(deployment.revision), model_version=other)
+    revision_record(deployment, template, author="dora", cause="updated")
+    assert api.get("/api/v1/models/digits").json()["used_by"] == []
+    refused = api.delete("/api/v1/models/digits")
+    assert refused.json()["detail"] == "Model 'digits' is used by shop/blue."  # may go back to it
     deployment.delete()
     assert api.delete("/api/v1/models/digits").status_code == 204
     assert api.get("/api/v1/models/digits").status_code == 404
