@@ -51,7 +51,7 @@ class SignedOnly:
 
         By the digests of the files: the cache takes no bytes that have another.
         """
-        self._surroundings_check(replica)
+        self._check_unsigned_settings(replica)
         digest = _digest(replica)
         told = []
         for text in replica.signatures:
@@ -71,7 +71,7 @@ class SignedOnly:
             SIGN_IT,
         )
 
-    def _surroundings_check(self, replica: DesiredReplica) -> None:
+    def _check_unsigned_settings(self, replica: DesiredReplica) -> None:
         for name in sorted(replica.environment):
             if name not in VARIABLES and name not in self.variables:
                 raise _refused(

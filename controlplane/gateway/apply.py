@@ -16,7 +16,7 @@ from controlplane.gateway.names import deployment_of, endpoint_of_cluster
 from controlplane.gateway.parts import Part, merged, parts_of, table_of
 from controlplane.gateway.waiting import (
     SEE_LOG,
-    WARM_PATIENCE_S,
+    WARM_TIMEOUT_S,
     EnvoyWaiter,
     SnapshotRefused,
     hosts_of,
@@ -211,7 +211,7 @@ class _Run:
                 self._replicas_of(cluster)
             else:
                 name = endpoint_of_cluster(cluster)
-                why = f"Envoy has not read its replicas in {WARM_PATIENCE_S:.0f} s"
+                why = f"Envoy has not read its replicas in {WARM_TIMEOUT_S:.0f} s"
                 what = LeftOut(name, why, deployment_of(cluster), waits=True)
                 self._left_out[f"{name} {deployment_of(cluster)}"] = what
         slow = {*late, *self._late}

@@ -7,8 +7,8 @@ from controlplane.gateway.admin import EnvoyAdmin, Said
 from controlplane.gateway.xds import XdsFolder
 
 READ_TIMEOUT_S = 20.0
-WARM_PATIENCE_S = 5.0  # until new clusters have had a first answer from their replicas, or none
-HEALTH_PATIENCE_S = 2.0  # until a cluster's first host has passed its check
+WARM_TIMEOUT_S = 5.0  # until new clusters have had a first answer from their replicas, or none
+HEALTH_TIMEOUT_S = 2.0  # until a cluster's first host has passed its check
 POLL_INTERVAL_S = 0.05
 SEE_LOG = "Envoy's log has its words"
 
@@ -51,7 +51,7 @@ class EnvoyWaiter:
 
     def warming(self, late: frozenset[str]) -> frozenset[str]:
         """The clusters whose replicas have still not answered; ``late`` are not waited for."""
-        deadline = self._clock() + WARM_PATIENCE_S
+        deadline = self._clock() + WARM_TIMEOUT_S
         while (found := self._admin.taken().warming) - late and self._clock() < deadline:
             self._sleep(POLL_INTERVAL_S)
         return found
@@ -65,7 +65,7 @@ class EnvoyWaiter:
 
     def endpoints(self, versions: Mapping[str, str], before: Mapping[str, Said]) -> dict[str, bool]:
         """Clusters of which Envoy does not serve by this version: whether it refused it."""
-        deadline = self._clock() + WARM_PATIENCE_S
+        deadline = self._clock() + WARM_TIMEOUT_S
         while True:
             said = self.said()
             behind = {
@@ -87,7 +87,7 @@ class EnvoyWaiter:
             for name, resource in resources.items()
             if any(host.get("health_status") != "DRAINING" for host in hosts_of(resource))
         }
-        deadline = self._clock() + HEALTH_PATIENCE_S
+        deadline = self._clock() + HEALTH_TIMEOUT_S
         while self._unproved(serving) and self._clock() < deadline:
             self._sleep(POLL_INTERVAL_S)
 

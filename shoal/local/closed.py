@@ -4,7 +4,7 @@ import stat
 from pathlib import Path
 
 OTHERS = 0o077
-# Many files, behind a closed door: these folders are closed, and not searched.
+# Many files, below a closed folder: these folders are closed, and not searched.
 CLOSED_ONLY = ("blobs", "uploads", "node")
 
 

@@ -150,11 +150,11 @@ def agent_messages(data: bytes) -> None:
         if len(str(error)) > MOST_SAID + len(body):
             raise Finding(f"a refusal of {len(str(error))} characters") from error
         return
-    kept, complaints = claims.tidied(message)
+    kept, violations = claims.tidied(message)
     _printable(dataclasses.asdict(kept), "")
-    for complaint in complaints:
-        if len(str(complaint)) > MOST_SAID or not str(complaint).isprintable():
-            raise Finding(f"a complaint says {str(complaint)[:300]!r}")
+    for violation in violations:
+        if len(str(violation)) > MOST_SAID or not str(violation).isprintable():
+            raise Finding(f"a violation says {str(violation)[:300]!r}")
     written = codec.encode(kept)
     if len(written) > GROWTH * len(body) + GROWTH_BYTES:
         raise Finding(f"{len(body)} bytes become {len(written)}")

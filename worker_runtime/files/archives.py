@@ -39,7 +39,7 @@ def tail_of(file: BinaryIO, size: int) -> bytes:
 
 
 def zip_kinds(file: BinaryIO, tail: bytes, head: Head, depth: int = 0) -> Iterator[Finding]:
-    """What is code in the archive; ``head`` judges the first bytes of an entry."""
+    """What is code in the archive; ``head`` tells what the first bytes of an entry are."""
     size = file.seek(0, 2)
     table, wrong = _table(tail, size)
     if wrong:

@@ -1,6 +1,6 @@
 """What a file is, told from its bytes: heads, tails and tables of contents, never all of it.
 
-Opaque bytes are data: nothing opens them as code but what a configuration says, which is judged
+Opaque bytes are data: nothing opens them as code but what a configuration says, which is told
 apart. What is code under every name is told here, and formats that would have to be unpacked to
 tell are ``unknown``.
 """
@@ -47,7 +47,7 @@ _OBJECTS: Final = re.compile(rb"""['"][|<>=]?O""")
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A file as it is judged: ``head`` and ``tail`` are its first and last bytes."""
+    """A file as it is looked at: ``head`` and ``tail`` are its first and last bytes."""
 
     name: str
     file: BinaryIO
@@ -60,7 +60,7 @@ def kinds_of_file(path: Path, name: str) -> list[Finding]:
     """What is code in a file, by name and content; each kind once, [] for data.
 
     ``name`` is how it is called in the repository. A link, and what is no plain file, is
-    ``unknown``: following it would judge something else. What cannot be read is ``unknown``, too.
+    ``unknown``: following it would tell of something else. What cannot be read is ``unknown``, too.
     """
     found = dict[str, str]()
     by_name = kind_by_name(name)

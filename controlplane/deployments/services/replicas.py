@@ -22,7 +22,7 @@ from controlplane.deployments.states import DESIRED, REPLICAS, DesiredCause, Rep
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.nodes.services import node_generation_raise
 
-RETIRE_PATIENCE: Final = timedelta(seconds=10)  # a dead gateway holds up nothing
+RETIRE_TIMEOUT: Final = timedelta(seconds=10)  # a dead gateway holds up nothing
 
 
 def endpoint_generation_raise(endpoint_ids: Iterable[int]) -> None:
@@ -105,7 +105,7 @@ def retirements_end(now: datetime) -> None:
 def _left_alone(now: datetime) -> Q:
     """By gateways: they have confirmed it, or have been silent for too long."""
     confirmed = Q(deployment__endpoint__confirmed_generation__gte=F("retire_generation"))
-    return confirmed | Q(retire_since__lte=now - RETIRE_PATIENCE)
+    return confirmed | Q(retire_since__lte=now - RETIRE_TIMEOUT)
 
 
 def replicas_stop(replica_ids: Iterable[str]) -> None:

@@ -21,9 +21,9 @@ from controlplane.operations.reconcile.values import (
 from controlplane.operations.reconcile.waves import wave_of
 from controlplane.operations.types import OperationKind, StageName
 
-PLACE_PATIENCE: Final = timedelta(seconds=20)  # a node may just be (re)starting
-UNROUTE_PATIENCE: Final = timedelta(seconds=10)  # a deletion does not wait for a dead gateway
-STOP_PATIENCE: Final = timedelta(seconds=60)  # more than an agent needs to drain and stop
+PLACE_TIMEOUT: Final = timedelta(seconds=20)  # a node may just be (re)starting
+UNROUTE_TIMEOUT: Final = timedelta(seconds=10)  # a deletion does not wait for a dead gateway
+STOP_TIMEOUT: Final = timedelta(seconds=60)  # more than an agent needs to drain and stop
 
 NAMED_NODES: Final = 8  # more are counted, not listed
 IN_WAVES: Final = (StageName.PLACE, StageName.DOWNLOAD, StageName.LOAD, StageName.WARM)
@@ -91,7 +91,7 @@ def _place(case: Case, stage: Stage) -> Verdict:
         return Verdict(done=True, detail=_on_nodes(case.own()))
     if not case.chosen.unplaced:
         return Verdict(actions=(Place(case.chosen.assigned[: wave.room]),))
-    if stage.started_at is None or case.now - stage.started_at < PLACE_PATIENCE:
+    if stage.started_at is None or case.now - stage.started_at < PLACE_TIMEOUT:
         return Verdict(detail=f"No node can take it yet. {case.chosen.why_not}")
     count = len(case.chosen.unplaced)
     return Verdict(
@@ -152,7 +152,7 @@ def _route(case: Case, stage: Stage) -> Verdict:
     if case.confirmed_generation >= case.route_generation:
         return Verdict(done=True, detail="confirmed by the gateway")
     waited = case.now - (stage.started_at or case.now)
-    if case.kind in DELETIONS and waited >= UNROUTE_PATIENCE:
+    if case.kind in DELETIONS and waited >= UNROUTE_TIMEOUT:
         return Verdict(done=True, detail="the gateway did not answer; it will drop the route later")
     return Verdict(detail="waiting for the gateway to confirm")
 
@@ -169,7 +169,7 @@ def _stop(case: Case, stage: Stage) -> Verdict:
     if not left:
         return Verdict(done=True, detail="all replicas are gone")
     nodes = sorted({replica.node for replica in left})
-    if case.now - (stage.started_at or case.now) >= STOP_PATIENCE:
+    if case.now - (stage.started_at or case.now) >= STOP_TIMEOUT:
         return Verdict(done=True, detail=f"{', '.join(nodes)} will stop the rest by itself")
     return Verdict(detail=f"draining on {', '.join(nodes)}")
 

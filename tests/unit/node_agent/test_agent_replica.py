@@ -347,7 +347,7 @@ async def test_what_ran_before_the_node_had_keys_is_not_started_anew(stage: Stag
     assert seen.error is not None and seen.error.code == "SignatureInvalid"
 
 
-async def test_files_that_an_agent_without_keys_laid_out_are_laid_out_anew(stage: Stage) -> None:
+async def test_files_staged_by_an_agent_without_keys_are_staged_anew(stage: Stage) -> None:
     signed = dataclasses.replace(desired(), signatures=(text("digits.statement.minisig"),))
     first = stage.run(signed)
     pid = (await until(first, is_state("ready"))).pid
@@ -393,7 +393,7 @@ async def test_a_good_copy_is_left_alone(stage: Stage) -> None:
     assert file.stat().st_ino == before
 
 
-async def test_a_deleted_folder_is_laid_out_again(stage: Stage) -> None:
+async def test_a_deleted_folder_is_staged_again(stage: Stage) -> None:
     runner = stage.run(desired(marker="note", reason="kept"))
     await until(runner, is_state("ready"))
     shutil.rmtree(stage.folder.path)

@@ -1,4 +1,4 @@
-"""The agent's side of the bell: what wakes, what is silence, and what is no bell at all."""
+"""The agent's side of wake-ups: what is one, what is silence, and what is no such stream."""
 
 import asyncio
 import logging
