@@ -21,6 +21,7 @@ def parse(text: str, source: str = "config.pbtxt") -> Any:
     """The configuration in ``text``. Raises ConfigInvalid naming ``source:line:column``."""
     config = model_config_pb2.ModelConfig()
     try:
+        _check_characters(text)
         text_format.Parse(text, config)
         if unknown := unknown_value(config):
             raise ValueError(unknown)
@@ -38,6 +39,13 @@ def render(config: Any) -> str:
         config, use_short_repeated_primitives=True, as_utf8=True
     )
     return text
+
+
+def _check_characters(text: str) -> None:
+    """As C++ protobuf, and so Triton, has it: Python's takes U+0000 for a part of names."""
+    if (at := text.find("\0")) >= 0:
+        line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+        raise text_format.ParseError("The character U+0000 cannot stand here", line, column)
 
 
 def _explain(text: str, error: ValueError) -> Problem:

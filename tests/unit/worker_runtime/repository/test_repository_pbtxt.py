@@ -53,6 +53,21 @@ def test_numbers_that_no_enum_can_hold_are_refused_where_they_stand(text: str) -
     assert text.split("\n")[2][problem.column - 1 :].startswith(("3333", "-333"))
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ('name: "m"\nparameters { key: "a\0b" }', 2, 21),
+        ("# a\0", 1, 4),
+        ('\0name: "m"', 1, 1),
+        ('name:\n\0 "m"', 2, 1),
+    ],
+)
+def test_u_0000_is_refused_where_it_stands(text: str, line: int, column: int) -> None:
+    problem = broken(text)
+    assert problem.message == "The character U+0000 cannot stand here"
+    assert (problem.line, problem.column) == (line, column)
+
+
 def test_whole_numbers_have_no_fraction_in_json() -> None:
     config = parse(
         "sequence_batching { direct { minimum_slot_utilization: 1 } control_input { name: 'C' "
