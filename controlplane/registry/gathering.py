@@ -16,9 +16,9 @@ def gather(target: Path, moved: Mapping[Path, str], *, shown: str) -> None:
     sources = dict[str, Path]()
     for path, new in moved.items():
         if (other := sources.setdefault(new, path)) != path:
-            raise _taken(f"{other.name} and {path.name} would both become {shown}/{new}.", path)
+            raise name_taken(f"{other.name} and {path.name} would both become {shown}/{new}.", path)
     if target.exists() and target not in moved:
-        raise _taken(f"A folder {shown}/ has to be made, but a file is called so.", target)
+        raise name_taken(f"A folder {shown}/ has to be made, but a file is called so.", target)
     # why a side name: the target may be called like something that moves into it
     aside = target.with_name(free_name(target.parent))
     aside.mkdir()
@@ -35,6 +35,7 @@ def free_name(*folders: Path) -> str:
     return next(name for name in names if not any((at / name).exists() for at in folders))
 
 
-def _taken(message: str, path: Path) -> IngestFailed:
+def name_taken(message: str, path: Path) -> IngestFailed:
+    """What to raise where ``path`` bears a name that something else needs."""
     hint = f"Rename {path.name}, or send the folders as Triton wants them: <model>/1/<file>."
     return IngestFailed(message, code="NameTaken", hints=(hint,))

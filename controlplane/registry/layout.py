@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from controlplane.registry.archive import MAX_NAME_BYTES
-from controlplane.registry.gathering import free_name, gather
+from controlplane.registry.gathering import free_name, gather, name_taken
 
 CONFIG = "config.pbtxt"
 # Files that are a model, whatever they are called: they get the name that Triton looks for.
@@ -67,7 +67,12 @@ def arrange(root: Path, filename: str) -> list[str]:
         if _is_model(folder):
             said += _version(folder)
         said += _ensemble_version(folder)
-    return said + _loose(root) + _empty_folders(root)
+    said += _loose(root) + _empty_folders(root)
+    for folder in _folders(root):
+        config = folder / CONFIG
+        if config.is_dir():  # no configuration, also none that is proposed, could be written there
+            raise name_taken(f"{folder.name}/{CONFIG} has to be a file, but is a folder.", config)
+    return said
 
 
 def _split(root: Path) -> list[str]:

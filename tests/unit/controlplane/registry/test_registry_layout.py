@@ -148,12 +148,9 @@ def test_folders_without_files_are_gone_before_anybody_looks(tmp_path: Path) -> 
     ("uploaded", "expected"),
     [
         (["m/config.pbtxt/x"], ["config.pbtxt/x"]),
-        (["config.pbtxt/x", "net.onnx"], ["z/1/model.onnx", "z/config.pbtxt/x"]),
-        (["m/config.pbtxt/x", "m/net.onnx"], ["m/1/model.onnx", "m/config.pbtxt/x"]),
         (["m/saved_model.pb/x"], ["saved_model.pb/x"]),
         (["m/saved_model.pb/x", "m/1/w"], ["m/1/w", "m/saved_model.pb/x"]),
         (["m/s/saved_model.pb/x", "m/net.onnx"], ["m/1/model.onnx", "m/s/saved_model.pb/x"]),
-        (["a.onnx", "b.onnx", "config.pbtxt/x"], ["z/a.onnx", "z/b.onnx", "z/config.pbtxt/x"]),
     ],
 )
 def test_a_folder_that_is_called_like_a_file_is_none(
@@ -193,6 +190,10 @@ def test_no_name_in_an_upload_is_in_the_way(
         (["m/config.pbtxt", "m/s/saved_model.pb", "m/1"], ["m/1", "folder"]),
         (["e/config.pbtxt", "e/1"], ["e/1", "folder"]),
         (["my net.onnx", "my_net", "b.onnx"], ["my_net", "folder"]),
+        (["m/1/w", "m/config.pbtxt/x"], ["m/config.pbtxt", "has to be a file"]),
+        (["config.pbtxt/x", "net.onnx"], ["z/config.pbtxt", "has to be a file"]),
+        (["m/config.pbtxt/x", "m/net.onnx"], ["m/config.pbtxt", "has to be a file"]),
+        (["a.onnx", "b.onnx", "config.pbtxt/x"], ["z/config.pbtxt", "has to be a file"]),
     ],
 )
 def test_two_things_for_one_name_are_refused_with_nothing_lost(
