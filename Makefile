@@ -13,7 +13,8 @@ TEST_ENV := SHOAL_SECRET_KEY=test-only SHOAL_GATEWAY_TOKEN=test-only
 PYTEST := $(BIN)/python -m pytest
 # In CI, failed tests of whole products are asked once more, alone; which they were is written down.
 PYTEST_AGAIN := $(BIN)/python -m tests.support.second_look tests/second_looks.txt
-# Where fuzzing starts; empty is anywhere.
+# Where fuzzing starts; empty is anywhere. `make test` starts at 1, .ci/run at a number of the tree:
+# the same tree is told the same.
 SEED ?=
 # How long `make fuzz` looks, all targets together, of which two run at once; empty: the shares of
 # tests/fuzz/catalog.py, thirteen minutes.
@@ -47,7 +48,7 @@ test: ## set up and run every test, also on PostgreSQL and in a browser
 	@$(MAKE) test-integration
 	@$(MAKE) test-load
 	@$(MAKE) test-chaos
-	@$(MAKE) $(SIDE_BY_SIDE) fuzz api-fuzz API_FUZZ_SECONDS=120
+	@$(MAKE) $(SIDE_BY_SIDE) fuzz api-fuzz API_FUZZ_SECONDS=120 SEED=$(or $(SEED),1)
 	@$(MAKE) test-postgres
 	@$(MAKE) e2e
 

@@ -53,18 +53,19 @@ def fuzzed(name: str, seconds: int, root: Path, seed: int) -> bool:
         "-max_len=4096",
         "-print_final_stats=1",
     ]
-    code, text = _ran(["fuzz", name, *arguments], home / "log")
+    code, text = _ran(["fuzz", name, *arguments], home / "log", seed)
     runs = next((li.split()[-1] for li in text.splitlines() if "number_of_executed" in li), "?")
     say(f"{name}: {seconds} s, {runs} inputs, exit code {code}")
     if code:
         say(_finding_in(text))
         return False
-    code, text = _ran(["replay", name, str(home / "corpus"), str(home / "seeds")], home / "replay")
+    folders = [str(home / "corpus"), str(home / "seeds")]
+    code, text = _ran(["replay", name, *folders], home / "replay", seed)
     say(text.strip())
     return code == 0
 
 
-def _ran(arguments: list[str], log: Path) -> tuple[int, str]:
+def _ran(arguments: list[str], log: Path, seed: int) -> tuple[int, str]:
     """The exit code of a process for a target, and what it said, which stays in ``log``."""
     # why a folder of its own: libFuzzer ends the process, and nobody in it can tidy up
     place = _MEMORY if os.access(_MEMORY, os.W_OK) else None
@@ -76,7 +77,8 @@ def _ran(arguments: list[str], log: Path) -> tuple[int, str]:
             [*_RUN, *arguments],
             stdout=output,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "TMPDIR": scratch},
+            # why the hashes too: which lines an input reaches hangs on the order of sets
+            env={**os.environ, "TMPDIR": scratch, "PYTHONHASHSEED": str(seed or "random")},
             check=False,
         ).returncode
     return code, log.read_text("utf-8", "replace")
