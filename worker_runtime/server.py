@@ -35,6 +35,7 @@ from worker_runtime.observability.metrics.connections import ConnectionFamilies,
 from worker_runtime.observability.metrics.exposition import Exposition, Source
 from worker_runtime.observability.metrics.gpu import GpuFamilies
 from worker_runtime.observability.metrics.host import HostFamilies
+from worker_runtime.observability.metrics.loop import LoopLag
 from worker_runtime.observability.metrics.models import ModelFamilies
 from worker_runtime.observability.model_metrics import OwnMetrics
 from worker_runtime.observability.refusals import Refusals
@@ -156,6 +157,7 @@ class Server:
             "worker_runtime %s: %d cores, %d GPUs", __version__, machine.cores, machine.gpus
         )
         self._refusals = Refusals()
+        self._lag = LoopLag()
         self._admission = ConnectionAdmission(settings.connection_limits, self._refusals)
         self._http: list[HttpServer] = []
         self._grpc: GrpcServer | None = None
@@ -183,6 +185,7 @@ class Server:
         ``ready`` is called once when the models are loaded; ``hurry`` cuts draining short.
         """
         self._host.bind(self._engine, asyncio.get_running_loop())
+        self._lag.start()
         try:
             await self._listen()
         except OSError as error:
@@ -261,6 +264,7 @@ class Server:
         sources: list[Source] = [
             ModelFamilies(lambda: self._manager.versions, settings.metrics_config),
             ConnectionFamilies(self._open_load),
+            self._lag,
             self._refusals,
             HostFamilies(
                 interval_s,
@@ -344,6 +348,7 @@ class Server:
     async def _stop(self, timeout_s: float) -> None:
         """Refuse new requests (health says so), let running ones end, then close the sockets."""
         end = time.monotonic() + timeout_s
+        self._lag.stop()
         self._engine.stopping = True
         if self._polling is not None:
             self._polling.cancel()
