@@ -7,10 +7,9 @@ import gc
 import json
 import logging
 import os
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -18,6 +17,7 @@ from typing import NoReturn
 import uvloop
 
 from worker_runtime.config.settings import ControlMode, Listener, Settings
+from worker_runtime.core.draining import wait_unless_hurried
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.hosting import ModelHost
 from worker_runtime.core.loading import LoadingRules
@@ -45,6 +45,7 @@ from worker_runtime.protocols.grpc.server import GrpcServer
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.metrics_app import MetricsApp
 from worker_runtime.protocols.http.server import HttpServer
+from worker_runtime.signals import signals_set
 from worker_runtime.summary import tables
 from worker_runtime.types.code import AllowedCode
 from worker_runtime.types.listening import TlsFiles
@@ -86,7 +87,7 @@ def prepared(settings: Settings, log: LogControl) -> "Server":
 
 async def _until_signal(server: "Server") -> int:
     stopped, hurry = asyncio.Event(), asyncio.Event()
-    with _signals(stopped, hurry):
+    with signals_set(stopped, hurry):
         code = await server.run(stopped, hurry=hurry)
     if server.still_loads:
         _leave(code)
@@ -182,19 +183,21 @@ class Server:
     ) -> int:
         """Start, serve until ``stopped``, drain. 0 for a clean end, 1 for a failed start.
 
-        ``ready`` is called once when the models are loaded; ``hurry`` cuts draining short.
+        ``ready`` is called once when the models are loaded; ``hurry`` cuts draining short, set
+        again the wait for running requests.
         """
+        hurry = hurry or asyncio.Event()
         self._host.bind(self._engine, asyncio.get_running_loop())
         self._lag.start()
         try:
             await self._listen()
         except OSError as error:
             logger.error("%s", error)
-            await self._stop(0)
+            await self._stop(0, hurry)
             return 1
         failed = await self._load(stopped)
         if failed:
-            await self._stop(0)
+            await self._stop(0, hurry)
             return 1
         if self._engine.started or self._engine.broken:
             if ready is not None:
@@ -202,11 +205,11 @@ class Server:
             await stopped.wait()
             await self._drain(hurry)
         logger.info("stopping: at most %g s for running requests", self._settings.exit_timeout_s)
-        await self._stop(self._settings.exit_timeout_s)
+        await self._stop(self._settings.exit_timeout_s, hurry)
         logger.info("stopped")
         return 0
 
-    async def _drain(self, hurry: asyncio.Event | None) -> None:
+    async def _drain(self, hurry: asyncio.Event) -> None:
         """Serve on while readiness says no, until the time is over or somebody is in a hurry."""
         seconds = self._settings.drain_s
         if not seconds:
@@ -214,7 +217,8 @@ class Server:
         self._engine.draining = True
         logger.info("draining: not ready any more, serving on for %g s", seconds)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for((hurry or asyncio.Event()).wait(), seconds)
+            await asyncio.wait_for(hurry.wait(), seconds)
+        hurry.clear()  # why: who is tired of draining may still want its answers
 
     async def _listen(self) -> None:
         settings, ports = self._settings, {}
@@ -345,23 +349,30 @@ class Server:
             self._polling = asyncio.ensure_future(polling)
         return False
 
-    async def _stop(self, timeout_s: float) -> None:
+    async def _stop(self, timeout_s: float, hurry: asyncio.Event) -> None:
         """Refuse new requests (health says so), let running ones end, then close the sockets."""
         end = time.monotonic() + timeout_s
         self._lag.stop()
         self._engine.stopping = True
         if self._polling is not None:
             self._polling.cancel()
-        finished = await self._manager.close(timeout_s)
+        finished = await self._manager.close(timeout_s, hurry)
         if not finished:
-            logger.warning("requests were still running at the end of the exit timeout")
+            logger.warning("requests were still running, and are given up")
         # why never 0: answers that are on their way out need a moment.
-        left_s = max(end - time.monotonic(), _GRACE_S)
-        closing = [server.close(left_s) for server in reversed(self._http)]
-        if self._grpc is not None:
-            closing.append(self._grpc.close(left_s))
-        await asyncio.gather(*closing)
+        left_s = _GRACE_S if hurry.is_set() else max(end - time.monotonic(), _GRACE_S)
+        hurry.clear()
+        closing = asyncio.ensure_future(self._close_listeners(left_s))
+        if await wait_unless_hurried([closing], left_s, hurry):
+            await self._close_listeners(0.0)
+            await closing
         self._engine.tracer.close()
+
+    async def _close_listeners(self, grace_s: float) -> None:
+        closing = [server.close(grace_s) for server in reversed(self._http)]
+        if self._grpc is not None:
+            closing.append(self._grpc.close(grace_s))
+        await asyncio.gather(*closing)
 
 
 def _unavailable(listener: Listener, error: OSError) -> str:
@@ -385,20 +396,3 @@ def write_ready_file(path: Path, ports: dict[str, int]) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.write_text(text, encoding="utf-8")
     beside.replace(path)
-
-
-@contextlib.contextmanager
-def _signals(stopped: asyncio.Event, hurry: asyncio.Event) -> Iterator[None]:
-    """The first signal sets ``stopped``, every further one ``hurry``."""
-    loop = asyncio.get_running_loop()
-
-    def signalled() -> None:
-        (hurry if stopped.is_set() else stopped).set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, signalled)
-    try:
-        yield
-    finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)

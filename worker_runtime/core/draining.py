@@ -1,7 +1,8 @@
-"""Draining a model that is being unloaded: for as long as it still answers, not for ever."""
+"""Waiting for what runs to end: for as long as it still answers, or as somebody likes to wait."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any
 
 
 async def wait_while_progressing(
@@ -21,3 +22,17 @@ async def wait_while_progressing(
             return None
         if progress() == before:
             return task
+
+
+async def wait_unless_hurried(
+    work: Collection[asyncio.Future[Any]], timeout_s: float, hurried: asyncio.Event
+) -> set[asyncio.Future[Any]]:
+    """What of ``work`` still runs after ``timeout_s`` seconds, or once ``hurried`` is set."""
+    if work:
+        ended = asyncio.ensure_future(asyncio.wait(work))
+        asked = asyncio.ensure_future(hurried.wait())
+        first = asyncio.FIRST_COMPLETED
+        await asyncio.wait([ended, asked], timeout=timeout_s, return_when=first)
+        ended.cancel()
+        asked.cancel()
+    return {task for task in work if not task.done()}

@@ -231,9 +231,12 @@ class Manager:
         """Whether a thread is at a load that cannot be ended."""
         return self._serving.still_loads
 
-    async def close(self, timeout_s: float) -> bool:
-        """Drain every version for at most ``timeout_s`` seconds; False when time ran out."""
-        return await self._serving.close(timeout_s)
+    async def close(self, timeout_s: float, hurried: asyncio.Event | None = None) -> bool:
+        """Drain every version for at most ``timeout_s`` seconds, or until ``hurried`` is set.
+
+        False when some of it still ran then.
+        """
+        return await self._serving.close(timeout_s, hurried or asyncio.Event())
 
     async def _unharmed(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end even when the client that asked goes away."""

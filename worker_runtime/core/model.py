@@ -180,7 +180,7 @@ class ModelVersion:
         if stuck is None:
             return left
         logger.error("instances of model '%s' that are to go hang: they are given up", self.name)
-        return left if getattr(self.loaded, "interruptible", False) else []
+        return left if self._interruptible else []
 
     async def drain(self) -> None:
         """Finish what was accepted, then give the memory back.
@@ -192,9 +192,8 @@ class ModelVersion:
         stuck = await wait_while_progressing(
             self._finish(), self.statistics.ends, self._unload_timeout_s
         )
-        close = asyncio.get_running_loop().run_in_executor
         if stuck is None:
-            await close(None, self.loaded.close)
+            await asyncio.get_running_loop().run_in_executor(None, self.loaded.close)
             return
         logger.error(
             "model '%s' version %d gave no answer for %g s while it was to be unloaded: it is "
@@ -203,9 +202,8 @@ class ModelVersion:
             self.version,
             self._unload_timeout_s,
         )
-        self.scheduler.close()
-        if getattr(self.loaded, "interruptible", False):
-            await close(None, self.loaded.close)
+        await self.close(interrupt=True)
+        if self._interruptible:
             await asyncio.wait([stuck], timeout=_LAST_ANSWERS_S)
         stuck.cancel()
 
@@ -213,8 +211,15 @@ class ModelVersion:
         await self._unpinned.wait()
         await self.scheduler.drain()
 
-    def close(self) -> None:
+    @property
+    def _interruptible(self) -> bool:
+        return bool(getattr(self.loaded, "interruptible", False))
+
+    async def close(self, *, interrupt: bool) -> None:
+        """Fail what waits; with ``interrupt`` what runs, too, where processes of its own run it."""
         self.scheduler.close()
+        if interrupt and self._interruptible:
+            await asyncio.get_running_loop().run_in_executor(None, self.loaded.close)
 
 
 def first_response_bounds(config: Any) -> tuple[float, ...]:

@@ -1,5 +1,6 @@
 """SIGTERM while models are being loaded: the process and all that it started end at once."""
 
+import json
 import os
 import signal
 import threading
@@ -125,6 +126,31 @@ def test_what_serves_is_drained_while_another_load_is_given_up(tmp_path: Path) -
             thread.join(10)
     assert answers == [7]
     assert refusals == [400]
+
+
+@pytest.mark.parametrize("drain", [[], ["--drain-secs=300"]], ids=["at once", "drained"])
+def test_a_further_signal_cuts_the_wait_for_what_runs(tmp_path: Path, drain: list[str]) -> None:
+    (root := tmp_path / "models").mkdir()
+    pm.add(root, "stuck", HANG.replace("EXECUTE", BLOCK).replace("INITIALIZE", "pass"))
+    code = root / "stuck" / "1" / "model.py"
+    code.write_text(code.read_text().replace("MODULE", "", 1))
+    ends: list[int] = []
+    with runtime(root, "--exit-timeout-secs=300", *drain) as server:
+
+        def ask() -> None:
+            given = {"name": "INPUT0", "datatype": "FP32", "shape": [1], "data": [1]}
+            body = json.dumps({"inputs": [given]}).encode()
+            ends.append(server.call("v2/models/stuck/infer", body)[0])
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        wait_until(lambda: "blocked" in server.log.read_text(), "the model to block")
+        for word in [*(["draining:"] if drain else []), "stopping:"]:
+            server.process.send_signal(signal.SIGTERM)
+            wait_until(lambda word=word: word in server.log.read_text(), word)
+        ended_promptly(server)
+        asking.join(10)
+    assert ends == [500]
 
 
 def test_a_model_that_comes_back_ends_at_once_too(tmp_path: Path) -> None:

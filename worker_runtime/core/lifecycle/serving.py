@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+from worker_runtime.core.draining import wait_unless_hurried
 from worker_runtime.core.lifecycle.attempts import Attempts
 from worker_runtime.core.lifecycle.changes import plan_change
 from worker_runtime.core.lifecycle.instances import can_resize, resize
@@ -250,8 +251,8 @@ class Serving:
         """Whether a thread is at a load that cannot be ended."""
         return self._attempts.under_way
 
-    async def close(self, timeout_s: float) -> bool:
-        """Drain every version for at most ``timeout_s`` seconds; False when time ran out."""
+    async def close(self, timeout_s: float, hurried: asyncio.Event) -> bool:
+        """As ``Manager.close``."""
         self.give_up_loads()
         models = self.versions
         for key in [key for key, model in self.ready.items() if not model.scheduler.goes_on]:
@@ -259,12 +260,17 @@ class Serving:
         drains = [asyncio.ensure_future(model.wind_down()) for model in models]
         finished = True
         if drains or self._background:
-            _, late = await asyncio.wait([*drains, *self._background], timeout=timeout_s)
+            work = [*drains, *self._background]
+            late = await wait_unless_hurried(work, timeout_s, hurried)
             finished = not late
             for task in late:
                 task.cancel()
-            for model in models:
-                model.close()
+            await asyncio.gather(
+                *(
+                    model.close(interrupt=drain in late)
+                    for model, drain in zip(models, drains, strict=True)
+                )
+            )
         self.ready.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
         return finished

@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from worker_runtime.core.draining import wait_while_progressing
+from worker_runtime.core.draining import wait_unless_hurried, wait_while_progressing
 
 
 async def test_work_that_ends_is_waited_for() -> None:
@@ -41,3 +41,14 @@ async def test_what_work_raises_is_raised() -> None:
 
     with pytest.raises(ValueError, match="no"):
         await wait_while_progressing(work(), lambda: 0, 0)
+
+
+async def test_what_still_runs_is_told_when_somebody_is_in_a_hurry_or_the_time_is_over() -> None:
+    gate, hurried = asyncio.Event(), asyncio.Event()
+    quick, slow = asyncio.ensure_future(asyncio.sleep(0)), asyncio.ensure_future(gate.wait())
+    assert await wait_unless_hurried([quick, slow], 0.01, hurried) == {slow}
+    hurried.set()
+    assert await wait_unless_hurried([quick, slow], 3600, hurried) == {slow}
+    gate.set()
+    assert await wait_unless_hurried([slow], 3600, asyncio.Event()) == set()
+    assert await wait_unless_hurried([], 3600, asyncio.Event()) == set()
