@@ -269,7 +269,7 @@ class SelfReporting(Protocol):
     """A loaded model that can be READY and yet not able to answer."""
 
     def ready(self) -> bool:
-        """Whether it can answer now; blocking, for some seconds at most."""
+        """Whether it can answer now. Probes ask in the event loop: it must not block."""
         ...
 
 

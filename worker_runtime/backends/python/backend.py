@@ -25,7 +25,6 @@ from worker_runtime.types.graph import ModelGraph
 from worker_runtime.types.plugins import SHARED_FILE
 from worker_runtime.types.tensor import BY_NUMBER
 
-_READY_TIMEOUT_S = 5.0
 _MIB = 1 << 20
 EXECUTE_TIMEOUT = "EXECUTE_TIMEOUT_SECONDS"
 MEMORY_LIMIT = "MEMORY_LIMIT_MB"
@@ -50,8 +49,8 @@ class PythonModel:
         return (("CPU", 0, sum(resident_bytes(pid) for pid in self.pids)),)
 
     def ready(self) -> bool:
-        """Every instance's process lives, and its ``is_ready`` says so. Blocking."""
-        return all(instance.ready(_READY_TIMEOUT_S) for instance in self.instances)
+        """Every instance's process lives, and its ``is_ready`` said so at most seconds ago."""
+        return all(instance.ready for instance in self.instances)
 
     @property
     def pids(self) -> list[int]:

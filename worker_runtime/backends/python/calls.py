@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from worker_runtime.backends.base import Host, ModelCall, RequestTrace
-from worker_runtime.backends.python.messages import arrays_of, code_of, response_message
+from worker_runtime.backends.python.messages import arrays_of, code_of
 from worker_runtime.backends.python.process import Message, StubProcess
+from worker_runtime.backends.python.replies import Replies
 from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
 from worker_runtime.errors import RuntimeFault
 from worker_runtime.types.request import Response, SequencePart
@@ -38,6 +39,7 @@ class Calls:
         self._process = process
         self._trace_of = trace_of
         self._cancels: dict[int, Callable[[], None]] = {}
+        self._replies = Replies(model, process)
 
     def handle(self, message: Message) -> None:
         kind = message["op"]
@@ -67,22 +69,27 @@ class Calls:
         cancels, self._cancels = self._cancels, {}
         for cancel in cancels.values():
             cancel()
+        self._replies.close()
 
     # --- inference -----------------------------------------------------------------------------
 
     def _infer(self, message: Message) -> None:
         number, data = message["call"], message["request"]
+        ended = threading.Event()
 
         def answer(response: Response | None, final: bool) -> None:
             if final:
+                ended.set()
                 self._cancels.pop(number, None)
-            self._reply(number, final=final, response=response)
+            self._replies.send(number, response, final=final)
 
         try:
             call = self._call(data, decoupled=message["decoupled"])
             self._cancels[number] = self._host.infer(call, answer)
         except RuntimeFault as error:
             answer(Response(error=error), True)
+        if ended.is_set():  # it may have ended in the event loop before it could be kept
+            self._cancels.pop(number, None)
 
     def _call(self, data: Mapping[str, Any], *, decoupled: bool) -> ModelCall:
         names, arrays = arrays_of(data["inputs"], self._process.channel.window, self._model)
@@ -106,14 +113,6 @@ class Calls:
             decoupled=decoupled,
             trace=self._trace_of(data["trace"]),
         )
-
-    def _reply(self, number: int, *, final: bool, response: Response | None) -> None:
-        channel = self._process.channel
-        try:
-            data = response_message(response, channel.arena)
-            channel.send({"op": "reply", "call": number, "final": final, "response": data})
-        except Closed:
-            logger.debug("an answer came after model %s had ended", self._model)
 
     # --- the rest ------------------------------------------------------------------------------
 

@@ -24,6 +24,8 @@ _LONGEST_PAUSE_S = 30.0
 _FAILED_GRACE_S = 1.0
 _HAND_OVERS = 3
 _STEADY_S = 60.0  # a process that lived so long earns the short pause again
+_READY_TIMEOUT_S = 5.0  # for an answer of ``is_ready``
+_READY_INTERVAL_S = 1.0  # from one answer to the next question
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,9 @@ class PythonInstance:
         self._closed = threading.Event()
         self._up_since = 0.0  # monotonic seconds; 0 while it is not in service
         self._has_ready = False
+        self._says_ready = True
+        self._readiness_trouble = ""
+        self._watch: threading.Thread | None = None
 
     # --- life ------------------------------------------------------------------------------
 
@@ -99,6 +104,9 @@ class PythonInstance:
                 reply["message"] if reply is not None else self._death(process), kind="Internal"
             )
         self._has_ready = reply["is_ready"]
+        if self._has_ready:
+            self._says_ready = self._ask_ready()
+            self._watch_readiness()
         self._up_since = time.monotonic()
         self._healthy.set()
 
@@ -117,22 +125,38 @@ class PythonInstance:
     def pid(self) -> int:
         return self._process.pid if self._process is not None else 0
 
-    def ready(self, timeout_s: float) -> bool:
-        """The process lives and, where the model has ``is_ready``, says yes. Blocking."""
-        if not self._healthy.is_set():
-            return False
-        if not self._has_ready or self._process is None:
-            return True
-        number, answer = next(self._numbers), SimpleQueue[Message]()
+    @property
+    def ready(self) -> bool:
+        """The process lives and, where the model has ``is_ready``, said yes when last asked."""
+        return self._healthy.is_set() and (not self._has_ready or self._says_ready)
+
+    def _watch_readiness(self) -> None:
+        """Ask ``is_ready`` beside everything else, as long as the instance is there."""
+        # why: probes are answered in the event loop, and a model may take as long as it likes.
+        if self._watch is None:
+            name = f"{self._spec.command.name}-readiness"
+            self._watch = threading.Thread(target=self._keep_asking, name=name, daemon=True)
+            self._watch.start()
+
+    def _keep_asking(self) -> None:
+        while not self._closed.wait(_READY_INTERVAL_S):
+            if self._healthy.is_set():
+                self._says_ready = self._ask_ready()
+
+    def _ask_ready(self) -> bool:
+        """What ``is_ready`` says now; False without an answer in time. Blocking."""
+        process, number, answer = self._process, next(self._numbers), SimpleQueue[Message]()
+        assert process is not None  # noqa: S101 # it was started
         self._asked[number] = answer
         try:
-            self._process.send({"op": "is_ready", "n": number})
-            reply = answer.get(timeout=timeout_s)
+            process.send({"op": "is_ready", "n": number})
+            reply = answer.get(timeout=_READY_TIMEOUT_S)
         except (Closed, Empty):
             return False
         finally:
             self._asked.pop(number, None)
-        if reply["error"]:
+        trouble, self._readiness_trouble = self._readiness_trouble, reply["error"]
+        if reply["error"] and reply["error"] != trouble:  # why: it is asked every second
             logger.warning("is_ready of %s failed: %s", self._spec.command.name, reply["error"])
         return bool(reply["ready"])
 

@@ -8,6 +8,7 @@ the messages as descriptors; what is too long for the socket travels in the memo
 
 import array
 import json
+import select
 import socket
 import threading
 from typing import Any, Callable, Optional, Sequence
@@ -49,6 +50,8 @@ class Channel:
         self.window = Window()
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
             connection.setsockopt(socket.SOL_SOCKET, option, _SOCKET_BYTES)
+        self._room = select.poll()
+        self._room.register(connection, select.POLLOUT)
 
     def send(self, message: "dict[str, Any]") -> None:
         """Raises Closed when the other side is gone."""
@@ -67,6 +70,27 @@ class Channel:
                 extra = {"segments": [[n, size] for n, _, size in fresh], "gone": gone}
                 self._write(self._dump(extra), [fd for _, fd, _ in fresh])
             self._write(data, [])
+
+    def try_send(self, message: "dict[str, Any]") -> bool:
+        """``send`` where it cannot wait; False, with nothing sent, where it might.
+
+        Raises Closed when the other side is gone.
+        """
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            # why not with new segments: they are a message of their own, and two may not fit
+            if self.arena.fresh or self.arena.gone or not self._room.poll(0):
+                return False
+            freed = self.window.take_released()
+            data = self._dump({**message, "freed": freed} if freed else message)
+            if len(data) > _MAX_DIRECT:
+                self.window.released.extend(freed or ())
+                return False
+            self._write(data, [])
+            return True
+        finally:
+            self._lock.release()
 
     def _write(self, data: bytes, descriptors: "list[int]") -> None:
         ancillary = []
