@@ -9,6 +9,8 @@ from worker_runtime.observability.metrics.latency import BOUNDS, Histogram, Late
 from worker_runtime.types.request import InferRequest
 
 _US = 1000
+# Indices of answers that are told apart; those of longer streams count with the last.
+MOST_RESPONSES = 1024
 
 
 class FailureReason(StrEnum):
@@ -30,7 +32,10 @@ class BatchCount:
 
 @dataclass(slots=True)
 class ResponseCount:
-    """Answers of one index (0 is a request's first) of a decoupled model; sums in nanoseconds."""
+    """Answers of one index (0 is a request's first) of a decoupled model; sums in nanoseconds.
+
+    The last of ``MOST_RESPONSES`` has all answers from it on.
+    """
 
     infer_count: int = 0
     infer_ns: int = 0
@@ -239,6 +244,7 @@ class Statistics:
     def responded(self, index: int, end: ResponseEnd, times: tuple[int, int, int]) -> None:
         """One answer of a decoupled model; ``times`` are start, output start, end (ns)."""
         start, output_start, stop = times
+        index = min(index, MOST_RESPONSES - 1)
         row = self.responses.get(index)
         if row is None:
             row = self.responses[index] = ResponseCount()

@@ -12,7 +12,12 @@ from worker_runtime.backends.base import BackendRequest
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
-from worker_runtime.core.statistics import FailureReason, Statistics
+from worker_runtime.core.statistics import (
+    MOST_RESPONSES,
+    FailureReason,
+    ResponseEnd,
+    Statistics,
+)
 from worker_runtime.errors import BackendFailed, Cancelled, Internal
 from worker_runtime.types.request import InferRequest, Response
 from worker_runtime.types.signature import Signature, TensorSpec
@@ -274,6 +279,16 @@ async def test_decoupled_failures_empty_and_cancelled_answers_are_counted_by_ind
     assert (rows[2].infer_count, rows[2].output_count) == (1, 0)
     assert len(harness.sink.responded) == 4, "an empty answer is counted, not sent"
     await harness.scheduler.drain()
+
+
+def test_answers_of_an_endless_stream_are_counted_in_so_many_rows() -> None:
+    statistics = Statistics()
+    for index in range(MOST_RESPONSES + 10):
+        statistics.responded(index, ResponseEnd.SUCCESS, (1, 2, 4))
+    assert len(statistics.responses) == MOST_RESPONSES
+    assert statistics.responses[MOST_RESPONSES - 2].success_count == 1
+    assert statistics.responses[MOST_RESPONSES - 1].success_count == 11
+    assert statistics.ends() == MOST_RESPONSES + 10
 
 
 async def test_a_decoupled_model_that_raises_ends_what_is_open() -> None:
