@@ -15,13 +15,14 @@ from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.http.admin import Admin
 from worker_runtime.protocols.http.compression import decompress
 from worker_runtime.protocols.http.connection import Connection
-from worker_runtime.protocols.http.decode import decode
+from worker_runtime.protocols.http.decode import decode, decode_in_slices, has_large_json
 from worker_runtime.protocols.http.encode import encode, encode_any
 from worker_runtime.protocols.http.errors import HttpRefusal
 from worker_runtime.protocols.http.generate import Generation, generate_request
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.http.limits import check_document, check_size
 from worker_runtime.protocols.http.routes import Route, match
+from worker_runtime.protocols.http.slices import Later, Slices
 from worker_runtime.protocols.http.streamed import StreamedInfer
 from worker_runtime.protocols.members import Members
 from worker_runtime.types.listening import MAX_INPUT_BYTES
@@ -54,6 +55,7 @@ class HttpApp:
         # why not methods: one call less for each answer
         self.encode = encode
         self.encode_any = encode_any
+        self._slices = Slices()
         self._engine = engine
         self._tracer = engine.tracer
         self._limit = max_input_bytes
@@ -115,6 +117,14 @@ class HttpApp:
             return str(error)
         return ""
 
+    def answer_later(self, connection: Connection, later: Later) -> None:
+        self._slices.run(
+            later.steps,
+            wanted=lambda: not connection.closed,
+            done=connection.answer,
+            failed=connection.fail_with,
+        )
+
     def cancelled(self, request: InferRequest) -> None:
         request.cancelled = True
         self._engine.cancel(request)
@@ -128,14 +138,26 @@ class HttpApp:
             return
         engine = self._engine
         sink: Sink = StreamedInfer(connection, model, head) if model.decoupled else connection
-        request = decode(engine, model, head, body, sink, self._limit)
+        if has_large_json(head, body):
+            self._slices.run(
+                decode_in_slices(engine, model, head, body, sink, self._limit),
+                wanted=lambda: not connection.closed,
+                done=lambda request: self._submit(connection, head, model, request),
+                failed=connection.fail_with,
+            )
+            return
+        self._submit(connection, head, model, decode(engine, model, head, body, sink, self._limit))
+
+    def _submit(
+        self, connection: Connection, head: Head, model: Model, request: InferRequest
+    ) -> None:
         if self._forward is not None:
             self._forward_headers(self._forward, head, request)
         if self._tracer.active:
             self._trace(head, model, request)
         connection.request = request
         try:
-            engine.submit(model, request)
+            self._engine.submit(model, request)
         except RuntimeFault:
             connection.request = None
             raise

@@ -6,21 +6,20 @@ that its tensors will be views of.
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from worker_runtime.errors import Internal
 from worker_runtime.protocols.http import replies
+from worker_runtime.protocols.http.application import App, Body
 from worker_runtime.protocols.http.body_reader import BodyReader, SizedBody
 from worker_runtime.protocols.http.chunked import ChunkedBody
 from worker_runtime.protocols.http.errors import HttpRefusal, answered, error_body
-from worker_runtime.protocols.http.heads import MAX_HEAD_BYTES, Head, HeadCache
-from worker_runtime.protocols.http.replies import Encode, EncodeAny
+from worker_runtime.protocols.http.heads import MAX_HEAD_BYTES, Head
+from worker_runtime.protocols.http.replies import Answer
+from worker_runtime.protocols.http.slices import Later
 from worker_runtime.protocols.http.standstill import Standstill, State
-from worker_runtime.protocols.members import Members
 from worker_runtime.types.listening import ConnectionLimits
 from worker_runtime.types.request import Arrays, InferRequest, Response
-
-Body = bytes | bytearray | memoryview
 
 _MAX_AHEAD = 256 * 1024  # bytes of pipelined requests kept while one is being answered
 _READ_INTO_ABOVE = 64 * 1024
@@ -29,31 +28,6 @@ _JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _EMPTY = b""
 _JSON = b"application/json"
-
-
-class App(Protocol):
-    """What a connection serves. ``handle`` answers through the connection, now or later."""
-
-    heads: HeadCache
-    connections: "Members[Connection]"
-
-    def body_limit(self, head: Head) -> int:
-        """The most bytes that the body of this head may have."""
-        ...
-
-    def too_large(self, head: Head) -> str:
-        """Why a body of this head's Content-Length is not even read; "" when it is."""
-        ...
-
-    def handle(self, connection: "Connection", head: Head, body: Body) -> None: ...
-
-    def cancelled(self, request: InferRequest) -> None: ...
-
-    @property
-    def encode(self) -> Encode: ...
-
-    @property
-    def encode_any(self) -> EncodeAny: ...
 
 
 class Connection(asyncio.Protocol):
@@ -278,7 +252,7 @@ class Connection(asyncio.Protocol):
         try:
             start, parts, size = self._app.encode(head, request, outputs)
         except Exception as error:
-            self.fail_with(error)
+            self._answer_later(error)
             return
         if not head.keep_alive or head.old_http:
             start = start.replace(b"\r\n", replies.connection_line(head), 1)
@@ -298,15 +272,28 @@ class Connection(asyncio.Protocol):
         head = self._head
         assert head is not None  # noqa: S101
         try:
-            start, parts, size = self._app.encode_any(
+            answer = self._app.encode_any(
                 head, request, response.names, response.arrays, response.parameters
             )
         except Exception as error:
-            self.fail_with(error)
+            self._answer_later(error)
             return
+        self.answer(answer)
+
+    def answer(self, answer: Answer) -> None:
+        start, parts, size = answer
+        head = self._head
+        assert head is not None  # noqa: S101
         if not head.keep_alive or head.old_http:
             start = start.replace(b"\r\n", replies.connection_line(head), 1)
         self._send(start, parts, size, close=not head.keep_alive)
+
+    def _answer_later(self, why: Exception) -> None:
+        """Or never. Busy until then: what the client sends meanwhile is kept."""
+        if isinstance(why, Later):
+            self._app.answer_later(self, why)
+        else:
+            self.fail_with(why)
 
     def fail(self, request: InferRequest, error: Exception) -> None:
         if self.request is not request:

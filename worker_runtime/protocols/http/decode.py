@@ -11,17 +11,19 @@ from worker_runtime.core.plans import size_mismatch
 from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.forms import MAX_FORM_BYTES, MAX_FORMS, OutputForm, remember
-from worker_runtime.protocols.http.forms import HttpForm, build, check_tail
+from worker_runtime.protocols.http.forms import JSON, HttpForm, build, check_tail
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.json_values import BadJson
 from worker_runtime.protocols.http.limits import check_size
-from worker_runtime.protocols.http.schema import Unparsed, decode_request
-from worker_runtime.protocols.http.tensors import from_json
+from worker_runtime.protocols.http.schema import Values, decode_request
+from worker_runtime.protocols.http.slices import Steps
+from worker_runtime.protocols.http.tensors import SLICE_BYTES, from_json, parsed_in_slices
 from worker_runtime.types.request import InferRequest, Sink
 from worker_runtime.types.strings import check_strings, parse_strings, string_array
 from worker_runtime.types.tensor import element_count
 
 _ID_START = b'{"id":"'
+_LARGE_JSON = 128 * 1024
 _PLAIN_ID = re.compile(rb'\{"id":"([\x20\x21\x23-\x5b\x5d-\x7e]*)",')
 
 
@@ -59,6 +61,31 @@ def decode(
         return _request(engine, form, parts, sink, arrived, request_id)
     parts = [body[length + start : length + stop] for start, stop in form.slices]
     return InferRequest(form.plan, parts, sink, request_id, arrived, form=form)
+
+
+def has_large_json(head: Head, body: Any) -> bool:
+    """Whether ``decode`` would hold the event loop up for long."""
+    length = head.json_length
+    return len(body) >= _LARGE_JSON and (length == -1 or _LARGE_JSON <= length <= len(body))
+
+
+def decode_in_slices(
+    engine: Engine, model: Model, head: Head, body: Any, sink: Sink, limit: int
+) -> Steps[InferRequest]:
+    """As ``decode``, for a request that ``has_large_json``."""
+    arrived = monotonic_ns()
+    header = bytes(body if head.json_length == -1 else body[: head.json_length])
+    check_size(len(header), limit)
+    yield None
+    form, values = _read(engine, model, header, len(body) - len(header), limit)
+    for item, place in zip(form.plan.inputs, form.slices, strict=True):
+        raw = values[item.name] if place == JSON else None
+        if isinstance(raw, bytes) and len(raw) > SLICE_BYTES:
+            count = element_count(item.wire_shape)
+            parsed = yield from parsed_in_slices(raw, item.datatype, count)
+            values[item.name] = parsed or raw
+    inputs = _inputs(engine, model, form, body, len(header), form.id, values)
+    return _request(engine, form, inputs, sink, arrived)
 
 
 def _first(
@@ -128,7 +155,7 @@ def _decode_json(
 
 def _read(
     engine: Engine, model: Model, header: bytes, tail: int, limit: int, request_id: str = ""
-) -> tuple[HttpForm, dict[str, bytes | Unparsed]]:
+) -> tuple[HttpForm, dict[str, Values]]:
     """The form of a header; one whose id was taken off before has none."""
     request = decode_request(header)
     request.id = request.id or request_id
@@ -145,7 +172,7 @@ def _inputs(
     body: Any,
     length: int,
     request_id: str,
-    values: dict[str, bytes | Unparsed] | None = None,
+    values: dict[str, Values] | None = None,
 ) -> list[Any]:
     """The inputs of a form, wherever each of them comes from."""
     inputs: list[Any] = []

@@ -10,11 +10,18 @@ import numpy as np
 from worker_runtime.core.classification import classify
 from worker_runtime.protocols.engine import Model
 from worker_runtime.protocols.forms import MAX_ANSWER_HEADS, OutputForm, fill, remember
-from worker_runtime.protocols.http.compression import best_coding, compress
+from worker_runtime.protocols.http.compression import best_coding, compressed
 from worker_runtime.protocols.http.forms import HttpForm
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.replies import Answer
-from worker_runtime.protocols.http.tensors import encode_response, is_finite, to_json
+from worker_runtime.protocols.http.slices import Later, Steps
+from worker_runtime.protocols.http.tensors import (
+    SLICE_ELEMENTS,
+    encode_response,
+    is_finite,
+    to_json,
+    written_in_slices,
+)
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 from worker_runtime.types.strings import write_strings
 from worker_runtime.types.tensor import BY_DTYPE, BY_NAME, DataType
@@ -25,7 +32,9 @@ _ID_EXTRA = len('"id":"",')
 
 
 def encode(head: Head, request: InferRequest, outputs: Arrays) -> Answer:
-    """The answer to ``request``. Raises a RuntimeFault when an output cannot be written."""
+    """The answer to ``request``. Raises Later where it takes long, and a RuntimeFault when an
+    output cannot be written.
+    """
     form: HttpForm = request.form
     heads = form.heads
     # A form with an id of its own is one whose id could not be taken off: it may need escaping.
@@ -113,29 +122,43 @@ def encode_any(
 ) -> Answer:
     """Any mix of binary, JSON, classified and shared-memory outputs, compressed if wished.
 
-    What the request held of shared memory is free again afterwards.
+    What the request held of shared memory is free again afterwards. Raises Later for what takes
+    long, and a RuntimeFault.
     """
     form: HttpForm = request.form
     try:
-        return _encode_any(head, request, form, names, outputs, parameters)
+        rows, finite, large, parts = _rows(request, form, names, outputs)
     finally:
         if form.special:
             request.inputs = []
             if form.windows is not None:
                 form.windows.clear()
+    shown = named(request.model, request.id)
+    if parameters:
+        shown["parameters"] = parameters
+        finite = finite and all(
+            math.isfinite(v) for v in parameters.values() if isinstance(v, float)
+        )
+    coding = best_coding(head.accept_encoding) if head.accept_encoding else ""
+    if large or coding:
+        raise Later(_in_slices(shown, rows, large, parts, coding, finite=finite))
+    shown["outputs"] = rows
+    return _composed([encode_response(shown, finite=finite)], parts)
 
 
-def _encode_any(
-    head: Head,
-    request: InferRequest,
-    form: HttpForm,
-    names: Sequence[str],
-    outputs: Arrays,
-    parameters: dict[str, ParameterValue] | None,
-) -> Answer:
+_Arrays = dict[int, tuple["np.ndarray[Any, Any]", DataType]]
+
+
+def _rows(
+    request: InferRequest, form: HttpForm, names: Sequence[str], outputs: Arrays
+) -> tuple[list[dict[str, Any]], bool, _Arrays, list[Any]]:
+    """The outputs as they are shown; whether all numbers in them are finite; by their place there
+    the large ones, whose data is still to be written; the binary parts.
+    """
     model: Model = request.model
     types = wire_types(model)
     rows: list[dict[str, Any]] = []
+    large: _Arrays = {}
     parts: list[Any] = []
     finite = True
     for name, array in zip(names, outputs, strict=True):
@@ -152,31 +175,50 @@ def _encode_any(
             else:
                 rows.append(_described(name, array, datatype, len(raw)))
                 parts.append(raw)
+            continue
+        row = _described(name, array, datatype)
+        if array.size > SLICE_ELEMENTS:
+            large[len(rows)] = (array, datatype)
         else:
-            row = _described(name, array, datatype)
             row["data"] = to_json(array, datatype)
             finite = finite and is_finite(array)
-            rows.append(row)
-    shown = named(model, request.id)
-    if parameters:
-        shown["parameters"] = parameters
-        finite = finite and all(
-            math.isfinite(v) for v in parameters.values() if isinstance(v, float)
-        )
-    text = encode_response(shown | {"outputs": rows}, finite=finite)
-    return _compose(head, text, [part for part in parts if len(part)])
+        rows.append(row)
+    return rows, finite, large, [part for part in parts if len(part)]
 
 
-def _compose(head: Head, text: bytes, parts: list[Any]) -> Answer:
-    coding = best_coding(head.accept_encoding) if head.accept_encoding else ""
-    line = b""
-    body: list[Any] = [text, *parts]
-    if coding:
-        body = [compress(b"".join(body), coding)]
-        line = b"Content-Encoding: %s\r\n" % coding.encode()
-    size = sum(len(part) for part in body)
+def _in_slices(
+    shown: dict[str, Any],
+    rows: list[dict[str, Any]],
+    large: _Arrays,
+    parts: list[Any],
+    coding: str,
+    *,
+    finite: bool,
+) -> Steps[Answer]:
+    """The same answer, its JSON in pieces."""
+    text = [encode_response(shown, finite=finite)[:-1], b',"outputs":[']
+    for number, row in enumerate(rows):
+        text += (b"," if number else b"", encode_response(row, finite=finite)[:-1])
+        if number in large:
+            data = yield from written_in_slices(*large[number])
+            text += (b',"data":', *data)
+        text.append(b"}")
+    text.append(b"]}")
+    if not coding:
+        return _composed(text, parts)
+    packed = yield from compressed([*text, *parts], coding)
+    return _composed(text, parts, coding, packed)
+
+
+def _composed(
+    text: list[bytes], parts: list[Any], coding: str = "", packed: bytes | None = None
+) -> Answer:
+    """``packed`` is all of it, compressed."""
+    line = b"Content-Encoding: %s\r\n" % coding.encode() if coding else b""
+    body = [*text, *parts] if packed is None else [packed]
+    size = sum([len(part) for part in body])
     if parts:
-        return _binary_head(len(text), size, line), body, size
+        return _binary_head(sum(map(len, text)), size, line), body, size
     start = (
         b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n"
     ) % (line, size)

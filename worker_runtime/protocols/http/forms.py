@@ -24,7 +24,7 @@ from worker_runtime.protocols.http.schema import (
     InputJson,
     OutputJson,
     RequestJson,
-    Unparsed,
+    Values,
     check_source,
 )
 from worker_runtime.protocols.http.tensors import refuse_binary_only
@@ -64,7 +64,7 @@ class HttpForm(Form):
 
 def build(
     engine: Engine, model: Model, request: RequestJson, tail: int, limit: int
-) -> tuple[HttpForm, dict[str, bytes | Unparsed]]:
+) -> tuple[HttpForm, dict[str, Values]]:
     """The form, and the JSON values by input. ``tail`` bytes follow the JSON part.
 
     Raises InvalidArgument: first what the protocol can tell, then what the model does not take.
@@ -73,7 +73,7 @@ def build(
     if request.parameters is not msgspec.UNSET:
         parameters = from_json(request.parameters)
     sources: dict[str, tuple[int, int] | Region] = {}
-    values: dict[str, bytes | Unparsed] = {}
+    values: dict[str, Values] = {}
     ends: list[tuple[str, int]] = []
     size = 0
     for item in request.inputs:

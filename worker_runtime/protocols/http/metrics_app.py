@@ -6,6 +6,7 @@ from typing import Any
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.http.replies import Answer
+from worker_runtime.protocols.http.slices import Later
 from worker_runtime.protocols.members import Members
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 
@@ -34,6 +35,9 @@ class MetricsApp:
             connection.reply(200, self._scrape(), content_type=_TEXT)
         else:
             connection.reply(200, content_type=_TEXT)
+
+    def answer_later(self, connection: Connection, later: Later) -> None:
+        raise AssertionError(f"{connection}: no inference here: {later}")
 
     def cancelled(self, request: InferRequest) -> None:
         raise AssertionError(f"the metrics listener has no requests: {request.id}")

@@ -4,7 +4,8 @@ import asyncio
 
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.http import replies
-from worker_runtime.protocols.http.connection import App, Connection
+from worker_runtime.protocols.http.application import App
+from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.errors import HttpRefusal, error_body
 from worker_runtime.protocols.listening import listen
 from worker_runtime.protocols.sweeping import Sweeper

@@ -13,6 +13,8 @@ from worker_runtime.protocols.http.encode import encode_any
 from worker_runtime.protocols.http.errors import error_body, status_of
 from worker_runtime.protocols.http.generate import Generation
 from worker_runtime.protocols.http.heads import Head
+from worker_runtime.protocols.http.replies import Answer
+from worker_runtime.protocols.http.slices import Later, at_once
 from worker_runtime.types.request import InferRequest, Response
 
 _EVENTS = "text/event-stream"
@@ -36,9 +38,15 @@ class StreamedInfer(Generation):
                 raise response.error
             if any(output.binary or output.region for output in request.form.outputs.values()):
                 raise InvalidArgument("events carry JSON: ask for no binary or shared outputs")
-            _, parts, _ = encode_any(
-                self._head, request, response.names, response.arrays, response.parameters
-            )
+            _, parts, _ = self._encoded(request, response)
             return b"".join(parts), 200
         except Exception as error:  # why so wide: one bad answer must not lose the stream
             return error_body(error), status_of(error)
+
+    def _encoded(self, request: InferRequest, response: Response) -> Answer:
+        given = (response.names, response.arrays, response.parameters)
+        try:
+            return encode_any(self._head, request, *given)
+        except Later as later:
+            answer: Answer = at_once(later.steps)
+            return answer

@@ -1,0 +1,178 @@
+"""What models do never holds up the event loop, by what the loop says of its own lateness."""
+
+import gzip
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.client import parse_headers
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support import python_models as pm
+from tests.support.runtime_process import Runtime, runtime, wait_until
+
+pytestmark = pytest.mark.integration
+HANGS_S = 3
+# Far more than a busy machine makes of nothing, far less than each of these models hangs.
+LATE_S = "1"
+SLOW_READINESS = f"""
+import os
+import time
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        self.flag = os.path.join(args["model_repository"], "slow")
+
+    def is_ready(self):
+        if os.path.exists(self.flag):
+            print("asked", flush=True)
+            time.sleep({HANGS_S})
+        return True
+
+    def execute(self, requests):
+        return []
+"""
+ANSWERS = 40_000
+MANY = f"""
+import numpy as np
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        for request in requests:
+            sender = request.get_response_sender()
+            for number in range({ANSWERS}):
+                output = pb_utils.Tensor("OUTPUT0", np.full(1, number, np.float32))
+                sender.send(pb_utils.InferenceResponse([output]))
+            sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+"""
+# Reads nothing meanwhile: no thread of its process runs while one sleeps with the interpreter.
+SLOW_READER = f"""
+import ctypes
+import numpy as np
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        (request,) = requests
+        call = pb_utils.InferenceRequest(
+            model_name="many", requested_output_names=["OUTPUT0"], inputs=request.inputs()
+        )
+        answers = call.exec(decoupled=True)
+        print("called", flush=True)
+        ctypes.PyDLL(None).usleep({HANGS_S} * 1_000_000)
+        found = [a.output_tensors()[0].as_numpy()[0] for a in answers if a.output_tensors()]
+        assert found == list(range({ANSWERS})), len(found)
+        output = pb_utils.Tensor("OUTPUT0", np.full(1, len(found), np.float32))
+        return [pb_utils.InferenceResponse([output])]
+"""
+
+
+ECHO = """
+backend: "identity"
+input { name: "INPUT0" data_type: TYPE_FP32 dims: [-1] }
+output { name: "OUTPUT0" data_type: TYPE_FP32 dims: [-1] }
+"""
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("lag") / "models"
+    root.mkdir()
+    pm.add(root, "readiness", SLOW_READINESS)
+    pm.add(root, "reader", SLOW_READER)
+    pm.add(root, "many", MANY, config="model_transaction_policy { decoupled: true }")
+    (root / "echo" / "1").mkdir(parents=True)
+    (root / "echo" / "config.pbtxt").write_text(ECHO)
+    return root
+
+
+@pytest.fixture
+def server(models: Path) -> Iterator[Runtime]:
+    with runtime(models) as found:
+        yield found
+
+
+def late(server: Runtime) -> int:
+    """How often the loop was later than ``LATE_S``."""
+    text = server.metrics()
+    counts = {
+        bound: int(count)
+        for bound, count in re.findall(r'shoal_loop_lag_seconds_bucket{le="(.+?)"} (\d+)', text)
+    }
+    assert counts["+Inf"] > 0
+    return counts["+Inf"] - counts[LATE_S]
+
+
+def test_probes_do_not_wait_for_a_model_s_is_ready(server: Runtime, models: Path) -> None:
+    asked: list[int] = []
+
+    def probe() -> None:
+        asked.append(server.call("v2/models/readiness/ready")[0])
+
+    flag = models / "readiness" / "slow"
+    flag.touch()
+    try:
+        probing = threading.Thread(target=probe)
+        probing.start()
+        wait_until(lambda: "asked" in server.log.read_text(), "is_ready to hang")
+        assert server.call("v2/health/live")[0] == 200
+        assert server.call("v2/health/ready")[0] == 200
+        probing.join()
+    finally:
+        flag.unlink()
+    assert asked == [200]
+    assert late(server) == 0
+
+
+def test_answers_for_a_model_that_does_not_read_wait_beside_the_loop(server: Runtime) -> None:
+    given = {"name": "INPUT0", "datatype": "FP32", "shape": [1], "data": [1]}
+    answers: list[bytes] = []
+
+    def ask() -> None:
+        body = json.dumps({"inputs": [given]}).encode()
+        answers.append(server.call("v2/models/reader/infer", body)[2])
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    wait_until(lambda: "called" in server.log.read_text(), "the model to call")
+    while asking.is_alive():
+        assert server.call("v2/health/live")[0] == 200
+        asking.join(0.05)
+    (answer,) = answers
+    assert json.loads(answer)["outputs"][0]["data"] == [ANSWERS]
+    assert late(server) == 0
+
+
+@pytest.mark.parametrize("coding", ["", "gzip"])
+def test_large_json_is_read_and_written_in_slices(server: Runtime, coding: str) -> None:
+    """A million numbers each way, and a request behind them on the same connection."""
+    numbers = np.random.default_rng(1).random(1_000_000, np.float32)
+
+    def asked(values: list[float]) -> bytes:
+        given = {"name": "INPUT0", "datatype": "FP32", "shape": [len(values)], "data": values}
+        body = json.dumps({"id": "a", "inputs": [given]}).encode()
+        head = (
+            f"POST /v2/models/echo/infer HTTP/1.1\r\nHost: x\r\nAccept-Encoding: {coding}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        return head.encode() + body
+
+    with server.socket() as connection, connection.makefile("rb") as stream:
+        sending = threading.Thread(
+            target=connection.sendall, args=(asked(numbers.tolist()) + asked([7]),)
+        )
+        sending.start()
+        for expected in (numbers, [7]):
+            status, headers = stream.readline(), parse_headers(stream)
+            body = stream.read(int(headers["Content-Length"]))
+            assert (status, headers.get("Content-Encoding", "")) == (b"HTTP/1.1 200 OK\r\n", coding)
+            data = json.loads(gzip.decompress(body) if coding else body)
+            assert data["id"] == "a"
+            np.testing.assert_array_equal(np.float32(data["outputs"][0]["data"]), expected)
+        sending.join()
+    assert late(server) == 0

@@ -1,0 +1,97 @@
+"""Long work of the event loop in slices: whatever else comes need not wait for its end.
+
+Reading and writing JSON holds the interpreter: in a thread the loop would wait for it just the
+same. What lets go of the interpreter, as zlib does, is for a thread: such a step gives its future.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple, TypeVar
+
+from worker_runtime.errors import RuntimeFault
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+Steps = Generator[asyncio.Future[Any] | None, None, T]
+
+
+class Later(Exception):
+    """What was asked for takes more than a slice: ``steps`` are the work."""
+
+    def __init__(self, steps: Steps[Any]) -> None:
+        super().__init__()
+        self.steps = steps
+
+
+class _Work(NamedTuple):
+    steps: Steps[Any]
+    wanted: Callable[[], bool]
+    done: Callable[[Any], None]
+    failed: Callable[[Exception], None]
+
+
+class Slices:
+    """Does one slice in each turn of the loop, of one piece of work after the other."""
+
+    def __init__(self) -> None:
+        self._ready: deque[_Work] = deque()
+        self._scheduled = False
+
+    def run(
+        self,
+        steps: Steps[T],
+        *,
+        wanted: Callable[[], bool],
+        done: Callable[[T], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """Call ``done`` with the result of ``steps``, or ``failed`` with what either raised.
+
+        Neither is called, and nothing more is done, once it is not ``wanted`` any more.
+        """
+        self._go_on(_Work(steps, wanted, done, failed))
+
+    def _go_on(self, work: _Work, awaited: asyncio.Future[Any] | None = None) -> None:
+        if awaited is not None:
+            awaited.add_done_callback(lambda _ended: self._go_on(work))
+            return
+        self._ready.append(work)
+        if not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._scheduled = False
+        work = self._ready.popleft()
+        if work.wanted():
+            self._step(work)
+        else:
+            work.steps.close()
+        if self._ready and not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _step(self, work: _Work) -> None:
+        try:
+            try:
+                awaited = next(work.steps)
+            except StopIteration as end:
+                work.done(end.value)
+            else:
+                self._go_on(work, awaited)
+        except Exception as error:
+            if not isinstance(error, RuntimeFault):
+                logger.exception("work in slices failed")
+            work.failed(error)
+
+
+def at_once(steps: Steps[T]) -> T:
+    """The result, without a turn of the loop between the slices; none of them may need a thread."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
