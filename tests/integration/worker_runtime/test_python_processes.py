@@ -97,6 +97,25 @@ class TritonPythonModel:
 """
 
 
+ENDS_WHEN_ASKED = """
+import os
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        self.mark = os.path.join(args["model_repository"], "asked")
+
+    def is_ready(self):
+        if not os.path.exists(self.mark):
+            open(self.mark, "w").close()
+            os._exit(7)
+        return True
+
+    def execute(self, requests):
+        return []
+"""
+
+
 @pytest.fixture
 def load(tmp_path: Path) -> Iterator[Load]:
     yield from loader(tmp_path)
@@ -114,6 +133,11 @@ def hangs(instance: PythonInstance) -> None:
     process = instance._process
     assert process is not None
     until(lambda: "hanging" in process.last_lines, "the model hangs")
+
+
+def test_a_process_that_ends_when_it_is_asked_whether_it_is_ready_is_replaced(load: Load) -> None:
+    (instance,) = load(ENDS_WHEN_ASKED).instances
+    until(lambda: instance.ready, "it comes back")
 
 
 def test_a_process_that_dies_fails_its_batch_and_is_replaced(load: Load) -> None:

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -58,8 +59,9 @@ class PythonModel:
         return [instance.pid for instance in self.instances]
 
     def close(self) -> None:
-        for instance in self.instances:
-            instance.close()
+        # why side by side: each may take its time to finalize
+        with ThreadPoolExecutor(max(1, len(self.instances))) as closing:
+            list(closing.map(PythonInstance.close, self.instances))
 
 
 class PythonBackend:

@@ -64,7 +64,7 @@ class PythonInstance:
         self._closed = threading.Event()
         self._up_since = 0.0  # monotonic seconds; 0 while it is not in service
         self._has_ready = False
-        self._says_ready = True
+        self._says_ready = False
         self._readiness_trouble = ""
         self._watch: threading.Thread | None = None
 
@@ -104,11 +104,13 @@ class PythonInstance:
                 reply["message"] if reply is not None else self._death(process), kind="Internal"
             )
         self._has_ready = reply["is_ready"]
+        self._says_ready = False
+        self._up_since = time.monotonic()
+        self._healthy.set()
+        # why only now: a process that ends while it is asked must be seen to, as one in service
         if self._has_ready:
             self._says_ready = self._ask_ready()
             self._watch_readiness()
-        self._up_since = time.monotonic()
-        self._healthy.set()
 
     def close(self) -> None:
         """Finalize the model and end its process; blocking. One that never was up is killed."""
@@ -328,6 +330,8 @@ class PythonInstance:
     def _on_exit(self, process: StubProcess) -> None:
         """The process is gone: whoever waits is told; if it was in service it comes back."""
         self._starting.put(None)
+        for asked in list(self._asked.values()):
+            asked.put({"ready": False, "error": ""})
         if self._calls is not None:
             self._calls.abandon()
         lived_s = time.monotonic() - self._up_since

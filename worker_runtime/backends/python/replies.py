@@ -78,7 +78,8 @@ class Replies:
         arena = self._channel.arena
         try:
             data = response_message(response, arena)
-        except MemoryError as error:
+        except Exception as error:  # why so wide: the model waits for an answer, whatever it is
+            logger.warning("model %s cannot be given an answer: %s", self._model, error)
             data = response_message(Response(error=BackendFailed(str(error))), arena)
         return {"op": "reply", "call": number, "final": final, "response": data}
 
