@@ -4,6 +4,7 @@ RuntimeFault
 ├── InvalidArgument        the request or the configuration is wrong
 │   ├── Unattributed       what the core tells without naming the request
 │   ├── ConfigInvalid      a config.pbtxt that cannot be used; carries problems
+│   │   └── EnsembleInvalid
 │   └── LoadFailed         a model that could not be loaded
 ├── NotFound               unknown model, version or route target
 ├── AlreadyExists
@@ -79,6 +80,10 @@ class ConfigInvalid(InvalidArgument):
     def __init__(self, message: str, problems: tuple[Problem, ...] = ()) -> None:
         super().__init__(message)
         self.problems = problems
+
+
+class EnsembleInvalid(ConfigInvalid):
+    """Of an ensemble: whoever loads it is told why, of other models only the log is."""
 
 
 class LoadFailed(InvalidArgument):

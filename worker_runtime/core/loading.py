@@ -23,7 +23,13 @@ from worker_runtime.core.model import Blueprint, own_policy
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.sequence.config import sequence_config
 from worker_runtime.core.warmup import warm_up
-from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem, Unavailable
+from worker_runtime.errors import (
+    ConfigInvalid,
+    EnsembleInvalid,
+    LoadFailed,
+    Problem,
+    Unavailable,
+)
 from worker_runtime.repository.code.verdict import check_code
 from worker_runtime.repository.complete import (
     DEFAULT_MAX_BATCH_SIZE,
@@ -49,10 +55,11 @@ from worker_runtime.repository.validation import (
     check_devices,
     check_model,
     check_named_files,
+    check_tensors_and_batches,
     placed,
 )
 from worker_runtime.types.code import EVERYTHING, PYTHON, AllowedCode
-from worker_runtime.types.formats import SERVED
+from worker_runtime.types.formats import ENSEMBLE, SERVED
 from worker_runtime.types.graph import ModelGraph
 from worker_runtime.types.instances import places_of
 from worker_runtime.types.machine import Machine
@@ -129,7 +136,11 @@ def read_plan(
         message = f"failed to open text file for read {path}: No such file or directory"
         raise ConfigInvalid(message, (Problem("ConfigInvalid", message),))
     normalise(config, directory, rules.machine)
-    _refuse(check_configuration(config, where))
+    found = check_configuration(config, where)
+    if not rules.auto_complete:
+        found += check_tensors_and_batches(config, where)
+    ensemble = is_ensemble(config) or config.platform == ENSEMBLE
+    _refuse(found, EnsembleInvalid if ensemble else ConfigInvalid)
     return ModelPlan(directory, config, where, given, namespace)
 
 
@@ -202,11 +213,11 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules, attempt: At
     )
 
 
-def _refuse(problems: list[Problem]) -> None:
-    """Raises ConfigInvalid with the first error's text, as Triton does, and all the findings."""
+def _refuse(problems: list[Problem], kind: type[ConfigInvalid] = ConfigInvalid) -> None:
+    """Raises ``kind`` with the first error's text, as Triton does, and all the findings."""
     for problem in problems:
         if problem.severity == "error":
-            raise ConfigInvalid(described(problem), tuple(problems))
+            raise kind(described(problem), tuple(problems))
 
 
 def _check_against(config: Any, graph: ModelGraph, where: dict[str, Place]) -> None:

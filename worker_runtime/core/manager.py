@@ -179,10 +179,13 @@ class Manager:
             self._change(lambda known: self._surveyor.named(wanted, known), [name])
         )
         keys = self._keys(name)
+        reasons = {key: found.failed[key] for key in found.refused if name_of(key) == name}
+        for key in keys:
+            if key in self._failures and key not in found.failed and key in found.changed:
+                reasons[key] = self._failures[key]
         failures = "".join(
-            f"load failed for model '{display_name(key)}': {self._failures[key]}\n"
-            for key in keys
-            if key in self._failures and key not in found.failed and key in found.changed
+            f"load failed for model '{display_name(key)}': {reason}\n"
+            for key, reason in reasons.items()
         )
         if failures:
             raise LoadFailed(failures)

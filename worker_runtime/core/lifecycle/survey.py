@@ -8,7 +8,7 @@ from pathlib import Path
 
 from worker_runtime.core.lifecycle.records import Known
 from worker_runtime.core.loading import LoadingRules, read_plan
-from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault
+from worker_runtime.errors import EnsembleInvalid, Internal, InvalidArgument, RuntimeFault
 from worker_runtime.repository.agents import check_files
 from worker_runtime.repository.ensembles import composing
 from worker_runtime.repository.fingerprint import Fingerprint, fingerprint
@@ -25,12 +25,16 @@ _SETTLE_S = 0.25
 
 @dataclass(slots=True)
 class Findings:
-    """By model: ``changed`` ones to load, ``unchanged``, ``gone``, and why others ``failed``."""
+    """By model: ``changed`` ones to load, ``unchanged``, ``gone``, and why others ``failed``.
+
+    ``refused`` are those of them that are ensembles with a wrong configuration.
+    """
 
     changed: dict[str, Known] = field(default_factory=dict)
     unchanged: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
     failed: dict[str, str] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
 
 
 class Surveyor:
@@ -153,6 +157,8 @@ class Surveyor:
             if not isinstance(error, RuntimeFault | OSError | UnicodeDecodeError):
                 logger.exception("looking at model '%s' failed", name)
             findings.failed[name] = str(error) or type(error).__name__
+            if isinstance(error, EnsembleInvalid):
+                findings.refused.add(name)
             where = (
                 "failed to poll model" if len(places) != 1 else "Poll failed for model directory"
             )

@@ -32,6 +32,7 @@ __all__ = [
     "check_devices",
     "check_model",
     "check_named_files",
+    "check_tensors_and_batches",
     "placed",
     "validate",
 ]
@@ -50,6 +51,12 @@ def check_named_files(config: Any, places: dict[str, Place], *, contained: bool)
 def check_devices(config: Any, places: dict[str, Place], machine: Machine) -> list[Problem]:
     """Whether the instances can be placed on this machine."""
     return [placed(problem, places) for problem in check_groups(config, machine)]
+
+
+def check_tensors_and_batches(config: Any, places: dict[str, Place]) -> list[Problem]:
+    """What a configuration that nothing completes must tell before the model is looked at."""
+    found = (*check_tensors(config), *check_batches(config))
+    return [placed(problem, places) for problem in found]
 
 
 def check_model(config: Any, places: dict[str, Place]) -> list[Problem]:

@@ -18,8 +18,10 @@ from tests.unit.worker_runtime.core.lifecycle_models import (
     settled,
     states,
 )
+from worker_runtime.core.loading import LoadingRules
 from worker_runtime.core.manager import Manager
 from worker_runtime.errors import Internal, InvalidArgument, LoadFailed, NotFound, Unavailable
+from worker_runtime.types.machine import Machine
 from worker_runtime.types.override import LoadOverride
 
 
@@ -371,3 +373,41 @@ async def test_files_are_held_against_their_checksums(
     manager = make()
     assert await manager.start(["m"]) is not bool(reason)
     assert reason in manager.index(failures=True)[0].get("reason", "")
+
+
+INCOMPLETE = 'backend: "%s"\ninput { name: "INPUT0" data_type: TYPE_FP32 }\n'
+
+
+@pytest.mark.parametrize("backend", ["identity", "onnxruntime", "python"])
+async def test_a_configuration_is_judged_before_versions_are_looked_for(
+    root: Path, backend: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(root, "m", INCOMPLETE % backend, versions=())
+    manager = Manager((root,), LoadingRules(Machine(cores=2), auto_complete=False), explicit=True)
+    assert not await manager.start(["m"])
+    assert "Poll failed for model directory 'm': model input 'INPUT0' must specify 'dims'" in (
+        caplog.text
+    )
+    assert "at least one version" not in caplog.text
+    await manager.close(5)
+
+
+async def test_a_refused_ensemble_says_why(root: Path, make: Make) -> None:
+    put(root, "m")
+    put(root, "e", ENSEMBLE % "m")
+    manager = make()
+    await manager.start(["e"])
+    for wrong, reason in (
+        (
+            ENSEMBLE.replace('key: "INPUT0" value: "A"', 'key: "INPUT0" value: "C"') % "m",
+            "ensemble input 'A' for ensemble e' is not used",
+        ),
+        (
+            'platform: "ensemble"',
+            "ensemble scheduling must be set for ensemble e whose platform is ensemble",
+        ),
+    ):
+        put(root, "e", wrong)
+        with pytest.raises(LoadFailed, match=f"load failed for model 'e': {reason}"):
+            await manager.load("e")
+    assert manager.resolve("e"), "what serves goes on"
