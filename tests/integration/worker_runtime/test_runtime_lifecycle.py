@@ -144,7 +144,8 @@ def test_explicit_mode_loads_reloads_and_unloads(tmp_path: Path, kind: str) -> N
                 client.load_model("m")
             assert server.json("v2/models/m/infer", add_sub_body(2))[0] == 200, "the old one serves"
             client.unload_model("m")
-            wait_until(lambda: not client.is_model_ready("m") if kind == "http" else True, "unload")
+            wait_until(lambda: not client.is_model_ready("m"), "unload")
+            assert not client.is_model_ready("never-heard-of")
             wait_until(
                 lambda: server.json("v2/repository/index", {})[1][0]["state"] == "UNAVAILABLE", ""
             )

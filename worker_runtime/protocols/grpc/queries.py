@@ -5,6 +5,7 @@ from typing import Any
 from grpc_health.v1 import health_pb2
 from tritonclient.grpc import service_pb2 as pb
 
+from worker_runtime.errors import NotFound, Unavailable
 from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.simple import Query
 from worker_runtime.protocols.grpc.statistics import statistics_message
@@ -42,7 +43,12 @@ class Queries:
         return pb.ServerReadyResponse(ready=self._engine.ready)
 
     def _model_ready(self, message: Any) -> Any:
-        ready = self._engine.model_ready(message.name, _version(message))
+        """False also for what is unknown or not loaded: over gRPC that is no error."""
+        version = _version(message)
+        try:
+            ready = self._engine.model_ready(message.name, version)
+        except (NotFound, Unavailable):
+            ready = False
         return pb.ModelReadyResponse(ready=ready)
 
     def _server_metadata(self, _: Any) -> Any:
