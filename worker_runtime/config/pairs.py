@@ -125,11 +125,18 @@ def rate_limit_resources(items: Iterable[str]) -> tuple[RateLimitResource, ...]:
 
 def gpu_limits(items: Iterable[str]) -> dict[int, float]:
     """``<device>:<fraction>``; the first one of a device counts, as in Triton."""
+    flag = "model-load-gpu-limit"
     limits: dict[int, float] = {}
     for item in items:
-        first, second = _pair("model-load-gpu-limit", item, ":")
-        device = integer("model-load-gpu-limit", first)
-        limits.setdefault(device, decimal("model-load-gpu-limit", second))
+        first, second = _pair(flag, item, ":")
+        device, fraction = integer(flag, first), decimal(flag, second)
+        if device < 0:
+            raise bad_option(flag, f"expects device ID >= 0, got {first}")
+        if not 0 <= fraction <= 1:
+            raise bad_option(
+                flag, f"expects limit fraction to be in range [0.0, 1.0], got {second}"
+            )
+        limits.setdefault(device, fraction)
     return limits
 
 

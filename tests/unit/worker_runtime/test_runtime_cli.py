@@ -354,6 +354,13 @@ REFUSALS = [
         "Please provide one or the other.",
     ),
     ("--host-policy=x", "--host-policy option format is '<policy name>,<setting>=<value>'. Got x"),
+    ("--model-load-gpu-limit=-1:0.4", "expects device ID >= 0, got -1"),
+    (
+        "--model-load-gpu-limit=0:-0.4",
+        "expects limit fraction to be in range [0.0, 1.0], got -0.4",
+    ),
+    ("--model-load-gpu-limit=0:nan", "expects limit fraction to be in range [0.0, 1.0], got nan"),
+    ("--model-load-gpu-limit=0:1.1", "expects limit fraction to be in range [0.0, 1.0], got 1.1"),
     ("--model-load-gpu-limit=1", "requires format <first>:<second>. Found: 1"),
     ("--cuda-memory-pool-byte-size=x", "requires format <first>:<second>. Found: x"),
     ("--metrics-config=a", "--metrics-config option format is <setting>=<value>. Got a"),
