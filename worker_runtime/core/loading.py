@@ -1,5 +1,6 @@
 """From a directory to a blueprint: read, normalise, load, complete, validate. Blocking."""
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -67,6 +68,9 @@ from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.plugins import shared_backends
 from worker_runtime.types.signature import signature_of
 
+logger = logging.getLogger(__name__)
+_BATCH_SIZE = "default-max-batch-size"
+
 
 @dataclass(frozen=True, slots=True)
 class LoadingRules:
@@ -89,11 +93,20 @@ class LoadingRules:
 
     def default_max_batch_size(self, backend: str) -> int:
         """What a model that batches gets when it does not say how much."""
-        for name in (backend, ""):
-            value = self.backend_settings.get(name, {}).get("default-max-batch-size")
-            if value is not None:
-                return int(value)
-        return DEFAULT_MAX_BATCH_SIZE
+        value = self.settings(backend).get(_BATCH_SIZE)
+        return DEFAULT_MAX_BATCH_SIZE if value is None else int(value)
+
+    def log_settings(self, backend: str) -> None:
+        """Verbosely, in Triton's words, as it does for every version that it loads."""
+        overwritten = _BATCH_SIZE in self.settings(backend)
+        said = "Found overwritten default" if overwritten else "Adding default backend config"
+        size = self.default_max_batch_size(backend)
+        logger.debug("%s setting: %s,%d", said, _BATCH_SIZE, size)
+
+    def settings(self, backend: str) -> Mapping[str, str]:
+        """What is said for all backends, and for this one above it."""
+        settings = self.backend_settings
+        return {**settings.get("", {}), **settings.get(backend, {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +188,7 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules, attempt: At
     else:
         _check_backend(config, rules)
         check_instances(plan, rules)
+        rules.log_settings(config.backend)
         spec = _load_spec(config, plan, version, rules, attempt)
         chosen = _backend(spec)
         if isinstance(chosen, SelfCompleting):
@@ -319,7 +333,7 @@ def _load_spec(
         placements=tuple(Placement(place.name, place.device) for place in places_of(config)),
         cores=rules.machine.cores,
         graph_level=config.optimization.graph.level,
-        backend_settings=rules.backend_settings.get(config.backend, {}),
+        backend_settings=rules.settings(config.backend),
         config=config,
         host=rules.host,
         max_batch_given=plan.max_batch_given,

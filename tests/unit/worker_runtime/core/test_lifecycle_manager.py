@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import onnx_models as om
 from tests.unit.worker_runtime.core.lifecycle_models import (
     ENSEMBLE,
     GROUP,
@@ -311,7 +312,7 @@ async def test_names_from_elsewhere_do_not_leave_the_repository(
 
 
 async def test_a_failed_load_is_tried_again_at_once(
-    root: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+    root: Path, make: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from worker_runtime.core.lifecycle import serving
 
@@ -329,6 +330,8 @@ async def test_a_failed_load_is_tried_again_at_once(
     manager = make(load_retries=2)
     assert await manager.start(["m"])
     assert len(tried) == 3
+    failures = [text for text in caplog.messages if "not yet" in text]
+    assert failures == ["failed to load 'm' version 1: Internal: not yet"] * 2
 
 
 @pytest.mark.parametrize("text", ["s3://host:1/bucket/x", "gs://bucket", "as://account/x"])
@@ -411,3 +414,47 @@ async def test_a_refused_ensemble_says_why(root: Path, make: Make) -> None:
         with pytest.raises(LoadFailed, match=f"load failed for model 'e': {reason}"):
             await manager.load("e")
     assert manager.resolve("e"), "what serves goes on"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said", "size"),
+    [
+        ({}, "Adding default backend config setting: default-max-batch-size,4", 4),
+        (
+            {"": {"default-max-batch-size": "8"}},
+            "Found overwritten default setting: default-max-batch-size,8",
+            8,
+        ),
+        (
+            {
+                "": {"default-max-batch-size": "8"},
+                "onnxruntime": {"default-max-batch-size": "2"},
+                "python": {"default-max-batch-size": "1"},
+            },
+            "Found overwritten default setting: default-max-batch-size,2",
+            2,
+        ),
+    ],
+)
+async def test_settings_of_a_backend_act_and_are_logged(
+    root: Path,
+    settings: dict[str, dict[str, str]],
+    said: str,
+    size: int,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    om.save(root, "m", om.identity(om.FP32, "N", 3))
+    caplog.set_level("DEBUG", logger="worker_runtime")
+    rules = LoadingRules(Machine(cores=2), backend_settings=settings)
+    manager = Manager((root,), rules, explicit=True)
+    assert await manager.start(["m"])
+    assert manager.resolve("m").config.max_batch_size == size
+    assert said in caplog.messages
+    await manager.close(5)
+
+
+def test_settings_for_all_backends_reach_each() -> None:
+    settings = {"": {"a": "1", "b": "2"}, "python": {"b": "3"}}
+    rules = LoadingRules(Machine(cores=2), backend_settings=settings)
+    assert rules.settings("python") == {"a": "1", "b": "3"}
+    assert rules.settings("onnxruntime") == {"a": "1", "b": "2"}
