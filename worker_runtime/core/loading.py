@@ -264,6 +264,8 @@ def load_instances(
     config.CopyFrom(serving)
     del config.instance_group[:]
     config.instance_group.extend(plan.config.instance_group)
+    if rules.limiter is not None:
+        rules.limiter.check(places_of(config))
     spec = _load_spec(config, plan, version, rules, attempt)
     placements = tuple(spec.placements[number] for number in numbers)
     chosen = _backend(spec)

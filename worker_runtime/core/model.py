@@ -168,10 +168,10 @@ class ModelVersion:
         """
         wanted = {id(instance) for instance in instances}
         left = [item for item in self.loaded.instances if id(item) not in wanted]
-        ended = self.scheduler.resize(instances, _close_later)
-        self.loaded.instances = instances
         del self.config.instance_group[:]
         self.config.instance_group.extend(groups)
+        ended = self.scheduler.resize(instances, places_of(self.config), _close_later)
+        self.loaded.instances = instances
         if ended is None:
             return []
         answered = asyncio.get_running_loop().run_in_executor(None, ended)

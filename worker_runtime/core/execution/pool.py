@@ -72,7 +72,7 @@ class InstancePool:
         for _ in self._workers:
             self._work.put(None)
 
-    def join(self, timeout_s: float) -> None:
+    def join(self, timeout_s: float | None) -> None:
         """Wait for the threads (blocking: not in the event loop)."""
         _join(self._workers, timeout_s)
 

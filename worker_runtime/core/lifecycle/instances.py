@@ -18,10 +18,14 @@ from worker_runtime.types.instances import places_of
 
 
 class Match(NamedTuple):
-    """``stay``: numbers of old places; ``new``: numbers of the places to be filled."""
+    """``kept``: for each new place the number of the old one whose instance stays, or None."""
 
-    stay: tuple[int, ...]
-    new: tuple[int, ...]
+    kept: tuple[int | None, ...]
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Numbers of the places that are to be filled."""
+        return tuple(number for number, old in enumerate(self.kept) if old is None)
 
 
 def match(old: Any, new: Any) -> Match:
@@ -32,22 +36,13 @@ def match(old: Any, new: Any) -> Match:
     free: dict[tuple[int | None, bytes], list[int]] = {}
     for number, kind in enumerate(_kinds(old)):
         free.setdefault(kind, []).append(number)
-    stay: list[int] = []
-    missing: list[int] = []
-    for number, kind in enumerate(_kinds(new)):
-        if free.get(kind):
-            stay.append(free[kind].pop(0))
-        else:
-            missing.append(number)
-    return Match(tuple(stay), tuple(missing))
+    return Match(tuple(free[kind].pop(0) if free.get(kind) else None for kind in _kinds(new)))
 
 
 def can_resize(model: ModelVersion, plan: ModelPlan) -> bool:
-    """Instances that the rate limiter weighs, or that get no requests, are not exchanged."""
+    """Instances that get no requests are not exchanged."""
     return model.scheduler.resizable and not any(
-        group.passive or group.HasField("rate_limiter")
-        for config in (model.config, plan.config)
-        for group in config.instance_group
+        group.passive for config in (model.config, plan.config) for group in config.instance_group
     )
 
 
@@ -66,11 +61,13 @@ async def resize(
     run = asyncio.get_running_loop().run_in_executor
     found = match(model.config, plan.config)
     added: Sequence[Any] = ()
-    if found.new:
-        load = partial(load_instances, plan, model.config, model.version, rules, found.new)
+    if found.missing:
+        load = partial(load_instances, plan, model.config, model.version, rules, found.missing)
         added = await run(threads, attempts.run, load)
-    staying = [model.loaded.instances[number] for number in found.stay]
-    left = await model.resize(plan.config.instance_group, [*staying, *added])
+    old, new = model.loaded.instances, iter(added)
+    # why in the order of places: the next look at them takes an instance by its place.
+    instances = [next(new) if number is None else old[number] for number in found.kept]
+    left = await model.resize(plan.config.instance_group, instances)
     for instance in left:
         close = getattr(instance, "close", None)
         if close is not None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from worker_runtime.core.statistics import Statistics
+from worker_runtime.types.instances import InstancePlace
 from worker_runtime.types.request import InferRequest
 
 
@@ -43,9 +44,12 @@ class Scheduler(Protocol):
     def resize(
         self,
         instances: Sequence[Any],  # noqa: ARG002 # for those that can
+        places: Sequence[InstancePlace],  # noqa: ARG002
         gone: Callable[[Any], None],  # noqa: ARG002
     ) -> Callable[[], None] | None:
-        """Execute on ``instances`` from now on. Raises TypeError where that is not possible.
+        """Execute on ``instances`` from now on, whose ``places`` these are, in their order.
+
+        Raises TypeError where that is not possible.
 
         What is given back waits (blocking: not in the event loop) for those that leave. None:
         some take their time, and ``gone`` is called with each that has left.

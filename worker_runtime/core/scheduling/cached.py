@@ -3,12 +3,14 @@
 import itertools
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic_ns
+from typing import Any
 
 from worker_runtime.core.response_cache import CachedAnswer, ResponseCache, request_key
 from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.errors import Unavailable
+from worker_runtime.types.instances import InstancePlace
 from worker_runtime.types.request import Arrays, InferRequest, Response, Sink
 
 logger = logging.getLogger(__name__)
@@ -58,8 +60,8 @@ class _Miss:
 class CachedScheduler(Scheduler):
     """Hits count as successes that nothing executed. ``ordered``: they wait for their turn.
 
-    The cache knows this load of the model apart from others: a reload starts afresh, also where
-    only instances change.
+    The cache knows this load of the model apart from others: a reload starts afresh, other
+    instances of the same load do not.
     """
 
     def __init__(
@@ -149,6 +151,18 @@ class CachedScheduler(Scheduler):
     @property
     def goes_on(self) -> bool:
         return self._inner.goes_on
+
+    @property
+    def resizable(self) -> bool:
+        return self._inner.resizable
+
+    def resize(
+        self,
+        instances: Sequence[Any],
+        places: Sequence[InstancePlace],
+        gone: Callable[[Any], None],
+    ) -> Callable[[], None] | None:
+        return self._inner.resize(instances, places, gone)
 
     async def finish_sequences(self) -> None:
         await self._inner.finish_sequences()

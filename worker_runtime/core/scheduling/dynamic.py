@@ -160,6 +160,7 @@ class DynamicScheduler(Scheduler):
     def resize(
         self,
         instances: Sequence[Any],
+        places: Sequence[InstancePlace],  # noqa: ARG002 # one is as good as another
         gone: Callable[[Any], None],  # noqa: ARG002 # none takes longer than its batch
     ) -> Callable[[], None]:
         ended = self._pool.resize(instances)

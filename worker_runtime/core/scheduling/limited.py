@@ -5,7 +5,7 @@ run, looking at all models. What leaves is decided then: batches grow while they
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic_ns
 from typing import Any
@@ -62,25 +62,31 @@ class LimitedScheduler(Scheduler):
         )
         self._ordering = Ordering() if config.preserve_ordering else None
         self._first_at = config.first_at
-        self._members = limiter.join([p for p in places if not p.passive], self._granted)
-        self._free = list(self._members)
-        self._threads = {
-            id(member): InstancePool(
-                f"{signature.model}_{number}",
-                [instance],
-                self._executor,
-                loop,
-                partial(self._finished, member),
-            )
-            for number, (member, instance) in enumerate(
-                zip(self._members, active(places, loaded.instances), strict=True)
-            )
-        }
+        self._model = signature.model
+        self._started = 0
+        self._free: list[Member] = []
+        self._threads: dict[Member, InstancePool] = {}
+        self._instances: dict[Member, Any] = {}
+        self._add(active(places, loaded.instances), [p for p in places if not p.passive])
         self._staged = 0
         self._in_flight = 0
         self._pump_planned = False
         self._idle: asyncio.Event | None = None
         self._closed = False
+
+    def _add(self, instances: Sequence[Any], places: Sequence[InstancePlace]) -> None:
+        members = self._limiter.join(places, self._granted)
+        for member, instance in zip(members, instances, strict=True):
+            self._threads[member] = InstancePool(
+                f"{self._model}_{self._started}",
+                [instance],
+                self._executor,
+                self._loop,
+                partial(self._finished, member),
+            )
+            self._started += 1
+            self._instances[member] = instance
+        self._free += members
 
     @property
     def pending(self) -> int:
@@ -110,6 +116,40 @@ class LimitedScheduler(Scheduler):
         self._signal_idle()
         return True
 
+    @property
+    def resizable(self) -> bool:
+        return True
+
+    def resize(
+        self,
+        instances: Sequence[Any],
+        places: Sequence[InstancePlace],
+        gone: Callable[[Any], None],  # noqa: ARG002 # none takes longer than its batch
+    ) -> Callable[[], None]:
+        here = {id(instance): member for member, instance in self._instances.items()}
+        wanted = {id(instance) for instance in instances}
+        ended = [self._remove(member) for key, member in here.items() if key not in wanted]
+        new = [pair for pair in zip(instances, places, strict=True) if id(pair[0]) not in here]
+        self._add([instance for instance, _ in new], [place for _, place in new])
+        self._plan_pump()
+
+        def join() -> None:
+            for thread in ended:
+                thread.join(None)
+
+        return join
+
+    def _remove(self, member: Member) -> InstancePool:
+        """Let an instance go, behind the batch that it may have; gives back its thread."""
+        self._staged -= member.staged
+        self._limiter.leave([member])
+        if member in self._free:
+            self._free.remove(member)
+        del self._instances[member]
+        thread = self._threads.pop(member)
+        thread.close()
+        return thread
+
     async def drain(self) -> None:
         """Refuse new requests and wait until the last answer is out, then end the threads."""
         self._closed = True
@@ -124,7 +164,7 @@ class LimitedScheduler(Scheduler):
         """End at once: waiting requests fail, executing ones finish behind our back."""
         self._closed = True
         self._waiting.close()
-        self._limiter.leave(self._members)
+        self._limiter.leave(list(self._threads))
         for thread in self._threads.values():
             thread.close()
 
@@ -179,7 +219,7 @@ class LimitedScheduler(Scheduler):
             for request in batch:
                 self._ordering.admit(request)
         self._in_flight += 1
-        self._threads[id(member)].put(batch)
+        self._threads[member].put(batch)
         if len(self._queue):
             self._plan_pump()
 
@@ -193,7 +233,8 @@ class LimitedScheduler(Scheduler):
         cpu_ns: int,  # noqa: ARG002 # what every pool reports
     ) -> None:
         """One batch came back from its thread (called in the loop)."""
-        self._free.append(member)
+        if member in self._threads:
+            self._free.append(member)
         self._limiter.release(member)
         self._in_flight -= 1
         if len(self._queue):

@@ -146,3 +146,44 @@ async def test_passive_instances_get_nothing() -> None:
     await until(lambda: len(sink.delivered) == 3)
     assert (active.started, passive.started) == (3, 0)
     await scheduler.drain()
+
+
+async def test_instances_change_under_the_limiter() -> None:
+    """One of two leaves with the batch that it has; the units that it holds come back."""
+    limiter, first, second, third = RateLimiter(), Model(), Model(), Model()
+    first.instances = [first, second]
+    served = Served(first, limiter, place(1) * 2, SchedulerConfig(BatchingConfig(max_rows=1)))
+    first.gate.clear()
+    served.submit("a")
+    await until(lambda: first.started)
+    served.submit("b")  # waits: there is one unit
+    ended = served.scheduler.resize([second, third], place(1) * 2, lambda _gone: None)
+    assert not second.started
+    assert not third.started
+    first.gate.set()
+    await until(lambda: len(served.names) == 2)
+    await asyncio.to_thread(ended)
+    assert (first.started, second.started + third.started) == (1, 1)
+    for name in "cd":
+        served.submit(name)
+    await until(lambda: len(served.names) == 4)
+    assert first.started == 1
+    assert (first.batches, limiter._used) == ([1], {("r", -2): 0})
+    await served.scheduler.drain()
+    assert not limiter._members
+
+
+async def test_an_instance_that_waits_for_its_turn_can_leave() -> None:
+    limiter, first, second, third = RateLimiter(), Model(), Model(), Model()
+    other = Served(first, limiter, place(1))
+    served = Served(second, limiter, place(1))
+    first.gate.clear()
+    other.submit("a")
+    await until(lambda: first.started)
+    served.submit("b")
+    await until(lambda: limiter._staged)
+    await asyncio.to_thread(served.scheduler.resize([third], place(1), lambda _gone: None))
+    first.gate.set()
+    await until(lambda: served.names)
+    assert (second.started, third.started) == (0, 1)
+    await asyncio.gather(other.scheduler.drain(), served.scheduler.drain())

@@ -20,6 +20,7 @@ from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerCo
 from worker_runtime.core.scheduling.queue import QueueConfig, QueuePolicy, RequestQueue
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import BackendFailed, Cancelled, QueueFull, QueueTimeout
+from worker_runtime.types.instances import InstancePlace
 from worker_runtime.types.request import InferRequest
 from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import BY_NAME
@@ -398,7 +399,7 @@ async def test_a_batch_that_waits_starts_on_an_instance_that_comes() -> None:
         harness.submit("b", 1)
         while not harness.scheduler._ready:
             await asyncio.sleep(0)
-    harness.scheduler.resize([first, second], lambda _gone: None)
+    harness.scheduler.resize([first, second], [InstancePlace("m")] * 2, lambda _gone: None)
     await harness.answered(1)
     assert [name for name, _ in harness.sink.delivered] == ["b"]
     first.gate.set()

@@ -21,6 +21,8 @@ from tests.unit.worker_runtime.core.lifecycle_models import (
 )
 from worker_runtime.core.loading import LoadingRules
 from worker_runtime.core.manager import Manager
+from worker_runtime.core.response_cache import ResponseCache
+from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.errors import Internal, InvalidArgument, LoadFailed, NotFound, Unavailable
 from worker_runtime.types.machine import Machine
 from worker_runtime.types.override import LoadOverride
@@ -201,6 +203,38 @@ async def test_an_update_of_instances_keeps_those_that_match(root: Path, make: M
     put(root, "m", IDENTITY + "max_batch_size: 2\n" + GROUP % 2)
     await manager.load("m")
     assert manager.resolve("m") is not model, "the files are others"
+
+
+@pytest.mark.parametrize(
+    ("options", "batching"),
+    [
+        ("", ""),
+        ("limited", ""),
+        ("cached", ""),
+        ("", "sequence_batching {}\n"),
+        ("limited", "sequence_batching {}\n"),
+    ],
+)
+async def test_a_change_of_instances_is_made_in_place(
+    root: Path, make: Make, options: str, batching: str
+) -> None:
+    """Whoever else looks at requests; each instance keeps the place that it was loaded for."""
+    limiter = RateLimiter() if options == "limited" else None
+    cache = ResponseCache(1024 * 1024) if options == "cached" else None
+    text = IDENTITY + "max_batch_size: 1\n" + batching
+    text += "response_cache { enable: true }\n" if cache is not None else ""
+    group = "instance_group { kind: KIND_CPU rate_limiter { priority: %d } }\n"
+    put(root, "m", text + group % 1)
+    manager = make(limiter=limiter, cache=cache)
+    await manager.start(["m"])
+    model, (first,) = manager.resolve("m"), instance_ids(manager)
+    put(root, "m", text + group % 2 + group % 1)
+    await manager.load("m")
+    assert manager.resolve("m") is model
+    assert instance_ids(manager)[1] == first
+    put(root, "m", text + group % 1)
+    await manager.load("m")
+    assert (manager.resolve("m"), instance_ids(manager)) == (model, [first])
 
 
 async def test_config_overrides_last_until_the_next_plain_load(root: Path, make: Make) -> None:

@@ -69,7 +69,7 @@ async def test_instances_change_while_sequences_go_on(strategy: Any) -> None:
     await bench.answers(2)
     bench.send(3, "s", 3)
     gone: list[Any] = []
-    bench.scheduler.resize([second, third], gone.append)
+    bench.scheduler.resize([second, third], [InstancePlace("m")] * 2, gone.append)
     assert (await bench.answers(3))["3s3"] == 103
     assert [fed["x"].item() for fed in third.fed] == [3]
     bench.send(1, "", 4)
@@ -96,7 +96,7 @@ async def test_an_idle_instance_leaves_at_once_and_a_busy_one_with_its_model() -
     bench.send(1, "s", 1)
     await bench.answers(1)
     gone: list[Any] = []
-    bench.scheduler.resize([], gone.append)
+    bench.scheduler.resize([], [], gone.append)
     async with asyncio.timeout(10):
         while not gone:
             await asyncio.sleep(0.001)

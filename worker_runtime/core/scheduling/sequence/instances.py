@@ -30,21 +30,20 @@ class Instances:
         done: Finished,
         limiter: RateLimiter | None,
     ) -> None:
-        passive = {index for index, place in enumerate(places) if place.passive}
         self._model = model
         self._executor = executor
         self._loop = loop
         self._done = done
         self._limiter = limiter
         self._members: list[Member] = []
-        if limiter is not None:
-            self._members = limiter.join([p for p in places if not p.passive], self._granted)
         self._staged: dict[int, Batch] = {}  # batches that wait for the limiter
         self._items: list[Any] = []
         self._pools: list[InstancePool] = []
-        for index, item in enumerate(instances):
-            if index not in passive:
-                self.add(item)
+        if len(places) != len(instances):
+            places = [InstancePlace("")] * len(instances)
+        for item, place in zip(instances, places, strict=True):
+            if not place.passive:
+                self.add(item, place)
 
     @property
     def count(self) -> int:
@@ -56,16 +55,14 @@ class Instances:
         """Those that are here."""
         return {index for index, item in enumerate(self._items) if item is not None}
 
-    @property
-    def limited(self) -> bool:
-        return self._limiter is not None
-
     def number(self, instance: Any) -> int:
         """-1: it is not here."""
         return next((n for n, item in enumerate(self._items) if item is instance), -1)
 
-    def add(self, instance: Any) -> int:
+    def add(self, instance: Any, place: InstancePlace) -> int:
         index = len(self._items)
+        if self._limiter is not None:
+            self._members += self._limiter.join([place], self._granted)
         self._items.append(instance)
         self._pools.append(
             InstancePool(
@@ -81,6 +78,8 @@ class Instances:
     def end(self, index: int) -> Coroutine[Any, Any, Any]:
         """Let the thread of an instance end; awaited it gives back the instance, free of it."""
         item, self._items[index] = self._items[index], None
+        if self._limiter is not None:
+            self._limiter.leave([self._members[index]])
         self._pools[index].close()
         return self._ended(index, item)
 

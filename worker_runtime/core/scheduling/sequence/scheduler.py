@@ -177,17 +177,22 @@ class SequenceScheduler(Scheduler):
 
     @property
     def resizable(self) -> bool:
-        return not self._instances.limited
+        return True
 
-    def resize(self, instances: Sequence[Any], gone: Callable[[Any], None]) -> None:
+    def resize(
+        self,
+        instances: Sequence[Any],
+        places: Sequence[InstancePlace],
+        gone: Callable[[Any], None],
+    ) -> None:
         """Begin sequences on ``instances`` from now on.
 
         Others leave when their last sequence has ended; ``gone`` is then called with each.
         """
         now = monotonic_ns()
-        for instance in instances:
+        for instance, place in zip(instances, places, strict=True):
             if self._instances.number(instance) < 0:
-                index = self._instances.add(instance)
+                index = self._instances.add(instance, place)
                 self._batchers.append(self._new_batcher(index))
                 self._in_flight.append([])
                 for seat, requests in self._table.add(index, now):
