@@ -36,9 +36,10 @@ class ChunkedBody:
                     return None, b""
                 self._state = "end"
             line_end = data.find(b"\r\n", at)
+            known = line_end if line_end >= 0 else len(data) - data.endswith(b"\r")
+            if known - at > _MAX_LINE:
+                raise _bad("line too long")
             if line_end < 0:
-                if len(data) - at > _MAX_LINE:
-                    raise _bad("line too long")
                 self._pending = data[at:]
                 return None, b""
             line, at = data[at:line_end], line_end + 2

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.members import Members
@@ -29,6 +31,8 @@ class Notes:
 
     def abort(self) -> None:
         self.aborted = True
+
+    close = abort
 
     def pause_reading(self) -> None: ...
 
@@ -194,3 +198,44 @@ def test_whoever_waits_for_leave_to_send_a_refused_body_is_let_go() -> None:
     )
     assert b"Connection: close\r\n" in notes.written[0]
     assert notes.aborted
+
+
+CHUNKED = (
+    b"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b'5;name="va;lue"\r\nhello\r\n'
+    b"00c \t;a;b=c\r\n, chunked\r\n \r\n"
+    b"0;last\r\nDigest: 1\r\nX-Empty:\r\n\r\n"
+) + GET % b"b"
+
+
+def pieces(wire: bytes) -> list[list[bytes]]:
+    """Cut in two at each place, in three, and into single bytes."""
+    twice = [[wire[:at], wire[at:]] for at in range(1, len(wire))]
+    thrice = [[wire[:at], wire[at : at + 2], wire[at + 2 :]] for at in range(1, len(wire) - 2)]
+    return [[wire], *twice, *thrice, [bytes([byte]) for byte in wire]]
+
+
+def test_chunks_are_read_wherever_they_are_cut() -> None:
+    for cut in pieces(CHUNKED):
+        connection, notes, app = made()
+        for piece in cut:
+            connection.data_received(piece)
+        connection.reply(200)
+        assert app.seen == ["/a hello, chunked\r\n ", "/b "], cut
+        assert len(notes.written) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "taken"), [(b"1;" + b"e" * 4094, True), (b"1;" + b"e" * 4095, False)]
+)
+def test_a_long_line_is_judged_alike_wherever_it_is_cut(line: bytes, taken: bool) -> None:
+    wire = b"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    start = len(wire)
+    wire += line + b"\r\nA\r\n0\r\n\r\n"
+    end = start + len(line)
+    for at in (start, start + 1, end - 1, end, end + 1, end + 2, len(wire)):
+        connection, notes, app = made()
+        connection.data_received(wire[:at])
+        if not notes.is_closing():
+            connection.data_received(wire[at:])
+        assert (app.seen == ["/a A"]) is taken, at
