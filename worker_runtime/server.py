@@ -2,16 +2,14 @@
 
 import asyncio
 import contextlib
-import errno
 import gc
-import json
 import logging
 import os
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from functools import cached_property
 from typing import NoReturn
 
 import uvloop
@@ -26,7 +24,8 @@ from worker_runtime.core.response_cache import ResponseCache, cache_from
 from worker_runtime.core.scheduling.delays import Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.shared_memory import SharedMemory
-from worker_runtime.errors import Internal, RuntimeFault
+from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault
+from worker_runtime.listeners import cloud_apps, unavailable, unready, write_ready_file
 from worker_runtime.machine import gpu_memory, this_machine
 from worker_runtime.observability.access import access_log
 from worker_runtime.observability.logging import LogControl
@@ -191,7 +190,7 @@ class Server:
         self._lag.start()
         try:
             await self._listen()
-        except OSError as error:
+        except (OSError, InvalidArgument) as error:
             logger.error("%s", error)
             await self._stop(0, hurry)
             return 1
@@ -247,20 +246,28 @@ class Server:
             try:
                 await self._grpc.start()
             except OSError as error:
-                reason = _unavailable(settings.grpc, error)
+                reason = unavailable(settings.grpc, error)
                 raise OSError(f"failed to start GRPC service: Unavailable - {reason}") from error
             ports["grpc_port"] = self._grpc.port
             self._started.append(
                 f"Started GRPCInferenceService at {settings.grpc.address}:{self._grpc.port}"
             )
         if settings.metrics.enabled:
-            exposition = self._exposition()
-            metrics = MetricsApp(lambda: exposition.text() + self._own_metrics.text())
             limits = replace(settings.connection_limits, connections=_SCRAPERS)
             scrapers = ConnectionAdmission(limits, self._refusals)
+            metrics = MetricsApp(self._scrape)
             ports["metrics_port"] = await self._open(metrics, "metrics", settings.metrics, scrapers)
+        for what, listener, cloud in cloud_apps(settings, self._engine, lambda: self._scrape()):
+            name = f"{what.lower().replace(' ', '_')}_port"
+            ports[name] = await self._open(cloud, what, listener, self._admission)
         if settings.ready_file is not None:
             write_ready_file(settings.ready_file, ports)
+
+    @cached_property
+    def _scrape(self) -> Callable[[], bytes]:
+        """The metrics as text, for whoever is allowed to see them."""
+        exposition = self._exposition()
+        return lambda: exposition.text() + self._own_metrics.text()
 
     def _exposition(self) -> Exposition:
         settings = self._settings
@@ -304,10 +311,11 @@ class Server:
             await server.start()
         except OSError as error:
             raise OSError(
-                f"failed to start {what} service: Unavailable - {_unavailable(listener, error)}"
+                f"failed to start {what} service: Unavailable - {unavailable(listener, error)}"
             ) from error
         self._http.append(server)
-        kind = "HTTPService" if what == "HTTP" else "Metrics Service"
+        own = {"HTTP": "HTTPService", "metrics": "Metrics Service"}
+        kind = own.get(what, f"{what} HTTPService")
         self._started.append(f"Started {kind} at {listener.address}:{server.port}")
         return server.port
 
@@ -340,6 +348,9 @@ class Server:
         gc.freeze()
         if not complete and self._settings.exit_on_error:
             _refused(Internal("failed to load all models"))
+            return True
+        if reason := unready(self._settings, self._engine):
+            logger.error("%s", reason)
             return True
         # why only now: scripts take these lines for the sign that everything is there.
         for line in self._started:
@@ -375,24 +386,9 @@ class Server:
         await asyncio.gather(*closing)
 
 
-def _unavailable(listener: Listener, error: OSError) -> str:
-    """Why a listener could not be opened, in Triton's words where it has some."""
-    where = f"{listener.address}:{listener.port}"
-    in_use = f"Socket '{where}' already in use: " if error.errno == errno.EADDRINUSE else ""
-    return f"{in_use}cannot listen on {where}: {error}"
-
-
 def rate_limiter(settings: Settings) -> RateLimiter | None:
     """None unless ``--rate-limit=execution_count``."""
     if not settings.rate_limit:
         return None
     resources = settings.rate_limit_resources
     return RateLimiter({(item.name, item.device): item.count for item in resources})
-
-
-def write_ready_file(path: Path, ports: dict[str, int]) -> None:
-    """Tell the parent where we listen: written beside and renamed, so it is whole or absent."""
-    text = json.dumps({"pid": os.getpid(), **ports})
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)

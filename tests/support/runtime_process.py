@@ -1,6 +1,7 @@
 """A real runtime process for tests: started on free ports, waited for, and always ended."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -9,7 +10,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +24,11 @@ _LOOPBACK = "127.0.0.1"
 class Runtime:
     process: "subprocess.Popen[bytes]"
     log: Path
-    http_port: int
-    grpc_port: int
     metrics_port: int
+    http_port: int = 0
+    grpc_port: int = 0
+    sagemaker_port: int = 0
+    vertex_ai_port: int = 0
 
     @property
     def http(self) -> str:
@@ -93,11 +96,15 @@ _PAUSE = threading.Event()  # never set: only its timed wait is used
 
 @contextmanager
 def runtime(
-    repository: Path, *flags: str, ready: bool = True, python: Sequence[str] = (sys.executable,)
+    repository: Path,
+    *flags: str,
+    ready: bool = True,
+    python: Sequence[str] = (sys.executable,),
+    variables: Mapping[str, str] | None = None,
 ) -> Iterator[Runtime]:
     """A runtime on ``repository``; with ``ready`` it is waited for until every model serves.
 
-    ``python`` is the interpreter with its options.
+    ``python`` is the interpreter with its options. ``variables`` are set in its environment.
     """
     work = repository.parent
     ready_file = work / f"{repository.name}.ready.json"
@@ -123,7 +130,10 @@ def runtime(
         *flags,
     ]
     with log.open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        environment = {**os.environ, **(variables or {})}
+        process = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, env=environment
+        )
     try:
         wait_until(lambda: ready_file.exists() or process.poll() is not None, "the ready file")
         assert ready_file.exists(), log.read_text()

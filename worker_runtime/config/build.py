@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from worker_runtime.config import pairs, tracing
+from worker_runtime.config import clouds, pairs, tracing
 from worker_runtime.config.arguments import HelpRequested, UsageError, split
 from worker_runtime.config.settings import (
     ESCAPE_LOG,
@@ -34,12 +34,16 @@ def parse(arguments: Sequence[str]) -> Settings:
     if take.given("help"):
         raise HelpRequested
     _check_ineffective(take)
-    http = take.listener("http")
+    http = clouds.own_listener(take, "http")
     settings = Settings(
         repositories=_repositories(take),
         http=http,
-        grpc=take.listener("grpc"),
+        grpc=clouds.own_listener(take, "grpc"),
         metrics=take.listener("metrics", http.address),
+        sagemaker=clouds.sagemaker(take, http.address),
+        sagemaker_options=clouds.sagemaker_options(),
+        vertex=clouds.vertex(take, http.address),
+        vertex_options=clouds.vertex_options(take),
         http_options=_http_options(take),
         grpc_options=_grpc_options(take),
         connection_limits=ConnectionLimits(
@@ -85,7 +89,7 @@ def parse(arguments: Sequence[str]) -> Settings:
         warnings=tuple(_warnings(take)),
         deprecations=tuple(_deprecations(take)),
     )
-    _check_ports(settings)
+    _check_ports(take, settings)
     return settings
 
 
@@ -95,9 +99,10 @@ def _path(take: Values, name: str) -> Path | None:
 
 def _repositories(take: Values) -> tuple[Path, ...]:
     given = (*take.many("model-repository"), *take.many("model-store"))
-    if not given:
+    found = tuple(Path(path) for path in dict.fromkeys(given)) or clouds.repository()
+    if not found:
         raise UsageError("--model-repository must be specified")
-    return tuple(Path(path) for path in dict.fromkeys(given))
+    return found
 
 
 def _load_models(take: Values) -> tuple[str, ...] | None:
@@ -221,11 +226,17 @@ def _check_ineffective(take: Values) -> None:
     """Values of flags without effect are checked all the same: a typing error is one."""
     for name in ("cuda-memory-pool-byte-size", "cuda-virtual-address-size"):
         pairs.check_pools(name, take.many(name))
-    pairs.check_range("sagemaker-safe-port-range", take.many("sagemaker-safe-port-range"))
 
 
-def _check_ports(settings: Settings) -> None:
-    listeners = (("HTTP", settings.http), ("GRPC", settings.grpc), ("metrics", settings.metrics))
+def _check_ports(take: Values, settings: Settings) -> None:
+    others = (
+        ("HTTP", settings.http),
+        ("GRPC", settings.grpc),
+        ("metrics", settings.metrics),
+        ("Vertex AI", settings.vertex),
+    )
+    clouds.check_safe_ports(take, others)
+    listeners = (*others, ("SageMaker", settings.sagemaker))
     for (one, first), (other, second) in combinations(listeners, 2):
         both = first.enabled and second.enabled and first.port != 0
         if both and (first.address, first.port) == (second.address, second.port):

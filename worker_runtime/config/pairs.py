@@ -148,11 +148,10 @@ def check_pools(flag: str, items: Iterable[str]) -> None:
         integer(flag, second, _BYTES)
 
 
-def check_range(flag: str, items: Iterable[str]) -> None:
+def port_ranges(flag: str, items: Iterable[str]) -> list[tuple[int, int]]:
     """``<integer>-<integer>``."""
-    for item in items:
-        for part in _pair(flag, item, "-"):
-            integer(flag, part)
+    pairs = [_pair(flag, item, "-") for item in items]
+    return [(integer(flag, low), integer(flag, high)) for low, high in pairs]
 
 
 def _pair(flag: str, item: str, delimiter: str) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from worker_runtime.observability.logging import LogOptions
 from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.observability.tracing.config import TraceConfig
+from worker_runtime.types.clouds import SageMakerOptions, VertexOptions
 from worker_runtime.types.listening import MAX_INPUT_BYTES, ConnectionLimits, GrpcOptions, TlsFiles
 from worker_runtime.types.restrictions import Restrictions
 
@@ -74,6 +75,10 @@ class Settings:
     http: Listener = Listener("0.0.0.0", 8000)  # noqa: S104 # Triton's default
     grpc: Listener = Listener("0.0.0.0", 8001)  # noqa: S104
     metrics: Listener = Listener("0.0.0.0", 8002)  # noqa: S104
+    sagemaker: Listener = Listener("0.0.0.0", 8080, enabled=False)  # noqa: S104
+    vertex: Listener = Listener("0.0.0.0", 8080, enabled=False)  # noqa: S104
+    sagemaker_options: SageMakerOptions = field(default_factory=SageMakerOptions)
+    vertex_options: VertexOptions = field(default_factory=VertexOptions)
     http_options: HttpOptions = HttpOptions()
     grpc_options: GrpcOptions = field(default_factory=GrpcOptions)
     connection_limits: ConnectionLimits = field(default_factory=ConnectionLimits)

@@ -1,6 +1,7 @@
 """The data plane that every front end calls: find the model, check the request, hand it on."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from time import monotonic_ns
 from typing import Any
 
@@ -244,3 +245,11 @@ class Engine:
     async def unload(self, name: str, unload_dependents: bool = False) -> None:
         """Returns when no version is READY any more; running requests end behind our back."""
         await self._manager.unload(name, unload_dependents=unload_dependents)
+
+    def register_repository(self, path: Path, names: Mapping[str, str]) -> None:
+        """Load from ``path``, too; ``names`` of models by folder. Raises a RuntimeFault."""
+        self._manager.register(path, names)
+
+    def unregister_repository(self, path: Path) -> None:
+        """What was loaded from there serves on. Raises a RuntimeFault."""
+        self._manager.unregister(path)

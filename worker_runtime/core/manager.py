@@ -30,6 +30,7 @@ from worker_runtime.errors import (
     NotFound,
     RuntimeFault,
     Unavailable,
+    Unsupported,
 )
 from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.repository import ensembles
@@ -211,6 +212,25 @@ class Manager:
             return Findings(gone={key for group in orphans for key in group})
 
         await self._unharmed(self._change(gone, [name]))
+
+    def register(self, repository: Path, names: Mapping[str, str]) -> None:
+        """Load from there, too; ``names`` of models by folder, where they are to have others.
+
+        Raises Unsupported outside of explicit mode, InvalidArgument or AlreadyExists.
+        """
+        self._check_registers()
+        self._surveyor.register(repository, names)
+
+    def unregister(self, repository: Path) -> None:
+        """Look there no more. What was loaded serves on. Raises Unsupported or InvalidArgument."""
+        self._check_registers()
+        self._surveyor.unregister(repository)
+
+    def _check_registers(self) -> None:
+        if not self._explicit:
+            raise Unsupported(
+                "repository registration is not allowed if model control mode is not EXPLICIT"
+            )
 
     async def poll(self) -> None:
         """Follow the repositories: load what came or changed, unload what has gone."""

@@ -10,6 +10,7 @@ HTTP or gRPC in them.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from worker_runtime.core.shared_memory import SharedMemory
@@ -129,6 +130,17 @@ class ServesModels(Protocol[M]):
 
     async def unload(self, name: str, unload_dependents: bool = False) -> None:
         """Returns when no version is READY any more. Raises a RuntimeFault."""
+        ...
+
+    def register_repository(self, path: Path, names: Mapping[str, str]) -> None:
+        """Load from ``path``, too; ``names`` of models by folder, where they have others.
+
+        Raises Unsupported, InvalidArgument or AlreadyExists.
+        """
+        ...
+
+    def unregister_repository(self, path: Path) -> None:
+        """What was loaded from there serves on. Raises Unsupported or InvalidArgument."""
         ...
 
     def trace_settings(self, model: str = "") -> TraceSettings:

@@ -12,6 +12,7 @@ SIDE_DIRECTORIES = frozenset({"warmup", "initial_state", "configs"})
 class ModelDirectory:
     """One model on disk. ``versions`` ascend; ``config_path`` is None where there is no file.
 
+    A ``renamed`` one is served under ``name``, whatever its folder and its configuration say.
     ``keep`` is whatever must live as long as the directory is used. ``listing`` has the paths of
     its files where they are not on this disk.
     """
@@ -23,6 +24,7 @@ class ModelDirectory:
     warnings: tuple[str, ...] = field(default=())
     keep: object = field(default=None, compare=False)
     listing: frozenset[str] | None = None
+    renamed: bool = False
 
     def config_text(self) -> str:
         # why no text file: its lines would end at a lone CR, and comments of the format do not

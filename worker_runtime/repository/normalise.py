@@ -51,7 +51,7 @@ def normalise(config: Any, directory: ModelDirectory, machine: Machine) -> None:
 
     Raises ConfigInvalid when the name is not the directory's, or no backend can be told.
     """
-    if not config.name:
+    if not config.name or directory.renamed:
         config.name = directory.name
     elif config.name != directory.name:
         raise _invalid(

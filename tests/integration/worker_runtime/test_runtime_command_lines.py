@@ -1,6 +1,7 @@
 """Triton's command lines, each given to a real server: it starts, is ready, and ends with 0."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -34,6 +35,7 @@ DOCUMENTED = [
     "--grpc-keepalive-permit-without-calls=true --grpc-http2-max-pings-without-data=0 "
     "--grpc-http2-min-recv-ping-interval-without-data=100 --grpc-max-connection-age-grace=10",
 ]
+VERTEX = {"AIP_PREDICT_ROUTE": "/predict", "AIP_HEALTH_ROUTE": "/health"}  # it sets them
 LINES = [line for line in [*DOCUMENTED, *TRITON_LINES] if line not in REFUSED]
 
 
@@ -56,7 +58,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(place: Path, line: str, ready: Path) -> list[str]:
     given = [
-        re.sub(r"^--(http|metrics|grpc)-port=\d+$", r"--\1-port=0", a) for a in shlex.split(line)
+        re.sub(r"^--(http|metrics|grpc|sagemaker|vertex-ai)-port=\d+$", r"--\1-port=0", a)
+        for a in shlex.split(line)
     ]
     own = {"http-port": "0", "grpc-port": "0", "metrics-port": "0", "http-address": "127.0.0.1"}
     ours = [
@@ -75,7 +78,11 @@ def test_the_server_starts(line: str, place: Path, tmp_path: Path) -> None:
     ready, log = tmp_path / "ready.json", tmp_path / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command(place, line, ready), cwd=place, stdout=output, stderr=subprocess.STDOUT
+            command(place, line, ready),
+            cwd=place,
+            env=os.environ | VERTEX,
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
     try:
         wait_until(lambda: ready.exists() or process.poll() is not None, "the server listens")

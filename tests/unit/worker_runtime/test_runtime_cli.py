@@ -13,12 +13,14 @@ from worker_runtime.config.flags import FLAGS, GROUPS
 from worker_runtime.config.help import flags_table
 from worker_runtime.config.settings import (
     ControlMode,
+    Listener,
     RateLimitResource,
     Settings,
 )
 from worker_runtime.observability.logging import LogOptions
 from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
+from worker_runtime.types.clouds import SageMakerOptions, VertexOptions
 from worker_runtime.types.listening import (
     CompressionLevel,
     GrpcOptions,
@@ -515,3 +517,67 @@ def test_the_longest_wait_in_a_queue_is_no_cap_unless_said(tmp_path: Path) -> No
     for wrong in ("-1", "soon"):
         with pytest.raises(UsageError, match="max-queue-wait-ms"):
             settings(tmp_path, f"--max-queue-wait-ms={wrong}")
+
+
+def test_sagemaker_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = settings(tmp_path, "--allow-sagemaker=true", "--http-address=127.0.0.1")
+    assert found.sagemaker == Listener("127.0.0.1", 8080)
+    assert not found.vertex.enabled
+    assert (found.sagemaker_options.ping, found.sagemaker_options.inference) == ("ready", "infer")
+    monkeypatch.setenv("SAGEMAKER_BIND_TO_PORT", "8090")
+    monkeypatch.setenv("SAGEMAKER_MULTI_MODEL", "true")
+    monkeypatch.setenv("SAGEMAKER_TRITON_DEFAULT_MODEL_NAME", "m")
+    monkeypatch.setenv("SAGEMAKER_TRITON_INFERENCE_TYPE", "generate_stream")
+    found = settings(tmp_path, "--allow-sagemaker=true")
+    assert found.sagemaker.port == 8090
+    assert found.sagemaker_options == SageMakerOptions("live", "m", "generate_stream")
+    assert settings(tmp_path, "--sagemaker-port=1").sagemaker.port == 1
+    monkeypatch.setenv("SAGEMAKER_SAFE_PORT_RANGE", "8000-8002")
+    settings(tmp_path, "--allow-sagemaker=true")
+    monkeypatch.setenv("SAGEMAKER_TRITON_PING_MODE", "dead")
+    with pytest.raises(UsageError, match="PING_MODE is 'dead', expected one of live, ready"):
+        settings(tmp_path)
+
+
+def test_vertex_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIP_PREDICT_ROUTE", "/p")
+    monkeypatch.setenv("AIP_HEALTH_ROUTE", "/h")
+    found = settings(tmp_path, "--vertex-ai-default-model=m")
+    assert not found.vertex.enabled
+    assert found.vertex_options == VertexOptions("/p", "/h", "m")
+    monkeypatch.setenv("AIP_MODE", "PREDICTION")
+    monkeypatch.setenv("AIP_HTTP_PORT", "8081")
+    monkeypatch.setenv("AIP_STORAGE_URI", str(tmp_path / "theirs"))
+    found = parse([])
+    assert found.repositories == (tmp_path / "theirs",)
+    assert found.vertex == Listener("0.0.0.0", 8081)
+    assert not found.http.enabled
+    assert not found.grpc.enabled
+    found = settings(tmp_path, "--allow-http=true", "--allow-vertex-ai=false")
+    assert found.repositories == (tmp_path,)
+    assert (found.http.enabled, found.vertex.enabled) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (
+            "--allow-sagemaker=true --sagemaker-safe-port-range=8001-8010",
+            "The server cannot listen to HTTP requests at port 8000, allowed port range is "
+            "[8001, 8010]",
+        ),
+        (
+            "--allow-sagemaker=true --sagemaker-port=8000",
+            "The server cannot listen to HTTP requests and SageMaker requests at the same address "
+            "and port 0.0.0.0:8000",
+        ),
+        (
+            "--allow-sagemaker=true --allow-vertex-ai=true",
+            "The server cannot listen to Vertex AI requests and SageMaker requests at the same",
+        ),
+    ],
+)
+def test_ports_beside_sagemakers(tmp_path: Path, line: str, reason: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        settings(tmp_path, *line.split())
+    assert reason in str(caught.value)

@@ -1,4 +1,4 @@
-"""Flags of HTTP and gRPC, and of the adapters for hosted platforms, which are not served here."""
+"""Flags of HTTP and gRPC, and of the listeners for hosted platforms."""
 
 from worker_runtime.config.flags.flag import INT32, PORT, Flag, Group, Kind
 from worker_runtime.types.listening import MAX_INPUT_BYTES
@@ -232,40 +232,67 @@ GRPC = Group(
 SAGEMAKER = Group(
     "Sagemaker",
     (
-        Flag("allow-sagemaker", Kind.BOOLEAN, "not served here", "false", effect=False),
+        Flag(
+            "allow-sagemaker",
+            Kind.BOOLEAN,
+            "serve SageMaker: /ping and /invocations, and with --model-control-mode=explicit "
+            "/models; SAGEMAKER_TRITON_PING_MODE, _DEFAULT_MODEL_NAME and _INFERENCE_TYPE set what "
+            "they do",
+            "false",
+        ),
         Flag(
             "sagemaker-port",
             Kind.INTEGER,
-            "not served here",
+            "port; 0 picks a free one; by default what SAGEMAKER_BIND_TO_PORT says",
             "8080",
             low=0,
             high=PORT,
-            effect=False,
         ),
         Flag(
             "sagemaker-safe-port-range",
             Kind.TEXT,
-            "not served here",
+            "ports that other listeners may have beside SageMaker's; by default what "
+            "SAGEMAKER_SAFE_PORT_RANGE says",
             shape="<integer>-<integer>",
+        ),
+        Flag(
+            "sagemaker-thread-count",
+            Kind.INTEGER,
+            "one event loop serves all here",
+            "8",
             effect=False,
         ),
-        Flag("sagemaker-thread-count", Kind.INTEGER, "not served here", "8", effect=False),
     ),
 )
 VERTEX = Group(
     "Vertex",
     (
-        Flag("allow-vertex-ai", Kind.BOOLEAN, "not served here", "false", effect=False),
+        Flag(
+            "allow-vertex-ai",
+            Kind.BOOLEAN,
+            "serve Vertex AI at AIP_PREDICT_ROUTE and AIP_HEALTH_ROUTE; where AIP_MODE is "
+            "PREDICTION that is the default, and HTTP and gRPC are not served unless allowed",
+            "false",
+        ),
         Flag(
             "vertex-ai-port",
             Kind.INTEGER,
-            "not served here",
+            "port; 0 picks a free one; by default what AIP_HTTP_PORT says",
             "8080",
             low=0,
             high=PORT,
+        ),
+        Flag(
+            "vertex-ai-thread-count",
+            Kind.INTEGER,
+            "one event loop serves all here",
+            "8",
             effect=False,
         ),
-        Flag("vertex-ai-thread-count", Kind.INTEGER, "not served here", "8", effect=False),
-        Flag("vertex-ai-default-model", Kind.TEXT, "not served here", effect=False),
+        Flag(
+            "vertex-ai-default-model",
+            Kind.TEXT,
+            "the model of requests that name none; not needed while there is one model",
+        ),
     ),
 )

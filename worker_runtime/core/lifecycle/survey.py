@@ -3,12 +3,18 @@
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from worker_runtime.core.lifecycle.records import Known
 from worker_runtime.core.loading import LoadingRules, read_plan
-from worker_runtime.errors import EnsembleInvalid, Internal, InvalidArgument, RuntimeFault
+from worker_runtime.errors import (
+    AlreadyExists,
+    EnsembleInvalid,
+    Internal,
+    InvalidArgument,
+    RuntimeFault,
+)
 from worker_runtime.repository.agents import check_files
 from worker_runtime.repository.ensembles import composing
 from worker_runtime.repository.fingerprint import Fingerprint, fingerprint
@@ -53,11 +59,40 @@ class Surveyor:
         *,
         namespacing: bool = False,
     ) -> None:
-        self._repositories = repositories
+        self._repositories = tuple(repositories)
+        self._renamed: dict[Path, str] = {}  # models by their folders
         self._rules = rules
         self._config_name = config_name
         self._settle_s = settle_s
         self._namespacing = namespacing
+
+    def register(self, repository: Path, names: Mapping[str, str]) -> None:
+        """Look there, too, at folders that are models of other ``names``.
+
+        Raises InvalidArgument or AlreadyExists.
+        """
+        if not repository.is_dir():
+            raise InvalidArgument(f"failed to register '{repository}', repository not found")
+        if repository in self._repositories:
+            raise AlreadyExists(f"model repository '{repository}' has already been registered")
+        for name in names.values():
+            if name in self._renamed.values():
+                raise AlreadyExists(
+                    f"failed to register '{name}', there is a conflicting mapping for '{name}'"
+                )
+        # why anew: a thread may be looking.
+        renamed = {repository / folder: name for folder, name in names.items()}
+        self._renamed = {**self._renamed, **renamed}
+        self._repositories = (*self._repositories, repository)
+
+    def unregister(self, repository: Path) -> None:
+        """Raises InvalidArgument for one that was not registered."""
+        if repository not in self._repositories:
+            raise InvalidArgument(f"failed to unregister '{repository}', repository not found")
+        self._repositories = tuple(root for root in self._repositories if root != repository)
+        self._renamed = {
+            path: name for path, name in self._renamed.items() if path.parent != repository
+        }
 
     def check(self) -> None:
         """Raises InvalidArgument or Internal for repositories that cannot be used at all."""
@@ -77,8 +112,9 @@ class Surveyor:
         """Every model directory by name. A repository that cannot be read raises OSError."""
         found: dict[str, list[Path]] = {}
         for root in self._repositories:
-            for name in model_names(root):
-                found.setdefault(self._key(root, name), []).append(root / name)
+            for folder in model_names(root):
+                name = self._renamed.get(root / folder, folder)
+                found.setdefault(self._key(root, name), []).append(root / folder)
         return found
 
     def _key(self, root: Path, name: str) -> str:
@@ -88,8 +124,11 @@ class Surveyor:
         """Where a model of this name lies; one entry without places when it lies nowhere."""
         inside = "/" not in name and name not in {"", ".", ".."}
         found: dict[str, list[Path]] = {}
+        for path, other in self._renamed.items():
+            if other == name and path.exists():
+                found.setdefault(self._key(path.parent, name), []).append(path)
         for root in self._repositories if inside else ():
-            if (root / name).exists():
+            if (root / name).exists() and root / name not in self._renamed:
                 found.setdefault(self._key(root, name), []).append(root / name)
         return found or {name: []}
 
@@ -188,6 +227,8 @@ class Surveyor:
         if len(places) > 1:
             raise InvalidArgument(DUPLICATE)
         directory = read_model(places[0], self._config_name)
+        if places[0] in self._renamed:
+            directory = replace(directory, name=name_of(name), renamed=True)
         seen = fingerprint(directory.path, directory.config_path)
         if override:
             seen = seen.overridden()

@@ -104,7 +104,7 @@ class HttpApp:
 
     def too_large(self, head: Head) -> str:
         """Why a body of this Content-Length is not read at all; "" when it is."""
-        size, route = head.content_length, match(head.path)
+        size, route = head.content_length, head.route or match(head.path)
         try:
             if route is None or route.kind not in ("infer", "score"):
                 check_document(size, self._limit)

@@ -1,8 +1,11 @@
 """The one map from faults to HTTP status codes."""
 
+import re
+
 import msgspec
 
 from worker_runtime.errors import (
+    AlreadyExists,
     Internal,
     NotFound,
     Overloaded,
@@ -24,6 +27,7 @@ REASONS = {
     403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
+    409: "Conflict",
     413: "Content Too Large",
     417: "Expectation Failed",
     424: "Failed Dependency",
@@ -33,9 +37,16 @@ REASONS = {
     501: "Not Implemented",
     503: "Service Unavailable",
     505: "HTTP Version Not Supported",
+    507: "Insufficient Storage",
 }
 
 
+SAGEMAKER_MODELS = "/models"
+_NO_MEMORY = re.compile(
+    "out of memory|out_of_memory|outofmemory|memoryerror|failed to allocate memory|"
+    "cublas_status_alloc_failed|no space left on device",
+    re.IGNORECASE,
+)
 SCORE = "/score"  # ours, not Triton's: JSON for the only model
 _LATER = b"Retry-After: 1\r\n"
 
@@ -78,6 +89,8 @@ def answered(error: Exception, path: str) -> tuple[int, bytes]:
     """The status of an answer to a request for ``path``, and the lines that it has besides."""
     if path.partition("?")[0] == SCORE:
         return scored(error)
+    if path.startswith(SAGEMAKER_MODELS):
+        return invoked(error), headers_of(error)
     return status_of(error), headers_of(error)
 
 
@@ -95,6 +108,15 @@ def scored(error: Exception) -> tuple[int, bytes]:
         reason.encode(),
     )
     return 424, headers + details
+
+
+def invoked(error: Exception) -> int:
+    """Of a model among many in SageMaker, which unloads others where memory is short (507)."""
+    if _NO_MEMORY.search(str(error) or type(error).__name__):
+        return 507
+    if isinstance(error, AlreadyExists):
+        return 409
+    return 404 if isinstance(error, NotFound) else 400
 
 
 def error_body(error: Exception) -> bytes:

@@ -1,6 +1,7 @@
 """Request heads: parsed by httptools, remembered by their bytes (clients repeat themselves)."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import httptools
@@ -63,16 +64,17 @@ class _Collector:
 
 
 class HeadCache:
-    """Heads by their exact bytes, bounded by size and number."""
+    """Heads by their exact bytes, bounded by size and number. ``parse`` reads those not seen."""
 
-    def __init__(self) -> None:
+    def __init__(self, parse: Callable[[bytes], Head] | None = None) -> None:
         self._heads: dict[bytes, Head] = {}
+        self._parse = parse or parse_head
 
     def get(self, raw: bytes) -> Head:
         """The head in ``raw`` (up to and with the blank line). Raises HttpRefusal."""
         head = self._heads.get(raw)
         if head is None:
-            head = parse_head(raw)
+            head = self._parse(raw)
             if len(raw) <= _CACHED_HEAD_BYTES:
                 remember(self._heads, raw, head, _MAX_CACHED)
         return head
@@ -129,7 +131,7 @@ def _read_headers(head: Head, headers: list[tuple[bytes, bytes]]) -> None:
             head.chunked = True
         elif name == b"inference-header-content-length":
             head.json_text = value.decode("latin-1")
-            head.json_length = _leading_number(value)
+            head.json_length = leading_number(value)
         elif name == b"expect":
             if value.strip().lower() != b"100-continue":
                 raise HttpRefusal(417, "only 100-continue can be expected", close=True)
@@ -140,7 +142,7 @@ def _read_headers(head: Head, headers: list[tuple[bytes, bytes]]) -> None:
             head.accept_encoding = value.decode("latin-1")
 
 
-def _leading_number(value: bytes) -> int:
+def leading_number(value: bytes) -> int:
     """The number that a text begins with, as C's atoi reads it: 0 for none, -2 below zero."""
     found = _LEADING.match(value)
     number = int(found[1]) if found else 0

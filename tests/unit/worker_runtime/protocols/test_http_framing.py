@@ -8,10 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker_runtime.errors import InvalidArgument
+from worker_runtime.errors import (
+    AlreadyExists,
+    BackendFailed,
+    InvalidArgument,
+    LoadFailed,
+    NotFound,
+)
 from worker_runtime.protocols.http.chunked import ChunkedBody
 from worker_runtime.protocols.http.compression import best_coding, compress, decompress
-from worker_runtime.protocols.http.errors import HttpRefusal, status_of
+from worker_runtime.protocols.http.errors import HttpRefusal, answered, status_of
 from worker_runtime.protocols.http.heads import HeadCache, parse_head
 from worker_runtime.protocols.http.routes import match
 
@@ -291,3 +297,20 @@ def test_routes(path: str, kind: str, name: str, version: str, category: str) ->
 )
 def test_unknown_paths(path: str) -> None:
     assert match(f"/{path}") is None
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (BackendFailed("CUDA out of memory. Tried to allocate 20 GiB"), 507),
+        (MemoryError(), 507),
+        (LoadFailed("[Errno 28] No space left on device"), 507),
+        (NotFound("no such model"), 404),
+        (AlreadyExists("again"), 409),
+        (BackendFailed("a bug"), 400),
+    ],
+)
+def test_sagemaker_hears_of_memory_that_is_short(error: Exception, status: int) -> None:
+    for path in ("/models", "/models/m/invoke"):
+        assert answered(error, path)[0] == status
+    assert answered(error, "/v2/models/m/infer")[0] == status_of(error)

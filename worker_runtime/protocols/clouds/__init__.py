@@ -1,0 +1,1 @@
+"""SageMaker and Vertex AI: Triton's HTTP under the paths and content types of these platforms."""
