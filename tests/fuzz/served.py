@@ -69,14 +69,14 @@ class Transport:
 
     def __init__(self) -> None:
         self.written: list[bytes] = []
-        self.closed = False
+        self.closed = self.ended = False
         self.protocol: Any = None
 
     def is_closing(self) -> bool:
         return self.closed
 
     def write(self, data: Any) -> None:
-        if self.closed:
+        if self.closed or self.ended:
             raise Finding("written to a closed transport")
         self.written.append(bytes(data))
 
@@ -87,6 +87,12 @@ class Transport:
         self.closed = True
 
     abort = close
+
+    def can_write_eof(self) -> bool:
+        return True
+
+    def write_eof(self) -> None:
+        self.ended = True
 
     def get_write_buffer_size(self) -> int:
         return 0

@@ -67,6 +67,27 @@ def test_chunked_requests(server: Runtime) -> None:
     assert [status for status, _, _ in replies] == [200, 200]
 
 
+@pytest.mark.parametrize(
+    ("chunks", "reason"),
+    [
+        (b"1\r\nA\r\n" * 1_000_000, b"more than 65536 chunks"),
+        (b"x\r\n" + b"1\r\nA\r\n" * 1_000_000, b"bad chunk size"),
+        (b"3\r\n" + b"A" * 10_000_000, b"line too long"),
+        (b"fffffff\r\n" + b"A" * 10_000_000, b"exceeds the maximum allowed value"),
+    ],
+)
+def test_a_client_that_sends_on_reads_why_its_chunks_are_refused(
+    server: Runtime, chunks: bytes, reason: bytes
+) -> None:
+    """As it may when it frames by hand, and looks for the answer at its end."""
+    with server.socket() as connection, connection.makefile("rb") as stream:
+        connection.sendall(INFER + b"Transfer-Encoding: chunked\r\n\r\n")
+        connection.sendall(chunks)
+        status, _, body = read_reply(stream)
+        assert (status, reason in body) == (400, True)
+        assert stream.read() == b"", "the connection ends"
+
+
 def test_expect_100_continue(server: Runtime) -> None:
     with server.socket() as connection, connection.makefile("rb") as stream:
         connection.sendall(

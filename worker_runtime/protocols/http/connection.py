@@ -23,6 +23,7 @@ from worker_runtime.types.request import Arrays, InferRequest, Response
 
 _MAX_AHEAD = 256 * 1024  # bytes of pipelined requests kept while one is being answered
 _READ_INTO_ABOVE = 64 * 1024
+_MAX_DISCARDED = 64 * 1024 * 1024  # bytes of a refused body whose end is not known
 _MAX_UNREAD = 64 * 1024 * 1024  # bytes of a stream that wait for a client to read
 _JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -309,9 +310,13 @@ class Connection(asyncio.Protocol):
     def refuse(self, refusal: HttpRefusal) -> None:
         """Answer what never became a request; the connection ends if its framing is lost."""
         self._busy = True
+        if refusal.close and self._chunks is not None:
+            self._chunks, self._discard = None, _MAX_DISCARDED
         self.reply(
             refusal.status, error_body(refusal), headers=refusal.headers, close=refusal.close
         )
+        if self._ending and self._transport is not None and self._transport.can_write_eof():
+            self._transport.write_eof()  # nothing more comes: a client that sent all can go
 
     def reply(
         self,
