@@ -27,7 +27,7 @@ API_FUZZ_SECONDS ?= 600
 SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
-	test-studio ui-budgets test-integration test-load chaos test-chaos fuzz api-fuzz security test-postgres e2e screenshots \
+	test-studio test-pages ui-budgets test-integration test-load chaos test-chaos fuzz api-fuzz security test-postgres e2e screenshots \
 	examples bench compatibility \
 	openapi cli-docs state-docs sbom audit notebooks azure-oracle seeds lock fmt clean
 
@@ -45,7 +45,7 @@ studio: $(STAMPS)/requirements
 test: ## set up and run every test, also on PostgreSQL and in a browser
 	@$(MAKE) $(SIDE_BY_SIDE) $(STAMPS)/dev install studio
 	@$(MAKE) check
-	@$(MAKE) test-integration
+	@$(MAKE) $(SIDE_BY_SIDE) test-pages test-integration
 	@$(MAKE) test-load
 	@$(MAKE) test-chaos
 	@$(MAKE) $(SIDE_BY_SIDE) fuzz api-fuzz API_FUZZ_SECONDS=120 SEED=$(or $(SEED),1)
@@ -88,8 +88,8 @@ test-studio: $(STAMPS)/dev ## the studio's components in a real browser
 
 test-integration: $(STAMPS)/dev install ## tests with real neighbours: Redis, Envoy, the runtime
 	@echo "== integration tests"
-	@# why whole files: those of one file share a runtime, a gateway, an installation
-	@$(PYTEST_AGAIN) -q -n 2 --dist loadfile tests/integration tests/conformance
+	@# why whole files: those of one file share a runtime, a gateway, an installation; why three: they mostly wait
+	@$(PYTEST_AGAIN) -q -n 3 --dist loadfile --no-loadscope-reorder tests/integration tests/conformance
 
 test-load: $(STAMPS)/dev install ## thousands of connections and requests, a hundred reloads
 	@echo "== load"
@@ -129,8 +129,12 @@ ui-budgets: $(STAMPS)/dev ## what the studio costs: size, time per tick, long lo
 	@deploy/build-studio --budgets
 
 screenshots: $(STAMPS)/requirements ## every page of the studio, light and dark, into .build/screenshots
-	@mkdir -p .build/screenshots
+	@echo "== every page of the studio"
 	@deploy/build-studio --pictures "$(CURDIR)/.build/screenshots"
+
+test-pages: screenshots ## the same, and as narrow as a phone: axe and the console have nothing to say
+	@echo "== every page of the studio, narrow"
+	@WIDTH=360 SCHEMES=light deploy/build-studio --pictures "$(CURDIR)/.build/screenshots/narrow"
 
 examples: $(STAMPS)/dev install ## every example on a fresh installation, checked against its library
 	@$(BIN)/python examples/run_all.py

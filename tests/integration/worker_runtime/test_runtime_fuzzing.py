@@ -1,4 +1,4 @@
-"""What the fuzzers start from passes, without a fuzzer; and a fault that is planted is found."""
+"""A planted fault is found by the targets of fuzzing. That their seeds pass, `make fuzz` shows."""
 
 import re
 import subprocess
@@ -41,16 +41,6 @@ try:
 except Finding as finding:
     print("found:", finding)
 """
-
-
-@pytest.mark.parametrize("target", SEEDS)
-def test_seeds_pass_and_leave_nothing_behind(target: str, tmp_path: Path) -> None:
-    for number, seed in enumerate(SEEDS[target]()):
-        (tmp_path / f"{number:04}").write_bytes(seed)
-    done = subprocess.run(
-        [*REPLAY, target, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("what", PLANTED)
