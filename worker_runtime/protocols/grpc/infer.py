@@ -5,7 +5,7 @@ from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.answers import aligned, answer
 from worker_runtime.protocols.grpc.requests import Decoder, incoming
 from worker_runtime.protocols.grpc.status import as_fault, only_busy, status_of
-from worker_runtime.protocols.grpc.transport import Call, Parts
+from worker_runtime.protocols.grpc.transport import Call, Message, Parts
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
 STOPPING = "GRPC server is shutting down and has stopped accepting new requests."
@@ -25,7 +25,7 @@ class UnaryInfer:
 
     # --- for the transport -----------------------------------------------------------------------
 
-    def message(self, data: bytes) -> None:
+    def message(self, data: Message) -> None:
         call = self._call
         if call is None:
             return

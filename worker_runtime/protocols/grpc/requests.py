@@ -21,7 +21,7 @@ from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.forms import MAX_FORM_BYTES, MAX_FORMS, Form, remember
 from worker_runtime.protocols.grpc.contents import gather, known_type
 from worker_runtime.protocols.grpc.regions import output_forms
-from worker_runtime.protocols.grpc.transport import CallHead
+from worker_runtime.protocols.grpc.transport import CallHead, Message
 from worker_runtime.protocols.grpc.versions import version_number
 from worker_runtime.protocols.grpc.wire import cut
 from worker_runtime.types.request import InferRequest, Plan, Sink
@@ -49,7 +49,7 @@ class Incoming(msgspec.Struct):
     message: Any = None  # without the raw tensors when there is a head; None: not parsed yet
 
 
-def incoming(data: bytes) -> Incoming:
+def incoming(data: Message) -> Incoming:
     """Raises InvalidArgument when it is no ModelInferRequest."""
     parts = cut(data)
     if parts is not None:
@@ -59,7 +59,7 @@ def incoming(data: bytes) -> Incoming:
     return Incoming(name, version, message.id, b"", message.raw_input_contents, message)
 
 
-def parsed(kind: Any, data: bytes) -> Any:
+def parsed(kind: Any, data: Message) -> Any:
     """A message of ``kind``. Raises InvalidArgument."""
     try:
         return kind.FromString(data)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from worker_runtime.errors import Internal
 from worker_runtime.protocols.grpc.requests import parsed
 from worker_runtime.protocols.grpc.status import as_fault, status_of
-from worker_runtime.protocols.grpc.transport import Call
+from worker_runtime.protocols.grpc.transport import Call, Message
 from worker_runtime.types.restrictions import Category
 
 
@@ -32,7 +32,7 @@ class QueryHandler:
         self._call: Call | None = call
         self._seen = False
 
-    def message(self, data: bytes) -> None:
+    def message(self, data: Message) -> None:
         if self._seen:
             if self._call is not None:
                 self._call.pause()  # a unary call has one message; a further one means nothing

@@ -18,7 +18,7 @@ from worker_runtime.protocols.grpc.answers import (
 from worker_runtime.protocols.grpc.infer import STOPPING
 from worker_runtime.protocols.grpc.requests import Decoder, GrpcForm, Incoming, incoming
 from worker_runtime.protocols.grpc.status import as_fault, only_busy, status_of
-from worker_runtime.protocols.grpc.transport import Call, Parts
+from worker_runtime.protocols.grpc.transport import Call, Message, Parts
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
 _STRICT = ("triton_grpc_error", "true")
@@ -42,7 +42,7 @@ class StreamInfer:
 
     # --- for the transport -----------------------------------------------------------------------
 
-    def message(self, data: bytes) -> None:
+    def message(self, data: Message) -> None:
         call = self._call
         if call is None:
             return

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 Parts = list[Any]  # of a message: bytes and C-contiguous arrays, which nobody changes any more
+Message = bytes | memoryview  # of a request; a large one is the memory that it was read into
 
 
 class CallHead(Protocol):
@@ -57,7 +58,7 @@ class Call(Protocol):
 class Handler(Protocol):
     """What a service makes of one call. Everything is called in the event loop."""
 
-    def message(self, data: bytes) -> None:
+    def message(self, data: Message) -> None:
         """One whole, uncompressed request message."""
         ...
 

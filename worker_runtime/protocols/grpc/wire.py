@@ -7,6 +7,8 @@ together from a head that was serialised once and the raw tensors behind it.
 
 from typing import NamedTuple
 
+from worker_runtime.protocols.grpc.transport import Message
+
 _LENGTH_DELIMITED = 2
 _BEFORE_FIRST, _ID, _RAW = 0x09, 0x1A, 0x3A  # tags of ModelInferRequest
 _ANSWER_ID, _ANSWER_RAW = b"\x1a", b"\x32"  # tags of ModelInferResponse
@@ -24,13 +26,13 @@ class Cut(NamedTuple):
     raw: list[memoryview]
 
 
-def cut(data: bytes) -> Cut | None:
+def cut(data: Message) -> Cut | None:
     """The parts of a message whose fields stand in order; None when it is not of that kind.
 
     None is no verdict: protobuf may know better what the message means.
     """
     end, at, last = len(data), 0, _BEFORE_FIRST
-    texts = [b"", b"", b""]  # name, version, id
+    texts: list[Message] = [b"", b"", b""]  # name, version, id
     id_from = id_to = 0
     raw_from = end
     raw: list[memoryview] = []
@@ -57,14 +59,14 @@ def cut(data: bytes) -> Cut | None:
             if tag == _ID:
                 id_from, id_to = start, stop
         last, at = tag, stop
-    head = data[:id_from] + data[id_to:raw_from] if id_to else data[:raw_from]
+    head = b"".join((data[:id_from], data[id_to:raw_from])) if id_to else bytes(data[:raw_from])
     try:
-        return Cut(head, texts[0].decode(), texts[1].decode(), texts[2].decode(), raw)
+        return Cut(head, str(texts[0], "utf-8"), str(texts[1], "utf-8"), str(texts[2], "utf-8"), raw)
     except UnicodeDecodeError:
         return None
 
 
-def _long_size(data: bytes, at: int) -> tuple[int, int]:
+def _long_size(data: Message, at: int) -> tuple[int, int]:
     """A varint at ``at`` and where it ends; (-1, 0) when it is cut off or too long."""
     size = shift = 0
     for position in range(at, min(at + 5, len(data))):

@@ -1,5 +1,7 @@
 """DATA to whole messages, however it is cut."""
 
+import numpy as np
+
 from worker_runtime.protocols.grpc.native.inbox import Inbox
 from worker_runtime.protocols.grpc.native.messages import (
     INTERNAL,
@@ -10,23 +12,31 @@ from worker_runtime.protocols.grpc.native.messages import (
     MessageFault,
     Packed,
 )
+from worker_runtime.protocols.grpc.transport import Message
 
-_SMALL_PIECE = 1024
+_SMALL = 16 * 1024  # slices of bytes of that size are cheaper than views
+# What a prefix alone is given memory for. The rest of it once so much of the message is there:
+# memory that is not written to costs next to nothing, but pages may be of 2 MiB.
+_FIRST = 1024 * 1024
+_NONE = memoryview(b"")
 
 
 class Assembler:
-    """Turns the DATA of one stream into messages. ``limit``: of what they may unpack to."""
+    """Turns the DATA of one stream into messages. ``limit``: of what they may unpack to.
 
-    __slots__ = ("_encoding", "_have", "_limit", "_packed", "_parts", "_prefix", "_want", "inbox")
+    What is given to it is copied once, into the memory of its message.
+    """
+
+    __slots__ = ("_encoding", "_have", "_limit", "_memory", "_packed", "_prefix", "_want", "inbox")
 
     def __init__(self, encoding: str, limit: int) -> None:
         self.inbox: Inbox | None = None  # where messages go that may be compressed
         self._encoding = encoding
         self._limit = limit
         self._prefix = b""
-        self._parts: list[bytes | bytearray] = []
-        self._have = 0
-        self._want = -1  # bytes of the message, once its prefix is there
+        self._memory = _NONE  # of the message, or of its front
+        self._have = 0  # bytes of the message
+        self._want = -1  # all its bytes, once its prefix is there
         self._packed = False
 
     @property
@@ -34,9 +44,9 @@ class Assembler:
         """Nothing of a further message has arrived."""
         return self._want < 0 and not self._prefix
 
-    def feed(self, data: bytes) -> list[bytes | Packed]:
+    def feed(self, data: Message) -> list[Message | Packed]:
         """The messages that ``data`` completes. Raises MessageFault."""
-        found: list[bytes | Packed] = []
+        found: list[Message | Packed] = []
         at = 0
         while True:
             if self._want < 0:
@@ -44,20 +54,20 @@ class Assembler:
                 if self._want < 0:
                     return found
             stop = at + self._want - self._have
-            piece = data[at:stop]
-            self._have += len(piece)
-            if self._have < self._want:
-                self._keep(piece)
-                return found
-            message = b"".join((*self._parts, piece)) if self._parts else piece
+            if self._have or stop > len(data) or self._want > _SMALL:
+                self._add(data[at:stop])
+                if self._have < self._want:
+                    return found
+                message = self._taken()
+            else:
+                message = bytes(data[at:stop])
             found.append(Packed(message) if self._packed else message)
-            self._parts = []
             self._have, self._want, at = 0, -1, stop
 
-    def _look(self, data: bytes, at: int) -> int:
+    def _look(self, data: Message, at: int) -> int:
         """Read a prefix at ``at``, as far as it is there; where the message begins."""
         taken = at + PREFIX_BYTES - len(self._prefix)
-        prefix = self._prefix + data[at:taken]
+        prefix = self._prefix + bytes(data[at:taken])
         if len(prefix) < PREFIX_BYTES:
             self._prefix = prefix
             return len(data)
@@ -76,11 +86,26 @@ class Assembler:
         self._want, self._packed = size, bool(compressed)
         return taken
 
-    def _keep(self, piece: bytes) -> None:
-        """Hold a piece; small ones together, as an object of its own is larger than they are."""
-        if len(piece) >= _SMALL_PIECE:
-            self._parts.append(piece)
-        elif self._parts and isinstance(tail := self._parts[-1], bytearray):
-            tail += piece
-        else:
-            self._parts.append(bytearray(piece))
+    def _add(self, piece: Message) -> None:
+        have = self._have + len(piece)
+        if have > len(self._memory):
+            self._grow(have)
+        self._memory[self._have : have] = piece
+        self._have = have
+
+    def _grow(self, have: int) -> None:
+        """Make room for ``have`` bytes. Raises MessageFault."""
+        size = self._want if have > _FIRST else min(self._want, _FIRST)
+        try:
+            # why numpy: it does not clear the memory first, and asks for large pages.
+            memory = np.empty(size, np.uint8).data
+        except MemoryError as error:
+            text = f"there is no memory for a message of {size} bytes"
+            raise MessageFault(RESOURCE_EXHAUSTED, text) from error
+        memory[: self._have] = self._memory[: self._have]
+        self._memory = memory
+
+    def _taken(self) -> Message:
+        """The message; its memory is its own from now on."""
+        message, self._memory = self._memory, _NONE
+        return bytes(message) if len(message) < _SMALL else message

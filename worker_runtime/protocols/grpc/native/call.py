@@ -34,7 +34,7 @@ from worker_runtime.protocols.grpc.native.messages import (
     framed,
     packed,
 )
-from worker_runtime.protocols.grpc.transport import Handler, Parts
+from worker_runtime.protocols.grpc.transport import Handler, Message, Parts
 from worker_runtime.types.listening import CompressionLevel
 
 _DEADLINE_EXCEEDED = 4
@@ -205,7 +205,7 @@ class Call(msgspec.Struct, eq=False):
     def _inbox(self) -> Inbox | None:
         return self._assembler.inbox if self._assembler is not None else None
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: Message) -> None:
         """Raises MessageFault."""
         handler = self.handler
         if handler is None or self.finished:
@@ -213,7 +213,9 @@ class Call(msgspec.Struct, eq=False):
         if self._assembler is None:
             compressed, size = PREFIX.unpack_from(data) if len(data) >= PREFIX_BYTES else (1, 0)
             if not compressed and size == len(data) - PREFIX_BYTES:
-                handler.message(data[PREFIX_BYTES:])  # the usual case: one message, one frame
+                # The usual case: one message, one frame. why bytes: a view of what was read
+                # would keep all of it.
+                handler.message(bytes(data[PREFIX_BYTES:]))
                 return
             encoding, limit = self.head.encoding, self._connection.inflated_limit
             self._assembler = Assembler(encoding, limit)
@@ -228,7 +230,7 @@ class Call(msgspec.Struct, eq=False):
             elif not isinstance(message, Packed):  # which only come where there is an inbox
                 handler.message(message)
 
-    def _deliver(self, message: bytes) -> None:
+    def _deliver(self, message: Message) -> None:
         if self.handler is not None:
             self.handler.message(message)
 

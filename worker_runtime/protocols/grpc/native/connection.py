@@ -28,7 +28,7 @@ from worker_runtime.protocols.grpc.native.messages import ENCODINGS, MessageFaul
 from worker_runtime.protocols.grpc.native.outgoing import Outgoing
 from worker_runtime.protocols.grpc.native.reader import MAX_FRAME, FrameReader
 from worker_runtime.protocols.grpc.native.standstill import Standstill
-from worker_runtime.protocols.grpc.transport import Handler
+from worker_runtime.protocols.grpc.transport import Handler, Message
 from worker_runtime.protocols.sweeping import SWEEP_S
 from worker_runtime.types.listening import CompressionLevel, GrpcOptions
 
@@ -199,7 +199,7 @@ class Connection(Outgoing):
         call.finished = True
         self.end(call, h2.head(len(block), h2.HEADERS, flags, call.id) + block)
 
-    def on_data(self, flags: int, stream: int, payload: bytes) -> None:
+    def on_data(self, flags: int, stream: int, payload: Message) -> None:
         size = len(payload)
         self._recv_window -= size
         if self._recv_window <= _LOW_CONNECTION:
@@ -214,7 +214,7 @@ class Connection(Outgoing):
         if call.recv_window < 0:
             raise StreamFault(stream, ErrorCode.FLOW_CONTROL_ERROR)
         if flags & PADDED:
-            payload = h2.unpadded(payload, flags & PADDED)
+            payload = h2.unpadded(bytes(payload), flags & PADDED)
         if flags & END_STREAM:
             # why first: an answer that is given at once need not tell the client to stop sending.
             call.remote_closed = True
@@ -367,9 +367,9 @@ class Connection(Outgoing):
             for call in still.unread_calls(now, self.blocked.values(), limits.unread_s):
                 self._refusals.count("grpc", "an answer is not read")
                 self.reset(call, ErrorCode.ENHANCE_YOUR_CALM)
-        held, calls = self._reader.rest, bool(self._calls)
-        quiet_s = still.quiet_s(now, held, self._last_stream, calls=calls)
-        if held and quiet_s >= SWEEP_S:
+        held, left, calls = self._reader.rest, self._reader.left, bool(self._calls)
+        quiet_s = still.quiet_s(now, held, left, self._last_stream, calls=calls)
+        if (held or left) and quiet_s >= SWEEP_S:
             self._let_go("a frame is not completed")
         elif not self._calls and limits.idle_s and quiet_s >= limits.idle_s:
             self.leave("max_idle")

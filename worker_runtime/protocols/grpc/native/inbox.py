@@ -10,6 +10,7 @@ from worker_runtime.protocols.grpc.native.messages import (
     Packed,
     unreadable,
 )
+from worker_runtime.protocols.grpc.transport import Message
 from worker_runtime.protocols.inflating import InflateFault, inflate
 
 # why: a message of five bytes takes a hundred here, and a window has room for millions of them.
@@ -37,7 +38,7 @@ class Inbox:
         self,
         encoding: str,
         limit: int,
-        deliver: Callable[[bytes], None],
+        deliver: Callable[[Message], None],
         caught_up: Callable[[], None],
         broken: Callable[[MessageFault], None],
     ) -> None:
@@ -46,7 +47,7 @@ class Inbox:
         self._deliver = deliver
         self._caught_up = caught_up
         self._broken = broken
-        self._waiting: deque[bytes | Packed] = deque()
+        self._waiting: deque[Message | Packed] = deque()
         self._unpacking: asyncio.Future[bytes] | None = None
         self.held = False
 
@@ -55,7 +56,7 @@ class Inbox:
         """Something has arrived that is not handed on yet."""
         return self._unpacking is not None or bool(self._waiting)
 
-    def put(self, message: bytes | Packed) -> None:
+    def put(self, message: Message | Packed) -> None:
         if len(self._waiting) >= _MOST_WAITING:
             self.drop()
             self._broken(MessageFault(RESOURCE_EXHAUSTED, "too many messages wait to be unpacked"))

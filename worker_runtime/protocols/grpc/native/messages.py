@@ -5,7 +5,7 @@ import zlib
 from struct import Struct
 from typing import NamedTuple
 
-from worker_runtime.protocols.grpc.transport import Parts
+from worker_runtime.protocols.grpc.transport import Message, Parts
 from worker_runtime.protocols.inflating import InflateFault
 from worker_runtime.types.listening import CompressionLevel
 
@@ -32,7 +32,7 @@ class MessageFault(Exception):
 class Packed(NamedTuple):
     """A message that is compressed as the call's ``grpc-encoding`` says."""
 
-    data: bytes
+    data: Message
 
 
 def unreadable(fault: InflateFault, encoding: str, limit: int) -> MessageFault:

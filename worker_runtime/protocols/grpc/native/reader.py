@@ -5,17 +5,22 @@ from typing import Protocol
 
 from worker_runtime.protocols.grpc.native import frames as h2
 from worker_runtime.protocols.grpc.native.frames import (
+    DATA,
     END_HEADERS,
+    END_STREAM,
     HEAD_BYTES,
     MAX_WINDOW,
+    PADDED,
     ConnectionFault,
     ErrorCode,
     StreamFault,
 )
 from worker_runtime.protocols.grpc.native.header_blocks import MAX_HEADER_BYTES
+from worker_runtime.protocols.grpc.transport import Message
 
 MAX_FRAME = 1024 * 1024
 _MAX_BLOCK_PARTS = 64
+_LARGE = 4 * 1024  # bytes of DATA that are passed on as a view, and as they come
 _unpack_head = h2.HEAD.unpack_from
 _FILLED = h2.PADDED | h2.WITH_PRIORITY  # has more in it than what is said
 _KINDS = 10  # frames of other kinds are ignored
@@ -28,7 +33,9 @@ class FrameHandler(Protocol):
 
     closed: bool
 
-    def on_data(self, flags: int, stream: int, payload: bytes) -> None: ...
+    def on_data(self, flags: int, stream: int, payload: Message) -> None:
+        """A whole frame, or a part of one as if it were a frame of its own."""
+        ...
 
     def on_header_block(self, flags: int, stream: int, block: bytes) -> None: ...
 
@@ -53,6 +60,8 @@ class FrameReader:
     def __init__(self, handler: FrameHandler) -> None:
         self._handler = handler
         self.rest = bytearray()  # of a frame that is not whole yet, or of the preface
+        self.left = 0  # bytes to come of a DATA frame whose front is passed on
+        self._flags = self._stream = 0  # of that frame
         self._preface_read = False
         self._settled = False  # the client's first SETTINGS frame is there
         self._plain = False  # any frame may come: settled, and no header block is open
@@ -77,6 +86,8 @@ class FrameReader:
             data, at, end = self._read_preface(data)
         elif self.rest:
             at = self._complete(data)
+        elif self.left:
+            at = self._pass_on(data, 0)
         handler, by_kind = self._handler, self._by_kind
         while (start := at + HEAD_BYTES) <= end and not handler.closed:
             high, low, kind, flags, stream = _unpack_head(data, at)
@@ -84,6 +95,9 @@ class FrameReader:
             if length > MAX_FRAME:
                 raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
             stop = start + length
+            if length >= _LARGE and self._begins(kind, flags, stream, length):
+                at = self._pass_on(data, start)
+                continue
             if stop > end:
                 break
             payload = data[start:stop]
@@ -129,6 +143,8 @@ class FrameReader:
         length: int = high << 8 | low
         if length > MAX_FRAME:
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
+        if length >= _LARGE and self._begins(kind, flags, stream, length):
+            return self._pass_on(data, at)
         stop = min(at + HEAD_BYTES + length - len(rest), len(data))
         rest += memoryview(data)[at:stop]
         if len(rest) == HEAD_BYTES + length:
@@ -136,6 +152,29 @@ class FrameReader:
             payload = bytes(memoryview(rest)[HEAD_BYTES:])
             try:
                 self._frame(kind, flags, stream & MAX_WINDOW, payload)
+            except StreamFault as fault:
+                self._handler.reset_stream(fault)
+        return stop
+
+    def _begins(self, kind: int, flags: int, stream: int, length: int) -> bool:
+        """Whether this is a frame that can be passed on as it comes."""
+        if kind != DATA or flags & PADDED or not self._plain:
+            return False
+        self.rest = bytearray()  # another one for each frame: that is how they are told apart
+        self.left, self._flags, self._stream = length, flags, stream & MAX_WINDOW
+        return True
+
+    def _pass_on(self, data: bytes, at: int) -> int:
+        """Give on what there is of a large DATA frame; where it ends.
+
+        To HTTP/2 that is as if the client had sent more and smaller frames.
+        """
+        stop = min(at + self.left, len(data))
+        if at < stop:
+            self.left -= stop - at
+            flags = self._flags & ~END_STREAM if self.left else self._flags
+            try:
+                self._handler.on_data(flags, self._stream, memoryview(data)[at:stop])
             except StreamFault as fault:
                 self._handler.reset_stream(fault)
         return stop

@@ -12,7 +12,7 @@ class Standstill:
 
     def __init__(self) -> None:
         self._sent = (0, 0.0, 0.0)  # bytes that wait, when the socket was full, unchanged since
-        self._received: tuple[bytearray, int, int, bool, float] | None = None  # since when
+        self._received: tuple[bytearray, int, int, int, bool, float] | None = None  # since when
         self._calls: dict[int, tuple[int, float]] = {}  # bytes that wait of a call, since when
 
     def unread_s(self, now: float, waiting: int, full_at: float) -> float:
@@ -23,13 +23,19 @@ class Standstill:
         self._sent = (waiting, full_at, since)
         return now - since
 
-    def quiet_s(self, now: float, held: bytearray, last_stream: int, *, calls: bool) -> float:
-        """How long nothing is said; ``held`` is what there is of a frame that is not whole."""
-        seen, received = (len(held), last_stream, calls), self._received
+    def quiet_s(
+        self, now: float, held: bytearray, left: int, last_stream: int, *, calls: bool
+    ) -> float:
+        """How long nothing is said.
+
+        ``held`` is what there is of a frame that is not whole, ``left`` how much of it is to come
+        where nothing of it is held.
+        """
+        seen, received = (len(held), left, last_stream, calls), self._received
         # why ``is``: another frame may begin with the same bytes.
-        if received is None or received[0] is not held or received[1:4] != seen:
+        if received is None or received[0] is not held or received[1:5] != seen:
             self._received = received = (held, *seen, now)
-        return now - received[4]
+        return now - received[5]
 
     def unread_calls(self, now: float, blocked: Iterable[Call], most_s: float) -> list[Call]:
         """The calls whose answers wait for a window for so long."""
