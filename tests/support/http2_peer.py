@@ -1,5 +1,6 @@
 """The other end of an HTTP/2 connection: a fake transport, and the h2 library as client."""
 
+import asyncio
 from typing import Any
 
 import h2.config
@@ -34,13 +35,34 @@ def framed(message: bytes) -> bytes:
 
 
 class FakeTransport:
-    """``unread``: bytes that wait for the client, of what was written before."""
+    """``unread``: bytes that wait for the client, of what was written before.
+
+    ``straight`` counts the bytes that a protocol had read into memory of its own.
+    """
 
     def __init__(self) -> None:
+        self.protocol: Any = None
+        self.straight = 0
         self.written: list[bytes] = []
         self.closed = self.aborted = False
         self.reading = True
         self.unread = 0
+
+    def set_protocol(self, protocol: Any) -> None:
+        self.protocol = protocol
+
+    def deliver(self, data: bytes) -> None:
+        """What one read of a socket, or the few that it takes, would give."""
+        rest = memoryview(data)
+        while rest and isinstance(self.protocol, asyncio.BufferedProtocol):
+            room: Any = self.protocol.get_buffer(-1)
+            size = min(len(room), len(rest))
+            room[:size] = rest[:size]
+            self.straight += size
+            rest = rest[size:]
+            self.protocol.buffer_updated(size)
+        if rest:
+            self.protocol.data_received(bytes(rest))
 
     def write(self, data: bytes) -> None:
         self.written.append(bytes(data))
@@ -77,12 +99,12 @@ class EchoHandler:
 
     def __init__(self, call: Call) -> None:
         self.call = call
-        self.messages: list[bytes] = []
+        self.messages: list[bytes | memoryview] = []
         self.cancelled = 0
         self.drains = 0
         self.half_closed = False
 
-    def message(self, data: bytes) -> None:
+    def message(self, data: bytes | memoryview) -> None:
         self.messages.append(data)
 
     def half_close(self) -> None:
@@ -142,6 +164,7 @@ class Peer:
         self.owner = owner or Owner()
         self.transport = FakeTransport()
         self.connection = Connection(self.owner)
+        self.transport.protocol = self.connection
         self.connection.connection_made(self.transport)  # type: ignore[arg-type] # a fake
         self.client = h2.connection.H2Connection(
             h2.config.H2Configuration(client_side=True, header_encoding="utf-8")
@@ -157,7 +180,7 @@ class Peer:
         while True:
             out = self.client.data_to_send()
             if out:
-                self.connection.data_received(out)
+                self.transport.deliver(out)
             back = self.transport.taken()
             if back:
                 fresh += self.client.receive_data(back)

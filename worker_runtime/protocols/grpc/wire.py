@@ -32,7 +32,7 @@ def cut(data: Message) -> Cut | None:
     None is no verdict: protobuf may know better what the message means.
     """
     end, at, last = len(data), 0, _BEFORE_FIRST
-    texts: list[Message] = [b"", b"", b""]  # name, version, id
+    texts = [b"", b"", b""]  # name, version, id
     id_from = id_to = 0
     raw_from = end
     raw: list[memoryview] = []
@@ -55,13 +55,13 @@ def cut(data: Message) -> Cut | None:
         elif tag <= _ID:
             if tag == last:
                 return None  # twice: the later one would count
-            texts[(tag >> 3) - 1] = data[at:stop]
+            texts[(tag >> 3) - 1] = bytes(data[at:stop])
             if tag == _ID:
                 id_from, id_to = start, stop
         last, at = tag, stop
     head = b"".join((data[:id_from], data[id_to:raw_from])) if id_to else bytes(data[:raw_from])
     try:
-        return Cut(head, str(texts[0], "utf-8"), str(texts[1], "utf-8"), str(texts[2], "utf-8"), raw)
+        return Cut(head, texts[0].decode(), texts[1].decode(), texts[2].decode(), raw)
     except UnicodeDecodeError:
         return None
 

@@ -3,6 +3,7 @@
 import re
 
 from worker_runtime.protocols.http.errors import HttpRefusal
+from worker_runtime.protocols.http.sized_body import COPY_BELOW
 
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\Z")
 _MAX_LINE = 4096
@@ -21,7 +22,7 @@ class ChunkedBody:
         self._left = 0  # of the chunk that is being read
         self._state = "size"
 
-    def feed(self, data: bytes) -> tuple[bytes | None, bytes]:
+    def feed(self, data: bytes) -> tuple[bytes | memoryview | None, bytes]:
         """``(body, rest)`` once complete, ``(None, b"")`` before. Raises HttpRefusal."""
         data = self._pending + data if self._pending else data
         self._pending = b""
@@ -44,7 +45,8 @@ class ChunkedBody:
                 return None, b""
             line, at = data[at:line_end], line_end + 2
             if self._line(line):
-                return bytes(self._body), data[at:]
+                small = len(self._body) < COPY_BELOW
+                return bytes(self._body) if small else memoryview(self._body), data[at:]
 
     def _line(self, line: bytes) -> bool:
         """Take one line between chunks; True when it ended the body."""

@@ -11,13 +11,14 @@ from typing import Any
 from worker_runtime.errors import Internal
 from worker_runtime.protocols.http import replies
 from worker_runtime.protocols.http.application import App, Body
-from worker_runtime.protocols.http.body_reader import BodyReader, SizedBody
 from worker_runtime.protocols.http.chunked import ChunkedBody
 from worker_runtime.protocols.http.errors import HttpRefusal, answered, error_body
 from worker_runtime.protocols.http.heads import MAX_HEAD_BYTES, Head
 from worker_runtime.protocols.http.replies import Answer
+from worker_runtime.protocols.http.sized_body import COPY_BELOW, SizedBody
 from worker_runtime.protocols.http.slices import Later
 from worker_runtime.protocols.http.standstill import Standstill, State
+from worker_runtime.protocols.into_memory import IntoMemory
 from worker_runtime.types.listening import ConnectionLimits
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
@@ -174,7 +175,10 @@ class Connection(asyncio.Protocol):
         if stop <= len(data):
             self._busy = True
             self._head = head
-            self._app.handle(self, head, data[end:stop])
+            body: Body = data[end:stop]
+            if len(body) >= COPY_BELOW:
+                body = memoryview(body)
+            self._app.handle(self, head, body)
             return data[stop:]
         self._expect_body(head, data[end:])
         return _EMPTY
@@ -191,14 +195,27 @@ class Connection(asyncio.Protocol):
             refusal = error_body(HttpRefusal(400, too_large))
             self.reply(400, refusal, close=head.expects_continue)
             return
-        body = self._body = SizedBody(length, head.json_length, start)
+        self._body = SizedBody(length, head.json_length, start)
         if head.expects_continue and not start:
             self._write(_CONTINUE)
         if length - len(start) > _READ_INTO_ABOVE and self._transport is not None:
-            BodyReader(self, self._transport, body)
+            IntoMemory(self, self._transport)
 
-    def body_complete(self, body: Body) -> None:
-        """The whole body was read into its memory."""
+    def room(self) -> memoryview:
+        """Where the body goes on."""
+        assert self._body is not None  # noqa: S101
+        return self._body.room
+
+    def filled(self, piece: memoryview) -> None:
+        """More of the body was read into its memory."""
+        self.progress += 1
+        assert self._body is not None  # noqa: S101
+        body = self._body.grew(len(piece))
+        if body is not None:
+            self._transport.set_protocol(self)
+            self._body_complete(body)
+
+    def _body_complete(self, body: Body) -> None:
         self._body = None
         try:
             self._dispatch(body)
@@ -209,7 +226,7 @@ class Connection(asyncio.Protocol):
         """Add to a body that comes in pieces; what lies behind it is returned."""
         body, rest = sized.feed(data)
         if body is not None:
-            self.body_complete(body)
+            self._body_complete(body)
         return rest
 
     def _chunk(self, chunks: ChunkedBody, data: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from worker_runtime.protocols.grpc.native.frames import HEAD_BYTES
 from worker_runtime.protocols.grpc.native.inbox import Inbox
 from worker_runtime.protocols.grpc.native.messages import (
     INTERNAL,
@@ -15,16 +16,17 @@ from worker_runtime.protocols.grpc.native.messages import (
 from worker_runtime.protocols.grpc.transport import Message
 
 _SMALL = 16 * 1024  # slices of bytes of that size are cheaper than views
-# What a prefix alone is given memory for. The rest of it once so much of the message is there:
-# memory that is not written to costs next to nothing, but pages may be of 2 MiB.
-_FIRST = 1024 * 1024
+# What a prefix alone is given memory for: the largest frame, and a little. The rest of it once so
+# much of the message is there: what is not written to costs next to nothing, but for large pages.
+_FIRST = 1024 * 1024 + 4096
 _NONE = memoryview(b"")
 
 
 class Assembler:
     """Turns the DATA of one stream into messages. ``limit``: of what they may unpack to.
 
-    What is given to it is copied once, into the memory of its message.
+    What is given to it is copied once, into the memory of its message; nothing of what was read
+    into its ``room``.
     """
 
     __slots__ = ("_encoding", "_have", "_limit", "_memory", "_packed", "_prefix", "_want", "inbox")
@@ -55,7 +57,8 @@ class Assembler:
                     return found
             stop = at + self._want - self._have
             if self._have or stop > len(data) or self._want > _SMALL:
-                self._add(data[at:stop])
+                if at < len(data):
+                    self._add(data[at:stop])
                 if self._have < self._want:
                     return found
                 message = self._taken()
@@ -63,6 +66,20 @@ class Assembler:
                 message = bytes(data[at:stop])
             found.append(Packed(message) if self._packed else message)
             self._have, self._want, at = 0, -1, stop
+
+    def room(self, size: int) -> memoryview | None:
+        """Memory for up to ``size`` bytes of DATA, and for what stands in front of the next.
+
+        What is read into it need only be fed. None when no message is under way, or when it ends
+        in these bytes and others follow. Raises MessageFault.
+        """
+        rest = self._want - self._have
+        if rest < size:
+            return None
+        if self._have == len(self._memory):
+            self._grow(self._have + 1)
+        size += HEAD_BYTES if rest >= size + HEAD_BYTES else 0
+        return self._memory[self._have : self._have + size]
 
     def _look(self, data: Message, at: int) -> int:
         """Read a prefix at ``at``, as far as it is there; where the message begins."""
@@ -90,7 +107,8 @@ class Assembler:
         have = self._have + len(piece)
         if have > len(self._memory):
             self._grow(have)
-        self._memory[self._have : have] = piece
+        if not isinstance(piece, memoryview) or piece.obj is not self._memory.obj:
+            self._memory[self._have : have] = piece
         self._have = have
 
     def _grow(self, have: int) -> None:

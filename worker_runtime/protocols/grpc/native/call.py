@@ -230,6 +230,15 @@ class Call(msgspec.Struct, eq=False):
             elif not isinstance(message, Packed):  # which only come where there is an inbox
                 handler.message(message)
 
+    def room(self, size: int) -> memoryview | None:
+        """Memory for the next ``size`` bytes of DATA, where ``feed`` would put them."""
+        if self._assembler is None or self.finished:
+            return None
+        try:
+            return self._assembler.room(size)
+        except MessageFault:
+            return None  # ``feed`` will tell
+
     def _deliver(self, message: Message) -> None:
         if self.handler is not None:
             self.handler.message(message)

@@ -29,6 +29,7 @@ from worker_runtime.protocols.grpc.native.outgoing import Outgoing
 from worker_runtime.protocols.grpc.native.reader import MAX_FRAME, FrameReader
 from worker_runtime.protocols.grpc.native.standstill import Standstill
 from worker_runtime.protocols.grpc.transport import Handler, Message
+from worker_runtime.protocols.into_memory import IntoMemory
 from worker_runtime.protocols.sweeping import SWEEP_S
 from worker_runtime.types.listening import CompressionLevel, GrpcOptions
 
@@ -38,6 +39,7 @@ _LOW_CONNECTION = MAX_WINDOW - 2**30
 # Seconds' worth of resets and control frames that may come at once, and what an answer earns.
 _RESETS_AT_ONCE_S, _CONTROL_AT_ONCE_S, _CONTROL_PER_ANSWER = 4, 10, 10
 _JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
+_SCRATCH = 64 * 1024
 _SETTINGS_COST = 10  # control frames, and one more for each ten calls: they touch every one
 _INTERNAL, _UNIMPLEMENTED, _RESOURCE_EXHAUSTED = 13, 12, 8
 
@@ -89,6 +91,7 @@ class Connection(Outgoing):
         "_owner",
         "_peer_window",
         "_reader",
+        "_reads_into",
         "_recv_window",
         "_resets",
         "_service",
@@ -102,6 +105,7 @@ class Connection(Outgoing):
         self._owner = owner
         self._service = owner.service
         self._reader = FrameReader(self)
+        self._reads_into = False  # another protocol has our place
         self._decoder = HeaderDecoder()
         self._recv_window = MAX_WINDOW
         self._peer_window = h2.DEFAULT_WINDOW
@@ -143,6 +147,42 @@ class Connection(Outgoing):
             self._reader.feed(data)
         except ConnectionFault as fault:
             self._fail(fault)
+
+    # --- large frames ------------------------------------------------------------------------
+
+    def on_large_frame(self) -> None:
+        """Read the rest of it straight into the memory of its message, if there is one."""
+        if self._reads_into or self._transport is None:
+            return
+        if self._message_room() is not None:
+            self._reads_into = True
+            IntoMemory(self, self._transport)
+
+    def room(self) -> memoryview:
+        """Where the frame goes on."""
+        room = self._message_room()
+        # why others: its call may have ended since.
+        return memoryview(bytearray(_SCRATCH)) if room is None else room
+
+    def filled(self, piece: memoryview) -> None:
+        """More of the frame was read; behind it the next may have begun."""
+        left = self._reader.left
+        behind = bytes(piece[left:])
+        try:
+            self._reader.pass_on(piece, 0)
+            if behind:
+                self._reader.feed(behind)
+        except ConnectionFault as fault:
+            self._fail(fault)
+        if not self._reader.left or self._message_room() is None:
+            self._reads_into = False
+            if self._transport is not None:
+                self._transport.set_protocol(self)
+
+    def _message_room(self) -> memoryview | None:
+        reader = self._reader
+        call = self._calls.get(reader.stream)
+        return call.room(reader.left) if call is not None else None
 
     # --- frames ------------------------------------------------------------------------------
 

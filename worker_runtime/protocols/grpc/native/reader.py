@@ -21,6 +21,7 @@ from worker_runtime.protocols.grpc.transport import Message
 MAX_FRAME = 1024 * 1024
 _MAX_BLOCK_PARTS = 64
 _LARGE = 4 * 1024  # bytes of DATA that are passed on as a view, and as they come
+_MUCH = 64 * 1024
 _unpack_head = h2.HEAD.unpack_from
 _FILLED = h2.PADDED | h2.WITH_PRIORITY  # has more in it than what is said
 _KINDS = 10  # frames of other kinds are ignored
@@ -35,6 +36,10 @@ class FrameHandler(Protocol):
 
     def on_data(self, flags: int, stream: int, payload: Message) -> None:
         """A whole frame, or a part of one as if it were a frame of its own."""
+        ...
+
+    def on_large_frame(self) -> None:
+        """Much of a DATA frame is still to come."""
         ...
 
     def on_header_block(self, flags: int, stream: int, block: bytes) -> None: ...
@@ -61,7 +66,7 @@ class FrameReader:
         self._handler = handler
         self.rest = bytearray()  # of a frame that is not whole yet, or of the preface
         self.left = 0  # bytes to come of a DATA frame whose front is passed on
-        self._flags = self._stream = 0  # of that frame
+        self.stream = self._flags = 0  # of that frame
         self._preface_read = False
         self._settled = False  # the client's first SETTINGS frame is there
         self._plain = False  # any frame may come: settled, and no header block is open
@@ -87,7 +92,7 @@ class FrameReader:
         elif self.rest:
             at = self._complete(data)
         elif self.left:
-            at = self._pass_on(data, 0)
+            at = self.pass_on(data, 0)
         handler, by_kind = self._handler, self._by_kind
         while (start := at + HEAD_BYTES) <= end and not handler.closed:
             high, low, kind, flags, stream = _unpack_head(data, at)
@@ -96,7 +101,7 @@ class FrameReader:
                 raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
             stop = start + length
             if length >= _LARGE and self._begins(kind, flags, stream, length):
-                at = self._pass_on(data, start)
+                at = self.pass_on(data, start)
                 continue
             if stop > end:
                 break
@@ -144,7 +149,7 @@ class FrameReader:
         if length > MAX_FRAME:
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
         if length >= _LARGE and self._begins(kind, flags, stream, length):
-            return self._pass_on(data, at)
+            return self.pass_on(data, at)
         stop = min(at + HEAD_BYTES + length - len(rest), len(data))
         rest += memoryview(data)[at:stop]
         if len(rest) == HEAD_BYTES + length:
@@ -161,22 +166,24 @@ class FrameReader:
         if kind != DATA or flags & PADDED or not self._plain:
             return False
         self.rest = bytearray()  # another one for each frame: that is how they are told apart
-        self.left, self._flags, self._stream = length, flags, stream & MAX_WINDOW
+        self.left, self._flags, self.stream = length, flags, stream & MAX_WINDOW
         return True
 
-    def _pass_on(self, data: bytes, at: int) -> int:
+    def pass_on(self, data: Message, at: int) -> int:
         """Give on what there is of a large DATA frame; where it ends.
 
-        To HTTP/2 that is as if the client had sent more and smaller frames.
+        To HTTP/2 that is as if the client had sent more and smaller frames. Raises ConnectionFault.
         """
         stop = min(at + self.left, len(data))
         if at < stop:
             self.left -= stop - at
             flags = self._flags & ~END_STREAM if self.left else self._flags
             try:
-                self._handler.on_data(flags, self._stream, memoryview(data)[at:stop])
+                self._handler.on_data(flags, self.stream, memoryview(data)[at:stop])
             except StreamFault as fault:
                 self._handler.reset_stream(fault)
+        if self.left >= _MUCH:
+            self._handler.on_large_frame()
         return stop
 
     def _frame(self, kind: int, flags: int, stream: int, payload: bytes) -> None:
