@@ -3,18 +3,18 @@
 import argparse
 import sys
 
-from benchmarks import limit, load, python_backend, report
+from benchmarks import limit, load, payloads, python_backend, report
+from benchmarks.repository import prepared
 from benchmarks.rounds import Row, measured
 from benchmarks.server import running
 from benchmarks.workloads import WORKLOADS
 
-PYTHON = "python"
+PAYLOADS, PYTHON = "payloads", "python"
 
 
 def main() -> int:
     options = arguments()
     chosen = [item for item in WORKLOADS if not options.only or item.key in options.only]
-    with_python = not options.only or PYTHON in options.only
     about = report.host()
     tell(f"{about['cpu']}, {about['cores']} cores, load average {about['load_average']:.1f}")
     if about["load_average"] > about["cores"] / 2:
@@ -24,7 +24,7 @@ def main() -> int:
         tell(f"{workload.key} {workload.title}")
         way, rates = limit.best(workload, options.duration / 4)
         tell(f"  bare limit: {way} ({rates[str(way)]:,.0f}/s, best of {len(rates)} ways)")
-        with running(workload) as server:
+        with running(prepared(workload), workload.model) as server:
             for how in workload.drives:
                 if options.protocol and how.protocol != options.protocol:
                     continue
@@ -41,7 +41,13 @@ def main() -> int:
     if rows:
         report.print_table(rows)
     verdicts = report.verdicts(rows)
-    if with_python:
+    large: list[payloads.Cost] = []
+    if not options.only or PAYLOADS in options.only:
+        tell(f"{PAYLOADS} of {payloads.SIZES[0]:,} to {payloads.SIZES[-1]:,} bytes")
+        large = payloads.costs(options.duration / 6)
+        payloads.print_costs(large)
+        verdicts += payloads.verdicts(large)
+    if not options.only or PYTHON in options.only:
         tell(f"{PYTHON} batches to a Python model's process and back")
         found = python_backend.costs(options.duration / 2)
         python_backend.print_costs(found)
@@ -51,14 +57,14 @@ def main() -> int:
         print(f"{'ok  ' if kept else 'MISS'} {text}")
     if options.save:
         parameters = {"seconds": options.duration, "rounds": options.rounds}
-        tell(f"Saved {report.save(rows, about, parameters)}")
+        tell(f"Saved {report.save(rows, large, about, parameters)}")
     return 1 if options.check and not all(kept for kept, _ in verdicts) else 0
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "--only", action="append", choices=[*(item.key for item in WORKLOADS), PYTHON]
+        "--only", action="append", choices=[*(item.key for item in WORKLOADS), PAYLOADS, PYTHON]
     )
     parser.add_argument("--protocol", choices=["http", "grpc"])
     parser.add_argument("--duration", type=float, default=6.0, help="seconds per round")

@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.payloads import Cost
 from benchmarks.repository import CORES
 from benchmarks.rounds import Row
 from benchmarks.workloads import WORKLOADS
@@ -68,11 +69,18 @@ def verdicts(rows: Sequence[Row]) -> list[tuple[bool, str]]:
     return lines
 
 
-def save(rows: Sequence[Row], about: dict[str, Any], parameters: dict[str, Any]) -> Path:
+def save(
+    rows: Sequence[Row], large: Sequence[Cost], about: dict[str, Any], parameters: dict[str, Any]
+) -> Path:
     kind = f"{CORES}cores-{platform.machine()}"
     # why the minute: machines differ, and one day's figures must not replace another machine's.
     path = RESULTS / f"{about['at'][:16].replace(':', '')}-{kind}.json"
     RESULTS.mkdir(exist_ok=True)
-    body = {"host": about, "parameters": parameters, "rows": [asdict(row) for row in rows]}
+    body = {
+        "host": about,
+        "parameters": parameters,
+        "rows": [asdict(row) for row in rows],
+        "payloads": [asdict(cost) for cost in large],
+    }
     path.write_text(json.dumps(body, indent=1) + "\n")
     return path

@@ -1,4 +1,4 @@
-"""Starts a real worker runtime for one workload and reads its CPU time and its own counters."""
+"""Starts a real worker runtime with one model and reads its CPU time and its own counters."""
 
 import json
 import os
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.repository import ROOT, prepared
-from benchmarks.workloads import Protocol, Workload
+from benchmarks.repository import ROOT
+from benchmarks.workloads import Protocol
 
 READY_TIMEOUT_S = 120.0
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -71,13 +71,13 @@ class Server:
 
 
 @contextmanager
-def running(workload: Workload) -> Iterator[Server]:
+def running(repository: Path, model: str) -> Iterator[Server]:
     """A runtime with the model READY; its log is shown when it does not get there."""
     with tempfile.TemporaryDirectory(prefix="shoal-bench-") as folder:
         ready_file, log = Path(folder) / "ready.json", Path(folder) / "runtime.log"
         command = [
             sys.executable, "-m", "worker_runtime",
-            f"--model-repository={prepared(workload)}", f"--ready-file={ready_file}",
+            f"--model-repository={repository}", f"--ready-file={ready_file}",
             "--http-port=0", "--grpc-port=0", "--metrics-port=0", "--http-address=127.0.0.1",
             "--grpc-address=127.0.0.1", "--metrics-address=127.0.0.1",
         ]  # fmt: skip
@@ -86,7 +86,7 @@ def running(workload: Workload) -> Iterator[Server]:
                 command, cwd=ROOT, stdout=output, stderr=output, start_new_session=True
             )
         try:
-            yield _wait_ready(process, ready_file, log, workload.model)
+            yield _wait_ready(process, ready_file, log, model)
         finally:
             process.send_signal(signal.SIGTERM)
             try:
