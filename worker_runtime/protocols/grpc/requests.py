@@ -18,9 +18,9 @@ from worker_runtime.core.parameters import HeaderForward, from_typed, joined
 from worker_runtime.core.plans import check_once, size_mismatch
 from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.protocols.engine import Engine, Model
-from worker_runtime.protocols.forms import MAX_FORM_BYTES, MAX_FORMS, Form, remember
+from worker_runtime.protocols.forms import MAX_FORM_BYTES, MAX_FORMS, Form, Region, remember
 from worker_runtime.protocols.grpc.contents import gather, known_type
-from worker_runtime.protocols.grpc.regions import output_forms
+from worker_runtime.protocols.grpc.regions import output_forms, region_of
 from worker_runtime.protocols.grpc.transport import CallHead, Message
 from worker_runtime.protocols.grpc.versions import version_number
 from worker_runtime.protocols.grpc.wire import cut
@@ -28,14 +28,18 @@ from worker_runtime.types.request import InferRequest, Plan, Sink
 from worker_runtime.types.strings import check_strings, parse_strings
 from worker_runtime.types.tensor import element_count
 
+_NEVER = 2**31  # raw tensors: more than a message has
+
 
 class GrpcForm(Form):
-    """``count`` is how many raw tensors belong to it.
+    """``count`` is how many raw tensors belong to it, where all its tensors are raw.
 
-    ``outputs`` has those that are not written as they are.
+    ``outputs`` has those that are not written as they are. ``regions``: where each input is, None
+    for a raw one; empty where no tensor is in shared memory.
     """
 
     count: int = 0
+    regions: tuple[Region | None, ...] = ()
 
 
 class Incoming(msgspec.Struct):
@@ -100,7 +104,10 @@ class Decoder:
             if self._forward is not None:
                 custom = joined(custom, self._forward.parameters(head.metadata))
         else:
-            form, buffers, custom = self._read(model, request, head)
+            if form is not None and form.regions:
+                form, buffers, custom = self._found(form, model, request, head)
+            else:
+                form, buffers, custom = self._read(model, request, head)
             parameters = form.parameters
             sequence = parameters.sequence
         plan = form.plan
@@ -125,6 +132,26 @@ class Decoder:
         if tracer.active:
             tracer.start(found, model, "GRPC", dict(head.metadata), (arrived, monotonic_ns()))
         return found
+
+    def _found(
+        self, form: GrpcForm, model: Model, request: Incoming, head: CallHead
+    ) -> tuple[GrpcForm, list[Any], Any]:
+        """The same as ``_read``, of a known form with tensors in shared memory."""
+        memory, raw = self._engine.shared_memory, iter(request.raw)
+        buffers = [
+            next(raw, None) if region is None else memory.view(*region) for region in form.regions
+        ]
+        if any(buffer is None for buffer in buffers):
+            return self._read(model, request, head)  # which tells what is missing
+        windows = {
+            name: memory.window(*output.region)
+            for name, output in form.outputs.items()
+            if output.region is not None
+        }
+        custom = form.parameters.custom
+        if self._forward is not None:
+            custom = joined(custom, self._forward.parameters(head.metadata))
+        return msgspec.structs.replace(form, windows=windows), buffers, custom
 
     def _read(
         self, model: Model, request: Incoming, head: CallHead
@@ -159,7 +186,7 @@ class Decoder:
             count=len(names),
         )
         if _lasting(request, form, message):
-            remember(model.wire_forms, request.head, form, MAX_FORMS)
+            remember(model.wire_forms, request.head, _kept(form, message), MAX_FORMS)
         return form, buffers, custom
 
 
@@ -168,9 +195,16 @@ def _lasting(request: Incoming, form: GrpcForm, message: Any) -> bool:
     return (
         0 < len(request.head) <= MAX_FORM_BYTES
         and form.parameters.sequence is None
-        and not any(item.HasField("contents") or item.parameters for item in message.inputs)
-        and not form.windows
+        and not any(item.HasField("contents") for item in message.inputs)
     )
+
+
+def _kept(form: GrpcForm, message: Any) -> GrpcForm:
+    """The form without what belongs to its first request only."""
+    regions = [region_of(item.name, item.parameters) for item in message.inputs]
+    if not form.windows and not any(regions):
+        return form
+    return msgspec.structs.replace(form, windows=None, count=_NEVER, regions=tuple(regions))
 
 
 def _parameters(parameters: Any) -> list[tuple[str, str, Any]]:

@@ -5,7 +5,7 @@ it has in common with the last one (its head), its id and its raw tensors, and a
 together from a head that was serialised once and the raw tensors behind it.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from worker_runtime.protocols.grpc.transport import Message
 
@@ -32,7 +32,7 @@ def cut(data: Message) -> Cut | None:
     None is no verdict: protobuf may know better what the message means.
     """
     end, at, last = len(data), 0, _BEFORE_FIRST
-    texts = [b"", b"", b""]  # name, version, id
+    texts: list[Any] = [b"", b"", b""]  # name, version, id
     id_from = id_to = 0
     raw_from = end
     raw: list[memoryview] = []
@@ -55,11 +55,15 @@ def cut(data: Message) -> Cut | None:
         elif tag <= _ID:
             if tag == last:
                 return None  # twice: the later one would count
-            texts[(tag >> 3) - 1] = bytes(data[at:stop])
+            texts[(tag >> 3) - 1] = data[at:stop]
             if tag == _ID:
                 id_from, id_to = start, stop
         last, at = tag, stop
-    head = b"".join((data[:id_from], data[id_to:raw_from])) if id_to else bytes(data[:raw_from])
+    if isinstance(data, memoryview):
+        texts = [bytes(text) for text in texts]
+        head = b"".join((data[:id_from], data[id_to:raw_from]))
+    else:
+        head = data[:id_from] + data[id_to:raw_from] if id_to else data[:raw_from]
     try:
         return Cut(head, texts[0].decode(), texts[1].decode(), texts[2].decode(), raw)
     except UnicodeDecodeError:

@@ -1,5 +1,8 @@
 """Reading requests: whatever comes in, the answer is a request or a fault that clients may see."""
 
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +13,8 @@ from tritonclient.grpc import service_pb2 as pb
 
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.shared_memory import SharedMemory
-from worker_runtime.errors import InvalidArgument, RuntimeFault
+from worker_runtime.errors import InvalidArgument, NotFound, RuntimeFault
+from worker_runtime.protocols.grpc import requests as reading
 from worker_runtime.protocols.grpc.requests import Decoder, incoming
 from worker_runtime.protocols.grpc.versions import version_number
 from worker_runtime.types.request import InferRequest
@@ -156,6 +160,71 @@ def test_a_known_form_takes_its_id_and_its_tensors_from_the_message() -> None:
     assert (first.id, second.id) == ("a", "bc")
     assert second.form is first.form
     assert [bytes(part) for part in second.inputs] == [b"\0\0\x80?"]
+
+
+@pytest.fixture
+def region() -> Iterator[Path]:
+    """Eight bytes in shared memory, registered as "mine"."""
+    path = Path("/dev/shm") / f"shoal_test_{uuid.uuid4().hex}"
+    path.write_bytes(b"\0\0\x80?\0\0\0@")
+    ENGINE.shared_memory.register_system("mine", path.name, 0, 8)
+    yield path
+    ENGINE.shared_memory.unregister_system()
+    path.unlink()
+
+
+def shared(offset: int, request_id: str = "") -> Any:
+    message = pb.ModelInferRequest(model_name="m", id=request_id)
+    for tensor, at in (
+        (message.inputs.add(name="x", datatype="FP32", shape=[1]), offset),
+        (message.outputs.add(name="y"), 0),
+    ):
+        tensor.parameters["shared_memory_region"].string_param = "mine"
+        tensor.parameters["shared_memory_offset"].int64_param = at
+        tensor.parameters["shared_memory_byte_size"].int64_param = 4
+    return message
+
+
+def test_a_known_form_in_shared_memory_needs_no_protobuf(
+    region: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MODEL.wire_forms.clear()
+    first = decode(shared(4, "a").SerializeToString())
+    with monkeypatch.context() as patch:
+        patch.setattr(reading, "parsed", lambda *_: pytest.fail("it was parsed again"))
+        second = decode(shared(4, "bc").SerializeToString())
+    assert (first.id, second.id) == ("a", "bc")
+    assert [bytes(part) for part in second.inputs] == [b"\0\0\0@"]
+    assert second.form.windows["y"] is not first.form.windows["y"]
+    second.form.windows["y"].write(b"1234")
+    assert region.read_bytes() == b"1234\0\0\0@"
+    (kept,) = MODEL.wire_forms.values()
+    assert kept.windows is None  # which would hold the region for good
+
+
+def test_a_known_form_finds_its_region_gone(region: Path) -> None:
+    MODEL.wire_forms.clear()
+    data = shared(0).SerializeToString()
+    decode(data)
+    ENGINE.shared_memory.unregister_system("mine")
+    with pytest.raises(NotFound, match="Unable to find shared memory region: 'mine'"):
+        decode(data)
+    ENGINE.shared_memory.register_system("mine", region.name, 0, 2)
+    with pytest.raises(InvalidArgument, match="Invalid offset"):
+        decode(data)
+
+
+def test_a_known_form_without_its_raw_tensor_says_so(region: Path) -> None:
+    MODEL.wire_forms.clear()
+    message = shared(0)
+    message.inputs.add(name="t", datatype="BYTES", shape=[1])
+    whole, missing = type(message)(), message.SerializeToString()
+    whole.CopyFrom(message)
+    whole.raw_input_contents.append(b"\1\0\0\0A")
+    for _ in range(2):
+        assert [len(part) for part in decode(whole.SerializeToString()).inputs] == [4, 1]
+    with pytest.raises(InvalidArgument, match="unable to find data for input tensor 't'"):
+        decode(missing)
 
 
 def test_forms_stay_bounded() -> None:

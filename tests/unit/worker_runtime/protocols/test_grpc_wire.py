@@ -31,6 +31,7 @@ def requests(draw: st.DrawFn) -> Any:
 def test_the_parts_are_the_message(message: Any) -> None:
     parts = cut(message.SerializeToString())
     assert parts is not None
+    assert cut(memoryview(bytearray(message.SerializeToString()))) == parts
     assert (parts.name, parts.version, parts.id) == (
         message.model_name,
         message.model_version,

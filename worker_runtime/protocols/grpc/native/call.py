@@ -213,9 +213,9 @@ class Call(msgspec.Struct, eq=False):
         if self._assembler is None:
             compressed, size = PREFIX.unpack_from(data) if len(data) >= PREFIX_BYTES else (1, 0)
             if not compressed and size == len(data) - PREFIX_BYTES:
-                # The usual case: one message, one frame. why bytes: a view of what was read
-                # would keep all of it.
-                handler.message(bytes(data[PREFIX_BYTES:]))
+                message = data[PREFIX_BYTES:]  # the usual case: one message, one frame
+                # why a copy: a view of what was read would keep all of it.
+                handler.message(message if type(message) is bytes else bytes(message))
                 return
             encoding, limit = self.head.encoding, self._connection.inflated_limit
             self._assembler = Assembler(encoding, limit)
@@ -224,11 +224,11 @@ class Call(msgspec.Struct, eq=False):
                     encoding, limit, self._deliver, self._caught_up, self.break_off
                 )
         inbox = self._inbox
-        for message in self._assembler.feed(data):
+        for whole in self._assembler.feed(data):
             if inbox is not None:
-                inbox.put(message)
-            elif not isinstance(message, Packed):  # which only come where there is an inbox
-                handler.message(message)
+                inbox.put(whole)
+            elif not isinstance(whole, Packed):  # which only come where there is an inbox
+                handler.message(whole)
 
     def room(self, size: int) -> memoryview | None:
         """Memory for the next ``size`` bytes of DATA, where ``feed`` would put them."""

@@ -409,7 +409,7 @@ class Connection(Outgoing):
                 self.reset(call, ErrorCode.ENHANCE_YOUR_CALM)
         held, left, calls = self._reader.rest, self._reader.left, bool(self._calls)
         quiet_s = still.quiet_s(now, held, left, self._last_stream, calls=calls)
-        if (held or left) and quiet_s >= SWEEP_S:
+        if held and quiet_s >= SWEEP_S:
             self._let_go("a frame is not completed")
         elif not self._calls and limits.idle_s and quiet_s >= limits.idle_s:
             self.leave("max_idle")

@@ -91,14 +91,10 @@ class FrameReader:
             data, at, end = self._read_preface(data)
         elif self.rest:
             at = self._complete(data)
-        elif self.left:
-            at = self.pass_on(data, 0)
         handler, by_kind = self._handler, self._by_kind
         while (start := at + HEAD_BYTES) <= end and not handler.closed:
             high, low, kind, flags, stream = _unpack_head(data, at)
             length = high << 8 | low
-            if length > MAX_FRAME:
-                raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
             stop = start + length
             if length >= _LARGE and self._begins(kind, flags, stream, length):
                 at = self.pass_on(data, start)
@@ -139,6 +135,8 @@ class FrameReader:
 
         What is held is never copied again, however small the pieces are.
         """
+        if self.left:
+            return self.pass_on(data, 0)
         rest = self.rest
         at = max(0, min(HEAD_BYTES - len(rest), len(data)))
         rest += memoryview(data)[:at]
@@ -146,8 +144,6 @@ class FrameReader:
             return at
         high, low, kind, flags, stream = h2.HEAD.unpack_from(rest)
         length: int = high << 8 | low
-        if length > MAX_FRAME:
-            raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
         if length >= _LARGE and self._begins(kind, flags, stream, length):
             return self.pass_on(data, at)
         stop = min(at + HEAD_BYTES + length - len(rest), len(data))
@@ -162,10 +158,12 @@ class FrameReader:
         return stop
 
     def _begins(self, kind: int, flags: int, stream: int, length: int) -> bool:
-        """Whether this is a frame that can be passed on as it comes."""
+        """Whether this is a frame that can be passed on as it comes. Raises ConnectionFault."""
+        if length > MAX_FRAME:
+            raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
         if kind != DATA or flags & PADDED or not self._plain:
             return False
-        self.rest = bytearray()  # another one for each frame: that is how they are told apart
+        self.rest = bytearray(HEAD_BYTES)  # in place of its head, until it has come
         self.left, self._flags, self.stream = length, flags, stream & MAX_WINDOW
         return True
 
@@ -177,6 +175,8 @@ class FrameReader:
         stop = min(at + self.left, len(data))
         if at < stop:
             self.left -= stop - at
+            if not self.left:
+                self.rest = bytearray()
             flags = self._flags & ~END_STREAM if self.left else self._flags
             try:
                 self._handler.on_data(flags, self.stream, memoryview(data)[at:stop])

@@ -28,8 +28,8 @@ class Standstill:
     ) -> float:
         """How long nothing is said.
 
-        ``held`` is what there is of a frame that is not whole, ``left`` how much of it is to come
-        where nothing of it is held.
+        ``held`` is what there is of a frame that is not whole, ``left`` how much is to come of one
+        of which no more is held than its head.
         """
         seen, received = (len(held), left, last_stream, calls), self._received
         # why ``is``: another frame may begin with the same bytes.
