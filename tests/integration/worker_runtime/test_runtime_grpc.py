@@ -358,6 +358,33 @@ def test_many_typed_strings_come_back(served: Runtime) -> None:
     assert reply.raw_output_contents[0] == b"\x01\0\0\0A" * count
 
 
+@pytest.mark.parametrize("tls", [False, True])
+def test_large_tensors_in_both_directions(
+    models: Path, frontend: str, tmp_path: Path, tls: bool
+) -> None:
+    """Larger than a window, and two calls at once on one connection."""
+    flags, options = [frontend], dict[str, Any]()
+    if tls:
+        authority = Authority(tmp_path, "authority")
+        pair = authority.pair("server")
+        flags += ["--grpc-use-ssl=true", f"--grpc-server-cert={pair.certificate}"]
+        flags += [f"--grpc-server-key={pair.key}", f"--grpc-root-cert={authority.certificate}"]
+        options = {"ssl": True, "root_certificates": str(authority.certificate)}
+    rows = np.random.default_rng(0).random((20, 250_000), np.float32)
+    with (
+        runtime(models, *flags) as server,
+        grpc_client.InferenceServerClient(server.grpc, **options) as client,
+    ):
+        pending = []
+        for data in (rows, rows[::-1].copy()):
+            tensor = grpc_client.InferInput("x", data.shape, "FP32").set_data_from_numpy(data)
+            answers: queue.Queue[Any] = queue.Queue()
+            client.async_infer("big", [tensor], partial(keep, answers), client_timeout=60)
+            pending.append((data, answers))
+        for data, answers in pending:
+            np.testing.assert_array_equal(answers.get(timeout=60).as_numpy("y"), data)
+
+
 # --- who may call --------------------------------------------------------------------------------
 
 
