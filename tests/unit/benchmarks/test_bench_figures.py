@@ -4,7 +4,7 @@ import pytest
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
-from benchmarks import limit, report, repository
+from benchmarks import limit, payload_clients, payloads, report, repository
 from benchmarks.limit import Limit, Way
 from benchmarks.neighbours import Usage
 from benchmarks.rounds import Row
@@ -75,3 +75,13 @@ def test_a_failed_request_is_a_missed_promise() -> None:
 def test_what_the_benchmark_used_itself_is_not_the_neighbours() -> None:
     before, after = Usage(at=0, machine_s=100, ours_s=10), Usage(at=2, machine_s=104, ours_s=13)
     assert before.cores_of_others_until(after) == 0.5
+
+
+@pytest.mark.parametrize(("large_us", "kept"), [(32_000.0, True), (33_000.0, False)])
+def test_a_byte_of_a_large_payload_may_cost_twice_one_of_4_mb(large_us: float, kept: bool) -> None:
+    found = [
+        payloads.Cost(protocol, size, 1, cpu_us, 1.0)
+        for protocol in payload_clients.CLIENTS
+        for size, cpu_us in ((1_000, 100.0), (4_000_000, 1_000.0), (64_000_000, large_us))
+    ]
+    assert [verdict for verdict, _ in payloads.verdicts(found)] == [kept] * 3
