@@ -110,7 +110,7 @@ def print_costs(found: Sequence[Cost]) -> None:
     for one in found:
         print(
             f"identity, {one.protocol:<13} {one.byte_size:>10,} bytes: {one.cpu_us:>8,.0f} µs CPU, "
-            f"{one.ns_per_byte:>6.2f} ns a byte; p50 {one.p50_us:>8,.0f} µs, {one.requests} requests"
+            f"{one.ns_per_byte:>6.2f} ns a byte; p50 {one.p50_us:>8,.0f} µs of {one.requests:,}"
         )
 
 

@@ -88,7 +88,9 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self.progress += 1
         if self._body is not None:
-            data = self._fill(self._body, data)
+            body, data = self._body.feed(data)
+            if body is not None:
+                self._body_complete(body)
         elif self._rest:
             data = self._rest + data
             self._rest = _EMPTY
@@ -175,10 +177,8 @@ class Connection(asyncio.Protocol):
         if stop <= len(data):
             self._busy = True
             self._head = head
-            body: Body = data[end:stop]
-            if len(body) >= COPY_BELOW:
-                body = memoryview(body)
-            self._app.handle(self, head, body)
+            body = data[end:stop]
+            self._app.handle(self, head, body if len(body) < COPY_BELOW else memoryview(body))
             return data[stop:]
         self._expect_body(head, data[end:])
         return _EMPTY
@@ -222,15 +222,8 @@ class Connection(asyncio.Protocol):
         except HttpRefusal as refusal:
             self.refuse(refusal)
 
-    def _fill(self, sized: SizedBody, data: bytes) -> bytes:
-        """Add to a body that comes in pieces; what lies behind it is returned."""
-        body, rest = sized.feed(data)
-        if body is not None:
-            self._body_complete(body)
-        return rest
-
     def _chunk(self, chunks: ChunkedBody, data: bytes) -> bytes:
-        """The same, in chunks. Raises HttpRefusal."""
+        """Add to a body in chunks; what lies behind it is returned. Raises HttpRefusal."""
         body, rest = chunks.feed(data)
         if body is not None:
             self._chunks = None

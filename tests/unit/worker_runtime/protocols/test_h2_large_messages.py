@@ -3,7 +3,7 @@ little until it comes.
 """
 
 import asyncio
-from itertools import cycle
+from itertools import count, cycle
 
 import pytest
 from hypothesis import given
@@ -99,6 +99,12 @@ async def test_large_frames_are_read_straight_into_the_message(counted: Counted,
     assert raw.transport.protocol is raw.connection
 
 
+async def test_windows_are_refilled_by_halves() -> None:
+    raw = sent(14 * MIB, f.SMALLEST_MAX_FRAME, straight=False)
+    raw.said += raw.transport.taken()
+    assert raw.sent(f.WINDOW_UPDATE) == 2  # one of them in front of all calls
+
+
 async def test_pieces_of_small_frames_are_views_of_what_was_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -137,15 +143,15 @@ def test_messages_of_two_calls_survive_any_cut(
     """Frames of two streams in turns, other frames between them, read in any pieces."""
 
     async def main() -> None:
-        raw = Raw()
+        raw = Raw(control_frames_per_second=0)
         (one, head_one), (two, head_two) = raw.headers(), raw.headers()
         bodies = {
             one: b"".join(body_of(size) for size in messages),
             two: b"".join(body_of(size) for size in reversed(messages)),
         }
         wire, at = [head_one, head_two], dict.fromkeys(bodies, 0)
-        for number, size in enumerate(cycle(frames)):
-            stream = (one, two)[number % 2]
+        for number in count():
+            stream, size = (one, two)[number % 2], frames[number // 2 % len(frames)]
             piece = bodies[stream][at[stream] : at[stream] + size]
             at[stream] += size
             wire += [f.head(len(piece), f.DATA, 0, stream), piece] if piece else []

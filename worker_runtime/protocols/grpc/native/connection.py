@@ -24,12 +24,12 @@ from worker_runtime.protocols.grpc.native.header_blocks import (
     status_line,
     trailers,
 )
+from worker_runtime.protocols.grpc.native.large_frames import LargeFrames
 from worker_runtime.protocols.grpc.native.messages import ENCODINGS, MessageFault
 from worker_runtime.protocols.grpc.native.outgoing import Outgoing
 from worker_runtime.protocols.grpc.native.reader import MAX_FRAME, FrameReader
 from worker_runtime.protocols.grpc.native.standstill import Standstill
 from worker_runtime.protocols.grpc.transport import Handler, Message
-from worker_runtime.protocols.into_memory import IntoMemory
 from worker_runtime.protocols.sweeping import SWEEP_S
 from worker_runtime.types.listening import CompressionLevel, GrpcOptions
 
@@ -39,7 +39,6 @@ _LOW_CONNECTION = MAX_WINDOW - 2**30
 # Seconds' worth of resets and control frames that may come at once, and what an answer earns.
 _RESETS_AT_ONCE_S, _CONTROL_AT_ONCE_S, _CONTROL_PER_ANSWER = 4, 10, 10
 _JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
-_SCRATCH = 64 * 1024
 _SETTINGS_COST = 10  # control frames, and one more for each ten calls: they touch every one
 _INTERNAL, _UNIMPLEMENTED, _RESOURCE_EXHAUSTED = 13, 12, 8
 
@@ -86,12 +85,12 @@ class Connection(Outgoing):
         "_compressed",
         "_control_frames",
         "_decoder",
+        "_large",
         "_level",
         "_most_calls",
         "_owner",
         "_peer_window",
         "_reader",
-        "_reads_into",
         "_recv_window",
         "_resets",
         "_service",
@@ -105,7 +104,7 @@ class Connection(Outgoing):
         self._owner = owner
         self._service = owner.service
         self._reader = FrameReader(self)
-        self._reads_into = False  # another protocol has our place
+        self._large: LargeFrames | None = None
         self._decoder = HeaderDecoder()
         self._recv_window = MAX_WINDOW
         self._peer_window = h2.DEFAULT_WINDOW
@@ -126,6 +125,7 @@ class Connection(Outgoing):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
+        self._large = LargeFrames(self, self._reader, transport)
         self._owner.joined(self)
         self._transport.write(hello(self._owner.options.max_concurrent_streams))
         self._pings.start(self._loop)
@@ -136,7 +136,7 @@ class Connection(Outgoing):
         self._pings.stop()
         if self._closing is not None:
             self._closing.cancel()
-        self._transport = None
+        self._transport = self._large = None
         calls, self._calls = list(self._calls.values()), {}
         self.blocked.clear()
         for call in calls:
@@ -148,41 +148,21 @@ class Connection(Outgoing):
         except ConnectionFault as fault:
             self._fail(fault)
 
-    # --- large frames ------------------------------------------------------------------------
-
-    def on_large_frame(self) -> None:
-        """Read the rest of it straight into the memory of its message, if there is one."""
-        if self._reads_into or self._transport is None:
-            return
-        if self._message_room() is not None:
-            self._reads_into = True
-            IntoMemory(self, self._transport)
-
-    def room(self) -> memoryview:
-        """Where the frame goes on."""
-        room = self._message_room()
-        # why others: its call may have ended since.
-        return memoryview(bytearray(_SCRATCH)) if room is None else room
-
-    def filled(self, piece: memoryview) -> None:
-        """More of the frame was read; behind it the next may have begun."""
-        left = self._reader.left
-        behind = bytes(piece[left:])
+    def large_data_received(self, data: memoryview) -> None:
+        """A part of a large DATA frame, where ``message_room`` said."""
         try:
-            self._reader.pass_on(piece, 0)
-            if behind:
-                self._reader.feed(behind)
+            self._reader.pass_on(data, 0)
         except ConnectionFault as fault:
             self._fail(fault)
-        if not self._reader.left or self._message_room() is None:
-            self._reads_into = False
-            if self._transport is not None:
-                self._transport.set_protocol(self)
 
-    def _message_room(self) -> memoryview | None:
-        reader = self._reader
-        call = self._calls.get(reader.stream)
-        return call.room(reader.left) if call is not None else None
+    def message_room(self, stream: int, size: int) -> memoryview | None:
+        """Memory for the next ``size`` bytes of DATA, if they are of a message under way."""
+        call = self._calls.get(stream)
+        return call.room(size) if call is not None else None
+
+    def on_large_frame(self) -> None:
+        if self._large is not None:
+            self._large.begin()
 
     # --- frames ------------------------------------------------------------------------------
 
