@@ -310,9 +310,10 @@ async def test_a_frame_in_tiny_pieces_is_not_joined_again_and_again() -> None:
     raw.send(data)
     body = b"\0" + (1_000_000).to_bytes(4, "big") + bytes(range(250)) * 4000
     frame = f.head(len(body), f.DATA, f.END_STREAM, stream) + body
-    raw.send(frame[:20])
+    begun = 70_000  # its memory is the second and last one by then
+    raw.send(frame[:begun])
     memory = raw.connection._calls[stream]._assembler._memory  # type: ignore[union-attr] # made
-    for at in range(20, len(frame) - 1):
+    for at in range(begun, len(frame) - 1):
         raw.connection.data_received(frame[at : at + 1])
     assert raw.connection._calls[stream]._assembler._memory is memory  # type: ignore[union-attr]
     assert len(raw.connection._reader.rest) == f.HEAD_BYTES

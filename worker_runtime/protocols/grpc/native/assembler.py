@@ -16,9 +16,10 @@ from worker_runtime.protocols.grpc.native.messages import (
 from worker_runtime.protocols.grpc.transport import Message
 
 _SMALL = 16 * 1024  # slices of bytes of that size are cheaper than views
-# What a prefix alone is given memory for: the largest frame, and a little. The rest of it once so
-# much of the message is there: what is not written to costs next to nothing, but for large pages.
-_FIRST = 1024 * 1024 + 4096
+# Memory for a message is given as its bytes come, whatever its prefix promises: at first this much,
+# then the largest frame and a little, then all. More than is written to costs next to nothing, but
+# for large pages, of which each first byte takes a whole one.
+_STEPS = (64 * 1024, 1024 * 1024 + 4096)
 _NONE = memoryview(b"")
 
 
@@ -113,7 +114,7 @@ class Assembler:
 
     def _grow(self, have: int) -> None:
         """Make room for ``have`` bytes. Raises MessageFault."""
-        size = self._want if have > _FIRST else min(self._want, _FIRST)
+        size = min(self._want, next((step for step in _STEPS if have <= step), self._want))
         try:
             # why numpy: it does not clear the memory first, and asks for large pages.
             memory = np.empty(size, np.uint8).data
