@@ -42,6 +42,7 @@ class Request:
     timeout_ns: int = 0
     priority: int = 0
     cancelled: bool = False
+    detached: bool = False
     trace: RequestTrace | None = None
     answers: SimpleQueue[Response | None] = field(default_factory=SimpleQueue)
 
@@ -49,6 +50,9 @@ class Request:
         self.answers.put(response)
 
     def skip(self, *, started_ns: int = 0) -> None: ...
+
+    def detach(self) -> None:
+        self.detached = True
 
     def reschedule(self) -> None: ...
 

@@ -198,6 +198,13 @@ class BackendRequest(Protocol):
         """An answer that stays empty: nothing is sent, the response statistics count it."""
         ...
 
+    def detach(self) -> None:
+        """Its one answer comes apart from its batch: ``send`` hands it on at once, at any time.
+
+        Called before the batch ends; for models that are not decoupled.
+        """
+        ...
+
     def reschedule(self) -> None:
         """It is to come again in a later batch; called before the batch ends, not final yet.
 
@@ -214,9 +221,9 @@ class RequestInstance(Protocol):
 
         May tell when the inputs were at the model and when it had its outputs (monotonic
         nanoseconds), for the statistics.
-        Unless the model is decoupled each request must have had its one final answer on return;
-        a decoupled one may send on from other threads. What it raises fails every request of the
-        batch that has no final answer yet.
+        Unless the model is decoupled each request must have had its one final answer on return,
+        or be detached; a decoupled one may send on from other threads. What it raises fails every
+        request of the batch that has no final answer yet.
         """
         ...
 

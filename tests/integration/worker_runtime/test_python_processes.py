@@ -116,6 +116,13 @@ class TritonPythonModel:
 """
 
 
+LATE = """
+class TritonPythonModel:
+    def execute(self, requests):
+        self.senders = [request.get_response_sender() for request in requests]
+"""
+
+
 @pytest.fixture
 def load(tmp_path: Path) -> Iterator[Load]:
     yield from loader(tmp_path)
@@ -195,6 +202,18 @@ def test_a_decoupled_model_comes_back_whoever_tells_its_requests_first(
         instance.execute_requests([Told({"INPUT0": np.array([2], np.float32)})])
     failed.set()
     until(lambda: instance.ready and instance.pid != dead, "it comes back")
+
+
+def test_a_process_that_dies_fails_what_it_had_yet_to_answer(load: Load) -> None:
+    instance = load(LATE).instances[0]
+    one = request(1)
+    instance.execute_requests([one])
+    assert one.detached
+    assert one.answers.empty()
+    os.kill(instance.pid, signal.SIGKILL)
+    answer = one.answers.get(timeout=10)
+    assert answer is not None
+    assert "It was killed by SIGKILL" in str(answer.error)
 
 
 def test_a_process_killed_while_it_works_fails_only_that(load: Load) -> None:

@@ -53,7 +53,8 @@ class PythonInstance:
         self._calls: Calls | None = None
         self._process: StubProcess | None = None
         self._numbers = itertools.count(1)
-        self._open: dict[int, BackendRequest] = {}
+        self._batch: dict[int, BackendRequest] = {}  # of the execution under way
+        self._open: dict[int, BackendRequest] = {}  # those that are answered apart from their batch
         self._outcomes: SimpleQueue[Message | None] = SimpleQueue()
         self._starting: SimpleQueue[Message | None] = SimpleQueue()
         self._asked: dict[int, SimpleQueue[Message]] = {}
@@ -170,15 +171,14 @@ class PythonInstance:
             with self._lock:
                 self._open.update(numbered)
         else:
-            self._open = dict(numbered)
+            self._batch = dict(numbered)
         try:
             process = self._hand_over(numbered)
             given = monotonic_ns()
             outcome = self._result(process)
             computed = monotonic_ns()
         finally:
-            if not self._spec.decoupled:
-                self._open = {}  # why: requests hold memory that clients want back
+            self._batch = {}  # why: requests hold memory that clients want back
         self._settle(outcome, numbered, process)
         return given, computed
 
@@ -270,6 +270,7 @@ class PythonInstance:
     def _on_message(self, message: Message) -> None:
         kind = message["op"]
         if kind == "done":
+            self._keep(message.get("late", ()))
             self._outcomes.put(message)
         elif kind == "response":
             self._answered(message)
@@ -284,16 +285,33 @@ class PythonInstance:
         elif kind != "finalized" and self._calls is not None:
             self._calls.handle(message)
 
+    def _keep(self, late: Sequence[int]) -> None:
+        """Requests of an ordinary model that it answers after their batch."""
+        for number in late:
+            request = self._batch.pop(number, None)
+            if request is not None:  # it was not answered meanwhile
+                request.detach()
+                with self._lock:
+                    self._open[number] = request
+        if late and self._process is not None:
+            self._process.expect(True)
+
     def _answered(self, message: Message) -> None:
-        """One answer of a decoupled request."""
+        """One answer of a response sender."""
         number, final = message["n"], message["final"]
-        request = self._open.get(number)
+        request = self._batch.pop(number, None)
+        if request is not None:
+            request.detach()
+        else:
+            request = self._open.get(number)
         process = self._process
         if request is None or process is None:
             return
         if final:
             with self._lock:
                 self._open.pop(number, None)
+            if not self._open:
+                process.expect(False)
         data = message["response"]
         response = None
         if data is not None:
@@ -303,7 +321,7 @@ class PythonInstance:
         self._send(request, response, final=final)
 
     def _send(self, request: BackendRequest, response: Response | None, *, final: bool) -> None:
-        """An answer of a decoupled request, which may have failed with its batch meanwhile."""
+        """An answer of a response sender; the request may have failed with its batch meanwhile."""
         try:
             request.send(response, final=final)
         except Internal as error:
@@ -316,11 +334,14 @@ class PythonInstance:
             return Response(error=BackendFailed(str(error)))
 
     def _trace_of(self, number: int) -> RequestTrace | None:
-        request = self._open.get(number)
+        request = self._request(number)
         return request.trace if request is not None else None
 
+    def _request(self, number: int) -> BackendRequest | None:
+        return self._batch.get(number) or self._open.get(number)
+
     def _send_cancelled(self, message: Message) -> None:
-        request = self._open.get(message["n"])
+        request = self._request(message["n"])
         gone = request is None or request.cancelled
         if self._process is not None:
             self._process.send(
@@ -350,9 +371,7 @@ class PythonInstance:
         threading.Thread(target=self._come_back, name=name, daemon=True).start()
 
     def _fail_open(self, text: str) -> None:
-        """End the decoupled requests that were still being answered."""
-        if not self._spec.decoupled:
-            return
+        """End the requests that were to be answered apart from their batch."""
         with self._lock:
             orphans, self._open = self._open, {}
         for request in orphans.values():

@@ -68,6 +68,7 @@ class StubProcess:
         self._lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._turn = threading.Lock()  # whoever has it reads
         self._read_elsewhere = 0
+        self._expects = threading.Event()
         self._lost = False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -151,6 +152,11 @@ class StubProcess:
                 self._receive()
         return True
 
+    def expect(self, expects: bool) -> None:
+        """Whether messages may come while no batch is read for that must not wait for one."""
+        if expects != self._expects.is_set():
+            (self._expects.set if expects else self._expects.clear)()
+
     def _poll(self, events: int, timeout_s: float | None) -> bool:
         poller = select.poll()
         poller.register(self.channel.fileno(), events)
@@ -174,7 +180,7 @@ class StubProcess:
             # why: in a run of batches another thread reads, and waking up each time is dear.
             while self._read_elsewhere != seen:
                 seen = self._read_elsewhere
-                if self._poll(0, _ELSEWHERE_S):
+                if self._expects.wait(_ELSEWHERE_S):
                     break
             with self._turn:
                 while self._comes_more():

@@ -45,6 +45,7 @@ class ActiveRequest:
         "_owner",
         "again",
         "answer",
+        "detached",
         "ended",
         "index",
         "last_ns",
@@ -62,6 +63,7 @@ class ActiveRequest:
         self.ended = False  # the loop's side has told the sink so
         self.released = False  # the batch is over
         self.again = False  # the model wants it in a later batch of its sequence
+        self.detached = False  # its answer is on its own: it may come before or after the batch
         self.raised: RuntimeFault | None = None  # why it failed without an answer of its own
         self.answer: Response | None = None  # the one of a model that is not decoupled
         self.index = 0
@@ -126,6 +128,9 @@ class ActiveRequest:
     def skip(self, *, started_ns: int = 0) -> None:
         self._owner.skipped(self, started_ns)
 
+    def detach(self) -> None:
+        self.detached = True
+
     def reschedule(self) -> None:
         self.again = True
 
@@ -145,7 +150,8 @@ class RequestExecutor:
     """``attempt`` runs in instance threads, answers may come from any thread, the rest is loop.
 
     Models that are not decoupled answer when their batch is over, all requests at once. Those
-    that are may answer before and after: deliveries to the loop, one wake-up for many.
+    that are, and detached requests, may be answered before and after: deliveries to the loop, one
+    wake-up for many.
     """
 
     def __init__(
@@ -190,7 +196,7 @@ class RequestExecutor:
                     call.over, call.raised = True, fault
         if not self._decoupled:
             for call in calls:
-                if not (call.over or call.again):
+                if not (call.over or call.again or call.detached):
                     call.over, call.raised = True, self._silent
         now = monotonic_ns()
         fed, computed = marks or (start, now)
@@ -208,14 +214,14 @@ class RequestExecutor:
         """An answer of ``call``; the times are those of `BackendRequest.send`."""
         if response is not None and response.error is None:
             response = self._wanted(call.request, response)
-        if not self._decoupled:
+        if not (self._decoupled or call.detached):
             if response is not None:
                 if call.answer is not None:
                     response = Response(error=Internal("expected a single response, got 2"))
                 call.answer = response
             return
         end = None
-        if response is not None:
+        if response is not None and self._decoupled:
             end = _kind(call, response)
         self._post(call, response, final, end, started_ns, output_ns)
 
@@ -275,7 +281,7 @@ class RequestExecutor:
         for call in outcome:
             if call.again and not call.over:
                 self._send_again(call)
-            elif self._decoupled:
+            elif self._decoupled or call.detached:
                 self._release(call, times)
             elif call.raised is not None:
                 answers.execution_failed(call.raised, times[0])
@@ -317,7 +323,7 @@ class RequestExecutor:
         )
 
     def _release(self, call: ActiveRequest, times: Times) -> None:
-        """The batch of a decoupled request is over; the request may not be."""
+        """The batch is over of a request that is answered apart from it, and may not be yet."""
         call.released = True
         if not self._answers.awaits(call.request):
             call.ended = True
@@ -335,10 +341,10 @@ class RequestExecutor:
             call, response, final, end, number, times = deliveries.popleft()
             if not self._answers.awaits(call.request):
                 continue
+            if response is not None and response.error is not None:
+                self._answers.execution_failed(response.error, times[0])
             if end is not None:
                 statistics.responded(number, end, times)
-                if end is ResponseEnd.FAIL and response is not None and response.error is not None:
-                    self._answers.execution_failed(response.error, times[0])
                 if not number and statistics.first_response is not None:
                     statistics.first_response.observe_ns(times[2] - call.request.arrived_ns)
             if call.ended or (response is None and not final):

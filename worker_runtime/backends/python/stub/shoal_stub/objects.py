@@ -22,6 +22,7 @@ RELEASE_ALL, RELEASE_RESCHEDULE = 1, 2
 
 
 _NO_TRACE = InferenceTrace()
+SENT_TWICE = "Unable to send response. Non-decoupled model cannot send more than one response."
 
 
 def _of(name: str, value: Any, *kinds: type) -> Any:
@@ -36,8 +37,6 @@ class InferenceResponseSender:
 
     def __init__(self, request: "InferenceRequest") -> None:
         self._request = request
-        self._closed = False
-        self._sent = 0
 
     def send(self, response: "Optional[InferenceResponse]" = None, flags: int = 0) -> None:
         if response is not None and not isinstance(response, InferenceResponse):
@@ -51,28 +50,29 @@ class InferenceResponseSender:
             raise TritonModelException(
                 "Inference Response object must be provided when the response flags is set to zero."
             )
-        session = self._request._session
-        if self._request._number < 0:
+        request, final = self._request, bool(flags)
+        if request._number < 0:
             raise TritonModelException(
                 "Unable to send response. Response sender has no reference to the decoupled state "
                 "of the model."
             )
-        if not session.decoupled and response is not None and self._sent:
-            raise TritonModelException(
-                "Unable to send response. Non-decoupled model cannot send more than one response."
-            )
-        if not session.decoupled and response is None and not self._sent:
-            raise TritonModelException(
-                "Unable to send response. Non-decoupled model cannot send complete final before "
-                "sending a response."
-            )
-        if self._closed:
-            raise TritonModelException("Unable to send response. Response sender has been closed.")
-        self._sent += 1
-        if flags:
-            self._closed = True
-            self._request._answered = True
-        self._request.answer(response, final=bool(flags))
+        ordinary = not request._session.decoupled
+        with request._session.sending:
+            if ordinary and response is None and not request._sent:
+                raise TritonModelException(
+                    "Unable to send response. Non-decoupled model cannot send complete final "
+                    "before sending a response."
+                )
+            if ordinary and response is not None and request._sent:
+                raise TritonModelException(SENT_TWICE)
+            if request._closed:
+                raise TritonModelException(
+                    "Unable to send response. Response sender has been closed."
+                )
+            request._sent, request._closed = True, final
+        if ordinary and response is None:
+            return  # why: the one answer was the final one already
+        request.answer(response, final=final or ordinary)
 
     def is_cancelled(self) -> bool:
         return self._request.is_cancelled()
@@ -113,7 +113,7 @@ class InferenceRequest:
         self._preferred_memory = preferred_memory
         self._release_flags = RELEASE_ALL
         self._number = -1
-        self._answered = False
+        self._sent = self._closed = False
         self._sender: Optional[InferenceResponseSender] = None
         self._session: Session = _session()
 
@@ -219,7 +219,7 @@ class InferenceRequest:
         made._model_version = session.model_version
         made._preferred_memory = None
         made._release_flags = RELEASE_ALL
-        made._answered = False
+        made._sent = made._closed = False
         made._sender = None
         return made
 

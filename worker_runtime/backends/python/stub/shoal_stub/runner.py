@@ -13,7 +13,7 @@ from . import objects, service
 from .channel import Channel, Closed
 from .faults import Misuse, described, missing_execute
 from .model_config import ModelConfig
-from .objects import RELEASE_RESCHEDULE, InferenceRequest
+from .objects import RELEASE_RESCHEDULE, SENT_TWICE, InferenceRequest
 from .responses import InferenceResponse
 from .session import Session
 from .tensors import TritonModelException
@@ -155,30 +155,36 @@ class Runner:
         try:
             result = self._execute(requests)
             answers = self._answers(requests, result)
-            if not session.decoupled:
-                answers.update(session.late_answers(_awaited(requests, answers)))
         except BaseException as failure:  # sys.exit() in a model fails its batch, no more
-            answers, error = session.take_answers(), described(failure)
-        numbers = _rescheduled(requests)
+            answers, error = [], described(failure)
+        data = self._outcome(requests, answers, error)
         # why before sending: memory that only these names hold is free for the server again.
         del requests, result
         message.clear()
-        self._done(answers, error, numbers)
-
-    def _done(
-        self, answers: "dict[int, Any]", error: str, rescheduled: "list[int]", batch: int = 0
-    ) -> None:
-        data: dict[str, Any] = {"op": "done", "batch": batch}
-        if error:
-            data["error"] = error
-        if answers:
-            data["answers"] = [[number, answer] for number, answer in answers.items()]
-        if rescheduled:
-            data["again"] = rescheduled
         self._channel.send(data)
 
-    def _answers(self, requests: "list[InferenceRequest]", result: Any) -> "dict[int, Any]":
-        """What came back from execute, by request. Raises for what no model may return."""
+    def _outcome(
+        self, requests: "list[InferenceRequest]", answers: "list[Any]", error: str
+    ) -> "dict[str, Any]":
+        """The message that ends a batch."""
+        data: dict[str, Any] = {"op": "done"}
+        if error:
+            data["error"] = error
+            with self._session.sending:
+                for request in requests:
+                    request._closed = True
+        elif len(answers) < len(requests):
+            again = [r._number for r in requests if r._release_flags == RELEASE_RESCHEDULE]
+            if again:
+                data["again"] = again
+            if not self._session.decoupled:
+                data["late"] = [r._number for r in requests if _is_late(r)]
+        if answers:
+            data["answers"] = answers
+        return data
+
+    def _answers(self, requests: "list[InferenceRequest]", result: Any) -> "list[Any]":
+        """Numbers and answers that came back from execute. Raises for what no model may return."""
         session = self._session
         if session.decoupled:
             if result is not None:
@@ -188,9 +194,9 @@ class Runner:
                     + "' is using the decoupled mode and the "
                     "execute function must return None."
                 )
-            return {}
+            return []
         if result is None and all(_answers_itself(request) for request in requests):
-            return session.take_answers()
+            return []
         if not isinstance(result, list):
             raise Misuse(f"Expected a list in the execute return, found type '{type(result)}'.")
         if len(result) != len(requests):
@@ -199,7 +205,15 @@ class Runner:
                 f"InferenceRequest objects. InferenceRequest(s) size is:{len(requests)}, and "
                 f"InferenceResponse(s) size is:{len(result)}\n"
             )
-        sent = session.take_answers()
+        with session.sending:
+            returned = self._checked(requests, result)
+        return [[request._number, response.described(session)] for request, response in returned]
+
+    def _checked(
+        self, requests: "list[InferenceRequest]", result: "list[Any]"
+    ) -> "list[tuple[InferenceRequest, InferenceResponse]]":
+        """Requests with what was returned for them, which are answered now."""
+        found = []
         for request, response in zip(requests, result):
             if response is not None and request._release_flags == RELEASE_RESCHEDULE:
                 raise Misuse(
@@ -218,8 +232,11 @@ class Runner:
                     "Expected an 'InferenceResponse' object in the execute function return list, "
                     f"found type '{type(response)}'."
                 )
-            sent[request._number] = response.described(session)
-        return sent
+            if request._sent:
+                raise Misuse(SENT_TWICE)
+            request._sent = request._closed = True
+            found.append((request, response))
+        return found
 
     # --- coroutines --------------------------------------------------------------------------
 
@@ -242,7 +259,7 @@ class Runner:
             if self._session.decoupled:
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-                self._done({}, "", [])
+                self._channel.send({"op": "done"})
             else:
                 await task
 
@@ -251,16 +268,11 @@ class Runner:
         requests = [InferenceRequest.read(item, session) for item in message["requests"]]
         result: Any = None
         error = ""
-        answers: dict[int, Any] = {}
         try:
             result = await self._execute(requests)
             answers = self._answers(requests, result)
-            late = _awaited(requests, answers)
-            if late and not session.decoupled:
-                loop = asyncio.get_running_loop()
-                answers.update(await loop.run_in_executor(None, session.late_answers, late))
         except BaseException as failure:  # sys.exit() in a model fails its batch, no more
-            answers, error = session.take_answers(), described(failure)
+            answers, error = [], described(failure)
         if session.decoupled:
             if error:
                 name = session.instance_name
@@ -268,14 +280,14 @@ class Runner:
             for request in requests:
                 again = request._release_flags == RELEASE_RESCHEDULE
                 text = error or (_NOT_AGAIN if again else "")
-                if text and not request._answered:
-                    request._answered = True
+                if text and not request._closed:
+                    request._closed = True
                     request.answer(InferenceResponse(error=TritonError(text)), final=True)
             return
-        numbers = _rescheduled(requests)
+        data = self._outcome(requests, answers, error)
         del requests, result
         message.clear()
-        self._done(answers, error, numbers)
+        self._channel.send(data)
 
 
 def _answers_itself(request: InferenceRequest) -> bool:
@@ -283,16 +295,10 @@ def _answers_itself(request: InferenceRequest) -> bool:
     return request._release_flags == RELEASE_RESCHEDULE or request._sender is not None
 
 
-def _awaited(requests: "list[InferenceRequest]", answers: "dict[int, Any]") -> "list[int]":
-    """Requests of an ordinary model that their senders have yet to answer."""
-    return [
-        request._number
-        for request in requests
-        if request._sender is not None
+def _is_late(request: InferenceRequest) -> bool:
+    """Its sender has yet to answer it."""
+    return (
+        request._sender is not None
+        and not request._sent
         and request._release_flags != RELEASE_RESCHEDULE
-        and request._number not in answers
-    ]
-
-
-def _rescheduled(requests: "list[InferenceRequest]") -> "list[int]":
-    return [r._number for r in requests if r._release_flags == RELEASE_RESCHEDULE]
+    )

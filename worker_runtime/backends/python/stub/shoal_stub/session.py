@@ -35,8 +35,7 @@ class Session:
         self.work: Box[Any] = Box()
         self._waiting: dict[int, _Call] = {}
         self._numbers = itertools.count(1)
-        self._batch_answers: dict[int, Any] = {}
-        self._answer_came = threading.Condition()
+        self.sending = threading.Lock()  # whoever marks requests as answered has it
         self._can_call = False
         self._reading = Reading(channel, self._deliver, self._lost)
 
@@ -73,13 +72,8 @@ class Session:
     # --- answering ---------------------------------------------------------------------------
 
     def respond(self, number: int, data: "Optional[dict[str, Any]]", *, final: bool) -> None:
-        """Answer a request; ``data`` None: there was no answer, or it was not the last."""
-        if self.decoupled:
-            self.channel.send({"op": "response", "n": number, "response": data, "final": final})
-        elif data is not None:
-            with self._answer_came:
-                self._batch_answers[number] = data
-                self._answer_came.notify_all()
+        """Answer a request apart from its batch; ``data`` None: nothing but the end."""
+        self.channel.send({"op": "response", "n": number, "response": data, "final": final})
 
     def wait_for_room(self) -> None:
         """Let the server catch up: answers that it has not handed on yet take memory."""
@@ -89,20 +83,6 @@ class Session:
             if arena.lent_bytes > _MAX_LENT_BYTES or arena.lent_blocks > _MAX_LENT_BLOCKS:
                 time.sleep(pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-
-    def take_answers(self) -> "dict[int, Any]":
-        """What response senders of the batch said, by request."""
-        with self._answer_came:
-            answers, self._batch_answers = self._batch_answers, {}
-        return answers
-
-    def late_answers(self, numbers: "list[int]") -> "dict[int, Any]":
-        """Wait until the senders of these requests have answered (blocking)."""
-        if not numbers:
-            return {}
-        with self._answer_came:
-            self._answer_came.wait_for(lambda: all(n in self._batch_answers for n in numbers))
-        return self.take_answers()
 
     # --- calling -----------------------------------------------------------------------------
 
