@@ -166,7 +166,7 @@ class InferenceRequest:
         number, call = session.call(self.described(), decoupled=decoupled)
         if decoupled:
             return ResponseIterator(session, number, call)
-        return response_of(call.take(), session)
+        return response_of(call.take())
 
     def async_exec(self, decoupled: bool = False) -> Any:
         """The same as an awaitable."""
@@ -175,7 +175,7 @@ class InferenceRequest:
         if decoupled:
             number, call = session.call(self.described(), decoupled=True)
             return done(ResponseIterator(session, number, call))
-        return awaited(session.call_async(self.described()), session)
+        return awaited(session.call_async(self.described()))
 
     # --- between the processes ---------------------------------------------------------------
 

@@ -53,11 +53,11 @@ class InferenceResponse:
         return found
 
     @staticmethod
-    def read(data: "dict[str, Any]", session: Session) -> "InferenceResponse":
+    def read(data: "dict[str, Any]") -> "InferenceResponse":
         error = data.get("error")
         if error is not None:
             return InferenceResponse(error=TritonError(error[1], error[0]))
-        tensors = [Tensor.read(item, session.channel.window) for item in data["tensors"]]
+        tensors = [Tensor.from_memory(*item) for item in data["tensors"]]
         return InferenceResponse(tensors, parameters=data.get("parameters"))
 
 
@@ -105,7 +105,7 @@ class ResponseIterator:
             raise StopIteration("Iteration is done for the responses.")
         message = self._call.take()
         self._over = message["final"]
-        return response_of(message, self._session)
+        return response_of(message)
 
     def __aiter__(self) -> "ResponseIterator":
         return self
@@ -116,22 +116,22 @@ class ResponseIterator:
         loop = asyncio.get_running_loop()
         message = await loop.run_in_executor(None, self._call.take)
         self._over = message["final"]
-        return response_of(message, self._session)
+        return response_of(message)
 
     def cancel(self) -> None:
         """Stop caring about the rest."""
         self._session.cancel_call(self._number)
 
 
-def response_of(message: "dict[str, Any]", session: Session) -> InferenceResponse:
+def response_of(message: "dict[str, Any]") -> InferenceResponse:
     data = message["response"]
     if data is None:
         return InferenceResponse()
-    return InferenceResponse.read(data, session)
+    return InferenceResponse.read(data)
 
 
-async def awaited(call: Awaited, session: Session) -> InferenceResponse:
-    return response_of(await call.take(), session)
+async def awaited(call: Awaited) -> InferenceResponse:
+    return response_of(await call.take())
 
 
 async def done(value: Any) -> Any:

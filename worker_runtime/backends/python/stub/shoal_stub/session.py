@@ -4,6 +4,7 @@ Messages are plain data here; what they say to models is made of them in ``objec
 """
 
 import asyncio
+import contextlib
 import itertools
 import os
 import threading
@@ -57,6 +58,9 @@ class Session:
         if message["op"] != "reply":
             self.work.put(message)
             return
+        # why here: the memory of answers that nobody takes is free when their message is gone.
+        for tensor in (message.get("response") or {}).get("tensors", ()):
+            tensor[3] = self.channel.window.look(tensor[3])
         call = self._waiting.get(message["call"])
         if call is not None:
             if message["final"]:
@@ -170,7 +174,8 @@ class Awaited(_Call):
         reading.help_begins()
 
     def put(self, message: Any) -> None:
-        self._loop.call_soon_threadsafe(self._answers.put_nowait, message)
+        with contextlib.suppress(RuntimeError):  # its loop has ended: nobody waits any more
+            self._loop.call_soon_threadsafe(self._answers.put_nowait, message)
 
     async def take(self) -> "dict[str, Any]":
         return _present(await self._answers.get())
