@@ -123,6 +123,28 @@ class TritonPythonModel:
 """
 
 
+# Each of two instances sends the other a byte, and waits for the other's.
+MEET = """
+import os
+import select
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        number = int(args["model_instance_name"][-1])
+        folder = args["model_repository"]
+        if os.path.exists(os.path.join(folder, "fail")) and number:
+            raise ValueError("not this one")
+        pipes = [os.open(os.path.join(folder, f"pipe{n}"), os.O_RDWR) for n in (0, 1)]
+        os.write(pipes[1 - number], b".")
+        assert select.select([pipes[number]], [], [], 30)[0], "the other one did not begin"
+
+    def execute(self, requests):
+        answers = [pb_utils.Tensor("OUTPUT0", r.inputs()[0].as_numpy()) for r in requests]
+        return [pb_utils.InferenceResponse([answer]) for answer in answers]
+"""
+
+
 @pytest.fixture
 def load(tmp_path: Path) -> Iterator[Load]:
     yield from loader(tmp_path)
@@ -252,6 +274,36 @@ def test_a_model_that_hangs_is_unloaded_all_the_same(
     assert not thread.is_alive()
     assert "killed by SIGKILL" in failures.get_nowait()
     assert not alive(pid)
+
+
+def meeting(tmp_path: Path) -> Path:
+    folder = tmp_path / "m"
+    folder.mkdir()
+    for number in (0, 1):
+        os.mkfifo(folder / f"pipe{number}")
+    return folder
+
+
+def children() -> set[int]:
+    found = Path("/proc/self/task").glob("*/children")
+    return {int(pid) for file in found for pid in file.read_text().split()}
+
+
+def test_instances_begin_side_by_side(load: Load, tmp_path: Path) -> None:
+    meeting(tmp_path)
+    model = load(MEET, instances=2)
+    for number, instance in enumerate(model.instances):
+        assert ask(instance, number).arrays[0].tolist() == [number]
+
+
+def test_an_instance_that_fails_ends_those_that_still_begin(load: Load, tmp_path: Path) -> None:
+    (meeting(tmp_path) / "fail").touch()
+    before, start = children(), time.monotonic()
+    with pytest.raises(LoadFailed, match="ValueError: not this one"):
+        load(MEET, instances=2)
+    assert time.monotonic() - start < 25  # it does not wait for the other one's time-out
+    assert children() <= before
+    assert not [thread.name for thread in threading.enumerate() if "m_0_" in thread.name]
 
 
 def test_leaving_during_initialize_is_told_with_the_last_output(load: Load) -> None:

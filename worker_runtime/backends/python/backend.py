@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from google.protobuf import json_format
 
 from worker_runtime.backends.base import Instance, LoadSpec, Placement
+from worker_runtime.backends.parallel import side_by_side
 from worker_runtime.backends.python.environment import interpreter
 from worker_runtime.backends.python.instance import InstanceSpec, PythonInstance
 from worker_runtime.backends.python.process import (
@@ -60,30 +61,33 @@ class PythonModel:
 
     def close(self) -> None:
         # why side by side: each may take its time to finalize
-        with ThreadPoolExecutor(max(1, len(self.instances))) as closing:
-            list(closing.map(PythonInstance.close, self.instances))
+        side_by_side([instance.close for instance in self.instances])
 
 
 class PythonBackend:
     def load(self, spec: LoadSpec) -> PythonModel:
-        """Start and initialise every instance. Raises LoadFailed with the model's own words."""
+        """Start and initialise every instance, side by side; the first that fails ends the others.
+
+        Raises LoadFailed with the model's own words.
+        """
         host = spec.host
         if host is None:
             raise LoadFailed(f"model '{spec.name}': Python models need a server around them")
         _check_file(spec)
         python, environment = interpreter(spec)
-        instances: list[PythonInstance] = []
+        instances = [
+            PythonInstance(
+                _instance_spec(spec, place, _command(spec, place.name, python, environment)), host
+            )
+            for place in spec.placements
+        ]
+        model = PythonModel(instances)
         try:
-            for place in spec.placements:
-                command = _command(spec, place.name, python, environment)
-                instance = PythonInstance(_instance_spec(spec, place, command), host)
-                instances.append(instance)
-                instance.start(spec.attempt)
+            side_by_side([partial(one.start, spec.attempt) for one in instances], model.close)
         except BaseException:
-            for instance in instances:
-                instance.close()
+            model.close()
             raise
-        return PythonModel(instances)
+        return model
 
     def auto_complete(self, spec: LoadSpec) -> None:
         """Let the model's ``auto_complete_config`` change ``spec.config`` in place.
