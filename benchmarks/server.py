@@ -120,7 +120,9 @@ def _answers(url: str) -> bool:
 
 def _family(pid: int) -> list[int]:
     """The process and its children: Python-backend models compute in processes of their own."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    # why of every thread: a model's process is a child of the thread that loaded it
+    lists = [file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/children")]
+    children = " ".join(lists).split()
     return [pid, *(member for child in children for member in _family(int(child)))]
 
 
