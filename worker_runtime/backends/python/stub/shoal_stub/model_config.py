@@ -42,19 +42,15 @@ class ModelConfig:
                 f"model transaction property in auto-complete-config function for model "
                 f"'{self._config['name']}' contains property other than 'decoupled'."
             )
+        given = self._config.setdefault("model_transaction_policy", {})
         if "decoupled" not in policy:
-            raise ValueError(
-                "model transaction policy in auto-complete-config function for model "
-                f"'{self._config['name']}' does not contain property 'decoupled'."
-            )
-        given = self._config.get("model_transaction_policy")
-        if given is not None and given.get("decoupled", False) != policy["decoupled"]:
+            return
+        if given.setdefault("decoupled", policy["decoupled"]) != policy["decoupled"]:
             raise ValueError(
                 "trying to change decoupled property in auto-complete-config "
                 f"for model '{self._config['name']}', which is already set to "
-                f"'{given.get('decoupled', False)}'."
+                f"'{given['decoupled']}'."
             )
-        self._config["model_transaction_policy"] = {"decoupled": bool(policy["decoupled"])}
 
     def add_input(self, tensor: "dict[str, Any]") -> None:
         self._add("input", tensor, ("name", "data_type", "dims", "optional"))
@@ -73,8 +69,9 @@ class ModelConfig:
                 )
         for key in ("name", "data_type", "dims"):
             if key not in tensor:
+                which = f"{kind} '{tensor['name']}'" if "name" in tensor else kind
                 raise ValueError(
-                    f"{kind} in auto-complete-config function for model '{model}' is missing "
+                    f"{which} in auto-complete-config function for model '{model}' is missing "
                     f"'{key}' property."
                 )
         for known in self._config[kind]:
@@ -89,7 +86,7 @@ class ModelConfig:
 
     def _compare(self, kind: str, known: "dict[str, Any]", tensor: "dict[str, Any]") -> None:
         model, name = self._config["name"], tensor["name"]
-        if known.get("data_type", tensor["data_type"]) != tensor["data_type"]:
+        if known.get("data_type", "TYPE_INVALID") not in ("TYPE_INVALID", tensor["data_type"]):
             raise ValueError(
                 f"unable to load model '{model}', configuration expects datatype "
                 f"{known['data_type']} for {kind} '{name}', model provides {tensor['data_type']}"
@@ -99,7 +96,11 @@ class ModelConfig:
                 f"model '{model}', tensor '{name}': the model expects dims {list(tensor['dims'])} "
                 f"but the model configuration specifies dims {list(known['dims'])}"
             )
+        optional = known.get("optional", False)
+        if tensor.get("optional", optional) != optional:
+            raise ValueError(
+                f"model '{model}', tensor '{name}': the model expects optional "
+                f"{tensor['optional']} but the model configuration specifies optional {optional}"
+            )
         known["data_type"] = tensor["data_type"]
         known["dims"] = list(tensor["dims"])
-        if tensor.get("optional"):
-            known["optional"] = True
