@@ -30,6 +30,7 @@ _FAULTS: tuple[type[RuntimeFault], ...] = (
     Cancelled,
 )  # fmt: skip
 _START, _END = 1, 2
+INLINE_BYTES = 4 * 2**10  # a block of shared memory costs more than the copies of so much
 
 
 def fault_of(code: int, text: str) -> RuntimeFault:
@@ -46,15 +47,21 @@ def code_of(error: Exception) -> int:
 
 
 def tensor_message(name: str, datatype: str, array: Array, arena: Arena) -> list[Any]:
-    """Put an array into ``arena``. Raises MemoryError."""
+    """An array as the model's process reads it: a small one whole, others put into ``arena``.
+
+    Raises MemoryError.
+    """
+    data: Any = array
     if datatype == "BYTES":
         data = write_strings(array)
-        block = arena.put(data, len(data))
+        size = len(data)
     else:
-        if not array.flags.c_contiguous:
-            array = np.ascontiguousarray(array)
-        block = arena.put(array, array.nbytes)
-    return [name, datatype, array.shape, block]
+        size = array.nbytes
+        if size <= INLINE_BYTES:
+            data = array.tobytes()
+        elif not array.flags.c_contiguous:
+            data = np.ascontiguousarray(array)
+    return [name, datatype, array.shape, data if size <= INLINE_BYTES else arena.put(data, size)]
 
 
 def request_message(
@@ -88,7 +95,7 @@ def arrays_of(tensors: Sequence[Any], window: Window, model: str) -> tuple[list[
     """Names and arrays of described tensors: views of shared memory. Raises InvalidArgument."""
     names, arrays = [], []
     for name, datatype, shape, block in tensors:
-        raw = window.look(tuple(block))
+        raw = window.look(block)
         names.append(name)
         shape = tuple(shape)
         if datatype == "BYTES":

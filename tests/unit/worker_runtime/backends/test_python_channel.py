@@ -14,7 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker_runtime.backends.python.messages import arrays_of, code_of, fault_of, tensor_message
+from worker_runtime.backends.python.messages import (
+    INLINE_BYTES,
+    arrays_of,
+    code_of,
+    fault_of,
+    tensor_message,
+)
 from worker_runtime.backends.python.stub.shoal_stub.channel import Channel, Closed, dumps
 from worker_runtime.backends.python.stub.shoal_stub.memory import Arena, Window
 from worker_runtime.backends.python.stub.shoal_stub.reading import Reading
@@ -116,6 +122,22 @@ def test_arrays_of_all_kinds_go_over(datatype: str, array: np.ndarray) -> None:
     assert found.dtype == array.dtype
     assert found.tolist() == array.tolist()
     del found
+    arena.close()
+
+
+def test_small_tensors_go_with_the_message_and_may_be_written_to() -> None:
+    arena, window, given = Arena(), Window(), np.arange(8, dtype=np.float32)[::2]
+    name, datatype, shape, data = marshal.loads(
+        marshal.dumps(tensor_message("x", "FP32", given, arena), 2)
+    )
+    assert (name, datatype, shape, arena.lent_blocks) == ("x", "FP32", (4,), 0)
+    for _ in range(2):
+        found = window.look(data).view(np.float32)
+        assert found.tolist() == [0, 2, 4, 6]
+        found += 1
+    assert not window.released
+    tensor_message("x", "UINT8", np.zeros(INLINE_BYTES + 1, np.uint8), arena)
+    assert arena.lent_blocks == 1
     arena.close()
 
 

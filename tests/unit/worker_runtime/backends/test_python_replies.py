@@ -56,7 +56,7 @@ def read(model: Channel) -> tuple[int, bool, Any]:
     if data is None or "error" in data:
         return message["call"], message["final"], data and data["error"]
     ((_, _, _, block),) = data["tensors"]
-    return message["call"], message["final"], int(model.window.look(tuple(block)).view("<i8")[0])
+    return message["call"], message["final"], int(model.window.look(block).view("<i8")[0])
 
 
 def test_answers_keep_their_order_though_nobody_reads(sides: Sides) -> None:

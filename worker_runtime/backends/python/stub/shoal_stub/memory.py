@@ -11,7 +11,7 @@ import mmap
 import os
 import threading
 from collections import deque
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy as np
 
@@ -186,8 +186,13 @@ class Window:
         for number in numbers:
             self._segments.pop(number, None)
 
-    def look(self, block: Block) -> "np.ndarray[Any, Any]":
-        """The block as bytes; it stays taken while any view of the result lives."""
+    def look(self, block: "Union[Block, bytes]") -> "np.ndarray[Any, Any]":
+        """The block as bytes; it stays taken while any view of the result lives.
+
+        The other process may also have sent the bytes themselves.
+        """
+        if isinstance(block, bytes):
+            return np.frombuffer(bytearray(block), np.uint8)  # why a copy: models may write to it
         if block[0] < 0:
             return np.empty(0, np.uint8)
         return np.asarray(_Lease(self, block, self._segments[block[0]]))

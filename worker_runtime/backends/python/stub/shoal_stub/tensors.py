@@ -196,9 +196,7 @@ class Tensor:
     @staticmethod
     def read(described: "list[Any]", window: Window) -> "Tensor":
         name, datatype, shape, block = described
-        return Tensor.from_memory(
-            name, datatype, shape, window.look((block[0], block[1], block[2]))
-        )
+        return Tensor.from_memory(name, datatype, shape, window.look(block))
 
     def write(self, arena: Arena) -> "list[Any]":
         """Put the data into ``arena`` and describe it."""
