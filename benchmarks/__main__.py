@@ -52,6 +52,8 @@ def main() -> int:
         found = python_backend.costs(options.duration / 2)
         python_backend.print_costs(found)
         verdicts.append(python_backend.verdict(found))
+        tell(f"{PYTHON} over HTTP, {python_backend.UNDER_WAY} under way")
+        verdicts.append(python_backend.served_verdict(python_backend.served(options.duration)))
     print()
     for kept, text in verdicts:
         print(f"{'ok  ' if kept else 'MISS'} {text}")

@@ -1,7 +1,7 @@
 """What a Python model's process costs per batch: an echo model, beside a bare copy of its tensor.
 
 The instance is called as the runtime calls it, without a front end: what is measured is the way
-to the process and back, with 1 KB and with 600 KB of FP32.
+to the process and back, with 1 KB and with 600 KB of FP32. Then a whole server is asked over HTTP.
 """
 
 import os
@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.generator import drive_http
+from benchmarks.server import running
+from benchmarks.workloads import Drive, Tensor, Workload
 from worker_runtime.backends.base import (
     Array,
     LoadSpec,
@@ -28,6 +31,8 @@ from worker_runtime.types.request import ParameterValue, Response, SequencePart
 
 SIZES = (1024, 600_000)  # bytes
 TARGET_US = 60.0  # per batch of SIZES[0]
+UNDER_WAY = 8
+SERVED_US = 80.0  # CPU of the server and the model per request of SIZES[0] over HTTP
 _WARM_UP, _CHUNK_S = 200, 0.25
 _TICKS_US = 1e6 / os.sysconf("SC_CLK_TCK")
 
@@ -49,6 +54,19 @@ class TritonPythonModel:
             for r in requests
         ]
 """
+
+
+_ECHO = Workload(
+    key="ECHO",
+    title="a Python model that gives back what it gets",
+    inputs=(Tensor("IN", "FP32", (SIZES[0] // 4,)),),
+    outputs=(("OUT", "FP32", (SIZES[0] // 4,)),),
+    drives=(Drive("http", UNDER_WAY),),
+    batches=(1,),
+    max_batch_size=8,
+    dynamic_batching=False,
+    instance_per_core=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +127,7 @@ class _Host:
 def costs(seconds: float) -> list[Cost]:
     """Measure each size for ``seconds``, in turns, so that noise meets both."""
     with tempfile.TemporaryDirectory() as folder:
-        version = Path(folder) / "echo" / "1"
-        version.mkdir(parents=True)
-        (version / "model.py").write_text(_MODEL)
+        version = _written(Path(folder))
         spec = LoadSpec(
             name="echo", version=1, path=version, filename="model.py", parameters={},
             placements=(Placement("echo_0_0"),), cores=1, config=parse(_CONFIG), host=_Host(),
@@ -129,6 +145,35 @@ def costs(seconds: float) -> list[Cost]:
             return [one.cost() for one in series]
         finally:
             model.close()
+
+
+def _written(repository: Path) -> Path:
+    """The version folder of the echo model."""
+    version = repository / _ECHO.model / "1"
+    version.mkdir(parents=True)
+    (version / "model.py").write_text(_MODEL)
+    (version.parent / "config.pbtxt").write_text(_CONFIG)
+    return version
+
+
+def served(seconds: float) -> float:
+    """CPU of the server and the model per request over HTTP, UNDER_WAY at a time; microseconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        _written(Path(folder))
+        with running(Path(folder), _ECHO.model) as server:
+            address = server.address("http")
+            drive_http(_ECHO, address, UNDER_WAY, 1.0)
+            before = server.counters()
+            drive_http(_ECHO, address, UNDER_WAY, seconds)
+            after = server.counters()
+    return (after.cpu_s - before.cpu_s) / (after.requests - before.requests) * 1e6
+
+
+def served_verdict(cpu_us: float) -> tuple[bool, str]:
+    return cpu_us <= SERVED_US, (
+        f"Python model over HTTP: {cpu_us:.0f} µs of CPU per request of {SIZES[0]} bytes at "
+        f"{UNDER_WAY} under way, promised at most {SERVED_US:.0f}"
+    )
 
 
 class _Series:
@@ -211,3 +256,4 @@ if __name__ == "__main__":
     measured = costs(3.0)
     print_costs(measured)
     print(verdict(measured)[1])
+    print(served_verdict(served(4.0))[1])
