@@ -1,5 +1,7 @@
 """The bare limit: ONNX Runtime called in a loop, without server, queue, batcher or client.
 
+For an ensemble one inference is a run for each step, fed with the outputs of the one before.
+
 ``python -m benchmarks.limit`` is one measurement in a process of its own; ``best`` tries the ways
 to spend the cores and the batch sizes; ``measure`` repeats the winner beside the server's rounds.
 """
@@ -89,9 +91,11 @@ def main(job: dict[str, object]) -> None:
     end = time.perf_counter() + seconds
 
     def loop(number: int) -> None:
-        run, count = sessions[number].run, 0
+        run, names, count = sessions[number].run, list(feeds), 0
         while time.perf_counter() < end:
-            run(None, feeds)
+            found = run(None, feeds)
+            for _ in range(workload.steps - 1):
+                found = run(None, dict(zip(names, found, strict=True)))
             count += 1
         counts[number] = count
 

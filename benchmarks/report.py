@@ -63,9 +63,10 @@ def verdicts(rows: Sequence[Row]) -> list[tuple[bool, str]]:
         if target.ratio is not None:
             text = f"{name}: {row.ratio:.0%} of the bare limit (wanted {target.ratio:.0%})"
             lines.append((row.ratio >= target.ratio, text))
-        if target.cpu_us is not None and row.protocol == "http":
+        most_us = target.cpu_us if row.protocol == "http" else target.grpc_cpu_us
+        if most_us is not None:
             text = f"{name}: {row.cpu_us:.0f} µs of server CPU per request"
-            lines.append((row.cpu_us <= target.cpu_us, f"{text} (wanted {target.cpu_us:.0f})"))
+            lines.append((row.cpu_us <= most_us, f"{text} (wanted {most_us:.0f})"))
     return lines
 
 

@@ -1,4 +1,4 @@
-"""The workloads M0 to M3: which model, called how, and what is expected of the result."""
+"""The workloads: which model, called how, and what is expected of the result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,11 +31,16 @@ class Target:
 
     ratio: float | None = None  # of the bare limit
     cpu_us: float | None = None  # server CPU per request, over HTTP
+    grpc_cpu_us: float | None = None  # the same over gRPC
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """``batches`` are the batch sizes that the bare limit may choose among."""
+    """``batches`` are the batch sizes that the bare limit may choose among.
+
+    ``steps`` above 1: an ensemble of so many such models, where the outputs of each are, in their
+    order, the inputs of the next.
+    """
 
     key: str
     title: str
@@ -47,10 +52,18 @@ class Workload:
     dynamic_batching: bool
     instance_per_core: bool
     target: Target = Target()
+    steps: int = 1
 
     @property
     def model(self) -> str:
         return self.key.lower()
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The models that compute: this one itself, or the steps of the ensemble."""
+        if self.steps == 1:
+            return (self.model,)
+        return tuple(f"{self.model}_{number}" for number in range(1, self.steps + 1))
 
 
 WORKLOADS: Sequence[Workload] = (
@@ -100,5 +113,18 @@ WORKLOADS: Sequence[Workload] = (
         dynamic_batching=False,
         instance_per_core=True,
         target=Target(ratio=0.9),
+    ),
+    Workload(
+        key="E3",
+        title="ensemble of three, each add and subtract, INT32[16]",
+        inputs=(Tensor("INPUT0", "INT32", (16,)), Tensor("INPUT1", "INT32", (16,))),
+        outputs=(("OUTPUT0", "INT32", (16,)), ("OUTPUT1", "INT32", (16,))),
+        drives=(Drive("http", 8), Drive("grpc", 8)),
+        batches=(1,),
+        max_batch_size=8,
+        dynamic_batching=False,
+        instance_per_core=False,
+        target=Target(cpu_us=60.0, grpc_cpu_us=70.0),
+        steps=3,
     ),
 )

@@ -1,5 +1,7 @@
 """The benchmark's arithmetic: what it takes for the limit, and when a promise counts as kept."""
 
+from itertools import pairwise
+
 import pytest
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
@@ -27,10 +29,24 @@ def row(key: str, protocol: str = "http", **figures: float) -> Row:
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.key)
 def test_every_workload_has_a_config_that_triton_can_read(workload: Workload) -> None:
-    config = text_format.Parse(repository._config(workload), model_config_pb2.ModelConfig())
+    text = repository._config(workload, workload.parts[0])
+    config = text_format.Parse(text, model_config_pb2.ModelConfig())
     assert [tensor.name for tensor in config.input] == [tensor.name for tensor in workload.inputs]
     assert config.HasField("dynamic_batching") is workload.dynamic_batching
     assert max(workload.batches) <= config.max_batch_size
+
+
+def test_the_steps_of_an_ensemble_follow_each_other() -> None:
+    workload = BY_KEY["E3"]
+    config = text_format.Parse(repository._ensemble(workload), model_config_pb2.ModelConfig())
+    assert [tensor.name for tensor in config.output] == ["OUTPUT0", "OUTPUT1"]
+    steps = config.ensemble_scheduling.step
+    assert [step.model_name for step in steps] == list(workload.parts) == ["e3_1", "e3_2", "e3_3"]
+    assert dict(steps[0].input_map) == {"INPUT0": "INPUT0", "INPUT1": "INPUT1"}
+    for before, after in pairwise(steps):
+        made = [before.output_map[name] for name in ("OUTPUT0", "OUTPUT1")]
+        assert [after.input_map[name] for name in ("INPUT0", "INPUT1")] == made
+    assert dict(steps[-1].output_map) == {"OUTPUT0": "OUTPUT0", "OUTPUT1": "OUTPUT1"}
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.key)
@@ -66,6 +82,14 @@ def test_a_ratio_is_promised_for_the_big_models(ratio: float, kept: bool) -> Non
 def test_cpu_is_promised_for_the_smallest_model_over_http(cpu_us: float, kept: bool) -> None:
     assert [verdict for verdict, _ in report.verdicts([row("M0", cpu_us=cpu_us)])] == [kept]
     assert report.verdicts([row("M0", "grpc", cpu_us=cpu_us)]) == []
+
+
+@pytest.mark.parametrize(
+    ("protocol", "cpu_us", "kept"),
+    [("http", 60.0, True), ("http", 60.1, False), ("grpc", 70.0, True), ("grpc", 70.1, False)],
+)
+def test_cpu_is_promised_for_the_ensemble(protocol: str, cpu_us: float, kept: bool) -> None:
+    assert [found for found, _ in report.verdicts([row("E3", protocol, cpu_us=cpu_us)])] == [kept]
 
 
 def test_a_failed_request_is_a_missed_promise() -> None:
