@@ -1,6 +1,7 @@
 """Outputs to ModelInferResponse, in bytes: raw contents, one entry per output, in order."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,13 +43,13 @@ def aligned(request: InferRequest, outputs: Arrays) -> Message:
     form: GrpcForm = request.form
     heads = form.heads
     if heads is None:
-        return answer(request, request.plan.outputs, outputs)
+        return _composed(request, request.plan.outputs, outputs)
     shapes = tuple([array.shape for array in outputs])
     known = heads.get(shapes)
     if known is None:
         known = _heads(request, outputs)
         if known is None:
-            return answer(request, request.plan.outputs, outputs)
+            return _composed(request, request.plan.outputs, outputs)
         remember(heads, shapes, known, MAX_ANSWER_HEADS)
     start, fields, size = known
     parts: Parts = [start]
@@ -68,7 +69,38 @@ def answer(
     arrays: Sequence["np.ndarray[Any, Any]"],
     parameters: "dict[str, ParameterValue] | None" = None,
 ) -> Message:
-    """An answer that names its outputs. Raises a RuntimeFault as ``aligned`` does."""
+    """An answer that says itself what is in it: an ensemble's, or one with parameters.
+
+    Raises a RuntimeFault as ``aligned`` does.
+    """
+    form: GrpcForm = request.form
+    heads = form.heads
+    if heads is None or names != request.plan.outputs:
+        return _composed(request, names, arrays, parameters)
+    # why their types: they are what a model gave, not always what is configured.
+    kinds = tuple([(array.shape, array.dtype, array.flags.c_contiguous) for array in arrays])
+    known = heads.get(kinds)
+    if known is None:
+        known = _heads(request, arrays) if all(kind[2] for kind in kinds) else None
+        if known is None:
+            return _composed(request, names, arrays, parameters)
+        remember(heads, kinds, known, MAX_ANSWER_HEADS)
+    start, fields, size = known
+    described = answer_id(request.id) + _parameter_fields(parameters)
+    parts: Parts = [start, described]
+    for field, array in zip(fields, arrays, strict=True):
+        parts.append(field)
+        parts.append(array)
+    return parts, _checked(size + len(described))
+
+
+def _composed(
+    request: InferRequest,
+    names: Sequence[str],
+    arrays: Sequence["np.ndarray[Any, Any]"],
+    parameters: "dict[str, ParameterValue] | None" = None,
+) -> Message:
+    """Any answer, protobuf writing all but the raw tensors."""
     reply = _reply(request)
     form: GrpcForm = request.form
     raw: Parts = []
@@ -87,9 +119,8 @@ def answer(
             size, data = 0, b""
         raw.append(raw_field(size))
         raw.append(data)
-    if parameters:
-        _set_parameters(reply, parameters)
-    parts: Parts = [reply.SerializeToString(), answer_id(request.id), *raw]
+    described = answer_id(request.id) + _parameter_fields(parameters)
+    parts: Parts = [reply.SerializeToString(), described, *raw]
     return parts, _checked(_size(parts))
 
 
@@ -127,7 +158,9 @@ def failure(
     return bytes(message.SerializeToString())
 
 
-def _heads(request: InferRequest, outputs: Arrays) -> tuple[bytes, list[bytes], int] | None:
+def _heads(
+    request: InferRequest, outputs: Sequence["np.ndarray[Any, Any]"]
+) -> tuple[bytes, list[bytes], int] | None:
     """What is the same in every answer of these shapes, and the size of all but its id.
 
     None when sizes differ (BYTES). Raises InvalidArgument when the answer is too large.
@@ -168,14 +201,32 @@ def _checked(size: int) -> int:
     return size
 
 
-def _set_parameters(reply: Any, parameters: "dict[str, ParameterValue]") -> None:
-    for key, value in parameters.items():
-        target = reply.parameters[key]
-        if isinstance(value, bool):
-            target.bool_param = value
-        elif isinstance(value, int) and -_INT64 <= value < _INT64:
-            target.int64_param = value
-        elif isinstance(value, str):
-            target.string_param = value
-        else:
-            target.double_param = float(value)
+def _parameter_fields(parameters: "dict[str, ParameterValue] | None") -> bytes:
+    """Each as a ModelInferResponse that has nothing else, which may follow any other part."""
+    if not parameters:
+        return b""
+    return b"".join(
+        [
+            # why not all: texts may be long, and 0.0 is -0.0.
+            _known_field(name, value) if type(value) in _SHORT else _parameter_field(name, value)
+            for name, value in parameters.items()
+        ]
+    )
+
+
+def _parameter_field(name: str, value: ParameterValue) -> bytes:
+    reply = pb.ModelInferResponse()
+    target = reply.parameters[name]
+    if isinstance(value, bool):
+        target.bool_param = value
+    elif isinstance(value, int) and -_INT64 <= value < _INT64:
+        target.int64_param = value
+    elif isinstance(value, str):
+        target.string_param = value
+    else:
+        target.double_param = float(value)
+    return bytes(reply.SerializeToString())
+
+
+_SHORT = frozenset({bool, int})
+_known_field = lru_cache(maxsize=256, typed=True)(_parameter_field)

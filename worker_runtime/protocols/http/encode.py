@@ -39,13 +39,13 @@ def encode(head: Head, request: InferRequest, outputs: Arrays) -> Answer:
     heads = form.heads
     # A form with an id of its own is one whose id could not be taken off: it may need escaping.
     if heads is None or form.id or head.accept_encoding:
-        return encode_any(head, request, request.plan.outputs, outputs)
+        return _described_answer(head, request, request.plan.outputs, outputs)
     shapes = tuple([array.shape for array in outputs])
     known = heads.get(shapes)
     if known is None:
         known = _plain_head(request, outputs)
         if known is None:
-            return encode_any(head, request, request.plan.outputs, outputs)
+            return _described_answer(head, request, request.plan.outputs, outputs)
         remember(heads, shapes, known, MAX_ANSWER_HEADS)
     start, text, size = known
     if request.id:
@@ -53,6 +53,51 @@ def encode(head: Head, request: InferRequest, outputs: Arrays) -> Answer:
         size += len(request.id) + _ID_EXTRA
         start = _binary_head(len(text), size)
     return start + text, [raw_bytes(array) for array in outputs], size
+
+
+def encode_any(
+    head: Head,
+    request: InferRequest,
+    names: Sequence[str],
+    outputs: Arrays,
+    parameters: dict[str, ParameterValue] | None = None,
+) -> Answer:
+    """An answer that says itself what is in it: an ensemble's, or one with parameters.
+
+    What the request held of shared memory is free again afterwards. Raises as ``encode`` does.
+    """
+    form: HttpForm = request.form
+    heads = form.heads
+    if heads is None or form.id or head.accept_encoding or names != request.plan.outputs:
+        return _described_answer(head, request, names, outputs, parameters)
+    # why their types: they are what a model gave, not always what is configured.
+    kinds = tuple([(array.shape, array.dtype) for array in outputs])
+    known = heads.get(kinds)
+    if known is None:
+        plain = _plain_head(request, outputs)
+        if plain is None:
+            return _described_answer(head, request, names, outputs, parameters)
+        _, text, size = plain
+        cut = len(msgspec.json.encode(named(request.model))) - 1  # parameters come next
+        known = text[1:cut], text[cut:], size - len(text)
+        remember(heads, kinds, known, MAX_ANSWER_HEADS)
+    front, back, size = known
+    start = b'{"id":"%s",' % request.id.encode() if request.id else b"{"
+    if parameters:
+        shown = encode_response(parameters, finite=_all_finite(parameters))
+        text = b'%s%s,"parameters":%s%s' % (start, front, shown, back)
+    else:
+        text = b"%s%s%s" % (start, front, back)
+    size += len(text)
+    return (
+        _binary_head(len(text), size),
+        [text, *[raw_bytes(array) for array in outputs]],
+        size,
+    )
+
+
+def _all_finite(parameters: dict[str, ParameterValue]) -> bool:
+    return all(math.isfinite(v) for v in parameters.values() if isinstance(v, float))
 
 
 def raw_bytes(array: "np.ndarray[Any, Any]") -> Any:
@@ -113,7 +158,7 @@ def _binary_head(json_size: int, size: int, coding: bytes = b"") -> bytes:
     ) % (coding, json_size, size)
 
 
-def encode_any(
+def _described_answer(
     head: Head,
     request: InferRequest,
     names: Sequence[str],
@@ -136,9 +181,7 @@ def encode_any(
     shown = named(request.model, request.id)
     if parameters:
         shown["parameters"] = parameters
-        finite = finite and all(
-            math.isfinite(v) for v in parameters.values() if isinstance(v, float)
-        )
+        finite = finite and _all_finite(parameters)
     coding = best_coding(head.accept_encoding) if head.accept_encoding else ""
     if large or coding:
         raise Later(_in_slices(shown, rows, large, parts, coding, finite=finite))
