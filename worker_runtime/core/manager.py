@@ -94,10 +94,9 @@ class Manager:
 
     def resolve(self, name: str, version: str = "") -> ModelVersion:
         """The READY version asked for ("" = the highest). Raises NotFound or Unavailable."""
-        key = self.key(name)
-        model = self.ready.get((key, version))
+        model = self.ready.get((name, version)) or self.ready.get((self.key(name), version))
         if model is None:
-            raise self._missing(key, version)
+            raise self._missing(self.key(name), version)
         return model
 
     def key(self, name: str) -> str:

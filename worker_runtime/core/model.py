@@ -91,8 +91,7 @@ class ModelVersion:
         self.loaded = loaded = blueprint.loaded
         self._reporter = loaded if isinstance(loaded, SelfReporting) else None
         self._pins = 0
-        self._unpinned = asyncio.Event()
-        self._unpinned.set()
+        self._unpinned: asyncio.Event | None = None  # while a drain waits for that
         scheduler = self._scheduler(blueprint, loop, context)
         cache = context.cache
         self.cached = cache is not None and self.config.response_cache.enable
@@ -148,11 +147,10 @@ class ModelVersion:
     def pin(self) -> None:
         """Somebody will submit again: keep from draining until ``unpin``."""
         self._pins += 1
-        self._unpinned.clear()
 
     def unpin(self) -> None:
         self._pins -= 1
-        if not self._pins:
+        if not self._pins and self._unpinned is not None:
             self._unpinned.set()
 
     async def wind_down(self) -> None:
@@ -208,7 +206,9 @@ class ModelVersion:
         stuck.cancel()
 
     async def _finish(self) -> None:
-        await self._unpinned.wait()
+        while self._pins:
+            self._unpinned = asyncio.Event()
+            await self._unpinned.wait()
         await self.scheduler.drain()
 
     @property

@@ -9,7 +9,7 @@ from tests.unit.worker_runtime.core.ensemble_models import (
     parsed,
     step_text,
 )
-from worker_runtime.core.scheduling.ensemble.flow import Flow, Tensor, adapted
+from worker_runtime.core.scheduling.ensemble.flow import Due, Flow, Tensor, adapted
 from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
 from worker_runtime.core.scheduling.ensemble.labels import labelled
 from worker_runtime.core.scheduling.ensemble.limits import StepLimiter
@@ -35,20 +35,26 @@ def graph(text: str = DIAMOND) -> EnsembleGraph:
 
 
 def value(number: int = 0) -> Tensor:
-    return Tensor("FP32", (2,), bytes([number]) * 8, 0)
+    return Tensor(("FP32", (2,), 0), bytes([number]) * 8)
 
 
-def test_a_graph_knows_who_reads_what() -> None:
+def consumers(text: str, requested: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+    return {name: steps for name, (_, steps) in graph(text).course(requested).routes.items()}
+
+
+def test_a_course_knows_who_reads_what() -> None:
     found = graph()
-    assert found.consumers == {
-        "IN": (0,),
-        "A": (1,),
-        "B": (2,),
-        "L": (3,),
-        "R": (3,),
-        "OUT": (),
-        "SIDE": (),
+    course = found.course(("OUT", "SIDE"))
+    assert course.routes == {
+        "IN": (1, (0,)),
+        "A": (1, (1,)),
+        "B": (1, (2,)),
+        "L": (1, (3,)),
+        "R": (1, (3,)),
+        "OUT": (1, ()),
+        "SIDE": (1, ()),
     }
+    assert course.wanted == (1, 1, 1, 2)
     assert [step.version for step in found.steps] == ["", "", "3", ""]
     assert str(found.steps[2]) == "step 2 ('right')"
 
@@ -65,9 +71,9 @@ def test_steps_that_only_unrequested_outputs_need_are_pruned(
     requested: tuple[str, ...], idle: set[str]
 ) -> None:
     found = graph()
-    consumers = found.consumers_for(requested)
-    assert {name for name in ("A", "B", "L", "R") if not consumers[name]} == idle
-    assert found.consumers_for(requested) is consumers
+    course = found.course(requested)
+    assert {name for name in ("A", "B", "L", "R") if not course.routes[name][0]} == idle
+    assert found.course(requested) is course
 
 
 def test_an_unrequested_output_that_a_step_reads_keeps_its_step() -> None:
@@ -77,38 +83,72 @@ def test_an_unrequested_output_that_a_step_reads_keeps_its_step() -> None:
         ["MID", "OUT"],
         [step_text("a", {"x": "IN"}, {"y": "MID"}), step_text("b", {"x": "MID"}, {"y": "OUT"})],
     )
-    assert graph(text).consumers_for(("OUT",)) == {"IN": (0,), "MID": (1,), "OUT": ()}
-    assert graph(text).consumers_for(("MID",)) == {"IN": (0,), "MID": (), "OUT": ()}
+    assert consumers(text, ("OUT",)) == {"IN": (0,), "MID": (1,), "OUT": ()}
+    assert consumers(text, ("MID",)) == {"IN": (0,), "MID": (), "OUT": ()}
+    assert graph(text).course(("MID", "OUT")).routes["MID"] == (2, (1,))
+
+
+def put(flow: Flow, *values: tuple[str, Tensor]) -> tuple[list[Due], int | None]:
+    """What an answer makes possible, taken off the flow."""
+    for name, tensor in values:
+        flow.put(name, tensor)
+    found = sorted(flow.due), flow.answered
+    flow.due.clear()
+    flow.answered = None
+    return found
 
 
 def test_steps_get_ready_when_all_their_inputs_are_there() -> None:
-    flow = Flow(graph(), ("OUT", "SIDE"))
-    start = [flow.put("IN", value())]
-    assert [(s.index, i) for s, i in flow.ready(start)] == [(0, 0)]
-    flow.take(graph().steps[0], 0)
-    both = [flow.put("A", value(1)), flow.put("B", value(2))]
-    assert [(s.index, i) for s, i in flow.ready(both)] == [(1, 0), (2, 0)]
-    left = [flow.put("L", value(3))]
-    assert flow.ready(left) == []
-    right = [flow.put("R", value(4)), flow.put("SIDE", value(5))]
-    assert [(s.index, i) for s, i in flow.ready(right)] == [(3, 0)]
-    assert flow.answer(right) is None
-    last = [flow.put("OUT", value(6))]
-    assert flow.answer(last) == 0
-    taken = flow.take_answer(0)
-    assert [(name, held.tensor) for name, held in taken] == [("OUT", value(6)), ("SIDE", value(5))]
+    flow = Flow(graph().course(("OUT", "SIDE")))
+    assert put(flow, ("IN", value())) == ([(0, 0)], None)
+    flow.take(("IN",), 0)
+    assert put(flow, ("A", value(1)), ("B", value(2))) == ([(1, 0), (2, 0)], None)
+    assert put(flow, ("L", value(3))) == ([], None)
+    assert put(flow, ("R", value(4)), ("SIDE", value(5))) == ([(3, 0)], None)
+    assert put(flow, ("OUT", value(6))) == ([], 0)
+    assert flow.take(("OUT", "SIDE"), 0) == [value(6), value(5)]
 
 
 def test_iterations_stay_apart_and_tensors_are_forgotten_with_their_last_reader() -> None:
-    found = graph()
-    flow = Flow(found, ("SIDE",))
-    assert flow.put("A", value()) is None  # nobody reads it when only SIDE is wanted
-    updates = [flow.put("B", value(i)) for i in range(3)]
-    assert updates == [("B", 0), ("B", 1), ("B", 2)]
-    assert [(s.index, i) for s, i in flow.ready(updates)] == [(2, 0), (2, 1), (2, 2)]
-    assert flow.take(found.steps[2], 1)[0][1].tensor == value(1)
-    assert flow.ready([("B", 1)]) == []
-    assert [(s.index, i) for s, i in flow.ready([("B", 2)])] == [(2, 2)]
+    flow = Flow(graph().course(("SIDE",)))
+    assert put(flow, ("A", value())) == ([], None)  # nobody reads it when only SIDE is wanted
+    with pytest.raises(KeyError):
+        flow.take(("A",), 0)
+    for number in range(3):
+        assert put(flow, ("B", value(number))) == ([(2, number)], None)
+    assert flow.take(("B",), 1) == [value(1)]
+    with pytest.raises(KeyError):
+        flow.take(("B",), 1)
+    assert flow.take(("B",), 2) == [value(2)]
+
+
+@pytest.mark.parametrize("iteration", [0, 1])
+def test_a_tensor_with_several_readers_stays_until_the_last_has_taken_it(iteration: int) -> None:
+    text = ensemble_text(
+        "fork",
+        ["IN"],
+        ["MID", "OUT"],
+        [
+            step_text("a", {"x": "IN"}, {"y": "MID"}),
+            step_text("b", {"x": "MID", "z": "MID"}, {"y": "L"}),
+            step_text("c", {"x": "MID", "z": "L"}, {"y": "OUT"}),
+        ],
+    )
+    flow = Flow(graph(text).course(("MID", "OUT")))
+    for number in range(iteration + 1):
+        due = put(flow, ("MID", value(number)))
+    assert due == ([(1, iteration)], None)
+    assert flow.take(("MID", "MID"), iteration) == [value(iteration)] * 2  # one reader
+    for _ in range(iteration + 1):
+        due = put(flow, ("L", value(8)))
+    assert due == ([(2, iteration)], None)
+    assert flow.take(("MID", "L"), iteration) == [value(iteration), value(8)]
+    for _ in range(iteration + 1):
+        due = put(flow, ("OUT", value(9)))
+    assert due == ([], iteration)
+    assert flow.take(("MID", "OUT"), iteration) == [value(iteration), value(9)]
+    with pytest.raises(KeyError):
+        flow.take(("MID",), iteration)
 
 
 @pytest.mark.parametrize(

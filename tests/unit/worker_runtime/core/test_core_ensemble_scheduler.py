@@ -79,6 +79,7 @@ def test_nothing_of_a_request_stays_when_it_is_over(outcome: str) -> None:
     for model in harness.models.values():
         model.scheduler.seen.clear()
         model.scheduler.waiting.clear()
+        model.scheduler.refuse = None
     del behind, request
     gc.collect()
     assert middle() is None

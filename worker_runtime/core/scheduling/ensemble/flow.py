@@ -4,95 +4,98 @@ Each tensor has iterations: a step that answers several times writes 0, 1, 2... 
 once for each number under which all of its inputs are there.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph, Step
+from worker_runtime.core.scheduling.ensemble.graph import Course
 
-Update = tuple[str, int]  # a tensor and the iteration that was written
+Due = tuple[int, int]  # the index of a step and an iteration
+Form = tuple[str, tuple[int, ...], int]  # data type, shape, batch size (0: nothing batches)
 SequenceNote = tuple[int | str, bool, bool]  # id, start, end
 NO_SEQUENCE: SequenceNote = (0, False, False)
 
 
-class Tensor(NamedTuple):
-    """``data`` is an array or raw bytes, passed on as it is; ``rows`` 0: nothing batches."""
+class Tensor(msgspec.Struct, gc=False):
+    """``data`` is an array or raw bytes, passed on as it is.
 
-    datatype: str
-    shape: tuple[int, ...]
-    data: Any
-    rows: int
-
-
-class Held(msgspec.Struct):
-    """One iteration of a tensor. ``tensor`` None: it was left out, as optional ones may be.
-
-    ``readers`` counts who still takes it; ``sequence`` is what its step said, None for inputs.
+    ``form`` None: it was left out, as optional ones may be. ``sequence`` is what its step said,
+    None for inputs.
     """
 
-    tensor: Tensor | None
-    readers: int
-    sequence: SequenceNote | None
+    form: Form | None
+    data: Any = None
+    sequence: SequenceNote | None = None
+
+
+class _Iteration:
+    """``taken``: how often each tensor that is there was; ``missing`` inputs of each step and
+    ``unanswered`` outputs are still to be written.
+    """
+
+    __slots__ = ("held", "missing", "taken", "unanswered")
+
+    def __init__(self, course: Course) -> None:
+        self.held: dict[str, Tensor] = {}
+        self.taken: dict[str, int] = {}
+        self.missing = list(course.wanted)
+        self.unanswered = len(course.requested)
 
 
 class Flow:
-    def __init__(self, graph: EnsembleGraph, requested: tuple[str, ...]) -> None:
-        self._steps = graph.steps
-        self._requested = requested
-        self._consumers = graph.consumers_for(requested)
-        self._held: dict[str, dict[int, Held]] = {}
+    """``due`` steps have got all of their inputs; the answer is complete for ``answered``."""
+
+    __slots__ = ("_course", "_first", "_iterations", "_written", "answered", "due")
+
+    def __init__(self, course: Course) -> None:
+        self._course = course
+        self._first = _Iteration(course)
+        self._iterations: dict[int, _Iteration] = {}  # the others
         self._written: dict[str, int] = {}
+        self.due: list[Due] = []
+        self.answered: int | None = None
 
-    def put(
-        self, name: str, tensor: Tensor | None, sequence: SequenceNote | None = None
-    ) -> Update | None:
-        """Write the next iteration; None when nobody reads it."""
-        iteration = self._written.get(name, 0)
-        self._written[name] = iteration + 1
-        readers = len(self._consumers.get(name, ())) + (name in self._requested)
+    def put(self, name: str, tensor: Tensor) -> None:
+        """Write the next iteration of ``name``, which is forgotten at once when nobody reads it."""
+        written = self._written
+        iteration = written.get(name, 0)
+        written[name] = iteration + 1
+        readers, consumers = self._course.routes[name]
         if not readers:
-            return None
-        self._held.setdefault(name, {})[iteration] = Held(tensor, readers, sequence)
-        return name, iteration
+            return
+        at = self._iterations.get(iteration) if iteration else self._first
+        if at is None:
+            at = self._iterations[iteration] = _Iteration(self._course)
+        at.held[name] = tensor
+        missing = at.missing
+        for index in consumers:
+            missing[index] -= 1
+            if not missing[index]:
+                self.due.append((index, iteration))
+        if readers > len(consumers):  # the answer takes it, too
+            at.unanswered -= 1
+            if not at.unanswered:
+                self.answered = iteration
 
-    def ready(self, updates: Iterable[Update]) -> list[tuple[Step, int]]:
-        """The steps that these updates complete, each with its iteration, in order of the steps."""
-        found: dict[tuple[int, int], None] = {}
-        for name, iteration in updates:
-            for index in self._consumers.get(name, ()):
-                inputs = self._steps[index].inputs
-                if all(iteration in self._held.get(tensor, ()) for _, tensor in inputs):
-                    found[index, iteration] = None
-        return [(self._steps[index], iteration) for index, iteration in sorted(found)]
+    def take(self, names: tuple[str, ...], iteration: int) -> list[Tensor]:
+        """The tensors for one reader; what nobody else reads is forgotten.
 
-    def take(self, step: Step, iteration: int) -> list[tuple[str, Held]]:
-        """A step's inputs by the model's names; tensors that nobody else reads are forgotten."""
-        taken = [(source, self._held[tensor][iteration]) for source, tensor in step.inputs]
-        for tensor in dict.fromkeys(tensor for _, tensor in step.inputs):
-            self._release(tensor, iteration)
-        return taken
-
-    def answer(self, updates: Iterable[Update]) -> int | None:
-        """The iteration for which these updates complete the requested outputs, if any."""
-        for name, iteration in updates:
-            if name in self._requested and all(
-                iteration in self._held.get(output, ()) for output in self._requested
-            ):
-                return iteration
-        return None
-
-    def take_answer(self, iteration: int) -> list[tuple[str, Held]]:
-        taken = [(name, self._held[name][iteration]) for name in self._requested]
-        for name in self._requested:
-            self._release(name, iteration)
-        return taken
-
-    def _release(self, name: str, iteration: int) -> None:
-        held = self._held[name][iteration]
-        held.readers -= 1
-        if not held.readers:
-            del self._held[name][iteration]
+        One that a step has as several inputs is read once.
+        """
+        at = self._iterations[iteration] if iteration else self._first
+        held, taken, routes = at.held, at.taken, self._course.routes
+        found = [held[name] for name in names]
+        for name in names if len(names) == 1 else set(names):
+            readers = routes[name][0]
+            if readers > 1:
+                taken[name] = taken.get(name, 0) + 1
+                if taken[name] < readers:
+                    continue
+            del held[name]
+        if iteration and not held:
+            del self._iterations[iteration]
+        return found
 
 
 def adapted(

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from worker_runtime.types.identity import display_name, key_of
 
-_MAX_PRUNED = 256
+_MAX_COURSES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,20 @@ class Step:
         return f"step {self.index} ('{display_name(self.model)}')"
 
 
+class Course(NamedTuple):
+    """What runs for one choice of outputs: the steps that only others need are left out.
+
+    ``routes``: for every tensor how many take it, and which steps do: the answer may be one more.
+    ``wanted``: how many tensors each step waits for.
+    """
+
+    requested: tuple[str, ...]
+    routes: Mapping[str, tuple[int, tuple[int, ...]]]
+    wanted: tuple[int, ...]
+
+
 class EnsembleGraph:
-    """``consumers``: which steps read a tensor, for every tensor; ``optional``: inputs."""
+    """``models``: name and version of each model, once; ``optional``: inputs."""
 
     def __init__(self, config: Any) -> None:
         self.name: str = config.name
@@ -52,25 +64,32 @@ class EnsembleGraph:
                 readers.setdefault(tensor, [])
             for tensor in dict.fromkeys(tensor for _, tensor in step.inputs):
                 readers[tensor].append(step.index)
-        self.consumers: Mapping[str, tuple[int, ...]] = {k: tuple(v) for k, v in readers.items()}
-        self._pruned: dict[tuple[str, ...], Mapping[str, tuple[int, ...]]] = {}
+        self.models = tuple(dict.fromkeys((step.model, step.version) for step in self.steps))
+        self._wanted = tuple(len({tensor for _, tensor in step.inputs}) for step in self.steps)
+        self._consumers = {tensor: tuple(steps) for tensor, steps in readers.items()}
+        self._courses: dict[tuple[str, ...], Course] = {}
 
-    def consumers_for(self, requested: tuple[str, ...]) -> Mapping[str, tuple[int, ...]]:
-        """``consumers`` without the steps that only unrequested outputs need."""
-        if len(requested) == len(self.outputs):
-            return self.consumers
-        found = self._pruned.get(requested)
+    def course(self, requested: tuple[str, ...]) -> Course:
+        """Worked out once for each choice; ``requested`` is in the order of the configuration."""
+        found = self._courses.get(requested)
         if found is None:
-            if len(self._pruned) >= _MAX_PRUNED:
-                self._pruned.clear()
-            found = self._pruned[requested] = self._prune(frozenset(requested))
+            if len(self._courses) >= _MAX_COURSES:
+                self._courses.clear()
+            found = self._courses[requested] = self._course(requested)
         return found
+
+    def _course(self, requested: tuple[str, ...]) -> Course:
+        routes = {
+            name: (len(steps) + (name in requested), steps)
+            for name, steps in self._prune(frozenset(requested)).items()
+        }
+        return Course(requested, routes, self._wanted)
 
     def _prune(self, requested: frozenset[str]) -> Mapping[str, tuple[int, ...]]:
         """Walk backwards from what nobody wants, dropping steps all of whose outputs are idle."""
-        readers = {tensor: set(steps) for tensor, steps in self.consumers.items()}
+        readers = {tensor: set(steps) for tensor, steps in self._consumers.items()}
         wanted_outputs = {step.index: len(step.outputs) for step in self.steps}
-        idle = [name for name in self.outputs if name not in requested and not self.consumers[name]]
+        idle = [name for name in self.outputs if name not in requested and not readers[name]]
         while idle:
             step = self._producer.get(idle.pop())
             if step is None:

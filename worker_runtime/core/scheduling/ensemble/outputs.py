@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from worker_runtime.backends.base import Array
 from worker_runtime.core.execution.executor import restored
-from worker_runtime.core.scheduling.ensemble.flow import SequenceNote, Tensor, adapted
+from worker_runtime.core.scheduling.ensemble.flow import Form, SequenceNote, Tensor, adapted
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.types.request import ParameterValue
 from worker_runtime.types.signature import TensorSpec
-from worker_runtime.types.tensor import BY_DTYPE, BY_NAME
+from worker_runtime.types.tensor import BY_DTYPE, BY_NAME, DataType
 
 _NAMES = ("sequence_id", "sequence_start", "sequence_end")
 
@@ -39,31 +40,29 @@ def sequence_parameters(
     return number, flags[0], flags[1]
 
 
-def step_output(spec: TensorSpec, array: "np.ndarray[Any, Any]", rows: int) -> Tensor:
+def step_output(datatype: DataType, array: Array, rows: int, sequence: SequenceNote) -> Tensor:
     """An output as it goes on to other steps; ``rows`` 0 when its model does not batch.
 
     Its type is what the model gave: the next one may find that it is not what it expects.
     """
     if not array.flags.c_contiguous:
         array = np.ascontiguousarray(array)
-    datatype = spec.datatype
-    if array.dtype != datatype.dtype:
+    # why `is`: numpy's own types exist once; the long way settles the rest.
+    if array.dtype is not datatype.dtype and array.dtype != datatype.dtype:
         datatype = BY_DTYPE.get(array.dtype, datatype)
-    return Tensor(datatype.name, array.shape, array, rows)
+    return Tensor((datatype.name, array.shape, rows), array, sequence)
 
 
-def output_array(spec: TensorSpec, tensor: Tensor, rows: int) -> "np.ndarray[Any, Any]":
-    """A tensor in the shape that the ensemble promises; ``rows`` 0 when it does not batch.
-
-    The data is not copied.
-    """
-    batching = rows > 0
-    dims = spec.dims if spec.reshape is None else spec.reshape
-    shape = adapted(dims, tensor.shape, batching=batching, rows=tensor.rows)
-    data = tensor.data
+def output_array(spec: TensorSpec, form: Form, data: Any, *, batching: bool) -> Array:
+    """A tensor in the shape that the ensemble promises. The data is not copied."""
+    datatype, shape, rows = form
     if not isinstance(data, np.ndarray):
-        data = np.frombuffer(data, BY_NAME[tensor.datatype].dtype)
-    array: np.ndarray[Any, Any] = data.reshape(shape)
+        data = np.frombuffer(data, BY_NAME[datatype].dtype)
+    elif spec.reshape is None and batching == (rows > 0):
+        found: Array = data
+        return found
+    dims = spec.dims if spec.reshape is None else spec.reshape
+    array: Array = data.reshape(adapted(dims, shape, batching=batching, rows=rows))
     if spec.reshape is not None:
         array = restored(array, spec.dims, spec.reshape, batched=batching)
     return array

@@ -9,10 +9,17 @@ import logging
 from collections import deque
 from collections.abc import Sequence
 from time import monotonic_ns
+from typing import cast
 
 from worker_runtime.core.execution.answers import backend_fault
 from worker_runtime.core.scheduling.context import ServedModel
-from worker_runtime.core.scheduling.ensemble.flow import Flow, Held, Tensor, Update
+from worker_runtime.core.scheduling.ensemble.flow import (
+    NO_SEQUENCE,
+    Due,
+    Flow,
+    SequenceNote,
+    Tensor,
+)
 from worker_runtime.core.scheduling.ensemble.graph import Step
 from worker_runtime.core.scheduling.ensemble.limits import StepLimiter
 from worker_runtime.core.scheduling.ensemble.outputs import (
@@ -21,10 +28,15 @@ from worker_runtime.core.scheduling.ensemble.outputs import (
     step_output,
 )
 from worker_runtime.core.scheduling.ensemble.shared import Ensemble
-from worker_runtime.core.scheduling.ensemble.steps import StepCall, StepMaker, shapes_of
+from worker_runtime.core.scheduling.ensemble.steps import StepRecipe, shapes_of
 from worker_runtime.core.scheduling.ensemble.timings import StepTimings
 from worker_runtime.errors import Cancelled, InvalidArgument, RuntimeFault
-from worker_runtime.types.request import InferRequest, ParameterValue, Response
+from worker_runtime.types.request import (
+    Arrays,
+    InferRequest,
+    ParameterValue,
+    Response,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -32,18 +44,41 @@ logger = logging.getLogger(__name__)
 class EnsembleRun:
     """``spent`` sums the phases of all steps (ns); ``error`` is set once one has failed."""
 
+    __slots__ = (
+        "__weakref__",
+        "_answered",
+        "_calls",
+        "_closed",
+        "_ensemble",
+        "_flow",
+        "_in_flight",
+        "_models",
+        "_over",
+        "_pumping",
+        "_ready",
+        "_recipes",
+        "_sequence",
+        "_timings",
+        "error",
+        "request",
+        "spent",
+        "started_ns",
+    )
+
     def __init__(self, ensemble: Ensemble, request: InferRequest) -> None:
         self.request = request
         self.started_ns = monotonic_ns()
         self.spent = [0, 0, 0]
         self.error: RuntimeFault | None = None
         self._ensemble = ensemble
-        self._flow = Flow(ensemble.graph, request.plan.outputs)
-        self._models: dict[tuple[str, str], ServedModel] = {}
-        self._maker = StepMaker(request)
-        # why not in the calls themselves: requests are their sinks' ring, this is where it is cut.
-        self._calls: dict[StepCall, InferRequest] = {}
-        self._ready: deque[tuple[Step, int]] = deque()
+        self._flow = Flow(ensemble.graph.course(request.plan.outputs))
+        self._models: list[ServedModel] = []
+        self._recipes: list[StepRecipe] = []
+        part = request.sequence
+        self._sequence = NO_SEQUENCE if part is None else (part.id, part.start, part.end)
+        # why taken out when they are over: they are their sink's ring, this is where it is cut.
+        self._calls: set[InferRequest] = set()
+        self._ready: deque[Due] = deque()
         self._in_flight = 0  # steps that are ready, wait, or run
         self._pumping = False
         self._timings = StepTimings.wished(request)
@@ -53,30 +88,31 @@ class EnsembleRun:
 
     def start(self) -> None:
         """Pin the models, write the inputs, and run the steps that need nothing else."""
+        ensemble, models = self._ensemble, self._models
         try:
-            for step in self._ensemble.graph.steps:
-                key = (step.model, step.version)
-                if key not in self._models:
-                    model = self._ensemble.resolve(*key)
-                    model.pin()
-                    self._models[key] = model
+            for name, version in ensemble.graph.models:
+                model = ensemble.resolve(name, version)
+                model.pin()
+                models.append(model)
         except RuntimeFault as error:
             self._failed(error)
             self._settle(None)
             return
-        self._advance(self._write_inputs())
+        self._recipes = ensemble.recipes(models)
+        self._write_inputs()
+        self._advance()
 
     def cancel(self) -> bool:
         """Drop the steps that wait; True when nothing runs any more and the request has failed."""
         self.request.cancelled = True
-        for call, request in list(self._calls.items()):
-            limiter = self._limiter(call.step)
-            if limiter is not None and limiter.withdraw(call):
-                del self._calls[call]
+        limiters = self._ensemble.limiters
+        for call in list(self._calls):
+            if limiters and limiters[call.form[0].step.index].withdraw(call):
+                self._calls.discard(call)
                 self._in_flight -= 1
                 self._failed(self._cancelled())
             else:
-                call.model.scheduler.cancel(request)
+                call.model.scheduler.cancel(call)
         if self.error is not None:
             self._settle(None)
         return self._over
@@ -88,177 +124,196 @@ class EnsembleRun:
         self._failed(error)
         self._settle(None)
 
-    # --- what steps say --------------------------------------------------------------------------
+    # --- the sink of the steps -------------------------------------------------------------------
 
-    def answered(
-        self, call: StepCall, request: InferRequest, response: Response | None, *, final: bool
-    ) -> None:
-        """One answer of a step, or (None) only that there are no more."""
-        if final:
-            self._step_over(call)
+    def deliver(self, request: InferRequest, outputs: Arrays) -> None:
+        self._step_over(request)
         if self._over:
             return
-        updates: list[Update] = []
+        if self.error is None:
+            recipe, sequence = request.form
+            rows = request.plan.rows if recipe.batching else 0
+            put = self._flow.put
+            try:
+                for (_, name, datatype), array in zip(recipe.outputs, outputs, strict=True):
+                    put(name, step_output(datatype, array, rows, sequence))
+            except Exception as error:  # why so wide: a request must end, whatever a model gave
+                self._failed(backend_fault(error), recipe.step, shapes_of(request))
+        self._advance()
+
+    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
+        if final:
+            self._step_over(request)
+        if self._over:
+            return
+        step = request.form[0].step
         if response is not None and response.error is not None:
-            self._failed(response.error, call.step, shapes_of(request))
+            self._failed(response.error, step, shapes_of(request))
         elif response is not None and self.error is None:
             try:
-                updates = self._write_outputs(call, request.plan.rows, response)
-            except Exception as error:  # why so wide: a request must end, whatever a model gave
-                self._failed(backend_fault(error), call.step, shapes_of(request))
-        self._advance(updates)
+                self._write_answer(request, response)
+            except Exception as error:  # why so wide: as above
+                self._failed(backend_fault(error), step, shapes_of(request))
+        self._advance()
 
-    def failed(self, call: StepCall, request: InferRequest, error: Exception) -> None:
-        self._step_over(call)
+    def fail(self, request: InferRequest, error: Exception) -> None:
+        self._step_over(request)
         if self._over:
             return
-        self._failed(backend_fault(error), call.step, shapes_of(request))
-        self._advance([])
+        self._failed(backend_fault(error), request.form[0].step, shapes_of(request))
+        self._advance()
 
-    def _step_over(self, call: StepCall) -> None:
-        request = self._calls.pop(call, None)
-        if request is None:
+    def _step_over(self, call: InferRequest) -> None:
+        if call not in self._calls:
             return
+        self._calls.remove(call)
         self._in_flight -= 1
-        self._release(call.step)
-        if request.timings is not None:
+        limiters = self._ensemble.limiters
+        if limiters:
+            self._release(limiters[call.form[0].step.index])
+        if call.timings is not None:
             if self._timings is not None:
-                self._timings.add(call.step, request)
-            start, fed, computed, end = request.timings
-            self.spent[0] += fed - start
-            self.spent[1] += computed - fed
-            self.spent[2] += end - computed
+                self._timings.add(call.form[0].step, call)
+            start, fed, computed, end = call.timings
+            spent = self.spent
+            spent[0] += fed - start
+            spent[1] += computed - fed
+            spent[2] += end - computed
 
     # --- the flow --------------------------------------------------------------------------------
 
-    def _write_inputs(self) -> list[Update]:
-        request = self.request
+    def _write_inputs(self) -> None:
+        request, put, optional = self.request, self._flow.put, self._ensemble.graph.optional
         plan = request.plan
         rows = plan.rows if self._ensemble.batching else 0
-        updates, given = [], set()
         for item, buffer in zip(plan.inputs, request.inputs, strict=True):
-            given.add(item.name)
-            tensor = Tensor(item.datatype.name, item.shape, buffer, rows)
-            updates.append(self._flow.put(item.name, tensor))
-        for name in self._ensemble.graph.optional:
-            if name not in given:
-                updates.append(self._flow.put(name, None))
-        return [update for update in updates if update is not None]
+            put(item.name, Tensor((item.datatype.name, item.shape, rows), buffer))
+        if optional:
+            given = {item.name for item in plan.inputs}
+            for name in optional:
+                if name not in given:
+                    put(name, Tensor(None))
 
-    def _write_outputs(self, call: StepCall, rows: int, response: Response) -> list[Update]:
-        """Raises InvalidArgument when its sequence parameters have the wrong type."""
-        note = sequence_parameters(response.parameters, call.sequence)
-        if not call.model.signature.max_batch_size:
-            rows = 0
+    def _write_answer(self, call: InferRequest, response: Response) -> None:
+        """What an answer leaves out stays away all along.
+
+        Raises InvalidArgument when its sequence parameters have the wrong type.
+        """
+        recipe, inherited = call.form
+        note = sequence_parameters(response.parameters, inherited)
+        rows = call.plan.rows if recipe.batching else 0
         given = dict(zip(response.names, response.arrays, strict=True))
-        specs = call.specs
-        updates = []
-        for source, tensor in call.step.outputs:
+        for source, name, datatype in recipe.outputs:
             array = given.get(source)
-            value = None if array is None else step_output(specs[source], array, rows)
-            updates.append(self._flow.put(tensor, value, note))
-        return [update for update in updates if update is not None]
+            left_out = Tensor(None, None, note)
+            value = left_out if array is None else step_output(datatype, array, rows, note)
+            self._flow.put(name, value)
 
-    def _advance(self, updates: list[Update]) -> None:
+    def _advance(self) -> None:
         """Find what can run or be sent now."""
+        flow = self._flow
         response: Response | None = None
-        if self.error is None and updates:
-            steps = self._flow.ready(updates)
-            self._ready.extend(steps)
-            self._in_flight += len(steps)
-            iteration = self._flow.answer(updates)
+        if self.error is None:
+            due = flow.due
+            if due:
+                if len(due) > 1:
+                    due.sort()
+                self._ready.extend(due)
+                self._in_flight += len(due)
+                due.clear()
+            iteration = flow.answered
             if iteration is not None:
-                response = self._answer(self._flow.take_answer(iteration))
-        self._settle(response)
-        self._pump()
+                flow.answered = None
+                response = self._answer(iteration)
+        if response is not None or not self._in_flight:
+            self._settle(response)
+        if not self._pumping:
+            self._pump()
 
     def _pump(self) -> None:
-        if self._pumping:
-            return
         self._pumping = True
-        while self._ready:
-            step, iteration = self._ready.popleft()
+        ready = self._ready
+        while ready:
             if self.error is None:
-                self._launch(step, iteration)
+                self._launch(*ready.popleft())
             else:
+                ready.popleft()
                 self._in_flight -= 1
                 self._settle(None)
         self._pumping = False
 
-    def _launch(self, step: Step, iteration: int) -> None:
-        model = self._models[step.model, step.version]
-        inputs = self._flow.take(step, iteration)
+    def _launch(self, index: int, iteration: int) -> None:
+        recipe = self._recipes[index]
+        tensors = self._flow.take(recipe.tensors, iteration)
         try:
             if self.request.cancelled:
                 raise self._cancelled()
-            call, request = self._maker.call(self, step, model, inputs)
+            model = self._models[self._ensemble.places[index]]
+            call = recipe.request(model, self.request, self, self._sequence, tensors)
         except Exception as error:  # why so wide: a reload may have changed the model's tensors
             self._in_flight -= 1
-            tensors = [(name, held.tensor) for name, held in inputs]
-            shapes = [(name, t.shape) for name, t in tensors if t is not None]
-            self._failed(backend_fault(error), step, shapes)
+            self._failed(backend_fault(error), recipe.step, recipe.shapes(tensors))
             self._settle(None)
             return
-        self._calls[call] = request
-        limiter = self._limiter(step)
-        if limiter is None or limiter.acquire(call):
+        self._calls.add(call)
+        limiters = self._ensemble.limiters
+        if not limiters or limiters[index].acquire(call):
             self.submit(call)
 
-    def submit(self, call: StepCall) -> None:
+    def submit(self, call: InferRequest) -> None:
         """Hand a step to the scheduler of its model."""
         if self.error is not None:
             self._step_over(call)
             self._settle(None)
             return
-        request = self._calls[call]
-        request.arrived_ns = monotonic_ns()
+        call.arrived_ns = monotonic_ns()
         if self.request.trace is not None:
-            self.request.trace.follow(request)
+            self.request.trace.follow(call)
         try:
-            call.model.scheduler.submit(request)
+            call.model.scheduler.submit(call)
         except Exception as error:  # why so wide: the loop that submits must go on
-            self.failed(call, request, error)
-            if request.trace is not None:
-                request.trace.abandon(request)
+            self.fail(call, error)
+            if call.trace is not None:
+                call.trace.abandon(call)
 
-    def _limiter(self, step: Step) -> StepLimiter[StepCall] | None:
-        limiters = self._ensemble.limiters
-        return limiters[step.index] if limiters else None
-
-    def _release(self, step: Step) -> None:
-        limiter = self._limiter(step)
-        following = limiter.release() if limiter is not None else None
+    def _release(self, limiter: StepLimiter[InferRequest]) -> None:
+        following = limiter.release()
         if following is not None:
             # why not at once: a line of steps that answer at once would nest as deep as it is long.
-            asyncio.get_running_loop().call_soon(following.run.submit, following)
+            run = cast(EnsembleRun, following.sink)
+            asyncio.get_running_loop().call_soon(run.submit, following)
 
     # --- the end ---------------------------------------------------------------------------------
 
-    def _answer(self, outputs: list[tuple[str, Held]]) -> Response | None:
+    def _answer(self, iteration: int) -> Response | None:
         try:
-            return self._response(outputs)
+            return self._response(iteration)
         except Exception as error:  # why so wide: a model gave a shape that cannot be
             self._failed(backend_fault(error))
             return None
 
-    def _response(self, outputs: list[tuple[str, Held]]) -> Response:
+    def _response(self, iteration: int) -> Response:
         """Fewer outputs than were asked for when a model gave fewer."""
-        request, ensemble = self.request, self._ensemble
-        names, arrays = [], []
-        parameters: dict[str, ParameterValue] | None = None
-        for name, held in outputs:
-            if held.tensor is None:
+        ensemble, names = self._ensemble, self.request.plan.outputs
+        tensors = self._flow.take(names, iteration)
+        arrays, given = [], []
+        note: SequenceNote | None = None
+        for name, tensor in zip(names, tensors, strict=True):
+            form = tensor.form
+            if form is None:
                 continue
-            names.append(name)
+            given.append(name)
             spec = ensemble.outputs[name]
-            rows = request.plan.rows if ensemble.batching else 0
-            arrays.append(output_array(spec, held.tensor, rows))
-            if held.sequence is not None:
-                number, start, end = held.sequence
-                parameters = {"sequence_id": number, "sequence_start": start, "sequence_end": end}
+            arrays.append(output_array(spec, form, tensor.data, batching=ensemble.batching))
+            if tensor.sequence is not None:
+                note = tensor.sequence
+        parameters: dict[str, ParameterValue] | None = None
+        if note is not None:
+            number, start, end = note
+            parameters = {"sequence_id": number, "sequence_start": start, "sequence_end": end}
         if self._timings is not None:
             parameters = self._timings.beside(parameters)
-        return Response(tuple(names), arrays, parameters)
+        return Response(names if len(given) == len(names) else tuple(given), arrays, parameters)
 
     def _settle(self, response: Response | None) -> None:
         """Send what there is, and end the request when nothing is under way."""
@@ -281,7 +336,8 @@ class EnsembleRun:
         missing = response is None and not self._answered and not self._ensemble.decoupled
         if self.error is None and missing:
             self._failed(self._deadlock())
-        for model in self._models.values():
+        models, self._models = self._models, []
+        for model in models:
             model.unpin()
         self._ensemble.ended(self)
 
@@ -323,7 +379,7 @@ class EnsembleRun:
                 self._name,
                 step,
                 ", ".join(f"{name} {list(shape)}" for name, shape in shapes) or "no inputs",
-                error,
+                str(error),  # why: the error itself holds the frames that it passed, and so us
             )
 
     def _cancelled(self) -> RuntimeFault:

@@ -87,11 +87,10 @@ class EnsembleScheduler(Scheduler):
         computed = fed + run.spent[1]
         end = computed + run.spent[2]
         request.timings = (start, fed, computed, end)
-        self.statistics.executed(
-            requests=1,
-            rows=request.plan.rows,
-            arrived_sum=request.arrived_ns + end - now,
-            queued_sum=request.queued_ns,
-            times=request.timings,
-            now_ms=time_ns() // 1_000_000,
+        self.statistics.executed_alone(
+            request.plan.rows,
+            request.arrived_ns + end - now,
+            request.queued_ns,
+            request.timings,
+            time_ns() // 1_000_000,
         )

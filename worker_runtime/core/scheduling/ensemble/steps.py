@@ -1,105 +1,121 @@
-"""The requests that an ensemble request makes of its composing models, and their answers' way."""
-
-from typing import Protocol
+"""What an ensemble asks of its composing models."""
 
 from worker_runtime.core.scheduling.context import ServedModel
 from worker_runtime.core.scheduling.ensemble.flow import (
-    NO_SEQUENCE,
-    Held,
+    Form,
     SequenceNote,
+    Tensor,
     adapted,
 )
 from worker_runtime.core.scheduling.ensemble.graph import Step
 from worker_runtime.errors import RuntimeFault
-from worker_runtime.types.request import Arrays, InferRequest, Response, SequencePart
+from worker_runtime.types.request import InferRequest, Plan, SequencePart, Sink
+from worker_runtime.types.signature import Signature, TensorSpec
+
+Shapes = list[tuple[str, tuple[int, ...]]]
+_MAX_PLANS = 1024
 
 
-class StepOwner(Protocol):
-    """The run that a step belongs to."""
+class StepRecipe:
+    """A step as one version of its model takes it: what no request changes, worked out once.
 
-    def answered(
-        self, call: "StepCall", request: InferRequest, response: Response | None, *, final: bool
-    ) -> None: ...
+    ``tensors`` are its inputs; ``outputs`` each have their name in the model, where they go and
+    their data type; both as the model's configuration orders them.
+    """
 
-    def failed(self, call: "StepCall", request: InferRequest, error: Exception) -> None: ...
-
-    def submit(self, call: "StepCall") -> None: ...
-
-
-class StepCall:
-    """The sink of one step's request. ``sequence`` is what the step's outputs inherit."""
-
-    __slots__ = ("__weakref__", "model", "run", "sequence", "specs", "step")
-
-    def __init__(
-        self, run: StepOwner, step: Step, model: ServedModel, sequence: SequenceNote
-    ) -> None:
-        self.run = run
-        self.step = step
-        self.model = model
-        self.sequence = sequence
-        self.specs = {spec.name: spec for spec in model.signature.outputs}
-
-    def deliver(self, request: InferRequest, outputs: Arrays) -> None:
-        self.run.answered(self, request, Response(request.plan.outputs, outputs), final=True)
-
-    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
-        self.run.answered(self, request, response, final=final)
-
-    def fail(self, request: InferRequest, error: Exception) -> None:
-        self.run.failed(self, request, error)
-
-
-def shapes_of(request: InferRequest) -> list[tuple[str, tuple[int, ...]]]:
-    return [(item.name, item.shape) for item in request.plan.inputs]
-
-
-class StepMaker:
-    """Makes the requests of one ensemble request, which hand on what it asked for."""
-
-    def __init__(self, request: InferRequest) -> None:
-        self._request = request
-        part = request.sequence
-        self._sequence = NO_SEQUENCE if part is None else (part.id, part.start, part.end)
-
-    def call(
-        self, run: StepOwner, step: Step, model: ServedModel, inputs: list[tuple[str, Held]]
-    ) -> tuple[StepCall, InferRequest]:
-        """Raises InvalidArgument when the tensors do not fit the model after all."""
-        source = self._request
-        specs = {spec.name: spec for spec in model.signature.inputs}
+    def __init__(self, step: Step, signature: Signature) -> None:
+        specs = {spec.name: spec for spec in signature.inputs}
         order = {name: position for position, name in enumerate(specs)}
-        batching = model.signature.max_batch_size > 0
+        inputs = sorted(step.inputs, key=lambda pair: order.get(pair[0], 0))
+        targets = dict(step.outputs)
+        self.step = step
+        self.batching = signature.max_batch_size > 0
+        self.tensors = tuple(tensor for _, tensor in inputs)
+        # why not all targets: the planner says what is wrong with those that the model has not.
+        self.outputs = tuple(
+            (spec.name, targets[spec.name], spec.datatype)
+            for spec in signature.outputs
+            if spec.name in targets
+        )
+        self._wanted = tuple(targets)
+        self._inputs: list[tuple[str, TensorSpec | None]] = [
+            (name, specs.get(name)) for name, _ in inputs
+        ]
+        self._plans: dict[tuple[Form | None, ...], Plan] = {}
+
+    def request(
+        self,
+        model: ServedModel,
+        source: InferRequest,
+        sink: Sink,
+        inherited: SequenceNote,
+        tensors: list[Tensor],
+    ) -> InferRequest:
+        """The step's request for the inputs ``tensors``, which hands on what ``source`` asked for.
+
+        Its form is this recipe and the sequence of its outputs: what its tensors say, or else
+        ``inherited``. Raises InvalidArgument when they do not fit the model after all.
+        """
         sequence: SequenceNote | None = None
-        forms, buffers = [], []
-        for name, held in sorted(inputs, key=lambda pair: order.get(pair[0], 0)):
-            if held.sequence is not None and sequence is None:
-                sequence = held.sequence
-            tensor = held.tensor
-            if tensor is None:
-                continue
-            shape, spec = tensor.shape, specs.get(name)
-            if spec is not None:  # else the planner says what is wrong
-                shape = adapted(spec.dims, shape, batching=batching, rows=tensor.rows)
-            forms.append((name, tensor.datatype, shape))
-            buffers.append(tensor.data)
-        sequence = sequence or self._sequence
+        forms: list[Form | None] = []
+        buffers = []
+        for tensor in tensors:
+            forms.append(tensor.form)
+            if tensor.form is not None:
+                buffers.append(tensor.data)
+            if sequence is None:
+                sequence = tensor.sequence
         try:
-            plan = model.planner.plan(tuple(forms), tuple(output for output, _ in step.outputs))
+            plan = self.plan(model, tuple(forms))
         except RuntimeFault as error:
             raise error.for_request(source.id) from None
-        call = StepCall(run, step, model, sequence)
-        number, start, end = sequence
-        request = InferRequest(
+        number, start, end = sequence = sequence or inherited
+        return InferRequest(
             plan=plan,
             inputs=buffers,
-            sink=call,
+            sink=sink,
             id=source.id,
             timeout_ns=source.timeout_ns,
             priority=source.priority,
+            form=(self, sequence),
             model=model,
             sequence=SequencePart(number, start, end) if number else None,
             parameters=source.parameters,
             cancelled=source.cancelled,
         )
-        return call, request
+
+    def plan(self, model: ServedModel, forms: tuple[Form | None, ...]) -> Plan:
+        """The plan for inputs of these forms; None for one that was left out.
+
+        Raises InvalidArgument when they do not fit the model after all.
+        """
+        plan = self._plans.get(forms)
+        if plan is None:
+            asked = [
+                (name, form[0], self._shape(spec, form))
+                for (name, spec), form in zip(self._inputs, forms, strict=True)
+                if form is not None
+            ]
+            plan = model.planner.plan(tuple(asked), self._wanted)
+            if len(self._plans) >= _MAX_PLANS:
+                self._plans.clear()
+            self._plans[forms] = plan
+        return plan
+
+    def shapes(self, tensors: list[Tensor]) -> Shapes:
+        """Of ``tensors``, which are its inputs, as their makers gave them."""
+        return [
+            (name, tensor.form[1])
+            for (name, _), tensor in zip(self._inputs, tensors, strict=True)
+            if tensor.form is not None
+        ]
+
+    def _shape(self, spec: TensorSpec | None, form: Form) -> tuple[int, ...]:
+        _, shape, rows = form
+        if spec is None:  # the planner says what is wrong
+            return shape
+        return adapted(spec.dims, shape, batching=self.batching, rows=rows)
+
+
+def shapes_of(request: InferRequest) -> Shapes:
+    return [(item.name, item.shape) for item in request.plan.inputs]
