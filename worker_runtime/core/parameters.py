@@ -173,7 +173,11 @@ def _json_uint(key: str, value: Any) -> int:
 
 
 def _checked_id(value: str) -> str:
-    if len(value.encode()) > _MAX_ID_LENGTH:
+    try:
+        length = len(value.encode())
+    except UnicodeEncodeError:
+        raise InvalidArgument("string correlation ID is not valid UTF-8") from None
+    if length > _MAX_ID_LENGTH:
         raise Unsupported(
             f"string correlation ID cannot be longer than {_MAX_ID_LENGTH} characters"
         )

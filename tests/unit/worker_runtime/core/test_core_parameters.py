@@ -64,6 +64,12 @@ def test_long_ids_are_unsupported(reader: Any) -> None:
         reader("x" * 129)
 
 
+def test_an_id_of_bytes_that_are_no_text_is_refused() -> None:
+    """JSON that the exact reader takes may have any bytes in its strings."""
+    with pytest.raises(InvalidArgument, match="string correlation ID is not valid UTF-8"):
+        from_json({"sequence_id": "a\udcff"})
+
+
 def test_json_values() -> None:
     read = from_json(
         {"sequence_id": 5, "sequence_start": True, "priority": 2, "timeout": 7, "a": 1, "b": "x",
