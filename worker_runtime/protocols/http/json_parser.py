@@ -21,6 +21,7 @@ _FAULT = "failed to parse the request JSON buffer: "
 _DEEPEST = 2000  # of what is built at all
 _EXACT_BELOW = 32 * 1024  # the parser below takes a millisecond for each of these KiB
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_PERHAPS_TOO_BIG = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{309}")
 _SPACE = re.compile(rb"[ \n\r\t]*")
 _PLAIN = re.compile(rb'[^"\\\x00-\x1f]*')
 _DIGITS = re.compile(rb"[0-9]*")
@@ -35,8 +36,10 @@ _ESCAPES = {
     b"r": b"\r",
     b"t": b"\t",
 }
+_TOO_BIG = "too big"
 # What Python's own reader finds, as far as that tells which of these it is.
 _ROUGHLY = {
+    _TOO_BIG: "Number too big to be stored in double.",
     "Expecting ',' delimiter": "Missing a comma or a closing bracket.",
     "Expecting ':' delimiter": "Missing a colon after a name of object member.",
     "Expecting property name enclosed in double quotes": "Missing a name for object member.",
@@ -66,13 +69,13 @@ def read(raw: bytes) -> Any:
             return json.loads(
                 raw.decode("utf-8-sig", "surrogateescape"),
                 object_pairs_hook=None if large else _first_wins,
-                parse_float=None if large else _finite,
+                parse_float=_finite if not large or _PERHAPS_TOO_BIG.search(raw) else None,
             )
         except RecursionError as error:
             raise InvalidArgument(TOO_DEEP) from error
         except ValueError as error:
             if large:
-                what = _ROUGHLY.get(getattr(error, "msg", ""), "Invalid value.")
+                what = _ROUGHLY.get(getattr(error, "msg", str(error)), "Invalid value.")
                 raise _fault(what, getattr(error, "pos", 0)) from error
     return _Parser(raw).document()
 
@@ -100,7 +103,7 @@ def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise ValueError("too big")
+        raise ValueError(_TOO_BIG)
     return number
 
 

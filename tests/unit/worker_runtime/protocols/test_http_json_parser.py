@@ -19,6 +19,7 @@ FIRST = len(LONG) + 1
         (b'"\\x"]', f"Invalid escape character in string. at {FIRST + 1}"),
         (b'"\\u12"]', f"Incorrect hex digit after \\u escape in string. at {FIRST + 2}"),
         (b"1] 1", f"The document root must not be followed by other values. at {FIRST + 3}"),
+        (b"1e0999]", "Number too big to be stored in double. at 0"),
         (b"x]", f"Invalid value. at {FIRST}"),
     ],
 )
