@@ -3,6 +3,7 @@
 Everything runs in the event loop. System and CUDA regions share one namespace. A region that is
 unregistered while a request still holds a view of it stays, name and all, until the last view is
 gone; that is looked at whenever the registry is used, so nobody has to report the end of a request.
+A client that shortens its file loses what is in it, not the server: ``shortened_files.py``.
 """
 
 import mmap
@@ -10,6 +11,7 @@ import os
 from typing import Any, Protocol
 
 from worker_runtime.core.cuda_memory import CudaUnavailable, open_handle
+from worker_runtime.core.shortened_files import Mapping
 from worker_runtime.errors import AlreadyExists, Internal, InvalidArgument, NotFound, Unsupported
 
 _FOLDER = "/dev/shm"  # noqa: S108 # where Linux keeps POSIX shared memory
@@ -65,7 +67,8 @@ class SystemRegion:
         self._offset = offset
         self.byte_size = byte_size
         self.leaving = False
-        self._map = _mapped(name, key, offset, byte_size)
+        self._mapping = _mapped(name, key, offset, byte_size)
+        self._map = self._mapping.map
 
     def status(self) -> dict[str, Any]:
         return {
@@ -76,18 +79,24 @@ class SystemRegion:
         }
 
     def view(self, offset: int, byte_size: int) -> memoryview:
+        """Raises InvalidArgument once the client has shortened its file."""
+        if self._mapping.lost:
+            raise _lost(self._name, self._key)
         return memoryview(self._map)[offset : offset + byte_size]
 
     def write(self, offset: int, data: Any) -> None:
+        """Raises InvalidArgument when the client's file has no room for it any more."""
         raw = memoryview(data).cast("B")
         self._map[offset : offset + len(raw)] = raw
+        if self._mapping.lost:
+            raise _lost(self._name, self._key)
 
     def hold(self) -> memoryview:
         return memoryview(self._map)
 
     def close(self) -> bool:
         try:
-            self._map.close()
+            self._mapping.close()
         except BufferError:
             return False
         return True
@@ -226,7 +235,14 @@ class SharedMemory:
         self._some_leave = any(region.leaving for region in self._regions.values())
 
 
-def _mapped(name: str, key: str, offset: int, byte_size: int) -> mmap.mmap:
+def _lost(name: str, key: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"shared memory region '{name}': '{key}' has become shorter than it was registered, or "
+        "there is no memory for it; register it anew"
+    )
+
+
+def _mapped(name: str, key: str, offset: int, byte_size: int) -> Mapping:
     """The bytes of a POSIX shared-memory object. Raises Internal and InvalidArgument."""
     entry = key.lstrip("/")
     if not entry or "/" in entry or "\0" in entry or len(os.fsencode(entry)) > _MAX_KEY:
@@ -244,7 +260,7 @@ def _mapped(name: str, key: str, offset: int, byte_size: int) -> mmap.mmap:
                 f"failed to register shared memory region '{name}': unable to process address "
                 "spaceInvalid argument"
             )
-        return mmap.mmap(file, byte_size, offset=offset)
+        return Mapping(file, byte_size, offset)
     except (OSError, ValueError, OverflowError) as error:
         raise InvalidArgument(
             f"failed to register shared memory region '{name}': unable to process address "
