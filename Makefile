@@ -27,7 +27,7 @@ API_FUZZ_SECONDS ?= 600
 SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
-	test-studio test-pages ui-budgets test-integration test-load chaos test-chaos fuzz api-fuzz security test-postgres e2e screenshots \
+	test-studio test-pages ui-budgets test-integration test-load test-hostile chaos test-chaos fuzz api-fuzz security test-postgres e2e screenshots \
 	examples bench compatibility \
 	openapi cli-docs state-docs sbom audit notebooks azure-oracle seeds lock fmt clean
 
@@ -47,6 +47,7 @@ test: ## set up and run every test, also on PostgreSQL and in a browser
 	@$(MAKE) check
 	@$(MAKE) $(SIDE_BY_SIDE) test-pages test-integration
 	@$(MAKE) test-load
+	@$(MAKE) test-hostile
 	@$(MAKE) test-chaos
 	@$(MAKE) $(SIDE_BY_SIDE) fuzz api-fuzz API_FUZZ_SECONDS=120 SEED=$(or $(SEED),1)
 	@$(MAKE) test-postgres
@@ -94,6 +95,10 @@ test-integration: $(STAMPS)/dev install ## tests with real neighbours: Redis, En
 test-load: $(STAMPS)/dev install ## thousands of connections and requests, a hundred reloads
 	@echo "== load"
 	@$(PYTEST) -q tests/load
+
+test-hostile: $(STAMPS)/dev install ## published attacks on the runtime, each beside a polite client; prints a table
+	@echo "== hostile clients"
+	@$(PYTEST) -q tests/hostile
 
 chaos: $(STAMPS)/dev install ## hurt the whole product: nodes, broker, database, disks, networks; prints a table
 	@echo "== chaos (about half an hour)"

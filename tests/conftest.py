@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if uses_database(item)]
     for item in items:
         folder = item.path.relative_to(HERE).parts[0]
-        if folder in {"integration", "conformance", "load"}:
+        if folder in {"integration", "conformance", "load", "hostile"}:
             item.add_marker(pytest.mark.integration)
         elif folder in {"e2e", "chaos"}:
             item.add_marker(getattr(pytest.mark, folder))

@@ -277,6 +277,7 @@ class Server:
             ConnectionFamilies(self._open_load),
             self._lag,
             self._refusals,
+            self._admission.buffers,
             HostFamilies(
                 interval_s,
                 cpu=settings.cpu_metrics,

@@ -104,6 +104,10 @@ class EchoHandler:
         self.drains = 0
         self.half_closed = False
 
+    @property
+    def expects(self) -> bool:
+        return not self.messages
+
     def message(self, data: bytes | memoryview) -> None:
         self.messages.append(data)
 
@@ -174,13 +178,19 @@ class Peer:
             self.client.initiate_connection()
             self.exchange()
 
+    def receive(self, data: bytes) -> None:
+        """Give the connection bytes, and the turns of the loop that it wants for them."""
+        self.transport.deliver(data)
+        while self.connection.backlog and not self.transport.closed:
+            self.connection.go_on()
+
     def exchange(self) -> list[h2.events.Event]:
         """Carry bytes both ways until both are silent; the client's new events."""
         fresh: list[h2.events.Event] = []
         while True:
             out = self.client.data_to_send()
             if out:
-                self.transport.deliver(out)
+                self.receive(out)
             back = self.transport.taken()
             if back:
                 fresh += self.client.receive_data(back)

@@ -25,7 +25,7 @@ class Raw:
         self.send(GREETING)
 
     def send(self, data: bytes) -> None:
-        self.transport.deliver(data)
+        self.peer.receive(data)
         self.said += self.transport.taken()
 
     def headers(self, path: str = "/silent", flags: int = f.END_HEADERS) -> tuple[int, bytes]:

@@ -1,15 +1,19 @@
 """How many connections there may be, and what is told to those that are too many."""
 
 import asyncio
+import os
 import resource
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from worker_runtime.observability.refusals import Refusals
+from worker_runtime.protocols.buffers import Buffers
 from worker_runtime.types.listening import ConnectionLimits
 
 _MOST_FILES = 1024 * 1024  # why: programs that models start may walk over all numbers
+_MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _RESERVE = 256  # files for models, their processes, logs and the metrics listener
 
 
@@ -29,12 +33,26 @@ def most_connections() -> int:
     return max(files - max(_RESERVE, files // 10), files // 2)
 
 
+def most_buffered_bytes() -> int:
+    """Half of the memory that this process can have, bounded by its container's limit."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with suppress(OSError, ValueError):
+        memory = min(memory, int(_MEMORY_LIMIT.read_text()))
+    return memory // 2
+
+
 class ConnectionAdmission:
     """Which connections are accepted, over all listeners together, and how long they may idle."""
 
     def __init__(self, limits: ConnectionLimits, refusals: Refusals) -> None:
         self.limits = limits
         self.refusals = refusals
+        bytes_in_all = limits.buffered_bytes
+        self.buffers = Buffers(
+            most_buffered_bytes() if bytes_in_all is None else bytes_in_all,
+            limits.buffered_bytes_per_connection,
+            refusals,
+        )
         most = limits.connections
         self._most = most_connections() if most is None else most
         self._connections: list[Collection[object]] = []

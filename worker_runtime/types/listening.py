@@ -53,12 +53,24 @@ class ConnectionLimits:
     """What clients may take, over every protocol; 0: without end.
 
     ``connections`` are all together; None: as many as open files allow. ``unread_s`` is for who
-    reads nothing of what waits for him, ``idle_s`` for who asks nothing.
+    reads nothing of what waits for him, ``idle_s`` for who asks nothing, ``head_s`` for the head
+    of a request, ``body_s`` for each 16 KiB of a body. Bytes that are held for clients are bounded
+    by ``buffered_bytes`` in all; None: half of the memory.
     """
 
     connections: int | None = None
     unread_s: float = 300.0
     idle_s: float = 7200.0
+    head_s: float = 30.0
+    body_s: float = 30.0
+    buffered_bytes: int | None = None
+    buffered_bytes_per_connection: int = 2**32
+
+    @property
+    def look_s(self) -> float:
+        """How often a connection is looked at, so that none of these is overdue by much."""
+        times = (self.unread_s, self.idle_s, self.head_s, self.body_s)
+        return min([30.0, *(time / 2 for time in times if time)])
 
 
 @dataclass(frozen=True, slots=True)

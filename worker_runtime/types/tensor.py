@@ -43,10 +43,27 @@ BY_NAME = {row.name: row for row in DATA_TYPES}
 BY_NUMBER = {row.number: row for row in DATA_TYPES}
 BY_DTYPE = {row.dtype: row for row in DATA_TYPES if row.name != "BF16"}
 
+_MANY_AXES = 64
+_BEYOND = 2**128
+
 
 def element_count(shape: tuple[int, ...]) -> int:
     """How many elements a tensor of ``shape`` holds (1 for a scalar)."""
+    if len(shape) > _MANY_AXES:
+        return _of_many_axes(shape)
     count = 1
     for dim in shape:
         count *= dim
+    return count
+
+
+def _of_many_axes(shape: tuple[int, ...]) -> int:
+    """The same, or any number beyond 64 bits: exact products of thousands take long to make."""
+    if 0 in shape:
+        return 0
+    count = 1
+    for dim in shape:
+        count *= dim
+        if abs(count) > _BEYOND:
+            return _BEYOND
     return count

@@ -17,8 +17,8 @@ if [ -n "$BROKEN" ] && [[ "$said" == *"$BROKEN"* ]]; then echo "broken: $said"; 
 PARTS = [
     "ruff check", "mypy", "lint-imports", "makemigrations", "build-studio --check",
     "-m pytest -q -n 2\n", "build-studio --test-browser", "tests/integration tests/conformance",
-    "tests/load", "tests/chaos -m quick", "-m tests.fuzz", "tests.api_fuzz --seconds 120",
-    "deploy/with_postgres.py", "tests/e2e",
+    "tests/load", "tests/hostile", "tests/chaos -m quick", "-m tests.fuzz",
+    "tests.api_fuzz --seconds 120", "deploy/with_postgres.py", "tests/e2e",
 ]  # fmt: skip
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")

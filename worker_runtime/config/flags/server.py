@@ -39,6 +39,42 @@ SERVER = Group(
             ours=True,
         ),
         Flag(
+            "max-buffered-bytes",
+            Kind.INTEGER,
+            "bytes of unanswered requests and unread answers that may be held over HTTP and gRPC "
+            "(native) together, requests of up to 4096 bytes left out; further requests get 503 or "
+            "RESOURCE_EXHAUSTED; 0: any number. By default half of the memory",
+            low=0,
+            high=2**63 - 1,
+            ours=True,
+        ),
+        Flag(
+            "max-buffered-bytes-per-connection",
+            Kind.INTEGER,
+            "the same for each connection; by default the largest request and the largest answer",
+            "4294967296",
+            low=0,
+            high=2**63 - 1,
+            ours=True,
+        ),
+        Flag(
+            "head-timeout-secs",
+            Kind.INTEGER,
+            "seconds that a client has for the head of a request, the first one from the beginning "
+            "of its connection, and over gRPC for the message of a call that has one; 0: any time",
+            "30",
+            low=0,
+            ours=True,
+        ),
+        Flag(
+            "body-timeout-secs",
+            Kind.INTEGER,
+            "seconds that a client has for each 16 KiB of a body or a message; 0: any time",
+            "30",
+            low=0,
+            ours=True,
+        ),
+        Flag(
             "unread-timeout-secs",
             Kind.INTEGER,
             "seconds after which a client that reads nothing of an answer that waits for it is "

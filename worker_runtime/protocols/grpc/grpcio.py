@@ -156,6 +156,9 @@ class _Call:
         self.text = ""
         self.late = False
 
+    def release(self, size: int) -> None:
+        """What is held is gRPC's own affair here."""
+
     async def aborted(self) -> None:
         """End it with its status, which is an error."""
         if self.late:

@@ -25,6 +25,10 @@ class UnaryInfer:
 
     # --- for the transport -----------------------------------------------------------------------
 
+    @property
+    def expects(self) -> bool:
+        return self._request is None
+
     def message(self, data: Message) -> None:
         call = self._call
         if call is None:

@@ -32,6 +32,10 @@ class QueryHandler:
         self._call: Call | None = call
         self._seen = False
 
+    @property
+    def expects(self) -> bool:
+        return not self._seen
+
     def message(self, data: Message) -> None:
         if self._seen:
             if self._call is not None:

@@ -42,6 +42,8 @@ class StreamInfer:
 
     # --- for the transport -----------------------------------------------------------------------
 
+    expects = False  # a stream may wait for its first request, too
+
     def message(self, data: Message) -> None:
         call = self._call
         if call is None:
@@ -88,6 +90,7 @@ class StreamInfer:
         self._ahead -= request.size
         if self._call is None:
             return
+        self._call.release(request.size)
         if request.ordered:
             request.complete = True
             self._send_in_order()

@@ -54,9 +54,18 @@ class Call(Protocol):
 
     def resume(self) -> None: ...
 
+    def release(self, size: int) -> None:
+        """A message of ``size`` bytes is answered, and the call goes on."""
+        ...
+
 
 class Handler(Protocol):
     """What a service makes of one call. Everything is called in the event loop."""
+
+    @property
+    def expects(self) -> bool:
+        """It can do nothing before a message has come: a client that sends none is let go."""
+        ...
 
     def message(self, data: Message) -> None:
         """One whole, uncompressed request message."""

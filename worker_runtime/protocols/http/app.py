@@ -11,13 +11,14 @@ import msgspec
 from worker_runtime.core.parameters import HeaderForward, joined
 from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.observability.metrics.connections import Load
+from worker_runtime.protocols.buffers import NO_ROOM, UNCOUNTED
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.http.admin import Admin
 from worker_runtime.protocols.http.compression import decompress
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.decode import decode, decode_in_slices, has_large_json
 from worker_runtime.protocols.http.encode import encode, encode_any
-from worker_runtime.protocols.http.errors import HttpRefusal
+from worker_runtime.protocols.http.errors import HttpRefusal, no_room
 from worker_runtime.protocols.http.generate import Generation, generate_request
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.http.limits import check_document, check_size
@@ -167,7 +168,11 @@ class HttpApp:
         plain_head = msgspec.structs.replace(head, content_encoding="")
 
         def unpacked(plain: bytes) -> None:
-            if not connection.closed:
+            if connection.closed:
+                return
+            if len(plain) > UNCOUNTED and not connection.take(len(plain)):
+                connection.refuse(no_room(NO_ROOM))
+            else:
                 self.handle(connection, plain_head, plain)
 
         decompress(body, head.content_encoding, self._limit, unpacked, connection.fail_with)

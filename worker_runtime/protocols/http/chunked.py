@@ -22,6 +22,11 @@ class ChunkedBody:
         self._left = 0  # of the chunk that is being read
         self._state = "size"
 
+    @property
+    def arrived(self) -> int:
+        """Bytes of the body, without those that only say how it is cut."""
+        return len(self._body)
+
     def feed(self, data: bytes) -> tuple[bytes | memoryview | None, bytes]:
         """``(body, rest)`` once complete, ``(None, b"")`` before. Raises HttpRefusal."""
         data = self._pending + data if self._pending else data

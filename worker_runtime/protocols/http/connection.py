@@ -5,70 +5,41 @@ that its tensors will be views of.
 """
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+from time import monotonic
 
-from worker_runtime.errors import Internal
-from worker_runtime.protocols.http import replies
+from worker_runtime.protocols.buffers import NO_ROOM, UNCOUNTED, Buffers
 from worker_runtime.protocols.http.application import App, Body
 from worker_runtime.protocols.http.chunked import ChunkedBody
-from worker_runtime.protocols.http.errors import HttpRefusal, answered, error_body
+from worker_runtime.protocols.http.errors import HttpRefusal, error_body, no_room
 from worker_runtime.protocols.http.heads import MAX_HEAD_BYTES, Head
-from worker_runtime.protocols.http.replies import Answer
+from worker_runtime.protocols.http.outgoing import Outgoing
 from worker_runtime.protocols.http.sized_body import COPY_BELOW, SizedBody
-from worker_runtime.protocols.http.slices import Later
-from worker_runtime.protocols.http.standstill import Standstill, State
+from worker_runtime.protocols.http.standstill import State
 from worker_runtime.protocols.into_memory import IntoMemory
 from worker_runtime.types.listening import ConnectionLimits
-from worker_runtime.types.request import Arrays, InferRequest, Response
 
 _MAX_AHEAD = 256 * 1024  # bytes of pipelined requests kept while one is being answered
+_TURN_S = 0.0005  # for pipelined requests, in one turn of the loop
 _READ_INTO_ABOVE = 64 * 1024
+_NO_ROOM = 503  # which is counted where it is found
 _MAX_DISCARDED = 64 * 1024 * 1024  # bytes of a refused body whose end is not known
-_MAX_UNREAD = 64 * 1024 * 1024  # bytes of a stream that wait for a client to read
-_JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _EMPTY = b""
-_JSON = b"application/json"
 
 
-class Connection(asyncio.Protocol):
+class Connection(Outgoing):
     """A sink for one inference at a time. Everything runs in the event loop."""
 
-    __slots__ = (
-        "_app",
-        "_body",
-        "_busy",
-        "_chunks",
-        "_discard",
-        "_ending",
-        "_feeding",
-        "_head",
-        "_paused",
-        "_rest",
-        "_standstill",
-        "_transport",
-        "_write_paused",
-        "progress",
-        "request",
-    )
+    __slots__ = ("_body", "_chunks", "_feeding", "_head_since", "_joined", "progress")
 
-    def __init__(self, app: App) -> None:
-        self._app = app
-        self._transport: Any = None
-        self._head: Head | None = None
-        self._rest = _EMPTY
+    def __init__(self, app: App, buffers: Buffers | None = None) -> None:
+        super().__init__(app, buffers)
+        self._joined = _EMPTY  # what is there of a head that came in pieces
+        self._head_since: float | None = monotonic()  # when it began
         self._body: SizedBody | None = None  # that is being read, or ...
         self._chunks: ChunkedBody | None = None
-        self._discard = 0  # bytes of a refused body that are still to come
-        self._ending = False  # close once they have come
-        self._busy = False
         self._feeding = False
-        self._paused = False
-        self._write_paused = False
-        self.request: InferRequest | None = None
         self.progress = 0
-        self._standstill = Standstill()
 
     # --- transport callbacks ---------------------------------------------------------------
 
@@ -78,6 +49,8 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 # asyncio's
         self._app.connections.discard(self)
+        self._account.close()
+        self._held = self._unread = 0
         request, self.request = self.request, None
         if request is not None:
             self._app.cancelled(request)
@@ -88,52 +61,42 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self.progress += 1
         if self._body is not None:
-            body, data = self._body.feed(data)
-            if body is not None:
-                self._body_complete(body)
+            data = self._fill(self._body, data)
         elif self._rest:
-            data = self._rest + data
+            data = self._joined = self._rest + data
             self._rest = _EMPTY
+            self._feed(data)
+            self._joined = _EMPTY
+            return
         if data:
             self._feed(data)
-
-    def pause_writing(self) -> None:
-        self._write_paused = True
-
-    def resume_writing(self) -> None:
-        self._write_paused = False
-        self._standstill.resume()
-        self._go_on()
 
     def overdue(self, now: float, limits: ConnectionLimits) -> str:
         """Why this connection is let go: it has stood still for too long. "" when it has not."""
         if self._transport is None:
             return ""
         unread = self._transport.get_write_buffer_size()
-        state = State(unread, self.progress, busy=self._busy, stalled=self.stalled)
+        reading = self._body or self._chunks
+        body: object = reading
+        arrived = reading.arrived if reading is not None else 0
+        if self._discard:
+            body, arrived = self._standstill, -self._discard
+        head_since = None
+        if not self.progress or (self._rest and not self._busy and body is None):
+            head_since = self._head_since
+        state = State(unread, self.progress, self._busy, head_since, body, arrived)
         return self._standstill.overdue(now, limits, state)
-
-    @property
-    def stalled(self) -> bool:
-        """A request has begun to arrive and is not complete."""
-        return bool(self._discard) or (
-            not self._busy
-            and (bool(self._rest) or self._body is not None or self._chunks is not None)
-        )
 
     @property
     def idle(self) -> bool:
         return not self._busy
-
-    @property
-    def closed(self) -> bool:
-        return self._transport is None
 
     # --- reading ---------------------------------------------------------------------------
 
     def _feed(self, data: bytes) -> None:
         """Take requests out of ``data`` until one is in the works or more bytes are needed."""
         self._feeding = True
+        began = 0.0
         try:
             while data:
                 if self._discard:
@@ -148,9 +111,17 @@ class Connection(asyncio.Protocol):
                     return
                 elif self._chunks is not None:
                     data = self._chunk(self._chunks, data)
-                else:
+                elif not began:
                     data = self._one(data)
+                    began = monotonic() if data else 0.0
+                elif monotonic() - began < _TURN_S:
+                    data = self._one(data)
+                else:
+                    self._leave(data)
+                    return
         except HttpRefusal as refusal:
+            if refusal.status != _NO_ROOM:
+                self._account.refused("a request cannot be framed")
             self.refuse(refusal)
         finally:
             self._feeding = False
@@ -162,6 +133,8 @@ class Connection(asyncio.Protocol):
             raise HttpRefusal(431, "request head is too large", close=True)
         if end < 0:
             self._rest = data
+            if data is not self._joined:
+                self._head_since = monotonic()
             return _EMPTY
         if data.startswith(b"\r\n"):  # a stray line break between requests is allowed
             return data[2:]
@@ -175,8 +148,10 @@ class Connection(asyncio.Protocol):
             return data[end:] or _EMPTY
         stop = end + head.content_length
         if stop <= len(data):
-            self._busy = True
             self._head = head
+            if head.content_length > UNCOUNTED and not self.take(head.content_length):
+                raise no_room(NO_ROOM)
+            self._busy = True
             body = data[end:stop]
             self._app.handle(self, head, body if len(body) < COPY_BELOW else memoryview(body))
             return data[stop:]
@@ -195,7 +170,10 @@ class Connection(asyncio.Protocol):
             refusal = error_body(HttpRefusal(400, too_large))
             self.reply(400, refusal, close=head.expects_continue)
             return
-        self._body = SizedBody(length, head.json_length, start)
+        body = self._body = SizedBody(length, head.json_length, start)
+        if not self.take(len(start)):
+            self.read_past(body.left)
+            return
         if head.expects_continue and not start:
             self._write(_CONTINUE)
         if length - len(start) > _READ_INTO_ABOVE and self._transport is not None:
@@ -209,8 +187,13 @@ class Connection(asyncio.Protocol):
     def filled(self, piece: memoryview) -> None:
         """More of the body was read into its memory."""
         self.progress += 1
-        assert self._body is not None  # noqa: S101
-        body = self._body.grew(len(piece))
+        sized = self._body
+        assert sized is not None  # noqa: S101
+        if not self.take(len(piece)):
+            self._transport.set_protocol(self)
+            self.read_past(sized.left - len(piece))
+            return
+        body = sized.grew(len(piece))
         if body is not None:
             self._transport.set_protocol(self)
             self._body_complete(body)
@@ -222,13 +205,47 @@ class Connection(asyncio.Protocol):
         except HttpRefusal as refusal:
             self.refuse(refusal)
 
+    def _fill(self, sized: SizedBody, data: bytes) -> bytes:
+        """Add to a body that comes in pieces; what lies behind it is returned."""
+        size = min(len(data), sized.left)
+        if not self.take(size):
+            self.read_past(sized.left - size)
+            return _EMPTY
+        body, rest = sized.feed(data)
+        if body is not None:
+            self._body_complete(body)
+        return rest
+
     def _chunk(self, chunks: ChunkedBody, data: bytes) -> bytes:
-        """Add to a body in chunks; what lies behind it is returned. Raises HttpRefusal."""
+        """The same, in chunks. Raises HttpRefusal."""
+        if not self.take(len(data)):
+            raise no_room(NO_ROOM)
         body, rest = chunks.feed(data)
         if body is not None:
             self._chunks = None
             self._dispatch(body)
         return rest
+
+    def take(self, size: int) -> bool:
+        """Count bytes of the request until it is answered; False when they are too many."""
+        if not self._account.take(size):
+            return False
+        self._held += size
+        return True
+
+    def read_past(self, size: int) -> None:
+        """Refuse the request, of whose body ``size`` bytes are still to come."""
+        self._body = None
+        self._discard = size
+        self.refuse(no_room(NO_ROOM))
+
+    def refuse(self, refusal: HttpRefusal) -> None:
+        """Besides, read on a while: a client that still sends would not see why."""
+        if refusal.close and self._chunks is not None:
+            self._chunks, self._discard = None, _MAX_DISCARDED
+        super().refuse(refusal)
+        if self._ending and self._transport is not None and self._transport.can_write_eof():
+            self._transport.write_eof()  # nothing more comes: a client that sent all can go
 
     def _dispatch(self, body: Body) -> None:
         assert self._head is not None  # noqa: S101
@@ -241,6 +258,12 @@ class Connection(asyncio.Protocol):
             self._paused = True
             self._transport.pause_reading()
 
+    def _leave(self, data: bytes) -> None:
+        """For the next turn of the loop: a read may have thousands of requests."""
+        self._keep(data)
+        self._head_since = monotonic()
+        asyncio.get_running_loop().call_soon(self._go_on)
+
     def _go_on(self) -> None:
         """After an answer: take up what was kept while it was in the works."""
         if self._busy or self._write_paused or self._feeding or self._transport is None:
@@ -251,149 +274,3 @@ class Connection(asyncio.Protocol):
         if self._rest:
             data, self._rest = self._rest, _EMPTY
             self._feed(data)
-
-    # --- answering -------------------------------------------------------------------------
-
-    def deliver(self, request: InferRequest, outputs: Arrays) -> None:
-        if self.request is not request:
-            return  # the client has gone
-        self.request = None
-        head = self._head
-        assert head is not None  # noqa: S101
-        try:
-            start, parts, size = self._app.encode(head, request, outputs)
-        except Exception as error:
-            self._answer_later(error)
-            return
-        if not head.keep_alive or head.old_http:
-            start = start.replace(b"\r\n", replies.connection_line(head), 1)
-        self._send(start, parts, size, close=not head.keep_alive)
-
-    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
-        """An answer that names its outputs; here a request has one, and it ends the request."""
-        if self.request is not request or not (final or response):
-            return
-        if response is None:
-            self.fail(request, Internal("expected a single response, got 0"))
-            return
-        if response.error is not None:
-            self.fail(request, response.error)
-            return
-        self.request = None
-        head = self._head
-        assert head is not None  # noqa: S101
-        try:
-            answer = self._app.encode_any(
-                head, request, response.names, response.arrays, response.parameters
-            )
-        except Exception as error:
-            self._answer_later(error)
-            return
-        self.answer(answer)
-
-    def answer(self, answer: Answer) -> None:
-        start, parts, size = answer
-        head = self._head
-        assert head is not None  # noqa: S101
-        if not head.keep_alive or head.old_http:
-            start = start.replace(b"\r\n", replies.connection_line(head), 1)
-        self._send(start, parts, size, close=not head.keep_alive)
-
-    def _answer_later(self, why: Exception) -> None:
-        """Or never. Busy until then: what the client sends meanwhile is kept."""
-        if isinstance(why, Later):
-            self._app.answer_later(self, why)
-        else:
-            self.fail_with(why)
-
-    def fail(self, request: InferRequest, error: Exception) -> None:
-        if self.request is not request:
-            return
-        self.request = None
-        self.fail_with(error)
-
-    def fail_with(self, error: Exception) -> None:
-        head = self._head
-        status, headers = answered(error, head.path if head is not None else "")
-        self.reply(status, error_body(error), headers=headers)
-
-    def refuse(self, refusal: HttpRefusal) -> None:
-        """Answer what never became a request; the connection ends if its framing is lost."""
-        self._busy = True
-        if refusal.close and self._chunks is not None:
-            self._chunks, self._discard = None, _MAX_DISCARDED
-        self.reply(
-            refusal.status, error_body(refusal), headers=refusal.headers, close=refusal.close
-        )
-        if self._ending and self._transport is not None and self._transport.can_write_eof():
-            self._transport.write_eof()  # nothing more comes: a client that sent all can go
-
-    def reply(
-        self,
-        status: int,
-        body: bytes = b"",
-        *,
-        content_type: bytes = _JSON,
-        headers: bytes = b"",
-        close: bool = False,
-    ) -> None:
-        """A whole answer; ``headers`` are complete lines."""
-        head = self._head
-        close = close or head is None or not head.keep_alive
-        start = replies.whole(status, head, content_type, headers, len(body), close=close)
-        if head is not None and head.method == "HEAD":
-            body = b""
-        self._send(start, (body,), len(body), close=close)
-
-    def begin(self, status: int, content_type: bytes, headers: bytes = b"") -> None:
-        """Start an answer that comes in pieces; ``headers`` are complete lines."""
-        assert self._head is not None  # noqa: S101
-        self._write(replies.streamed(status, self._head, content_type, headers))
-
-    def piece(self, data: bytes) -> None:
-        """A piece of it; it leaves at once. A client that reads none of them is let go."""
-        assert self._head is not None  # noqa: S101
-        transport = self._transport
-        if self._write_paused and transport and transport.get_write_buffer_size() > _MAX_UNREAD:
-            transport.abort()
-            return
-        self._standstill.late += len(data) if self._write_paused else 0
-        self._write(data if self._head.old_http else b"%x\r\n%s\r\n" % (len(data), data))
-
-    def end(self) -> None:
-        """The answer is complete."""
-        head = self._head
-        assert head is not None  # noqa: S101
-        self.request = None
-        last = b"" if head.old_http else b"0\r\n\r\n"
-        self._send(last, (), 0, close=head.old_http or not head.keep_alive)
-
-    def _send(self, start: bytes, parts: Sequence[Any], size: int, *, close: bool) -> None:
-        transport = self._transport
-        # why: uvloop raises on a closed transport instead of ignoring the write.
-        if transport is not None and not transport.is_closing():
-            if size < _JOIN_BELOW:
-                transport.write(b"".join((start, *parts)))
-            else:
-                transport.writelines([start, *parts])
-            if close and self._discard:
-                self._ending = True  # a client that still sends would not see the answer
-            elif close:
-                transport.close()
-        self._busy = False
-        if self._rest or self._paused:
-            self._go_on()
-
-    def _write(self, data: bytes) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(data)
-
-    def close(self) -> None:
-        """End the connection once what was written is read; an answer in the works is lost."""
-        if self._transport is not None:
-            self._transport.close()
-
-    def abort(self) -> None:
-        """End the connection now."""
-        if self._transport is not None:
-            self._transport.abort()

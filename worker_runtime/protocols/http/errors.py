@@ -66,6 +66,11 @@ class HttpRefusal(Exception):
         self.headers = headers
 
 
+def no_room(why: str) -> HttpRefusal:
+    """For a request that there is no memory for."""
+    return HttpRefusal(503, why, close=True, headers=_LATER)
+
+
 def status_of(error: Exception) -> int:
     """The status of a fault: 400 unless the table says otherwise, 500 for what is none."""
     if isinstance(error, HttpRefusal):

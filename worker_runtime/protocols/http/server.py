@@ -44,16 +44,16 @@ class HttpServer:
         self._tls = tls
         self._server: asyncio.Server | None = None
         self._admission = admission
-        self._sweeper = Sweeper(app.connections, self._look)
+        self._sweeper = Sweeper(app.connections, self._look, admission.limits.look_s)
         admission.watch(app.connections)
 
     async def start(self) -> None:
         """Listen. Raises OSError when the port is taken or a TLS file cannot be used."""
         context = server_context(self._tls, "http/1.1", "http") if self._tls is not None else None
-        app = self._app
+        app, buffers = self._app, self._admission.buffers
 
         def connected() -> asyncio.Protocol:
-            return self._admission.admit("http", lambda: Connection(app), _FULL)
+            return self._admission.admit("http", lambda: Connection(app, buffers), _FULL)
 
         self._server = await listen(
             connected, self._address, self.port, context,

@@ -21,6 +21,15 @@ class SizedBody:
         self._view[: self._at] = start
 
     @property
+    def arrived(self) -> int:
+        return self._at
+
+    @property
+    def left(self) -> int:
+        """Bytes that are still to come."""
+        return len(self._view) - self._at
+
+    @property
     def room(self) -> memoryview:
         """Where the body goes on."""
         return self._view[self._at :]

@@ -31,6 +31,7 @@ class FakeCall:
     """Keeps what is sent; ``full`` plays a client that does not read."""
 
     def __init__(self, path: str = MODEL_STREAM_INFER, *metadata: tuple[str, str]) -> None:
+        self.released = 0
         self.head = SimpleNamespace(path=path, metadata=metadata)
         self.sent: list[Any] = []
         self.status: tuple[int, str] | None = None
@@ -59,6 +60,9 @@ class FakeCall:
 
     def resume(self) -> None:
         self.paused = False
+
+    def release(self, size: int) -> None:
+        self.released += size
 
     @property
     def ids(self) -> list[str]:

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from worker_runtime.protocols.grpc.native import header_blocks as blocks
 from worker_runtime.protocols.grpc.native.frames import ConnectionFault, ErrorCode
+from worker_runtime.protocols.grpc.native.request_heads import read_timeout
 
 BASE = [
     (":method", "POST"),
+    (":scheme", "http"),
     (":path", "/inference.GRPCInferenceService/ModelInfer"),
     ("content-type", "application/grpc"),
 ]
@@ -54,7 +56,7 @@ def test_whatever_order_values_come_in_the_decoder_keeps_step(values: list[str])
     ],
 )  # fmt: skip
 def test_timeouts(text: str, ns: int) -> None:
-    assert blocks.read_timeout(text) == ns
+    assert read_timeout(text) == ns
 
 
 @pytest.mark.parametrize(
@@ -62,9 +64,9 @@ def test_timeouts(text: str, ns: int) -> None:
     [
         (BASE, 0),
         ([(":method", "GET"), *BASE[1:]], 405),
-        (BASE[:2], 415),
-        ([*BASE[:2], ("content-type", "application/json")], 415),
-        ([*BASE[:2], ("content-type", "application/grpc+proto")], 0),
+        (BASE[:3], 415),
+        ([*BASE[:3], ("content-type", "application/json")], 415),
+        ([*BASE[:3], ("content-type", "application/grpc+proto")], 0),
     ],
 )
 def test_only_grpc_requests_are_taken(headers: list[tuple[str, str]], refusal: int) -> None:
@@ -134,6 +136,6 @@ def test_a_block_that_is_slow_to_read_ends_the_connection(block: bytes) -> None:
 
 def test_two_updates_of_the_tables_size_are_usual() -> None:
     decoder = blocks.HeaderDecoder()
-    block = hpack.Encoder().encode([("a", "b")])
+    block = hpack.Encoder().encode([*BASE, ("a", "b")])
     assert decoder.head(b"\x20\x3f\xe1\x1f" + block).metadata == (("a", "b"),)
     assert decoder.head(b"\x20" + block).metadata == (("a", "b"),)

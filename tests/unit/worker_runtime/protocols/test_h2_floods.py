@@ -3,7 +3,9 @@
 Every attack is counted in frames and bytes, never in seconds.
 """
 
+import asyncio
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import hpack
@@ -12,6 +14,7 @@ import pytest
 from tests.support.http2_peer import HEADERS
 from tests.support.http2_raw import Raw, resets
 from worker_runtime.protocols.grpc.native import frames as f
+from worker_runtime.protocols.grpc.native import reader
 from worker_runtime.protocols.grpc.native.frames import ErrorCode
 from worker_runtime.types.listening import Keepalive
 
@@ -83,7 +86,9 @@ async def test_a_refused_call_forgives_nothing(refused: str) -> None:
         if number % 10 == 0 and refused == "/nope":
             data += raw.headers(refused, f.END_HEADERS | f.END_STREAM)[1]
         elif number % 10 == 0:
-            block = hpack.Encoder().encode([(":method", "GET"), (":path", "/")])
+            block = hpack.Encoder().encode(
+                [(":method", "GET"), (":scheme", "http"), (":path", "/")]
+            )
             flags = f.END_HEADERS | f.END_STREAM
             data += f.head(len(block), f.HEADERS, flags, raw.headers()[0]) + block
         return data
@@ -124,11 +129,36 @@ async def test_resets_that_a_client_makes_us_send_count(
     assert raw.connection.calls == 0
 
 
-async def test_frames_on_streams_that_are_closed_count() -> None:
+async def test_data_on_streams_that_are_closed_counts() -> None:
     raw = Raw()
     stream, data = raw.headers()
     raw.send(data + f.rst_stream(stream, ErrorCode.CANCEL))
-    assert resets(raw, 15_000, lambda _: trailers(stream)) == 3999
+    late = f.head(1, f.DATA, 0, stream) + b"x"
+    assert resets(raw, 15_000, lambda _: late) == 3999
+    assert raw.bye == (ErrorCode.ENHANCE_YOUR_CALM, b"too many streams are reset")
+
+
+async def test_what_was_on_its_way_when_we_ended_its_call_is_no_mistake() -> None:
+    """A refused call of 64 MB: the client had sent much of it before it heard."""
+    raw = Raw(max_concurrent_streams=1)
+    raw.send(raw.headers()[1])
+    refused, data = raw.headers()
+    unknown, more = raw.headers("/nope")
+    raw.send(data + more)
+    for stream in (refused, unknown):
+        for _ in range(5000):
+            raw.send(f.head(100, f.DATA, 0, stream) + bytes(100))
+        raw.send(f.head(1, f.DATA, f.END_STREAM, stream) + b"x")
+    assert raw.sent(f.RST_STREAM) == 2
+    assert not raw.transport.closed
+    assert not raw.connection._ended_first
+
+
+async def test_calls_that_we_ended_are_not_remembered_without_end() -> None:
+    raw = Raw(resets_per_second=0)
+    for _ in range(10_000):
+        raw.connection.data_received(raw.headers("/nope")[1])
+    assert len(raw.connection._ended_first) == 4096
 
 
 async def test_an_impatient_client_may_give_up_hundreds_of_calls_at_once(
@@ -299,6 +329,27 @@ async def test_settings_do_not_excuse_pings() -> None:
     for _ in range(4):
         raw.send(f.ping(b"12345678") + f.settings({}))
     assert raw.bye == (ErrorCode.ENHANCE_YOUR_CALM, b"too_many_pings")
+
+
+async def test_a_read_full_of_frames_takes_several_turns_of_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a loop is held up by is a part of it, and nothing is lost or put in another order."""
+    now = count(1000, 2)
+    monkeypatch.setattr(reader, "monotonic", lambda: next(now))
+    raw = Raw()
+    data = b"".join(raw.headers()[1] for _ in range(700))
+    turns: list[int] = []
+    raw.connection.data_received(data)
+    assert not raw.transport.reading
+    while not raw.transport.reading:
+        turns.append(len(raw.owner.handlers))
+        raw.connection.pause_writing()
+        raw.connection.resume_writing()
+        assert not raw.transport.reading, "what follows is behind the rest"
+        await asyncio.sleep(0)
+    assert turns == [*range(64, 700, 64)]
+    assert [handler.call.id for handler in raw.owner.handlers] == list(range(1, 1400, 2))
 
 
 # --- pieces --------------------------------------------------------------------------------------

@@ -245,7 +245,7 @@ async def test_a_client_that_does_not_read_is_not_read_from_inside_a_frame() -> 
 async def test_more_than_the_window_ends_the_stream_inside_a_frame(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connection, "_STREAM_WINDOW", 300_000)
+    monkeypatch.setattr(connection, "STREAM_WINDOW", 300_000)
     raw = Raw()
     stream, head = raw.headers()
     raw.send(head + cut(stream, body_of(500_000), MIB)[:400_000])
@@ -254,14 +254,17 @@ async def test_more_than_the_window_ends_the_stream_inside_a_frame(
 
 
 async def test_a_large_frame_that_is_never_completed_ends_the_connection() -> None:
-    raw = Raw(limits=ConnectionLimits(unread_s=300.0, idle_s=7200.0))
+    """16 KiB of it must come in each time-out of a body."""
+    raw = Raw(limits=ConnectionLimits(body_s=30.0))
     stream, head = raw.headers()
     wire = cut(stream, body_of(500_000), MIB)
     raw.send(head + wire[:READ])
-    for number in range(10):
-        raw.connection.sweep(30.0 * number)
-        raw.send(wire[READ + number : READ + number + 1])
-    raw.connection.sweep(300.0)
+    sent = READ
+    for now, size in ((0.0, 16 * 1024), (29.0, 1)):
+        raw.connection.sweep(now)
+        raw.send(wire[sent : sent + size])
+        sent += size
+    raw.connection.sweep(58.0)
     assert not raw.transport.aborted
-    raw.connection.sweep(330.0)
+    raw.connection.sweep(59.0)
     assert raw.transport.aborted

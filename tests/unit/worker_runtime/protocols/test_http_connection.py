@@ -1,9 +1,13 @@
 """A connection with a transport that only takes notes."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from worker_runtime.observability.refusals import Refusals
+from worker_runtime.protocols.buffers import Buffers
+from worker_runtime.protocols.http import connection as http_connection
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.members import Members
@@ -52,12 +56,13 @@ class Later:
         self.heads = HeadCache()
         self.connections: Members[Connection] = Members()
         self.seen: list[str] = []
+        self.limit = 1000  # bytes of a body
 
     def body_limit(self, head: Head) -> int:
-        return 1000
+        return self.limit
 
     def too_large(self, head: Head) -> str:
-        return "too large" if head.content_length > 1000 else ""
+        return "too large" if head.content_length > self.limit else ""
 
     def handle(self, connection: Connection, head: Head, body: Any) -> None:
         self.seen.append(f"{head.path} {bytes(body).decode()}")
@@ -65,9 +70,9 @@ class Later:
     def cancelled(self, request: Any) -> None: ...
 
 
-def made() -> tuple[Connection, Notes, Later]:
+def made(buffers: Buffers | None = None) -> tuple[Connection, Notes, Later]:
     app, notes = Later(), Notes()
-    connection = Connection(app)
+    connection = Connection(app, buffers)
     connection.connection_made(notes)  # type: ignore[arg-type] # it is enough of one
     return connection, notes, app
 
@@ -95,6 +100,30 @@ def test_a_client_that_never_reads_its_stream_is_let_go() -> None:
     connection.piece(b"two")
     assert notes.aborted
     assert notes.written[1:] == [b"3\r\none\r\n"]
+
+
+async def test_many_requests_of_a_read_take_several_turns_of_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A quarter of a megabyte of them, from ten clients, held everybody up for seconds."""
+    connection, notes, app = made()
+    now = [0.0]
+    monkeypatch.setattr(http_connection, "monotonic", lambda: now[0])
+
+    def handle(_: Connection, head: Head, _body: Any) -> None:
+        now[0] += 0.0003
+        app.seen.append(head.path)
+        connection.reply(200)
+
+    monkeypatch.setattr(app, "handle", handle)
+    connection.data_received(b"".join(GET % b"%d" % number for number in range(100)))
+    turns = []
+    while len(app.seen) < 100:
+        turns.append(len(app.seen))
+        await asyncio.sleep(0)
+    assert turns == [*range(3, 100, 3)]
+    assert app.seen == [f"/{number}" for number in range(100)]
+    assert len(notes.written) == 100
 
 
 LIMITS = ConnectionLimits(unread_s=300.0, idle_s=7200.0)
@@ -139,6 +168,8 @@ def test_what_is_not_full_any_more_was_read() -> None:
 
 def test_an_idle_connection_ends_one_with_a_long_request_does_not() -> None:
     connection, _, _ = made()
+    connection.data_received(GET % b"a")
+    connection.reply(200)
     assert overdue(connection, 0.0, 7199.0, 7200.0) == ["", "", "nothing is asked"]
     connection.data_received(GET % b"a")
     assert overdue(connection, 8000.0, 100_000.0) == ["", ""]
@@ -147,12 +178,119 @@ def test_an_idle_connection_ends_one_with_a_long_request_does_not() -> None:
     assert overdue(connection, 107_201.0) == ["nothing is asked"]
 
 
-def test_a_request_that_stands_still_ends_the_connection() -> None:
+def test_a_head_has_its_time_however_its_bytes_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(http_connection, "monotonic", lambda: now[0])
     connection, _, _ = made()
-    connection.data_received(b"GET /a HT")
-    assert overdue(connection, 0.0, 29.0) == ["", ""]
-    connection.data_received(b"TP")
-    assert overdue(connection, 30.0, 60.0) == ["", "a request is not completed"]
+    for byte in GET % b"a":
+        connection.data_received(bytes([byte]))
+        now[0] += 0.75
+        assert overdue(connection, now[0]) == [""]
+    connection.reply(200)
+    for byte in b"GET /" + b"a" * 40:
+        assert overdue(connection, now[0]) == [""]
+        connection.data_received(bytes([byte]))
+        now[0] += 0.666
+    assert overdue(connection, now[0]) == [""]
+    assert overdue(connection, now[0] + 1.0) == ["a head is not completed"]
+
+
+def test_each_of_many_heads_that_come_in_pieces_has_its_own_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(http_connection, "monotonic", lambda: now[0])
+    connection, _, app = made()
+    get = GET % b"a"
+    connection.data_received(get[:9])
+    for _ in range(100):
+        now[0] += 10.0
+        assert overdue(connection, now[0]) == [""]
+        connection.data_received(get[9:] + get[:9])
+        connection.reply(200)
+    assert len(app.seen) == 100
+
+
+def test_who_connects_has_a_time_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_connection, "monotonic", lambda: 0.0)
+    connection, _, _ = made()
+    assert overdue(connection, 29.0, 30.0) == ["", "a head is not completed"]
+
+
+@pytest.mark.parametrize("kind", ["Content-Length: 65536", "Transfer-Encoding: chunked"])
+def test_a_body_comes_in_pieces_of_16_kib_each_in_its_time(kind: str) -> None:
+    connection, _, app = made()
+    app.limit = 2**21
+    connection.data_received(f"POST /p HTTP/1.1\r\n{kind}\r\n\r\n".encode())
+    if "chunked" in kind:
+        connection.data_received(b"fffff\r\n")
+    for now in (0.0, 29.0, 58.0):
+        assert overdue(connection, now) == [""]
+        connection.data_received(b"x" * 16_384)
+    assert overdue(connection, 60.0) == [""]
+    connection.data_received(b"x" * 16_383)
+    assert overdue(connection, 89.0, 90.0) == ["", "a body is not completed"]
+
+
+def test_what_says_how_a_body_is_cut_is_no_body() -> None:
+    """Extensions of chunks, without end."""
+    connection, _, app = made()
+    app.limit = 2**30
+    connection.data_received(b"POST /p HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+    assert overdue(connection, 0.0) == [""]
+    for _ in range(100):
+        connection.data_received(b"1;" + b"x" * 1000 + b"\r\nA\r\n")
+    assert overdue(connection, 30.0) == ["a body is not completed"]
+
+
+def test_bytes_that_are_held_are_counted_and_bounded() -> None:
+    buffers = Buffers(100_000, 0, Refusals())
+    connection, _, app = made(buffers)
+    app.limit = 200_000
+    post = b"POST /p HTTP/1.1\r\nContent-Length: %d\r\n\r\n"
+    connection.data_received(post % 50_000 + b"x" * 30_000)
+    assert buffers.held == 30_000
+    connection.data_received(b"x" * 20_000)
+    assert buffers.held == 50_000  # until it is answered
+    second, said, other = made(buffers)
+    other.limit = 200_000
+    second.data_received(post % 60_000 + b"x" * 40_000)
+    assert buffers.held == 90_000
+    second.data_received(b"x" * 15_000)
+    assert said.written[0].startswith(b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n")
+    assert b"--max-buffered-bytes" in said.written[0]
+    assert buffers.held == 50_000
+    assert not said.aborted  # before the client has sent what it is about
+    second.data_received(b"x" * 5000)
+    assert said.aborted
+    assert other.seen == []
+    third, _, small = made(buffers)
+    buffers.held += 50_000
+    third.data_received(post % 4096 + b"x" * 4096)
+    assert len(small.seen) == 1  # what is small is always served
+    buffers.held -= 50_000
+    connection.reply(200)
+    assert buffers.held == 0
+    assert buffers.refusals.counts == {("http", "too many bytes are held in all"): 1}
+
+
+def test_answers_that_are_not_read_are_counted_and_bounded() -> None:
+    buffers = Buffers(0, 100_000, Refusals())
+    connection, notes, _ = made(buffers)
+    connection.data_received(GET % b"a")
+    notes.unread = 90_000
+    connection.pause_writing()
+    assert buffers.held == 90_000
+    connection.resume_writing()
+    assert buffers.held == 0
+    connection.begin(200, b"text/event-stream")
+    connection.pause_writing()
+    connection.piece(b"x" * 10_000)
+    assert (buffers.held, notes.aborted) == (100_000, False)
+    connection.piece(b"x")
+    assert notes.aborted
+    connection.connection_lost(None)
+    assert buffers.held == 0
 
 
 def test_a_body_may_come_in_any_pieces_with_the_next_request_behind_it() -> None:
@@ -171,17 +309,15 @@ def test_a_refused_body_is_read_past() -> None:
     connection, notes, app = made()
     connection.data_received(b"POST /p HTTP/1.1\r\nContent-Length: 5000\r\n\r\n" + b"x" * 100)
     assert notes.written[0].startswith(b"HTTP/1.1 400 Bad Request\r\n")
-    assert connection.stalled
     for size in (4000, 900):
         connection.data_received(b"x" * size)
-    assert not connection.stalled
+    assert app.seen == []
     connection.data_received(GET % b"next")
     assert app.seen == ["/next "]
 
 
 def test_a_connection_ends_only_behind_a_refused_body() -> None:
     connection, notes, app = made()
-    notes.close = notes.abort  # type: ignore[attr-defined] # the same to these notes
     connection.data_received(
         b"POST /p HTTP/1.1\r\nConnection: close\r\nContent-Length: 5000\r\n\r\n"
     )
@@ -195,7 +331,6 @@ def test_a_connection_ends_only_behind_a_refused_body() -> None:
 
 def test_whoever_waits_for_leave_to_send_a_refused_body_is_let_go() -> None:
     connection, notes, _ = made()
-    notes.close = notes.abort  # type: ignore[attr-defined] # the same to these notes
     connection.data_received(
         b"POST /p HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5000\r\n\r\n"
     )

@@ -2,7 +2,6 @@
 
 from time import monotonic
 
-from worker_runtime.observability.refusals import Refusals
 from worker_runtime.protocols.grpc.native.frames import ConnectionFault, ErrorCode
 
 _SECONDS = 0.5
@@ -12,15 +11,14 @@ class Allowance:
     """So many a second, a few seconds' worth at once, and what was earned besides.
 
     Take from ``left``; ``refill`` it once it is below 0. ``per_second`` 0: any number.
-    ``reason``: what a client is told, and ``refusals`` counts, when it is too many.
+    ``reason``: what a client is told when it is too many.
     """
 
-    __slots__ = ("_burst", "_earned", "_per_second", "_reason", "_refusals", "_since", "left")
+    __slots__ = ("_burst", "_earned", "_per_second", "_reason", "_since", "left")
 
-    def __init__(self, per_second: int, burst: int, refusals: Refusals, reason: str) -> None:
+    def __init__(self, per_second: int, burst: int, reason: str) -> None:
         self._per_second = per_second
         self._burst = burst
-        self._refusals = refusals
         self._reason = reason
         self._since = monotonic()
         self._earned = 0
@@ -33,7 +31,6 @@ class Allowance:
         self.left = min(self.left + come, self._burst)
         self._since, self._earned = now, earned
         if self.left < 0 and self._per_second:
-            self._refusals.count("grpc", self._reason)
             raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, self._reason)
 
 

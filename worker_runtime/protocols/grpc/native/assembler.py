@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from worker_runtime.protocols.grpc.native.frames import HEAD_BYTES
+from worker_runtime.protocols.grpc.native.frames import HEAD_BYTES, ErrorCode, StreamFault
 from worker_runtime.protocols.grpc.native.inbox import Inbox
 from worker_runtime.protocols.grpc.native.messages import (
     INTERNAL,
@@ -46,6 +46,14 @@ class Assembler:
     def empty(self) -> bool:
         """Nothing of a further message has arrived."""
         return self._want < 0 and not self._prefix
+
+    @property
+    def arrived(self) -> int:
+        """Bytes of the message that is not complete, with its prefix."""
+        return self._have + len(self._prefix) + (PREFIX_BYTES if self._want >= 0 else 0)
+
+    def end(self) -> None:
+        """The client has sent everything. Raises StreamFault when it had said otherwise."""
 
     def feed(self, data: Message) -> list[Message | Packed]:
         """The messages that ``data`` completes. Raises MessageFault."""
@@ -128,3 +136,25 @@ class Assembler:
         """The message; its memory is its own from now on."""
         message, self._memory = self._memory, _NONE
         return bytes(message) if len(message) < _SMALL else message
+
+
+class MeasuredAssembler(Assembler):
+    """Of a request that has said how many bytes it has: ``size`` on ``stream``."""
+
+    __slots__ = ("_left", "_stream")
+
+    def __init__(self, encoding: str, limit: int, stream: int, size: int) -> None:
+        super().__init__(encoding, limit)
+        self._stream = stream
+        self._left = size
+
+    def feed(self, data: Message) -> list[Message | Packed]:
+        """Raises MessageFault, and StreamFault for bytes that are too many."""
+        self._left -= len(data)
+        if self._left < 0:
+            raise StreamFault(self._stream, ErrorCode.PROTOCOL_ERROR)
+        return super().feed(data)
+
+    def end(self) -> None:
+        if self._left:
+            raise StreamFault(self._stream, ErrorCode.PROTOCOL_ERROR)

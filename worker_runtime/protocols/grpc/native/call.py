@@ -1,178 +1,27 @@
-"""One call: messages in, messages and a status out, within both flow-control windows."""
+"""One call: messages in, as they come; ``answering.py`` has what goes out."""
 
 import asyncio
-from collections import deque
-from struct import Struct
 from time import monotonic_ns
-from typing import Protocol
 
-import msgspec
-
-from worker_runtime.protocols.grpc.native.assembler import Assembler
-from worker_runtime.protocols.grpc.native.frames import (
-    DATA,
-    END_HEADERS,
-    END_STREAM,
-    HEADERS,
-    ErrorCode,
-    head,
-)
-from worker_runtime.protocols.grpc.native.header_blocks import (
-    OK_TRAILERS,
-    RESPONSE,
-    CallHead,
-    response_headers,
-    trailers,
-)
+from worker_runtime.protocols.buffers import NO_ROOM, UNCOUNTED
+from worker_runtime.protocols.grpc.native.answering import Answering
+from worker_runtime.protocols.grpc.native.assembler import Assembler, MeasuredAssembler
+from worker_runtime.protocols.grpc.native.frames import ErrorCode
 from worker_runtime.protocols.grpc.native.inbox import Inbox
 from worker_runtime.protocols.grpc.native.messages import (
     PREFIX,
     PREFIX_BYTES,
+    RESOURCE_EXHAUSTED,
     MessageFault,
     Packed,
-    encoding_for,
-    framed,
-    packed,
 )
-from worker_runtime.protocols.grpc.transport import Handler, Message, Parts
-from worker_runtime.types.listening import CompressionLevel
+from worker_runtime.protocols.grpc.transport import Message
 
 _DEADLINE_EXCEEDED = 4
-_PLAIN = CompressionLevel.NONE
-# Everything in front of a unary answer's message, and everything behind it. Type and flags of DATA
-# are 0, and so is the mark of a plain message: three bytes of padding.
-_START = Struct(f">5sI{len(RESPONSE)}sHBxxIxI")
-_END = Struct(f">5sI{len(OK_TRAILERS)}s")
-_START_HEAD = head(len(RESPONSE), HEADERS, END_HEADERS, 0)[:5]  # all but the stream
-_END_HEAD = head(len(OK_TRAILERS), HEADERS, END_HEADERS | END_STREAM, 0)[:5]
-_FRAME = Struct(">HBBBIBI")  # the head of a DATA frame, and the prefix of the message in it
-_QUEUE_BYTES = 4 * 1024 * 1024  # answers kept for a slow reader before its handler is told
-_AT_ONCE = 1024 * 1024  # bytes that are handed to the socket before it is asked whether it is full
 
 
-class Link(Protocol):
-    """What a call needs of its connection. Windows and sizes in bytes."""
-
-    closed: bool
-    writes_paused: bool
-    send_window: int
-    peer_max_frame: int
-    largest_joined: int  # the largest answer that leaves in one piece
-    inflated_limit: int
-    answered: int  # calls with a good end
-    data_frames: int  # that were sent, besides those of unary calls
-    blocked: "dict[int, Call]"  # calls that wait for a window, or for the socket
-
-    def write(self, data: bytes) -> None: ...
-
-    def write_all(self, pieces: Parts) -> None: ...
-
-    def refill(self, call: "Call") -> None: ...
-
-    def end(self, call: "Call", last: bytes) -> None: ...
-
-    def reset(self, call: "Call", code: ErrorCode) -> None: ...
-
-
-# why a Struct: it is made without a step of Python, and there is one for each call.
-class Call(msgspec.Struct, eq=False):
-    """``finish`` ends it, exactly once; what is sent after a cancellation is dropped."""
-
-    _connection: Link
-    id: int
-    head: CallHead
-    recv_window: int
-    send_window: int
-    handler: Handler | None = None
-    level: CompressionLevel = CompressionLevel.NONE  # of what is sent
-    finished: bool = False
-    remote_closed: bool = False
-    paused: bool = False
-    reported_congested: bool = False
-    unacknowledged: int = 0  # bytes received and not given back to the client's window
-    deadline_ns: int = 0
-    _assembler: Assembler | None = None
-    _encoding: str = ""
-    _outgoing: deque[memoryview | bytes] | None = None  # messages, trailers last
-    _queued: int = 0
-    _started: bool = False
-    _timer: asyncio.TimerHandle | None = None
-
-    # --- for the service -----------------------------------------------------------------------
-
-    @property
-    def peer_gone(self) -> bool:
-        return self._connection.closed
-
-    @property
-    def congested(self) -> bool:
-        """The client does not read as fast as it is answered; ``drained`` says when it does."""
-        if self._queued > _QUEUE_BYTES or self._connection.writes_paused:
-            self.reported_congested = True
-            self._connection.blocked[self.id] = self
-            return True
-        return False
-
-    def answer(self, parts: Parts, size: int) -> None:
-        """The one answer of a unary call, and its good end."""
-        connection = self._connection
-        whole = size + PREFIX_BYTES
-        if (
-            self._started
-            or self.level is not _PLAIN
-            or whole > self.send_window
-            or whole > connection.send_window
-            or whole > connection.largest_joined
-            or connection.writes_paused
-        ):
-            self.send(parts, size)
-            self.finish(0)
-            return
-        if self.finished:
-            return
-        connection.send_window -= whole
-        connection.answered += 1
-        stream = self.id
-        start = _START.pack(_START_HEAD, stream, RESPONSE, whole >> 8, whole & 0xFF, stream, size)
-        end = _END.pack(_END_HEAD, stream, OK_TRAILERS)
-        self._end(b"".join([start, *parts, end]))
-
-    def send(self, parts: Parts, size: int) -> None:
-        """One message of a streaming answer."""
-        if self.finished:
-            return
-        self._start()
-        connection = self._connection
-        if self._encoding:
-            data = packed(b"".join(parts), self._encoding, self.level)
-            self._enqueue([data], len(data))
-            return
-        room = min(self.send_window, connection.send_window, connection.largest_joined)
-        if self._queued or size + 5 > room or connection.writes_paused:
-            self._enqueue(framed(parts, size), size + 5)
-            return
-        size += 5
-        self.send_window -= size
-        connection.send_window -= size
-        connection.data_frames += 1
-        start = _FRAME.pack(size >> 8, size & 0xFF, DATA, 0, self.id, 0, size - 5)
-        connection.write(b"".join((start, *parts)))
-
-    def finish(self, status: int, message: str = "", *, late: bool = False) -> None:
-        """End the call with gRPC's ``status``; queued messages leave first."""
-        if self.finished:
-            return
-        if not status:
-            self._connection.answered += 1
-        if late:
-            self._start()
-        frame = self._trailer_frame(status, message)
-        if self._queued and self._outgoing is not None:
-            self.finished = True
-            self._outgoing.append(frame)
-            self._cancel_timer()
-            return
-        self._end(frame)
+class Call(Answering, eq=False):
+    """Both sides of it."""
 
     def pause(self) -> None:
         """Let the client wait: its window is not refilled until ``resume``."""
@@ -188,8 +37,6 @@ class Call(msgspec.Struct, eq=False):
         if self.unacknowledged and not self.behind:
             self._connection.refill(self)
 
-    # --- for the connection --------------------------------------------------------------------
-
     def set_deadline(self, loop: asyncio.AbstractEventLoop) -> None:
         timeout = self.head.timeout_ns
         self.deadline_ns = monotonic_ns() + timeout
@@ -202,27 +49,47 @@ class Call(msgspec.Struct, eq=False):
         return self.paused or (inbox is not None and inbox.behind)
 
     @property
-    def _inbox(self) -> Inbox | None:
-        return self._assembler.inbox if self._assembler is not None else None
+    def arrived(self) -> int:
+        """Bytes of the message that its client has yet to complete, -1 when it need not."""
+        handler, assembler = self.handler, self._assembler
+        if handler is None or self.remote_closed or self.paused:
+            return -1
+        if assembler is not None and not assembler.empty:
+            return assembler.arrived
+        return 0 if handler.expects else -1
+
+    def expect(self, size: int) -> None:
+        """The client has said how many bytes its messages have."""
+        limit = self._connection.inflated_limit
+        self._assemble(MeasuredAssembler(self.head.encoding, limit, self.id, size))
+
+    def _assemble(self, assembler: Assembler) -> None:
+        self._assembler = assembler
+        encoding = self.head.encoding
+        if encoding != "identity":
+            assembler.inbox = Inbox(
+                encoding,
+                self._connection.inflated_limit,
+                *(self._deliver, self._caught_up, self.break_off),
+            )
 
     def feed(self, data: Message) -> None:
-        """Raises MessageFault."""
+        """Raises MessageFault, and StreamFault when it is more than was announced."""
         handler = self.handler
         if handler is None or self.finished:
             return
         if self._assembler is None:
             compressed, size = PREFIX.unpack_from(data) if len(data) >= PREFIX_BYTES else (1, 0)
             if not compressed and size == len(data) - PREFIX_BYTES:
+                if size > UNCOUNTED:
+                    self._hold(size)
                 message = data[PREFIX_BYTES:]  # the usual case: one message, one frame
                 # why a copy: a view of what was read would keep all of it.
                 handler.message(message if type(message) is bytes else bytes(message))
                 return
-            encoding, limit = self.head.encoding, self._connection.inflated_limit
-            self._assembler = Assembler(encoding, limit)
-            if encoding != "identity":
-                self._assembler.inbox = Inbox(
-                    encoding, limit, self._deliver, self._caught_up, self.break_off
-                )
+            self._assemble(Assembler(self.head.encoding, self._connection.inflated_limit))
+        assert self._assembler is not None  # noqa: S101
+        self._hold(len(data))
         inbox = self._inbox
         for whole in self._assembler.feed(data):
             if inbox is not None:
@@ -239,8 +106,20 @@ class Call(msgspec.Struct, eq=False):
         except MessageFault:
             return None  # ``feed`` will tell
 
+    def _hold(self, size: int) -> None:
+        """Count so many bytes until the call ends, or releases them. Raises MessageFault."""
+        if not self._connection.account.take(size):
+            raise MessageFault(RESOURCE_EXHAUSTED, NO_ROOM)
+        self.held += size
+
     def _deliver(self, message: Message) -> None:
-        if self.handler is not None:
+        if self.handler is None:
+            return
+        try:
+            self._hold(len(message))
+        except MessageFault as fault:
+            self.break_off(fault)
+        else:
             self.handler.message(message)
 
     def _caught_up(self) -> None:
@@ -249,119 +128,19 @@ class Call(msgspec.Struct, eq=False):
         elif not self.paused and self.unacknowledged:
             self._connection.refill(self)
 
-    def break_off(self, fault: MessageFault) -> None:
-        """End the call because of what the client sent."""
-        handler = self.handler
-        self.finish(fault.status, str(fault))
-        if handler is not None:
-            handler.cancel()
-
     def end_of_input(self) -> None:
+        """Raises StreamFault when less has come than was announced."""
         self.remote_closed = True
         if self.handler is None or self.finished:
             return
         if (assembler := self._assembler) is not None:
+            assembler.end()
             if not assembler.empty:
                 self.break_off(MessageFault(13, "the last message is cut off"))
                 return
             if assembler.inbox is not None and assembler.inbox.behind:
                 return  # ``_caught_up`` comes back
         self.handler.half_close()
-
-    def dropped(self) -> None:
-        """The stream is gone: tell the handler, keep nothing."""
-        was_finished, self.finished = self.finished, True
-        self._forget()
-        self._cancel_timer()
-        handler, self.handler = self.handler, None
-        if handler is not None and not was_finished:
-            handler.cancel()
-
-    def flush(self) -> bool:
-        """Send what the windows and the socket allow; True when nothing is left to send."""
-        connection = self._connection
-        while self._queued:
-            room = min(self.send_window, connection.send_window, self._queued, _AT_ONCE)
-            if room <= 0 or connection.writes_paused:
-                return False
-            self.send_window -= room
-            connection.send_window -= room
-            self._queued -= room
-            connection.write_all(self._frames(room))
-        if self._outgoing:
-            self._end(bytes(self._outgoing.popleft()))
-        elif self.reported_congested and self.handler is not None:
-            self.reported_congested = False
-            self.handler.drained()
-        return True
-
-    def _frames(self, room: int) -> Parts:
-        """The next ``room`` queued bytes as DATA frames; views of them, no copies."""
-        connection, outgoing = self._connection, self._outgoing
-        found: Parts = []
-        assert outgoing is not None  # noqa: S101
-        while room:
-            size = left = min(room, connection.peer_max_frame)
-            room -= size
-            found.append(head(size, DATA, 0, self.id))
-            connection.data_frames += 1
-            while left:
-                view = outgoing[0]
-                if len(view) <= left:
-                    outgoing.popleft()
-                else:
-                    outgoing[0] = view[left:]
-                    view = view[:left]
-                left -= len(view)
-                found.append(view)
-        return found
-
-    @property
-    def queued(self) -> int:
-        """Bytes that wait for a window, or for the socket."""
-        return self._queued
-
-    def _start(self) -> None:
-        if self._started:
-            return
-        self._started = True
-        self._encoding = encoding_for(self.level, self.head.accept_encoding)
-        block = response_headers(self._encoding)
-        self._connection.write(head(len(block), HEADERS, END_HEADERS, self.id) + block)
-
-    def _enqueue(self, parts: Parts, size: int) -> None:
-        if self._outgoing is None:
-            self._outgoing = deque()
-        waited = self._queued
-        self._queued += size
-        # why not all of them: memory without a byte in it cannot be cast.
-        views = [memoryview(part) for part in parts]
-        self._outgoing.extend([view.cast("B") for view in views if view.nbytes])
-        if waited or not self.flush():
-            self._connection.blocked[self.id] = self
-
-    def _forget(self) -> None:
-        """Drop what is neither sent nor read yet."""
-        self._outgoing = None
-        self._queued = 0
-        if (inbox := self._inbox) is not None:
-            inbox.drop()
-
-    def _trailer_frame(self, status: int, message: str) -> bytes:
-        block = OK_TRAILERS if not status else trailers(status, message)
-        if not self._started:
-            block = RESPONSE + block  # trailers only: one block says it all
-        return head(len(block), HEADERS, END_HEADERS | END_STREAM, self.id) + block
-
-    def _end(self, last: bytes) -> None:
-        """``last``: the frames that the client still gets."""
-        self.finished = True
-        self.handler = None
-        if self._assembler is not None and self._assembler.inbox is not None:
-            self._assembler.inbox.drop()
-        if self._timer is not None:
-            self._cancel_timer()
-        self._connection.end(self, last)
 
     def _expire(self) -> None:
         self._timer = None
@@ -370,11 +149,6 @@ class Call(msgspec.Struct, eq=False):
         self.finish(_DEADLINE_EXCEEDED, "Deadline Exceeded")
         if handler is not None:
             handler.cancel()
-
-    def _cancel_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
     def reset(self, code: ErrorCode) -> None:
         """End the stream without a status."""

@@ -1,10 +1,7 @@
 """One HTTP/2 connection of a server: frames come, rules are kept, windows refilled (RFC 9113)."""
 
 import asyncio
-from collections.abc import Container
-from typing import Protocol
 
-from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native import frames as h2
 from worker_runtime.protocols.grpc.native.allowance import Allowance, StreamAges
 from worker_runtime.protocols.grpc.native.call import Call
@@ -17,8 +14,6 @@ from worker_runtime.protocols.grpc.native.frames import (
     StreamFault,
 )
 from worker_runtime.protocols.grpc.native.header_blocks import (
-    MAX_HEADER_BYTES,
-    CallHead,
     HeaderDecoder,
     literal,
     status_line,
@@ -26,56 +21,21 @@ from worker_runtime.protocols.grpc.native.header_blocks import (
 )
 from worker_runtime.protocols.grpc.native.large_frames import LargeFrames
 from worker_runtime.protocols.grpc.native.messages import ENCODINGS, MessageFault
-from worker_runtime.protocols.grpc.native.outgoing import Outgoing
-from worker_runtime.protocols.grpc.native.reader import MAX_FRAME, FrameReader
+from worker_runtime.protocols.grpc.native.outgoing import STREAM_WINDOW, Outgoing, hello
+from worker_runtime.protocols.grpc.native.owner import Owner
+from worker_runtime.protocols.grpc.native.reader import FrameReader
+from worker_runtime.protocols.grpc.native.request_heads import MALFORMED, CallHead
 from worker_runtime.protocols.grpc.native.standstill import Standstill
-from worker_runtime.protocols.grpc.transport import Handler, Message
-from worker_runtime.protocols.sweeping import SWEEP_S
-from worker_runtime.types.listening import CompressionLevel, GrpcOptions
+from worker_runtime.protocols.grpc.transport import Message
+from worker_runtime.types.listening import CompressionLevel
 
-_STREAM_WINDOW = 16 * 1024 * 1024
-_REFILL_STREAM = _STREAM_WINDOW // 2
+_REFILL_STREAM = STREAM_WINDOW // 2
 _LOW_CONNECTION = MAX_WINDOW - 2**30
 # Seconds' worth of resets and control frames that may come at once, and what an answer earns.
 _RESETS_AT_ONCE_S, _CONTROL_AT_ONCE_S, _CONTROL_PER_ANSWER = 4, 10, 10
 _JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
 _SETTINGS_COST = 10  # control frames, and one more for each ten calls: they touch every one
-_INTERNAL, _UNIMPLEMENTED, _RESOURCE_EXHAUSTED = 13, 12, 8
-
-
-def hello(most_streams: int) -> bytes:
-    """What the server says first. ``most_streams`` 0: any number of calls at once."""
-    return h2.settings(
-        {
-            **({h2.MAX_CONCURRENT_STREAMS: most_streams} if most_streams else {}),
-            h2.INITIAL_WINDOW_SIZE: _STREAM_WINDOW,
-            h2.MAX_FRAME_SIZE: MAX_FRAME,
-            h2.MAX_HEADER_LIST_SIZE: MAX_HEADER_BYTES,
-        }
-    ) + h2.window_update(0, MAX_WINDOW - h2.DEFAULT_WINDOW)
-
-
-class Service(Protocol):
-    def open(self, call: Call) -> Handler | None:
-        """The handler of ``call.head.path``; None when there is no such method."""
-        ...
-
-
-class Owner(Protocol):
-    """The server that a connection belongs to."""
-
-    service: Service
-    options: GrpcOptions
-    admission: ConnectionAdmission
-
-    @property
-    def compressed(self) -> Container[str]:
-        """The paths of the calls whose answers are compressed."""
-        ...
-
-    def joined(self, connection: "Connection") -> None: ...
-
-    def left(self, connection: "Connection") -> None: ...
+_INTERNAL, _UNIMPLEMENTED, _DEADLINE_EXCEEDED = 13, 12, 4
 
 
 class Connection(Outgoing):
@@ -99,8 +59,8 @@ class Connection(Outgoing):
     )
 
     def __init__(self, owner: Owner) -> None:
-        options, refusals = owner.options, owner.admission.refusals
-        super().__init__(options, refusals)
+        options = owner.options
+        super().__init__(options, owner.admission.buffers)
         self._owner = owner
         self._service = owner.service
         self._reader = FrameReader(self)
@@ -112,11 +72,9 @@ class Connection(Outgoing):
         self._level = options.compression
         self._compressed = () if self._level is CompressionLevel.NONE else owner.compressed
         resets, control = options.resets_per_second, options.control_frames_per_second
-        self._resets = Allowance(
-            resets, resets * _RESETS_AT_ONCE_S, refusals, "too many streams are reset"
-        )
+        self._resets = Allowance(resets, resets * _RESETS_AT_ONCE_S, "too many streams are reset")
         self._control_frames = Allowance(
-            control, control * _CONTROL_AT_ONCE_S, refusals, "too many control frames"
+            control, control * _CONTROL_AT_ONCE_S, "too many control frames"
         )
         self._stream_ages = StreamAges()
         self._standstill = Standstill()
@@ -141,12 +99,27 @@ class Connection(Outgoing):
         self.blocked.clear()
         for call in calls:
             call.dropped()
+        self.account.close()
+        self._unread_bytes = 0
 
     def data_received(self, data: bytes) -> None:
         try:
-            self._reader.feed(data)
+            self.backlog = self._reader.feed(data)
         except ConnectionFault as fault:
             self._fail(fault)
+            return
+        if self.backlog and self._transport is not None:
+            self._transport.pause_reading()
+            self._loop.call_soon(self.go_on)
+
+    def go_on(self) -> None:
+        """Act on what was left of the last read."""
+        data, self.backlog = self.backlog, b""
+        if self._transport is None or self._transport.is_closing() or not data:
+            return
+        if not self.writes_paused:
+            self._transport.resume_reading()
+        self.data_received(data)
 
     def large_data_received(self, data: memoryview) -> None:
         """A part of a large DATA frame, where ``message_room`` said."""
@@ -172,20 +145,27 @@ class Connection(Outgoing):
             return
         head = self._decoder.head(block)
         self._last_stream = stream
-        if self._leaving:
+        if self._leaving or len(self._calls) >= self._most_calls:
+            if not self._leaving:
+                self._refusals.count("grpc", "too many calls at once on a connection")
+            if not flags & END_STREAM:
+                self.ended_first(stream)
             raise StreamFault(stream, ErrorCode.REFUSED_STREAM)
-        if len(self._calls) >= self._most_calls:
-            self._refusals.count("grpc", "too many calls at once on a connection")
-            raise StreamFault(stream, ErrorCode.REFUSED_STREAM)
-        call = Call(self, stream, head, _STREAM_WINDOW, self._peer_window)
+        call = Call(self, stream, head, STREAM_WINDOW, self._peer_window)
         if head.path in self._compressed:
             call.level = self._level
         self._calls[stream] = call
-        self._open(call, head)
         if flags & END_STREAM:
+            call.remote_closed = True  # first, as below
+            self._open(call, head)
             call.end_of_input()
+        else:
+            self._open(call, head)
 
     def _open(self, call: Call, head: CallHead) -> None:
+        """Raises StreamFault for what is no HTTP request."""
+        if head.refusal == MALFORMED:
+            raise StreamFault(call.id, ErrorCode.PROTOCOL_ERROR)
         if head.refusal:
             self._refuse(call, head.refusal)
             return
@@ -200,14 +180,21 @@ class Connection(Outgoing):
             call.handler = handler
             if head.timeout_ns:
                 call.set_deadline(self._loop)
+            if head.content_length >= 0:
+                call.expect(head.content_length)
 
     def _late_block(self, stream: int, flags: int, block: bytes) -> None:
         """Headers on a known stream are the trailers of a request; on a closed one a mistake."""
-        self._decoder.skip(block)
+        sound = self._decoder.trailers(block)
         call = self._calls.get(stream)
         if call is None:
+            if stream not in self._ended_first:
+                raise ConnectionFault(ErrorCode.STREAM_CLOSED, f"HEADERS on stream {stream}")
+            self.on_idle_frame()
+            return
+        if call.remote_closed:
             raise StreamFault(stream, ErrorCode.STREAM_CLOSED)
-        if call.remote_closed or not flags & END_STREAM:
+        if not sound or not flags & END_STREAM:
             raise StreamFault(stream, ErrorCode.PROTOCOL_ERROR)
         call.end_of_input()
 
@@ -226,7 +213,7 @@ class Connection(Outgoing):
             self._refill_connection()
         call = self._calls.get(stream)
         if call is None:
-            self._late_data(stream, size)
+            self._late_data(stream, flags, size)
             return
         if call.remote_closed:
             raise StreamFault(stream, ErrorCode.STREAM_CLOSED)
@@ -252,10 +239,14 @@ class Connection(Outgoing):
         if call.unacknowledged >= _REFILL_STREAM and not call.behind:
             self.refill(call)
 
-    def _late_data(self, stream: int, size: int) -> None:
-        """Nothing is done about DATA that was on its way when its call ended."""
+    def _late_data(self, stream: int, flags: int, size: int) -> None:
+        """Nothing is done about DATA that was on its way when we ended its call."""
         if not stream % 2 or stream > self._last_stream:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, f"DATA on idle stream {stream}")
+        if stream not in self._ended_first:
+            raise StreamFault(stream, ErrorCode.STREAM_CLOSED)
+        if flags & END_STREAM:
+            del self._ended_first[stream]
         if not size:
             self.on_idle_frame()
 
@@ -340,6 +331,7 @@ class Connection(Outgoing):
         call = self._calls.pop(stream, None)
         self.blocked.pop(stream, None)
         if call is None:
+            self._ended_first.pop(stream, None)
             self.on_idle_frame()
             return
         call.dropped()
@@ -373,7 +365,7 @@ class Connection(Outgoing):
         self._control_frames.refill((self.answered + self.data_frames) * _CONTROL_PER_ANSWER)
 
     def sweep(self, now: float) -> None:
-        """Let go of a client that neither reads nor says anything for too long."""
+        """Let go of a client that neither reads nor says what it has begun to say."""
         if self._transport is None:
             return
         limits, still = self._owner.admission.limits, self._standstill
@@ -387,9 +379,14 @@ class Connection(Outgoing):
             for call in still.unread_calls(now, self.blocked.values(), limits.unread_s):
                 self._refusals.count("grpc", "an answer is not read")
                 self.reset(call, ErrorCode.ENHANCE_YOUR_CALM)
-        held, left, calls = self._reader.rest, self._reader.left, bool(self._calls)
-        quiet_s = still.quiet_s(now, held, left, self._last_stream, calls=calls)
-        if held and quiet_s >= SWEEP_S:
+        head_s, body_s = limits.head_s, limits.body_s
+        for call in still.late_calls(now, self._calls.values(), head_s, body_s):
+            self._refusals.count("grpc", "a message is not completed")
+            call.break_off(MessageFault(_DEADLINE_EXCEEDED, "the message is not completed in time"))
+        quiet_s = still.quiet_s(now, self._last_stream, calls=bool(self._calls))
+        if head_s and still.opening_s(now, self._reader.opening) >= head_s:
+            self._let_go("a head is not completed")
+        elif body_s and still.held_s(now, self._reader.rest, self._reader.left) >= body_s:
             self._let_go("a frame is not completed")
         elif not self._calls and limits.idle_s and quiet_s >= limits.idle_s:
             self.leave("max_idle")

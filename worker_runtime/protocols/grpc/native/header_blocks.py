@@ -6,40 +6,15 @@ form is kept by its bytes. What we send uses no table at all, so it can be made 
 """
 
 import hpack
-import msgspec
 
 from worker_runtime.protocols.grpc.native.frames import ConnectionFault, ErrorCode
+from worker_runtime.protocols.grpc.native.request_heads import CallHead, is_field, read_head
 
 MAX_HEADER_BYTES = 64 * 1024
 _MAX_CACHED = 256
 _MAX_CACHED_BYTES = 64 * 1024  # decoded: a byte of a block may stand for thousands of them
 _FIELD_COST = 32  # what HPACK counts for a field besides its bytes
 _MAX_UPDATES = 2  # of the table's size in a block: its smallest, and the one that holds (RFC 7541)
-_MAX_TIMEOUT_NS = 2**62
-_UNIT_NS = {
-    "H": 3_600_000_000_000,
-    "M": 60_000_000_000,
-    "S": 1_000_000_000,
-    "m": 1_000_000,
-    "u": 1000,
-    "n": 1,
-}
-
-Metadata = tuple[tuple[str, str], ...]
-
-
-class CallHead(msgspec.Struct, frozen=True):
-    """What a request's headers say. ``refusal`` is an HTTP status when they are not gRPC's.
-
-    ``timeout_ns`` is 0 without a deadline. ``metadata`` has the client's own headers, in order.
-    """
-
-    path: str
-    metadata: Metadata
-    timeout_ns: int = 0
-    encoding: str = "identity"
-    accept_encoding: str = ""
-    refusal: int = 0
 
 
 class HeaderDecoder:
@@ -71,10 +46,10 @@ class HeaderDecoder:
                 self._cached_bytes += size
         return found
 
-    def skip(self, block: bytes) -> None:
-        """Keep the table in step with a block that nobody reads (trailers of a request)."""
-        self._decoded(block)
+    def trailers(self, block: bytes) -> bool:
+        """Keep the table in step with what nobody reads; whether it may stand behind a request."""
         self._forget()
+        return all(is_field(name) for name, _ in self._decoded(block))
 
     def _forget(self) -> None:
         self._cache.clear()
@@ -89,7 +64,9 @@ class HeaderDecoder:
                 (bytes(name), bytes(value)) for name, value in self._decoder.decode(block, raw=True)
             ]
         except hpack.OversizedHeaderListError as error:
-            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, str(error)) from error
+            raise ConnectionFault(
+                ErrorCode.ENHANCE_YOUR_CALM, "the header list is too large"
+            ) from error
         # why IndexError: hpack reads behind the end of a block that was cut off.
         except (hpack.HPACKError, IndexError) as error:
             raise ConnectionFault(ErrorCode.COMPRESSION_ERROR, str(error)) from error
@@ -110,44 +87,6 @@ def _check_updates(block: bytes) -> None:
             longer = block[at] >= 0x80
             at += 1
     raise ConnectionFault(ErrorCode.COMPRESSION_ERROR, "too many updates of the table's size")
-
-
-def read_head(headers: list[tuple[bytes, bytes]]) -> CallHead:
-    """Sort a request's headers by who reads them."""
-    method = path = content_type = ""
-    timeout_ns, encoding, accept_encoding = 0, "identity", ""
-    metadata: list[tuple[str, str]] = []
-    for raw_name, raw_value in headers:
-        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
-        if name == ":path":
-            path = value
-        elif name == ":method":
-            method = value
-        elif name == "content-type":
-            content_type = value
-        elif name == "grpc-timeout":
-            timeout_ns = read_timeout(value)
-        elif name == "grpc-encoding":
-            encoding = value
-        elif name == "grpc-accept-encoding":
-            accept_encoding = value
-        elif not name.startswith(":") and name != "te":
-            metadata.append((name, value))
-    refusal = 0
-    if not content_type.startswith("application/grpc"):
-        refusal = 415
-    elif method != "POST":
-        refusal = 405
-    return CallHead(path, tuple(metadata), timeout_ns, encoding, accept_encoding, refusal)
-
-
-def read_timeout(text: str) -> int:
-    """``grpc-timeout`` in nanoseconds; 0 (no deadline) for what is not one."""
-    digits, unit = text[:-1], text[-1:]
-    if not digits.isascii() or not digits.isdigit() or len(digits) > 8 or unit not in _UNIT_NS:
-        return 0
-    # why at least 1: a deadline that is already over is still a deadline.
-    return min(max(int(digits) * _UNIT_NS[unit], 1), _MAX_TIMEOUT_NS)
 
 
 def _length(size: int) -> bytes:

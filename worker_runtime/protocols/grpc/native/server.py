@@ -4,8 +4,10 @@ import asyncio
 
 from worker_runtime.observability.metrics.connections import Load
 from worker_runtime.protocols.admission import ConnectionAdmission
-from worker_runtime.protocols.grpc.native.connection import Connection, Service, hello
+from worker_runtime.protocols.grpc.native.connection import Connection
 from worker_runtime.protocols.grpc.native.frames import ErrorCode, goaway
+from worker_runtime.protocols.grpc.native.outgoing import hello
+from worker_runtime.protocols.grpc.native.owner import Service
 from worker_runtime.protocols.grpc.service import MODEL_INFER, MODEL_STREAM_INFER
 from worker_runtime.protocols.listening import listen
 from worker_runtime.protocols.members import Members
@@ -43,7 +45,7 @@ class NativeServer:
         self._descriptor = descriptor
         self._connections: Members[Connection] = Members()
         self._server: asyncio.Server | None = None
-        self._sweeper = Sweeper(self._connections, Connection.sweep)
+        self._sweeper = Sweeper(self._connections, Connection.sweep, admission.limits.look_s)
         admission.watch(self._connections)
 
     async def start(self) -> None:
