@@ -3,13 +3,13 @@
 import argparse
 import sys
 
-from benchmarks import limit, load, payloads, python_backend, report
+from benchmarks import limit, load, payloads, python_backend, report, stalls
 from benchmarks.repository import prepared
 from benchmarks.rounds import Row, measured
 from benchmarks.server import running
 from benchmarks.workloads import WORKLOADS
 
-PAYLOADS, PYTHON = "payloads", "python"
+PAYLOADS, PYTHON, STALLS = "payloads", "python", "stalls"
 
 
 def main() -> int:
@@ -54,6 +54,11 @@ def main() -> int:
         verdicts.append(python_backend.verdict(found))
         tell(f"{PYTHON} over HTTP, {python_backend.UNDER_WAY} under way")
         verdicts.append(python_backend.served_verdict(python_backend.served(options.duration)))
+    if not options.only or STALLS in options.only:
+        tell(f"{STALLS}: M0 alone, then beside all that could hold up the event loop")
+        seen = stalls.measured(options.duration * 5)
+        stalls.print_seen(*seen)
+        verdicts += stalls.verdicts(*seen)
     print()
     for kept, text in verdicts:
         print(f"{'ok  ' if kept else 'MISS'} {text}")
@@ -66,7 +71,9 @@ def main() -> int:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "--only", action="append", choices=[*(item.key for item in WORKLOADS), PAYLOADS, PYTHON]
+        "--only",
+        action="append",
+        choices=[*(item.key for item in WORKLOADS), PAYLOADS, PYTHON, STALLS],
     )
     parser.add_argument("--protocol", choices=["http", "grpc"])
     parser.add_argument("--duration", type=float, default=6.0, help="seconds per round")

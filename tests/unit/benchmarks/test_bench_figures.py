@@ -6,7 +6,7 @@ import pytest
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
-from benchmarks import limit, payload_clients, payloads, report, repository
+from benchmarks import limit, payload_clients, payloads, report, repository, stalls
 from benchmarks.limit import Limit, Way
 from benchmarks.neighbours import Usage
 from benchmarks.rounds import Row
@@ -109,3 +109,20 @@ def test_a_byte_of_a_large_payload_may_cost_twice_one_of_4_mb(large_us: float, k
         for size, cpu_us in ((1_000, 100.0), (4_000_000, 1_000.0), (64_000_000, large_us))
     ]
     assert [verdict for verdict, _ in payloads.verdicts(found)] == [kept] * 3
+
+
+@pytest.mark.parametrize(("share", "bound"), [(0.5, 0.001), (0.99, 0.01), (0.999, float("inf"))])
+def test_the_least_bound_of_a_histogram_that_so_many_are_below(share: float, bound: float) -> None:
+    assert stalls.quantile({0.001: 980, 0.01: 998, float("inf"): 1000}, share) == bound
+
+
+@pytest.mark.parametrize(
+    ("p99_us", "lag_s", "kept"),
+    [(800.0, 0.01, [True, True]), (801.0, 0.01, [True, False]), (800.0, 0.02, [False, True])],
+)
+def test_what_holds_up_the_loop_is_promised_to_be_little(
+    p99_us: float, lag_s: float, kept: list[bool]
+) -> None:
+    alone = stalls.Seen(5_000.0, 200.0, 300.0, 0.001, {})
+    beside = stalls.Seen(5_000.0, 300.0, p99_us, lag_s, {})
+    assert [verdict for verdict, _ in stalls.verdicts(alone, beside)] == kept
