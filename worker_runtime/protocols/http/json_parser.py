@@ -20,6 +20,9 @@ TOO_DEEP = f"JSON nesting depth exceeds maximum allowed limit ({MAX_DEPTH})"
 _FAULT = "failed to parse the request JSON buffer: "
 _DEEPEST = 2000  # of what is built at all
 _EXACT_BELOW = 32 * 1024  # the parser below takes a millisecond for each of these KiB
+_HUGE = 1024 * 1024
+_AT = re.compile(r"invalid character \(byte ([0-9]+)\)")  # msgspec's words
+_UNUSUAL = b"NI-"  # begin numbers that are not finite
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _PERHAPS_TOO_BIG = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{309}")
 _SPACE = re.compile(rb"[ \n\r\t]*")
@@ -58,26 +61,45 @@ def read(raw: bytes) -> Any:
     A large one is not looked at so closely that the event loop would have to wait for it: of a
     name given twice the last value counts, and what is wrong is told roughly.
     """
-    large = len(raw) > _EXACT_BELOW
-    if large:
-        try:
-            return msgspec.json.decode(raw)
-        except (ValueError, RecursionError):
-            pass  # not finite, not UTF-8, or wrong: the next one tells
-    if large or not _SURROGATE.search(raw):
+    if len(raw) > _EXACT_BELOW:
+        return _read_roughly(raw)
+    if not _SURROGATE.search(raw):
         try:
             return json.loads(
                 raw.decode("utf-8-sig", "surrogateescape"),
-                object_pairs_hook=None if large else _first_wins,
-                parse_float=_finite if not large or _PERHAPS_TOO_BIG.search(raw) else None,
+                object_pairs_hook=_first_wins,
+                parse_float=_finite,
             )
         except RecursionError as error:
             raise InvalidArgument(TOO_DEEP) from error
-        except ValueError as error:
-            if large:
-                what = _ROUGHLY.get(getattr(error, "msg", str(error)), "Invalid value.")
-                raise _fault(what, getattr(error, "pos", 0)) from error
+        except ValueError:
+            pass  # the next one tells
     return _Parser(raw).document()
+
+
+def _read_roughly(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (ValueError, RecursionError) as error:
+        _check_huge(raw, str(error))
+    text = raw.decode("utf-8-sig", "surrogateescape")
+    try:
+        found = json.loads(text)
+        if _PERHAPS_TOO_BIG.search(raw):
+            found = json.loads(text, parse_float=_finite)
+    except RecursionError as error:
+        raise InvalidArgument(TOO_DEEP) from error
+    except ValueError as error:
+        what = _ROUGHLY.get(getattr(error, "msg", str(error)), "Invalid value.")
+        raise _fault(what, getattr(error, "pos", 0)) from error
+    return found
+
+
+def _check_huge(raw: bytes, complaint: str) -> None:
+    """Raises BadJson for what nobody reads, so that it is not even decoded."""
+    at = _AT.search(complaint)
+    if len(raw) > _HUGE and at is not None and raw[int(at[1])] not in _UNUSUAL:
+        raise _fault("Invalid value.", int(at[1]))
 
 
 class _Repeating(dict[str, Any]):

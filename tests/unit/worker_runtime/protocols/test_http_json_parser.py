@@ -37,3 +37,20 @@ def test_what_no_standard_knows_is_read_in_large_documents_too() -> None:
     found = json_parser.read(b"[" + LONG + b'NaN,-Infinity,"\xff"]')
     assert found[-2:] == [float("-inf"), "\udcff"]
     assert found[-3] != found[-3]
+
+
+@pytest.mark.parametrize("wrong", [b"\0", b"x", b"}"])
+def test_a_huge_document_that_nobody_reads_is_not_decoded(wrong: bytes) -> None:
+    """What a bomb unpacks to is refused at its first byte, as quickly as that."""
+
+    class Undecodable(bytes):
+        def decode(self, *_: object) -> str:  # type: ignore[override] # never called
+            raise AssertionError("decoded")
+
+    with pytest.raises(BadJson, match="Invalid value. at 3"):
+        json_parser.read(Undecodable(b"[1," + wrong * 2_000_000))
+
+
+def test_a_huge_document_with_numbers_that_are_not_finite_is_read() -> None:
+    found = json_parser.read(b"[" + b"1," * 600_000 + b"-Infinity]")
+    assert found[-1] == float("-inf")
