@@ -9,6 +9,7 @@ import numpy as np
 
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
 from worker_runtime.backends.base import BackendRequest
+from worker_runtime.core.execution.requests import _AT_ONCE
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
@@ -254,6 +255,33 @@ async def test_decoupled_answers_come_as_they_are_sent_also_after_the_batch() ->
     assert sorted(stats.responses) == [0, 1]
     assert stats.responses[0].success_count == 1
     threads[0].join(10)
+
+
+async def test_many_answers_are_handed_on_in_turns_of_the_loop() -> None:
+    """A model that answers as fast as it can held the loop up for as long as it did."""
+    sent = threading.Event()
+
+    def work(requests: Sequence[BackendRequest]) -> None:
+        (request,) = requests
+        for i in range(1000):
+            request.send(Response(("y",), [np.full((1, 1), i, np.int32)]), final=False)
+        request.send(None, final=True)
+        sent.set()
+
+    harness = Harness(work, decoupled=True)
+    harness.submit("a", 1)
+    await asyncio.sleep(0)  # the batch leaves
+    assert sent.wait(10)
+    turns = []
+    while not harness.ends:
+        before = len(harness.sink.responded)
+        await asyncio.sleep(0)
+        turns.append(len(harness.sink.responded) - before)
+    assert max(turns) == _AT_ONCE
+    assert [response.arrays[0].item() for _, response, _ in harness.sink.responded[:-1]] == list(
+        range(1000)
+    )
+    await harness.scheduler.drain()
 
 
 async def test_decoupled_failures_empty_and_cancelled_answers_are_counted_by_index() -> None:
