@@ -21,8 +21,8 @@ app.encode = encode
 app.encode_any = encode
 """,
     "no JSON": """
-from worker_runtime.protocols.http import connection
-connection.error_body = lambda error: b'{"error": planted}'
+from worker_runtime.protocols.http import outgoing
+outgoing.error_body = lambda error: b'{"error": planted}'
 """,
     "a lost request": """
 from worker_runtime.protocols.http.connection import Connection
