@@ -55,13 +55,15 @@ class Node:
     def log(self) -> str:
         return (self.home / "agent.log").read_text(errors="replace")
 
-    def runtimes(self) -> dict[str, int]:
-        """Replica id -> process id of every runtime that lives, by the journals."""
+    def runtimes(self, endpoint: str = "") -> dict[str, int]:
+        """Replica id -> process id of every runtime that lives, by the journals; or of one's."""
         found = {}
         for journal in (self.home / "node" / "replicas").glob("*/state.json"):
             with suppress(OSError, ValueError):
-                pid = int(json.loads(journal.read_text())["pid"])
-                if pid and _lives(pid):
+                state = json.loads(journal.read_text())
+                pid = int(state["pid"])
+                wanted = endpoint in ("", state["replica"]["endpoint"])
+                if pid and wanted and _lives(pid):
                     found[journal.parent.name] = pid
         return found
 
