@@ -13,6 +13,8 @@ from controlplane.config.settings import *  # noqa: F403
 from controlplane.config.settings import DATABASES, SHOAL_HOME
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# why: each of the thousands of test clients would list all files of the studio before it asks
+WHITENOISE_AUTOREFRESH = True
 CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 
 for _alias, _database in DATABASES.items():
