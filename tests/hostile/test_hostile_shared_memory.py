@@ -74,9 +74,11 @@ def test_truncating_while_requests_run_ends_nobody_else(server: Runtime, shared:
 
     shrinking = threading.Thread(target=shrink)
     shrinking.start()
+    registered = True
     try:
         for _ in range(30):
-            assert infer(server)[0] in (200, 400)
+            # A file that is short while it is to be registered is refused: then there is no region.
+            assert infer(server)[0] in ((200, 400) if registered else (404,))
             server.json("v2/systemsharedmemory/region/region/unregister", {})
             os.truncate(shared, SIZE)
             status, _ = server.json(
@@ -84,6 +86,7 @@ def test_truncating_while_requests_run_ends_nobody_else(server: Runtime, shared:
                 {"key": shared.name, "offset": 0, "byte_size": SIZE},
             )
             assert status in (200, 400)
+            registered = status == 200
     finally:
         done.set()
         shrinking.join()
