@@ -23,7 +23,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.config.settings")
 from django.conf import settings
 
 # why before the others: it sets Django up, which importing rows needs.
-from controlplane.config.asgi import http_application  # isort: split
+from controlplane.config.http_application import http_application  # isort: split
 
 from controlplane.config.guards import AgentsOnly
 from controlplane.core.errors import DomainError

@@ -8,7 +8,7 @@ READERS = {
     "controlplane/config/env.py",
     "controlplane/config/settings_test.py",
     "controlplane/config/agent_server.py",
-    "controlplane/config/asgi.py",
+    "controlplane/config/http_application.py",
     "controlplane/config/celery.py",
     "controlplane/gateway/settings.py",
     "worker_runtime/config/settings.py",
