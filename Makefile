@@ -8,6 +8,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
+# What pip installs of Shoal, as pyproject.toml has it.
+PACKAGES := shoal wire worker_runtime node_agent controlplane
 # Tests and type checks import the settings without an installation.
 TEST_ENV := SHOAL_SECRET_KEY=test-only SHOAL_GATEWAY_TOKEN=test-only
 PYTEST := $(BIN)/python -m pytest
@@ -38,6 +40,8 @@ up: install studio ## set up what is missing, then run everything until Ctrl-C
 	@exec $(BIN)/shoal up
 
 install: $(STAMPS)/package
+	@# why: where bytecode is not written (PYTHONDONTWRITEBYTECODE, a replica's sandbox), each start would compile it all
+	@$(BIN)/python -m compileall -q $(PACKAGES)
 
 studio: $(STAMPS)/requirements
 	@deploy/build-studio
