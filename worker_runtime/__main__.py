@@ -1,13 +1,18 @@
 """``python -m worker_runtime``: flags to settings to a server; the exit code says how it went."""
 
+import gc
 import sys
 
-from worker_runtime.config import HelpRequested, UsageError, help_text, parse
-from worker_runtime.server import serve
+gc.disable()  # why: it would look a hundred times through what stays for good; see ``main``
+
+from worker_runtime.config import HelpRequested, UsageError, help_text, parse  # noqa: E402
+from worker_runtime.server import serve  # noqa: E402
 
 
 def main(arguments: list[str]) -> int:
     """Run until stopped. 0 after a clean stop, 1 for a bad command line or a failed start."""
+    gc.freeze()  # what was imported is never looked at again
+    gc.enable()
     try:
         settings = parse(arguments)
     except HelpRequested:

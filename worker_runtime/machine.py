@@ -38,6 +38,15 @@ def gpu_memory(device: int) -> tuple[int, int]:
     return int(found.used), int(found.total)
 
 
+def tells_of_gpus() -> bool:
+    """Whether the driver's library that tells of GPUs is there."""
+    try:
+        ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return False
+    return True
+
+
 def cuda_devices() -> int:
     """How many CUDA devices the driver offers; 0 without a driver."""
     try:

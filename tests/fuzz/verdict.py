@@ -83,7 +83,7 @@ def _choose(spec: Any) -> Any:
 
 
 inspector.configs = Child()  # type: ignore[assignment] # all that is asked of it
-plugins.entry_points = cache(plugins.entry_points)  # reads what is installed, each time
+plugins._may_be_there = cache(plugins._may_be_there)  # reads what is installed, each time
 loading._backend = _choose  # type: ignore[assignment]
 
 

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from tritonclient.grpc import model_config_pb2
-
 from worker_runtime.errors import Problem
 from worker_runtime.inspection.readers.metadata import FileMetadata
 from worker_runtime.repository.pbtxt import render
 from worker_runtime.types.tensor import BY_NAME
+from worker_runtime.types.triton_messages import model_config_pb2
 
 # Backends whose files name no tensors: without a configuration nobody could call the model.
 UNDECLARED = ("pytorch", "fil")

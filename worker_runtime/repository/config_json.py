@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
-from tritonclient.grpc import model_config_pb2
 
 from worker_runtime.errors import ConfigInvalid, Problem
 from worker_runtime.repository.enum_values import unknown_value
+from worker_runtime.types.triton_messages import model_config_pb2
 
 _NO_FIELD = re.compile(r'has no field named "([^"]*)"')
 _WIDE = {

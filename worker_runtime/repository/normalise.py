@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-from tritonclient.grpc import model_config_pb2
-
 from worker_runtime.errors import ConfigInvalid, Problem
 from worker_runtime.repository.layout import ModelDirectory
 from worker_runtime.types.formats import (
@@ -18,6 +16,7 @@ from worker_runtime.types.formats import (
 )
 from worker_runtime.types.machine import Machine
 from worker_runtime.types.plugins import third_party
+from worker_runtime.types.triton_messages import model_config_pb2
 
 Group = model_config_pb2.ModelInstanceGroup
 SEQUENCE_IDLE_MICROSECONDS = 1_000_000
@@ -160,8 +159,10 @@ def unsupported_backend(config: Any, shared: Iterable[str] = ()) -> Problem | No
             field="runtime",
             detail=f'got "{config.runtime}"; expected no runtime: backends are built in',
         )
+    if config.backend in SERVED:
+        return None
     others = (*third_party(), *shared)
-    if config.backend in SERVED or config.backend in others:
+    if config.backend in others:
         return None
     return Problem(
         "BackendUnsupported",

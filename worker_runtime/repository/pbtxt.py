@@ -6,10 +6,10 @@ from typing import Any
 
 from google.protobuf import text_format
 from google.protobuf.descriptor import Descriptor
-from tritonclient.grpc import model_config_pb2
 
 from worker_runtime.errors import ConfigInvalid, Problem
 from worker_runtime.repository.enum_values import unknown_value
+from worker_runtime.types.triton_messages import model_config_pb2
 
 _POSITION = re.compile(r"^\d+:\d+ : ")
 _QUOTE = re.compile(r"^'.*?': (?=[A-Z])", re.DOTALL)

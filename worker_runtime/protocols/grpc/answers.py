@@ -5,7 +5,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from tritonclient.grpc import service_pb2 as pb
 
 from worker_runtime.core.classification import classify
 from worker_runtime.errors import InvalidArgument
@@ -17,6 +16,7 @@ from worker_runtime.protocols.grpc.wire import answer_id, raw_field, streamed_he
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 from worker_runtime.types.strings import write_strings
 from worker_runtime.types.tensor import BY_DTYPE
+from worker_runtime.types.triton_messages import service_pb2 as pb
 
 Message = tuple[Parts, int]  # and the size of all of them in bytes
 

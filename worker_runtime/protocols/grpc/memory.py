@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from tritonclient.grpc import service_pb2 as pb
-
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.protocols.grpc.simple import Query
 from worker_runtime.types.restrictions import Category
+from worker_runtime.types.triton_messages import service_pb2 as pb
 
 
 class Memory:

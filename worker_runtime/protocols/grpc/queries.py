@@ -3,7 +3,6 @@
 from typing import Any
 
 from grpc_health.v1 import health_pb2
-from tritonclient.grpc import service_pb2 as pb
 
 from worker_runtime.errors import NotFound, Unavailable
 from worker_runtime.protocols.engine import Engine
@@ -11,6 +10,7 @@ from worker_runtime.protocols.grpc.simple import Query
 from worker_runtime.protocols.grpc.statistics import statistics_message
 from worker_runtime.protocols.grpc.versions import version_number
 from worker_runtime.types.restrictions import Category
+from worker_runtime.types.triton_messages import service_pb2 as pb
 
 
 class Queries:

@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 import numpy as np
 from google.protobuf.message import DecodeError
-from tritonclient.grpc import service_pb2 as pb
 
 from worker_runtime.core.parameters import HeaderForward, from_typed, joined
 from worker_runtime.core.plans import check_once, size_mismatch
@@ -27,6 +26,7 @@ from worker_runtime.protocols.grpc.wire import cut
 from worker_runtime.types.request import InferRequest, Plan, Sink
 from worker_runtime.types.strings import check_strings, parse_strings
 from worker_runtime.types.tensor import element_count
+from worker_runtime.types.triton_messages import service_pb2 as pb
 
 _NEVER = 2**31  # raw tensors: more than a message has
 

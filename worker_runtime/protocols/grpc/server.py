@@ -1,17 +1,30 @@
 """The gRPC listener: the service behind a transport."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from worker_runtime.observability.metrics.connections import Load
 from worker_runtime.observability.refusals import Refusals
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.engine import Engine
-from worker_runtime.protocols.grpc.grpcio import GrpcioServer
 from worker_runtime.protocols.grpc.native.server import NativeServer
 from worker_runtime.protocols.grpc.service import Service
 from worker_runtime.types.listening import ConnectionLimits, GrpcFrontend, GrpcOptions, TlsFiles
 
 _DEFAULTS = GrpcOptions()
+
+
+class Transport(Protocol):
+    """What listens, under the service."""
+
+    port: int
+
+    async def start(self) -> None:
+        """Listen. Raises OSError."""
+
+    async def close(self, grace_s: float) -> None:
+        """Let running calls end within ``grace_s`` seconds."""
 
 
 class GrpcServer:
@@ -32,9 +45,14 @@ class GrpcServer:
         service = Service(
             engine, restrictions=options.restrictions, forward_pattern=options.forward_pattern
         )
-        transport = NativeServer if options.frontend is GrpcFrontend.NATIVE else GrpcioServer
         admission = admission or ConnectionAdmission(ConnectionLimits(), Refusals())
-        self._transport = transport(
+        make: Callable[..., Transport] = NativeServer
+        if options.frontend is GrpcFrontend.GRPCIO:
+            # why here: gRPC is 15 ms and 10 MB for each server that starts, and few use it
+            from worker_runtime.protocols.grpc.grpcio import GrpcioServer  # noqa: PLC0415
+
+            make = GrpcioServer
+        self._transport = make(
             *(service, address, port, options, admission),
             reuse_port=reuse_port,
             descriptor=descriptor,

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from tritonclient.grpc import service_pb2 as pb
-
 from worker_runtime.protocols.engine import Model
+from worker_runtime.types.triton_messages import service_pb2 as pb
 
 
 def statistics_message(model: Model) -> Any:

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tritonclient.grpc import service_pb2 as pb
-
 from worker_runtime.observability.dialect import Dialect
 from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.simple import Query
 from worker_runtime.types.restrictions import Category
+from worker_runtime.types.triton_messages import service_pb2 as pb
 
 
 class Switches:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from worker_runtime.errors import ConfigInvalid, InvalidArgument, LoadFailed, Un
 from worker_runtime.repository.normalise import unsupported_backend
 from worker_runtime.repository.pbtxt import parse
 from worker_runtime.types.formats import SERVED
+from worker_runtime.types.plugins import described, third_party
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "custom_backend"
 
@@ -66,6 +68,16 @@ def test_a_backend_of_another_package(packages: Any, tmp_path: Path) -> None:
     model.close()
     with pytest.raises(Unavailable, match="unloaded"):
         instances[0].execute({"x": rows}, ["y"])
+
+
+def test_packages_in_an_archive_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(tmp_path / "packages.zip", "w") as archive:
+        info = "zipped-1.0.dist-info"
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: zipped\nVersion: 1.0\n")
+        archive.writestr(f"{info}/entry_points.txt", "[shoal.backends]\nzipped = zipped:Zipped\n")
+    assert "zipped" not in third_party()
+    monkeypatch.syspath_prepend(str(tmp_path / "packages.zip"))
+    assert described(third_party()["zipped"]) == "zipped 1.0"
 
 
 @pytest.mark.parametrize(
