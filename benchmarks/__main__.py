@@ -3,13 +3,13 @@
 import argparse
 import sys
 
-from benchmarks import limit, load, payloads, python_backend, report, stalls
+from benchmarks import limit, load, payloads, python_backend, report, stalls, start
 from benchmarks.repository import prepared
 from benchmarks.rounds import Row, measured
 from benchmarks.server import running
 from benchmarks.workloads import WORKLOADS
 
-PAYLOADS, PYTHON, STALLS = "payloads", "python", "stalls"
+PAYLOADS, PYTHON, STALLS, START = "payloads", "python", "stalls", "start"
 
 
 def main() -> int:
@@ -47,18 +47,9 @@ def main() -> int:
         large = payloads.costs(options.duration / 6)
         payloads.print_costs(large)
         verdicts += payloads.verdicts(large)
-    if not options.only or PYTHON in options.only:
-        tell(f"{PYTHON} batches to a Python model's process and back")
-        found = python_backend.costs(options.duration / 2)
-        python_backend.print_costs(found)
-        verdicts.append(python_backend.verdict(found))
-        tell(f"{PYTHON} over HTTP, {python_backend.UNDER_WAY} under way")
-        verdicts.append(python_backend.served_verdict(python_backend.served(options.duration)))
-    if not options.only or STALLS in options.only:
-        tell(f"{STALLS}: M0 alone, then beside all that could hold up the event loop")
-        seen = stalls.measured(options.duration * 5)
-        stalls.print_seen(*seen)
-        verdicts += stalls.verdicts(*seen)
+    for name, measure in {PYTHON: python_models, STALLS: lateness, START: starts}.items():
+        if not options.only or name in options.only:
+            verdicts += measure(options.duration)
     print()
     for kept, text in verdicts:
         print(f"{'ok  ' if kept else 'MISS'} {text}")
@@ -68,12 +59,36 @@ def main() -> int:
     return 1 if options.check and not all(kept for kept, _ in verdicts) else 0
 
 
+def python_models(seconds: float) -> list[tuple[bool, str]]:
+    tell(f"{PYTHON} batches to a Python model's process and back")
+    found = python_backend.costs(seconds / 2)
+    python_backend.print_costs(found)
+    tell(f"{PYTHON} over HTTP, {python_backend.UNDER_WAY} under way")
+    served = python_backend.served(seconds)
+    return [python_backend.verdict(found), python_backend.served_verdict(served)]
+
+
+def lateness(seconds: float) -> list[tuple[bool, str]]:
+    tell(f"{STALLS}: M0 alone, then beside all that could hold up the event loop")
+    seen = stalls.measured(seconds * 5)
+    stalls.print_seen(*seen)
+    return stalls.verdicts(*seen)
+
+
+def starts(seconds: float) -> list[tuple[bool, str]]:
+    turns = max(3, round(seconds * 3))
+    tell(f"{START} to READY, {turns} times, in turns with ONNX Runtime alone")
+    ours, bare = start.measured(turns)
+    start.print_starts(ours, bare)
+    return start.verdicts(ours)
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "--only",
         action="append",
-        choices=[*(item.key for item in WORKLOADS), PAYLOADS, PYTHON, STALLS],
+        choices=[*(item.key for item in WORKLOADS), PAYLOADS, PYTHON, STALLS, START],
     )
     parser.add_argument("--protocol", choices=["http", "grpc"])
     parser.add_argument("--duration", type=float, default=6.0, help="seconds per round")

@@ -22,11 +22,10 @@ RuntimeFault
     └── ShuttingDown
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One finding about a model or its configuration, ready to be shown to a person.
 
     ``line`` and ``column`` count from 1 and are 0 where there is no place to point at. ``fix`` is

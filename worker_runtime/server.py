@@ -8,11 +8,11 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
 from typing import NoReturn
 
 import uvloop
+from msgspec.structs import replace
 
 from worker_runtime.config.settings import ControlMode, Listener, Settings
 from worker_runtime.core.draining import wait_unless_hurried

@@ -13,10 +13,11 @@ import socket
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.config.settings_test")
 

@@ -1,11 +1,11 @@
 """The contract between the core and a backend."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from msgspec import Struct, field
 
 from worker_runtime.backends.attempt import Attempt
 from worker_runtime.types.code import EVERYTHING, AllowedCode
@@ -15,16 +15,14 @@ from worker_runtime.types.request import InferRequest, ParameterValue, Response,
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """One instance: its name and the GPU it runs on (None: the CPU)."""
 
     name: str
     gpu: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LoadSpec:
+class LoadSpec(Struct, frozen=True):
     """What to load. ``path`` is the version directory; ``cores`` bounds all CPU instances.
 
     ``config`` is the normalised ``inference.ModelConfig``, before anything is completed;
@@ -62,8 +60,7 @@ class RequestTrace(Protocol):
     def follow(self, request: InferRequest) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCall:
+class ModelCall(Struct, frozen=True):
     """A request that a model makes of another one; ``inputs`` are name, data type and array.
 
     ``version`` "" is the highest. Unless ``decoupled`` exactly one answer is wanted. ``trace`` is

@@ -1,8 +1,9 @@
 """What a backend can do, so that a model that asks for more is refused before it is loaded."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from worker_runtime.errors import ConfigInvalid, Problem
 from worker_runtime.types.tensor import BY_NUMBER, DATA_TYPES
@@ -10,8 +11,7 @@ from worker_runtime.types.tensor import BY_NUMBER, DATA_TYPES
 ALL_TYPES = frozenset(row.name for row in DATA_TYPES)
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True):
     """``datatypes`` are wire names; ``decoupled``: a request may have many answers, or none.
 
     ``cpu`` and ``gpu`` are where instances may be placed; ``batches`` False: only models with

@@ -7,10 +7,10 @@ time; the last `CUSTOM_EMPTY_COUNT` answers stay empty, and `CUSTOM_FAIL_COUNT` 
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from worker_runtime.backends.base import Array, BackendRequest, BuiltIn, LoadSpec
 from worker_runtime.backends.declared import expect_count, expect_dims, expect_tensor, whole_number
@@ -18,8 +18,7 @@ from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.types.request import Response
 
 
-@dataclass(frozen=True, slots=True)
-class Behaviour:
+class Behaviour(Struct, frozen=True):
     infer_delay_s: float
     output_delay_s: float
     fail_count: int

@@ -1,7 +1,8 @@
 """SageMaker and Vertex AI: flags, and the variables by which these platforms talk to a server."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from worker_runtime.config import pairs
 from worker_runtime.config.arguments import UsageError

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from worker_runtime.observability.logging import LogOptions
 from worker_runtime.observability.metrics.config import MetricsConfig
@@ -30,8 +31,7 @@ class ControlMode(StrEnum):
     EXPLICIT = "explicit"
 
 
-@dataclass(frozen=True, slots=True)
-class Listener:
+class Listener(Struct, frozen=True):
     """Where to listen; port 0 picks a free one. A ``descriptor`` is of a socket bound already."""
 
     address: str
@@ -41,8 +41,7 @@ class Listener:
     descriptor: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HttpOptions:
+class HttpOptions(Struct, frozen=True):
     """``forward_pattern`` "": no headers become parameters."""
 
     max_input_bytes: int = MAX_INPUT_BYTES
@@ -52,8 +51,7 @@ class HttpOptions:
     restrictions: Restrictions = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimitResource:
+class RateLimitResource(Struct, frozen=True):
     """``device`` -1: so many on every device."""
 
     name: str
@@ -61,8 +59,7 @@ class RateLimitResource:
     device: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """Defaults are Triton's. ``load_models`` None means everything (mode none, or ``*``).
 
     ``cache_config``, ``host_policies`` and ``backend_settings`` hold settings by the name of the

@@ -3,9 +3,11 @@
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from worker_runtime.backends.attempt import Attempt
 from worker_runtime.backends.base import (
@@ -72,8 +74,7 @@ logger = logging.getLogger(__name__)
 _BATCH_SIZE = "default-max-batch-size"
 
 
-@dataclass(frozen=True, slots=True)
-class LoadingRules:
+class LoadingRules(Struct, frozen=True):
     """``backend_settings`` are ``--backend-config`` values by backend ("" holds the global).
 
     ``gpu_limits``: the fraction of a GPU's memory that may be used once a model is on it, by
@@ -109,8 +110,7 @@ class LoadingRules:
         return {**settings.get("", {}), **settings.get(backend, {})}
 
 
-@dataclass(frozen=True, slots=True)
-class ModelPlan:
+class ModelPlan(Struct, frozen=True):
     """A configuration read and normalised, before any model is in memory.
 
     ``namespace`` is its repository with --model-namespacing, "" otherwise.

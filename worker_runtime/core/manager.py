@@ -7,9 +7,10 @@ do with one another, and waits while one of them is being changed by somebody el
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from worker_runtime.core.lifecycle import dependencies
 from worker_runtime.core.lifecycle.index import index_rows

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from worker_runtime.backends.base import LoadedModel, SelfReporting
 from worker_runtime.core.draining import wait_while_progressing
@@ -41,8 +42,7 @@ _LAST_ANSWERS_S = 5.0
 QUEUE_TIMEOUT_US = "shoal_queue_timeout_microseconds"
 
 
-@dataclass(frozen=True, slots=True)
-class Blueprint:
+class Blueprint(Struct, frozen=True):
     """What loading produced: everything a version needs to go live."""
 
     name: str

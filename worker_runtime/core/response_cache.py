@@ -7,12 +7,12 @@ the requested outputs, and the parameters.
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from time import monotonic_ns
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from worker_runtime.errors import Internal, InvalidArgument
 from worker_runtime.types.request import InferRequest, ParameterValue
@@ -24,8 +24,7 @@ _DIGEST_BYTES = 32
 _SMALLEST_BYTES = 136  # Triton's cannot even describe itself in less
 
 
-@dataclass(frozen=True, slots=True)
-class CachedAnswer:
+class CachedAnswer(Struct, frozen=True):
     """Arrays are copies of our own, and read-only: they are handed out again and again."""
 
     names: tuple[str, ...]

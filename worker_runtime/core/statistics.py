@@ -2,8 +2,9 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from worker_runtime.observability.metrics.latency import BOUNDS, Histogram, Latencies, Summaries
 from worker_runtime.types.request import InferRequest
@@ -20,8 +21,7 @@ class FailureReason(StrEnum):
     OTHER = "OTHER"
 
 
-@dataclass(slots=True)
-class BatchCount:
+class BatchCount(Struct):
     """Executions of one batch size; durations are sums over executions."""
 
     count: int = 0
@@ -30,8 +30,7 @@ class BatchCount:
     output_ns: int = 0
 
 
-@dataclass(slots=True)
-class ResponseCount:
+class ResponseCount(Struct):
     """Answers of one index (0 is a request's first) of a decoupled model; sums in nanoseconds.
 
     The last of ``MOST_RESPONSES`` has all answers from it on.
@@ -58,8 +57,7 @@ class ResponseEnd(StrEnum):
     CANCEL = "cancel"
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryUsage:
+class MemoryUsage(Struct, frozen=True):
     """``kind`` is CPU, CPU_PINNED or GPU."""
 
     kind: str
@@ -67,8 +65,7 @@ class MemoryUsage:
     byte_size: int
 
 
-@dataclass(slots=True)
-class Statistics:
+class Statistics(Struct):
     """``*_ns`` are sums over requests; the time of a batch counts for each request in it.
 
     ``summaries`` and ``first_response`` are kept only where they were asked for.

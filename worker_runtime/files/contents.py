@@ -12,9 +12,10 @@ import stat
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
+
+from msgspec import Struct
 
 from worker_runtime.files.archives import ENDS, tail_of, zip_kinds
 from worker_runtime.files.graphs import graph_kinds
@@ -45,8 +46,7 @@ _CLOSED: Final = {
 _OBJECTS: Final = re.compile(rb"""['"][|<>=]?O""")
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A file as it is looked at: ``head`` and ``tail`` are its first and last bytes."""
 
     name: str

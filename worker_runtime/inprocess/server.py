@@ -8,7 +8,6 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from os import PathLike
 from queue import SimpleQueue
 from types import TracebackType
@@ -16,6 +15,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 import uvloop
+from msgspec import Struct, field
 
 from worker_runtime.backends.base import Array, ModelCall
 from worker_runtime.config import parse
@@ -35,8 +35,7 @@ Inputs = Mapping[str, Any]
 _QUIET = {"allow-http": "false", "allow-grpc": "false", "allow-metrics": "false"}
 
 
-@dataclass(frozen=True, slots=True)
-class ModelResponse:
+class ModelResponse(Struct, frozen=True):
     """One answer: arrays by output name, in the model's order, and its parameters."""
 
     outputs: dict[str, Array]

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from worker_runtime.errors import Problem
 from worker_runtime.repository.locate import Place, places

@@ -7,9 +7,10 @@ Triton's texts (or to one of the findings of ``lint``); its explanation may quot
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from re import Match
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from worker_runtime.errors import Problem
 from worker_runtime.inspection.edits import fixed, removed, value_replaced

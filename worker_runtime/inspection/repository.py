@@ -1,8 +1,10 @@
 """A repository as one JSON object: what each model takes and gives, and what is wrong with it."""
 
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from worker_runtime.core.loading import LoadingRules, ModelPlan, described
 from worker_runtime.errors import ConfigInvalid, FileUnreadable, LoadFailed, Problem, RuntimeFault
@@ -35,8 +37,7 @@ RULES = LoadingRules(Machine(cores=2))
 SELF_DESCRIBING = frozenset({"onnxruntime", "tensorflow", "openvino"})
 
 
-@dataclass(slots=True)
-class Looked:
+class Looked(Struct):
     """One model: how it is shown, what was found, and its configuration as far as it is known."""
 
     directory: ModelDirectory

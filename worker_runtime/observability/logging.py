@@ -8,14 +8,15 @@ import json
 import logging
 import sys
 import time
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 _LETTERS = {"WARNING": "W", "ERROR": "E", "CRITICAL": "E"}  # verbose lines are I in Triton, too
 FORMATS = ("default", "ISO8601", "json")
 
 
-@dataclass(frozen=True, slots=True)
-class LogOptions:
+class LogOptions(Struct, frozen=True):
     """``verbose`` n shows verbose lines up to level n. ``file`` "": the console.
 
     ``escaped``: texts are JSON strings, so that nothing in them can fake a line.
@@ -127,7 +128,7 @@ class LogControl:
 
     def change(self, **changes: object) -> None:
         """Replace single options, at once."""
-        self._apply(replace(self.options, **changes))  # type: ignore[arg-type]
+        self._apply(replace(self.options, **changes))
 
     def _apply(self, options: LogOptions) -> None:
         self.options = self._levels.options = options

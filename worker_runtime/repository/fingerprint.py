@@ -2,17 +2,18 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 # Written by Python models while they are loaded: no change that anyone made.
 _IGNORED = frozenset({"__pycache__"})
 _STAMPS = count(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(Struct, frozen=True):
     """``entries``: (modification time in ns, bytes) by path below the model; folders are (0, -1).
 
     ``config`` is the first part of the configuration's path. ``stamp`` is set while the

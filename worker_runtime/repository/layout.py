@@ -1,15 +1,15 @@
 """Scan model repositories laid out as Triton wants them; nothing is loaded here."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
 
 CONFIG_NAME = "config.pbtxt"
 SIDE_DIRECTORIES = frozenset({"warmup", "initial_state", "configs"})
 
 
-@dataclass(frozen=True, slots=True)
-class ModelDirectory:
+class ModelDirectory(Struct, frozen=True):
     """One model on disk. ``versions`` ascend; ``config_path`` is None where there is no file.
 
     A ``renamed`` one is served under ``name``, whatever its folder and its configuration say.
@@ -21,8 +21,8 @@ class ModelDirectory:
     path: Path
     versions: tuple[int, ...]
     config_path: Path | None
-    warnings: tuple[str, ...] = field(default=())
-    keep: object = field(default=None, compare=False)
+    warnings: tuple[str, ...] = ()
+    keep: object = None
     listing: frozenset[str] | None = None
     renamed: bool = False
 

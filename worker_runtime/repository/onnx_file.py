@@ -1,8 +1,9 @@
 """Look at an ONNX file without loading it: is it one, who made it, which opset."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 _IR_VERSION, _PRODUCER, _GRAPH, _OPSET_IMPORT = 1, 2, 7, 8
 _VARINT, _I64, _BYTES, _I32 = 0, 1, 2, 5
@@ -13,8 +14,7 @@ class NotOnnx(ValueError):
     """The file is not a protobuf ModelProto; the text says what was found."""
 
 
-@dataclass(frozen=True, slots=True)
-class OnnxHeader:
+class OnnxHeader(Struct, frozen=True):
     ir_version: int
     producer: str
     opset: int | None

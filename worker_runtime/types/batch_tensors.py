@@ -1,8 +1,9 @@
 """Tensors about a batch: made of the requests in it, or cut by their shapes."""
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
+
+from msgspec import Struct
 
 from worker_runtime.types.tensor import BY_NUMBER, DataType
 
@@ -18,8 +19,7 @@ class BatchInputKind(IntEnum):
     ITEM_SHAPE_FLATTEN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class BatchInput:
+class BatchInput(Struct, frozen=True):
     """Fed to every one of ``targets``; ``source`` is the input whose shapes it tells."""
 
     kind: BatchInputKind
@@ -28,8 +28,7 @@ class BatchInput:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class BatchTensors:
+class BatchTensors(Struct, frozen=True):
     """``scattered``: by output that comes as one flat tensor, the input whose shapes cut it."""
 
     inputs: tuple[BatchInput, ...] = ()

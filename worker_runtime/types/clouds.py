@@ -1,10 +1,9 @@
 """What hosted platforms tell a server that they start."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class SageMakerOptions:
+class SageMakerOptions(Struct, frozen=True):
     """``ping`` is live or ready; ``/invocations`` are of ``model``, by its path ``inference``."""
 
     ping: str = "ready"
@@ -12,8 +11,7 @@ class SageMakerOptions:
     inference: str = "infer"
 
 
-@dataclass(frozen=True, slots=True)
-class VertexOptions:
+class VertexOptions(Struct, frozen=True):
     """Paths of the two routes; ``default_model`` "": the only one."""
 
     predict_route: str = ""

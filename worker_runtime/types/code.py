@@ -1,7 +1,8 @@
 """What in a model is code that its node would run: kinds, reasons, and what is allowed."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from worker_runtime.errors import LoadFailed, Problem
 
@@ -16,8 +17,7 @@ KINDS: Final = (PYTHON, LIBRARY, PICKLE, ENVIRONMENT, PACKAGES, FILES, UNKNOWN)
 FLAG: Final = "--allow-code"
 
 
-@dataclass(frozen=True, slots=True)
-class CodeReason:
+class CodeReason(Struct, frozen=True):
     """Why something runs code: the file that says so, and the message for people.
 
     ``file`` is relative to the repository; ``value`` is what a configuration names, else "".
@@ -37,8 +37,7 @@ class CodeReason:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class AllowedCode:
+class AllowedCode(Struct, frozen=True):
     """``kinds`` None: everything, as Triton does; files that a model names are then its own care.
 
     With kinds, also with none of them, files that a model names must lie in its folder.

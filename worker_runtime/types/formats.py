@@ -1,10 +1,9 @@
 """The backends that Triton knows by file name, and the ones that run here."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFormat:
+class ModelFormat(Struct, frozen=True):
     """``filename`` is what a version directory holds by default.
 
     A ``family`` is a backend that Triton itself knows: its platform must fit it. Without ``gpu``

@@ -1,10 +1,9 @@
 """What a model file says about itself, before any configuration."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class GraphTensor:
+class GraphTensor(Struct, frozen=True):
     """A graph input or output. A dim is a size, -1 (unnamed) or the name of a symbolic dim.
 
     ``shape`` is None where the graph does not even tell the rank.
@@ -20,13 +19,12 @@ class GraphTensor:
         return tuple(d if isinstance(d, int) and d > 0 else -1 for d in self.shape or ())
 
 
-@dataclass(frozen=True, slots=True)
-class ModelGraph:
+class ModelGraph(Struct, frozen=True):
     """``initializers`` have a value of their own: inputs that a request may leave out."""
 
     inputs: tuple[GraphTensor, ...]
     outputs: tuple[GraphTensor, ...]
     producer: str = ""
     opset: int | None = None
-    warnings: tuple[str, ...] = field(default=())
-    initializers: tuple[GraphTensor, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
+    initializers: tuple[GraphTensor, ...] = ()

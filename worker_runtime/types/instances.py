@@ -1,14 +1,14 @@
 """The instances of a model, as its instance groups order them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 _KIND_GPU = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceNeed:
+class ResourceNeed(Struct, frozen=True):
     """How many units one execution holds; ``shared``: of the whole server, not of the device."""
 
     name: str
@@ -16,8 +16,7 @@ class ResourceNeed:
     shared: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class InstancePlace:
+class InstancePlace(Struct, frozen=True):
     """``device`` None: the CPU. A ``passive`` instance is loaded and gets no requests.
 
     ``priority`` weighs the instance for the rate limiter: 2 gets half the turns of 1.

@@ -1,8 +1,9 @@
 """How the gRPC listener is to behave: TLS, compression, keepalive, who may call what."""
 
 import socket
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from worker_runtime.types.restrictions import Restrictions
 
@@ -24,8 +25,7 @@ class CompressionLevel(StrEnum):
     HIGH = "high"
 
 
-@dataclass(frozen=True, slots=True)
-class TlsFiles:
+class TlsFiles(Struct, frozen=True):
     """PEM files of the gRPC listener; ``root_cert`` vouches for clients when ``mutual``."""
 
     server_cert: str = ""
@@ -34,8 +34,7 @@ class TlsFiles:
     mutual: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Keepalive:
+class Keepalive(Struct, frozen=True):
     """Of gRPC connections, in milliseconds; None: gRPC's own default (no limit)."""
 
     time_ms: int = 7_200_000
@@ -48,8 +47,7 @@ class Keepalive:
     max_connection_age_grace_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
+class ConnectionLimits(Struct, frozen=True):
     """What clients may take, over every protocol; 0: without end.
 
     ``connections`` are all together; None: as many as open files allow. ``unread_s`` is for who
@@ -73,8 +71,7 @@ class ConnectionLimits:
         return min([30.0, *(time / 2 for time in times if time)])
 
 
-@dataclass(frozen=True, slots=True)
-class GrpcOptions:
+class GrpcOptions(Struct, frozen=True):
     """``frontend`` carries the calls; ``tls`` None: plain text.
 
     ``forward_pattern`` "": no metadata become parameters. What a connection may do, 0 for any

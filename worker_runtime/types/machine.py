@@ -1,9 +1,8 @@
 """What instances can be placed on."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     cores: int
     gpus: int = 0

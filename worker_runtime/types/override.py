@@ -1,11 +1,11 @@
 """What a load request brings with it instead of what lies in the repository."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class LoadOverride:
+class LoadOverride(Struct, frozen=True):
     """``config`` is JSON text; ``files`` are contents by path below the model, ``1/model.onnx``.
 
     A front end hands on the text and the decoded bytes, the paths without the ``file:`` of the

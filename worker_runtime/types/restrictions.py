@@ -1,9 +1,10 @@
 """Which parts of the API are served only to requests that carry a header."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
+
+from msgspec import Struct
 
 
 class Category(StrEnum):
@@ -20,8 +21,7 @@ class Category(StrEnum):
     LOGGING = "logging"
 
 
-@dataclass(frozen=True, slots=True)
-class Restriction:
+class Restriction(Struct, frozen=True):
     """``key`` as given on the command line: HTTP's header name; gRPC prefixes it."""
 
     key: str

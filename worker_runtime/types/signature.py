@@ -1,13 +1,13 @@
 """What a loaded model version takes and gives: its configuration, boiled down."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from worker_runtime.types.tensor import BY_NUMBER, DataType
 
 
-@dataclass(frozen=True, slots=True)
-class TensorSpec:
+class TensorSpec(Struct, frozen=True):
     """One configured tensor. ``dims`` leave the batch axis out when the model batches.
 
     ``reshape`` is the shape that the model itself sees (again without the batch axis), or None.
@@ -28,8 +28,7 @@ class TensorSpec:
         return [-1, *self.dims] if max_batch_size > 0 and not self.shape_tensor else [*self.dims]
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     model: str
     max_batch_size: int
     inputs: tuple[TensorSpec, ...]

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.integration
 # Each is some milliseconds and megabytes; who needs one imports it where it needs it.
 NOT_AT_START = {
     "concurrent.futures.process",
+    "dataclasses",  # a class costs 40 times as much to make as one of msgspec's Struct
     "email",
     "grpc",  # the other front end of gRPC
     "http.server",

@@ -1,12 +1,12 @@
 """The command line: Triton's spellings and words, whole command lines and single values."""
 
-import dataclasses
 import os
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from worker_runtime.config import HelpRequested, UsageError, help_text, parse
 from worker_runtime.config.flags import FLAGS, GROUPS
@@ -218,8 +218,8 @@ LINES: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("line", "changes"), LINES, ids=[line for line, _ in LINES])
 def test_what_a_command_line_means(tmp_path: Path, line: str, changes: dict[str, Any]) -> None:
     found = settings(tmp_path, *shlex.split(line))
-    plain = dataclasses.replace(found, warnings=(), deprecations=())
-    assert plain == dataclasses.replace(settings(tmp_path), **changes)
+    plain = structs.replace(found, warnings=(), deprecations=())
+    assert plain == structs.replace(settings(tmp_path), **changes)
 
 
 def test_restricted_parts_of_the_api(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ Those that only tune GPUs there are known and do nothing here.
 import logging
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from worker_runtime.backends.values import bad_value
 from worker_runtime.errors import Unsupported
@@ -26,8 +27,7 @@ _REMOVED = ("storage_type", "blocks_per_sm")
 _DEFAULT_THRESHOLD = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class ForestOptions:
+class ForestOptions(Struct, frozen=True):
     """``threads`` -1: as many as the instance may have."""
 
     model_type: str

@@ -1,8 +1,9 @@
 """The parameters of Triton's OpenVINO backend."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from worker_runtime.backends.values import bad_value
 
@@ -10,8 +11,7 @@ EXTENSION = "CPU_EXTENSION_PATH"
 _HINTS = {"latency", "throughput", "cumulative_throughput"}
 
 
-@dataclass(frozen=True, slots=True)
-class OpenvinoOptions:
+class OpenvinoOptions(Struct, frozen=True):
     """``properties`` are OpenVINO's own, for compiling.
 
     ``fixed_batch``: the model is made for batches of exactly max_batch_size. ``pad``: smaller ones

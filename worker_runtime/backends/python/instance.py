@@ -5,9 +5,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic_ns
+
+from msgspec import Struct
 
 from worker_runtime.backends.attempt import Attempt
 from worker_runtime.backends.base import BackendRequest, Host, RequestTrace
@@ -28,8 +29,7 @@ _READY_TIMEOUT_S = 5.0  # for an answer of ``is_ready``
 _READY_INTERVAL_S = 1.0  # from one answer to the next question
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceSpec:
+class InstanceSpec(Struct, frozen=True):
     """``start`` is the message that initialises the process; ``types`` are of the inputs.
 
     Times in seconds, 0 for no limit.

@@ -14,11 +14,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from worker_runtime.backends.python.environment import process_environment
 from worker_runtime.backends.python.stub.shoal_stub.channel import Channel, Closed
@@ -38,8 +38,7 @@ def _dump(message: Any) -> bytes:
     return marshal.dumps(message, 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """How to start it. ``memory_bytes`` bounds its address space and ``shared_bytes`` its answers
     and requests in flight; 0 is no bound."""
 

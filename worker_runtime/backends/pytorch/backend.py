@@ -4,11 +4,11 @@ import contextlib
 import gc
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from msgspec import Struct
 
 from worker_runtime.backends.base import Array, Instance, LoadSpec
 from worker_runtime.backends.pytorch.files import Kind, kind_of
@@ -34,8 +34,7 @@ _LOADING = threading.Lock()  # torch.load is one for all of the process
 _JIT: Any = torch.jit  # why: torch has no types for what is used of it here
 
 
-@dataclass(frozen=True, slots=True)
-class Switches:
+class Switches(Struct, frozen=True):
     """The model's parameters, as Triton's backend spells them."""
 
     inference_mode: bool

@@ -1,11 +1,11 @@
 """SavedModels and frozen graphs from files, each as a function of named tensors."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
+from msgspec import Struct
 
 from worker_runtime.backends.base import LoadSpec
 from worker_runtime.errors import LoadFailed, Problem
@@ -31,8 +31,7 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """``call`` takes and gives tensors by name; ``owner`` holds what must live as long."""
 
     call: Any

@@ -5,13 +5,13 @@ Memory and streams are PyTorch's, which is here anyway. Never run on hardware ye
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorrt as trt
 import torch
+from msgspec import Struct
 
 from worker_runtime.backends.base import Array
 from worker_runtime.backends.tensorrt.graphs import CapturedGraph, GraphSpec, wanted_graphs
@@ -41,8 +41,7 @@ _TYPES: dict[str, tuple[str, torch.dtype]] = {
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """The smallest, the best and the largest shape of each input."""
 
     number: int

@@ -5,10 +5,10 @@ As Triton's ``optimization { cuda { graphs: true } }``. Never run on hardware ye
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
+from msgspec import Struct
 
 from worker_runtime.backends.values import bad_value
 
@@ -18,8 +18,7 @@ _DEFAULT_ROWS = (1, 2, 3, 4, 6, 8, 12, 16)
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GraphSpec:
+class GraphSpec(Struct, frozen=True):
     """``shapes`` of the inputs, by name. Batches from ``fewest`` rows on may run in it, too."""
 
     shapes: Mapping[str, Shape]

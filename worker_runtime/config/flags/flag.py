@@ -1,7 +1,8 @@
 """What a table says about one flag."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 INT32 = 2**31 - 1
 PORT = 65535
@@ -17,8 +18,7 @@ class Kind(StrEnum):
     SWITCH = "switch"
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """``shape`` is what --help shows for the value where the kind says too little.
 
     ``low`` and ``high`` bound integers. ``effect`` False: checked and accepted with a warning,
@@ -36,7 +36,6 @@ class Flag:
     ours: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     title: str
     flags: tuple[Flag, ...]

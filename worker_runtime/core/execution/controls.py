@@ -1,11 +1,11 @@
 """Control inputs: tensors that tell a model where in its sequence a request stands."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from worker_runtime.backends.base import Array
 from worker_runtime.types.request import PlannedInput, SequencePart
@@ -19,8 +19,7 @@ class ControlKind(StrEnum):
     CORRID = "CONTROL_SEQUENCE_CORRID"
 
 
-@dataclass(frozen=True, slots=True)
-class ControlSpec:
+class ControlSpec(Struct, frozen=True):
     """One control input. ``values`` are what false and true look like; CORRID has none."""
 
     name: str

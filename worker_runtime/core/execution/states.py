@@ -1,9 +1,9 @@
 """Implicit state: tensors that the server keeps per sequence between two of its requests."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from worker_runtime.backends.base import Array
 from worker_runtime.types.request import PlannedInput
@@ -12,8 +12,7 @@ from worker_runtime.types.tensor import DataType
 Shapes = tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StateSpec:
+class StateSpec(Struct, frozen=True):
     """``initial`` is what the first request of a sequence sees, batch axis (1) included."""
 
     input_name: str
@@ -23,8 +22,7 @@ class StateSpec:
     initial: Array
 
 
-@dataclass(slots=True, eq=False)
-class SequenceState:
+class SequenceState(Struct, eq=False):
     """The state of one sequence, an array per state input. Only the event loop touches it."""
 
     arrays: list[Array]

@@ -1,8 +1,9 @@
 """What a load has to do, given what serves now and what shall serve: pure."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from worker_runtime.repository.ensembles import is_ensemble
 
@@ -10,8 +11,7 @@ from worker_runtime.repository.ensembles import is_ensemble
 _LIVE_FIELDS = ("instance_group", "version_policy")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """Versions, ascending: to ``load`` anew, to ``update`` in place, to ``drop`` afterwards."""
 
     load: tuple[int, ...]

@@ -1,6 +1,6 @@
 """What is remembered about a model: its last good look at disk, and the state of its versions."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from worker_runtime.core.loading import ModelPlan
 from worker_runtime.core.model import ModelVersion
@@ -8,8 +8,7 @@ from worker_runtime.repository.fingerprint import Fingerprint
 from worker_runtime.types.states import ModelState
 
 
-@dataclass(slots=True)
-class VersionState:
+class VersionState(Struct):
     """``plan`` is what the model was loaded by; it keeps the files of a request alive."""
 
     state: ModelState
@@ -18,8 +17,7 @@ class VersionState:
     plan: ModelPlan | None = None
 
 
-@dataclass(slots=True)
-class ModelRecord:
+class ModelRecord(Struct):
     """A model that was to be served at least once; no ``versions``: none could even be tried."""
 
     name: str
@@ -35,8 +33,7 @@ class ModelRecord:
         }
 
 
-@dataclass(slots=True)
-class Known:
+class Known(Struct):
     """A model as it was last read and accepted.
 
     ``explicit``: somebody asked for it by name, rather than for an ensemble that needs it.

@@ -3,8 +3,10 @@
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from worker_runtime.core.lifecycle.records import Known
 from worker_runtime.core.loading import LoadingRules, read_plan
@@ -29,8 +31,7 @@ DUPLICATE = "not unique across all model repositories"
 _SETTLE_S = 0.25
 
 
-@dataclass(slots=True)
-class Findings:
+class Findings(Struct):
     """By model: ``changed`` ones to load, ``unchanged``, ``gone``, and why others ``failed``.
 
     ``refused`` are those of them that are ensembles with a wrong configuration.

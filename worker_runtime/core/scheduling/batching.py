@@ -16,15 +16,15 @@ it grows while it waits, unless it is full. In one look at the queue:
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from worker_runtime.core.scheduling.queue import RequestQueue
 from worker_runtime.types.request import InferRequest
 
 
-@dataclass(frozen=True, slots=True)
-class BatchingConfig:
+class BatchingConfig(Struct, frozen=True):
     """``max_rows`` bounds a batch; ``preferred`` ascend. ``delay_ns`` 0: never wait to fill up."""
 
     max_rows: int = 1

@@ -1,8 +1,9 @@
 """What schedulers share: the other models, the response cache, the rate limiter."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.response_cache import ResponseCache
@@ -33,8 +34,7 @@ def no_other_models(name: str, version: str) -> ServedModel:
     raise LookupError(f"model '{name}' version '{version}': there are no other models here")
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulingContext:
+class SchedulingContext(Struct, frozen=True):
     """``resolve`` finds the READY version of a model ("" = the highest); raises a RuntimeFault.
 
     With a ``limiter`` models run when it grants them a turn. ``unload_timeout_s``: how long a

@@ -7,9 +7,10 @@ there is no task, future or lock per request.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from time import monotonic_ns
 from typing import Any
+
+from msgspec import Struct, field
 
 from worker_runtime.backends.base import LoadedModel
 from worker_runtime.core.execution.answers import Answers, Times
@@ -33,8 +34,7 @@ _INLINE_PER_TURN = 32
 _PAYLOADS_PER_INSTANCE = 2  # that may wait while all instances are busy
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulerConfig:
+class SchedulerConfig(Struct, frozen=True):
     """``ahead`` batches may wait behind the instances, so that a thread never runs dry.
 
     ``decoupled`` models may answer a request any number of times, and after its batch is over.

@@ -3,8 +3,10 @@
 from bisect import insort
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from itertools import chain
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from worker_runtime.errors import QueueFull
 from worker_runtime.types.request import InferRequest
@@ -12,8 +14,7 @@ from worker_runtime.types.request import InferRequest
 _KEPT_LEVELS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class QueuePolicy:
+class QueuePolicy(Struct, frozen=True):
     """Times in nanoseconds; 0 means none. ``delay`` moves expired requests back, not out.
 
     Who waited for ``longest_ns`` goes out all the same: the server's own cap.
@@ -42,8 +43,7 @@ class QueuePolicy:
         return now_ns + timeout if timeout else 0
 
 
-@dataclass(frozen=True, slots=True)
-class QueueConfig:
+class QueueConfig(Struct, frozen=True):
     """``levels`` 0 or 1: one first-in first-out line. Level 1 goes first."""
 
     levels: int = 0

@@ -1,13 +1,12 @@
 """What a reader found in a model file."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from worker_runtime.errors import Problem
 from worker_runtime.types.graph import ModelGraph
 
 
-@dataclass(frozen=True, slots=True)
-class FileMetadata:
+class FileMetadata(Struct, frozen=True):
     """``graph`` describes all tensors where the file does; else names alone may be known.
 
     ``arguments`` and ``results``: names and types as a TorchScript method declares them.
@@ -23,7 +22,7 @@ class FileMetadata:
     fills_itself: bool = False
     max_batch_size: int | None = None
     producer: str = ""
-    problems: tuple[Problem, ...] = field(default=())
+    problems: tuple[Problem, ...] = ()
 
     @property
     def producer_said(self) -> str:

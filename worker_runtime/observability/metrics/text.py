@@ -6,15 +6,15 @@ without samples is not shown at all.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+from msgspec import Struct, field
 
 Labels = Mapping[str, str]
 _LAST = ("le", "quantile")
 
 
-@dataclass(slots=True)
-class Family:
+class Family(Struct):
     """``kind``: counter, gauge, histogram or summary; a sample: suffix, labels as text, value."""
 
     name: str

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from worker_runtime.errors import Internal, InvalidArgument, Unsupported
 from worker_runtime.observability.dialect import Dialect
@@ -16,8 +17,7 @@ _NUMBER = re.compile(r"\s*([+-]?)([0-9]+)")
 _UINT32, _INT32 = 2**32 - 1, 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """``values`` are new values by field (a set of levels, or a number), ``clear`` falls back."""
 
     values: Mapping[str, Any]

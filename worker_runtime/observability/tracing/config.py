@@ -1,7 +1,8 @@
 """What is traced at start, and where traces go."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 # options of OpenTelemetry's batching, and what they are when nothing is said
 BATCHING = (
@@ -21,8 +22,7 @@ class Level(StrEnum):
     TENSORS = "TENSORS"
 
 
-@dataclass(frozen=True, slots=True)
-class TraceConfig:
+class TraceConfig(Struct, frozen=True):
     """No ``levels``: off. Every ``rate``-th request is traced, ``count`` of them (-1: no limit).
 
     ``log_frequency`` traces go into one file; 0: all into one, at exit. ``options`` are those of

@@ -1,6 +1,6 @@
 """One trace setting in force: which requests are sampled, and where their traces go."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from worker_runtime.observability.tracing.config import Level, Mode
 from worker_runtime.observability.tracing.file import TraceFile
@@ -8,8 +8,7 @@ from worker_runtime.observability.tracing.file import TraceFile
 DISABLED = "tracing is disabled"
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """The values of a setting; those named in ``own`` were set, the others fell back."""
 
     levels: frozenset[Level]

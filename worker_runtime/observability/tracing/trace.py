@@ -3,9 +3,10 @@
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from time import monotonic_ns
 from typing import Any
+
+from msgspec import Struct, field
 
 from worker_runtime.observability.tracing.config import Level
 from worker_runtime.observability.tracing.setting import TraceSetting
@@ -20,8 +21,7 @@ from worker_runtime.types.request import Arrays, InferRequest, Response, Sink
 _COMPUTE = ("COMPUTE_START", "COMPUTE_INPUT_END", "COMPUTE_OUTPUT_START", "COMPUTE_END")
 
 
-@dataclass(slots=True)
-class Group:
+class Group(Struct):
     """A front end's request with everything below it: written when the last member is complete.
 
     ``trace_id`` is OpenTelemetry's, 0 where traces do not become spans.

@@ -6,12 +6,12 @@ https://docs.aws.amazon.com/sagemaker/latest/dg/mms-container-apis.html is the c
 import asyncio
 import logging
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
+from msgspec import Struct
 
 from worker_runtime.errors import InvalidArgument, NotFound, RuntimeFault
 from worker_runtime.protocols.clouds.app import CloudApp, header, redirect, refuse
@@ -32,8 +32,7 @@ _MODELS = re.compile(r"/models/?([^/]+)?(/invoke)?")
 _UNLOAD_S, _LOOK_S = 350, 0.1  # SageMaker waits for 360 s
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
+class _Loaded(Struct, frozen=True):
     """``target`` is the name that the model has here; the platform's own is another one."""
 
     repository: Path

@@ -1,7 +1,8 @@
 """Findings about a configuration, and their place in its text."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from worker_runtime.errors import Problem
 from worker_runtime.repository.locate import Place

@@ -1,8 +1,9 @@
 """Every file that a configuration names, with its field: all of them must lie in the model."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from worker_runtime.errors import Problem
 from worker_runtime.files.inside import leaves
@@ -18,8 +19,7 @@ _ADDRESSES: Final = ("gpu_external", "user_compute_stream", "has_user_compute_st
 _SWITCHES: Final = ("trt_dump_subgraphs", "trt_dump_ep_context_model")
 
 
-@dataclass(frozen=True, slots=True)
-class NamedFile:
+class NamedFile(Struct, frozen=True):
     """``value`` is taken from ``base`` below the model's folder.
 
     ``code``: what Triton itself may load from anywhere, so it only has to be inside where code is

@@ -4,7 +4,6 @@ No GPU was ever there: providers of devices are asked for at the boundary and ne
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
+from msgspec.structs import replace
 from onnx import helper, numpy_helper
 
 from tests.support import onnx_models as om

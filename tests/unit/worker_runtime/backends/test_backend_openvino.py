@@ -8,6 +8,7 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 import torch
+from msgspec.structs import replace
 from sklearn import datasets
 
 from tests.support import onnx_models as om
@@ -157,8 +158,7 @@ def test_batches_of_one_size_only(folder: Path) -> None:
 def test_completion_goes_as_far_as_the_layouts(
     folder: Path, file: str, text: str, given: bool, batch: int, dims: list[int]
 ) -> None:
-    wanted = spec(folder, text, file)
-    object.__setattr__(wanted, "max_batch_given", given)
+    wanted = replace(spec(folder, text, file), max_batch_given=given)
     chosen: Any = backend("openvino")
     chosen.auto_complete(wanted)
     config = wanted.config

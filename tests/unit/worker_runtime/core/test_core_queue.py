@@ -1,10 +1,9 @@
 """The waiting line: order, bounds and deadlines."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.unit.worker_runtime.core.runtime_requests import request
 from worker_runtime.core.scheduling.queue import QueueConfig, QueuePolicy, RequestQueue

@@ -3,13 +3,13 @@
 import asyncio
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from time import monotonic_ns
 from typing import Any
 
 import numpy as np
 import pytest
 from google.protobuf import text_format
+from msgspec.structs import replace
 from tritonclient.grpc import model_config_pb2
 
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink

@@ -5,12 +5,12 @@ import logging
 import os
 import pickle
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from msgspec.structs import replace
 
 from tests.support.tensors import load_spec
 from worker_runtime.backends.pytorch.backend import PytorchBackend

@@ -1,16 +1,16 @@
 """The step graph of an ensemble, boiled down from its configuration. Pure, built once per load."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from worker_runtime.types.identity import display_name, key_of
 
 _MAX_COURSES = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """``version`` is "" for the highest READY one. The maps go from model names to tensors.
 
     ``model`` is a key of `types.identity`.

@@ -1,8 +1,9 @@
 """Class labels of an ensemble's outputs: its own, or those of the step that makes the tensor."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from worker_runtime.core.scheduling.context import ServedModel
 from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph

@@ -1,10 +1,10 @@
 """The sequence batching part of a configuration, read once when a model is loaded."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from worker_runtime.backends.base import Array
 from worker_runtime.core.execution.controls import ControlKind, ControlSpec
@@ -20,8 +20,7 @@ _DEFAULT_IDLE_US = 1_000_000
 _FOLDER = "initial_state"
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceConfig:
+class SequenceConfig(Struct, frozen=True):
     """``slots`` per instance. ``oldest`` None: the direct strategy. ``backlog_limit`` 0: none."""
 
     slots: int

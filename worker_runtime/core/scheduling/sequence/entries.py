@@ -5,11 +5,12 @@ sink is the entry, which keeps the state back and hands the rest to the client's
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from worker_runtime.core.execution.answers import Answers, Times
 from worker_runtime.core.execution.controls import Controls
@@ -22,8 +23,7 @@ from worker_runtime.types.signature import Signature, TensorSpec
 _MAX_PLANS = 256
 
 
-@dataclass(slots=True, eq=False)
-class Entry:
+class Entry(Struct, eq=False):
     """A request taken from a slot; without ``ready`` a stand-in for a slot that has none.
 
     A stand-in borrows the form of the request of another slot, and answers nobody.

@@ -7,9 +7,10 @@ that request has left; a sequence whose last request came too long ago loses its
 
 import heapq
 from collections import deque
-from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from worker_runtime.errors import InvalidArgument, QueueFull, Unavailable
 from worker_runtime.types.request import InferRequest
@@ -29,16 +30,14 @@ class Seat(NamedTuple):
     instance: int
 
 
-@dataclass(slots=True, eq=False)
-class _Live:
+class _Live(Struct, eq=False):
     """A sequence that more requests may come for; without a seat it collects in the backlog."""
 
     last_ns: int
     seat: Seat | None = None
 
 
-@dataclass(slots=True, eq=False)
-class _Backlog:
+class _Backlog(Struct, eq=False):
     """A sequence, or the first part of one, without a slot. ``live`` is None after its END."""
 
     id: SequenceId
