@@ -22,6 +22,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from controlplane.config.guards import Application, Message, Receive, Send
+from controlplane.core.borrowed import give_back
 
 # Dozens that write at once would wait for SQLite's lock by turns of sleep, and for the interpreter;
 # people's requests among them would wait for very long.
@@ -122,7 +123,9 @@ async def _left(receive: Receive) -> None:
 
 
 def _connections_rest() -> None:
-    """Of this thread: close what failed or is old; the rest is checked before its next use."""
+    """Of this thread: give back what is borrowed, close what failed or is old; the rest is checked
+    before its next use."""
+    give_back()
     for connection in connections.all(initialized_only=True):
         opened_at = (connection.close_at or 0) - (connection.settings_dict["CONN_MAX_AGE"] or 0)
         if connection.errors_occurred or time.monotonic() - opened_at > CONNECTION_AGE_S:

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from controlplane.config import postgres
 from wire import secret_files
 
 T = TypeVar("T")
@@ -125,10 +126,18 @@ def database(name: str, default: str) -> dict[str, Any]:
             "PASSWORD": unquote(parts.password or ""),
             "HOST": host,
             "PORT": str(parts.port or ""),
-            "CONN_MAX_AGE": 60,
             "CONN_HEALTH_CHECKS": True,
-            "OPTIONS": options,
+            "OPTIONS": postgres.options(_bounds(), options),
         }
     raise ImproperlyConfigured(
         f"{name}={url!r}: expected sqlite:////absolute/path or postgresql://user:password@host/name"
+    )
+
+
+def _bounds() -> postgres.Bounds:
+    return postgres.Bounds(
+        pool_size=integer("SHOAL_DATABASE_POOL_SIZE", 10, least=1),
+        connect_s=integer("SHOAL_DATABASE_CONNECT_TIMEOUT_S", 5, least=1),
+        statement_s=integer("SHOAL_DATABASE_STATEMENT_TIMEOUT_S", 30, least=0),
+        lock_s=integer("SHOAL_DATABASE_LOCK_TIMEOUT_S", 10, least=0),
     )

@@ -120,6 +120,7 @@ MIDDLEWARE = [
     "controlplane.core.http.SecurityHeadersMiddleware",
     "controlplane.core.requests.PlainTextMiddleware",
     "controlplane.config.spa.StudioFiles",
+    "controlplane.core.borrowed.give_back_before_streaming",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

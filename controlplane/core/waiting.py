@@ -1,4 +1,4 @@
-"""Answering when something has ended, without holding a thread meanwhile."""
+"""Answering when something has ended, without holding a thread or a connection meanwhile."""
 
 import asyncio
 import math
@@ -12,6 +12,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import status
 from rest_framework.views import APIView
 
+from controlplane.core.borrowed import give_back
 from controlplane.core.errors import Invalid
 from controlplane.core.validation_messages import MOST_SHOWN
 
@@ -30,8 +31,8 @@ State = Callable[[str], tuple[Any, ...] | None]
 def or_wait(kind: type[APIView], *, key: str, state: State, active: Collection[str]) -> Any:
     """``kind`` as a view; with ``?wait=`` it is asked a second time once ``state`` is not
     ``active`` any more. ``key`` names the part of the path that ``state`` is asked for."""
-    view = sync_to_async(kind.as_view())
-    look = sync_to_async(state)
+    view = sync_to_async(_giving_back(kind.as_view()))
+    look = sync_to_async(_giving_back(state))
 
     async def waiting(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         wait_s = _wait_s(request) if request.method == "GET" else 0.0
@@ -52,6 +53,18 @@ def or_wait(kind: type[APIView], *, key: str, state: State, active: Collection[s
     waiting.initkwargs = {}  # type: ignore[attr-defined]
     waiting.csrf_exempt = True  # type: ignore[attr-defined] # DRF checks by itself
     return waiting
+
+
+def _giving_back(ask: Callable[..., Any]) -> Callable[..., Any]:
+    """What it borrowed of a database's connections is free as soon as it has answered."""
+
+    def asked(*arguments: Any, **named: Any) -> Any:
+        try:
+            return ask(*arguments, **named)
+        finally:
+            give_back()
+
+    return asked
 
 
 def _wait_s(request: HttpRequest) -> float:

@@ -73,7 +73,10 @@ def empty_database(alias: str, folder: Path) -> Iterator[BaseDatabaseWrapper]:
             cursor.execute(f"CREATE DATABASE {name}")
     else:
         name = str(folder / f"{name}.db")
-    connections[alias] = type(usual)({**usual.settings_dict, "NAME": name}, alias)
+    # why no pool: that of an alias leads to the usual one
+    options = {key: value for key, value in usual.settings_dict["OPTIONS"].items() if key != "pool"}
+    own = {**usual.settings_dict, "NAME": name, "OPTIONS": options}
+    connections[alias] = type(usual)(own, alias)
     try:
         yield connections[alias]
     finally:
