@@ -37,7 +37,8 @@ def routes(name: str) -> list[URLPattern]:
 
 
 urlpatterns = [
-    path("healthz", health.healthz),
+    path("livez", health.livez),
+    path("healthz", health.livez),  # as it was called before
     path("readyz", health.readyz),
     path("api/v1/openapi.json", document.openapi),
     path("api/v1/", include((routes("urlpatterns"), "api"))),

@@ -80,8 +80,8 @@ def database(name: str, look: DatabaseCheck) -> Part:
 def broker(look: BrokerCheck) -> Part:
     if look.error:
         return Part(
-            "broker", "Redis", State.ERROR, f"does not answer: {look.error}",
-            hint="Jobs wait; agents poll, so deployments go on, only slower.",
+            "broker", "Redis", State.WARNING, f"degraded: does not answer: {look.error}",
+            hint="REST answers. Jobs wait; agents poll, so deployments go on, only slower.",
         )  # fmt: skip
     facts = (
         Fact("server", look.server),

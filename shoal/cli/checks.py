@@ -29,11 +29,14 @@ LEAST_FREE_BYTES = 5 << 30
 RENEW_S = 14 * 86_400
 NEEDED = ("files", "calls", "network")  # of a node's sandbox, what SHOAL_SANDBOX=require asks for
 
+JOBS = ("beat", "worker")  # parts of the system that do what nobody asks for
+Status = Literal["ok", "warning", "failed"]
+
 
 @dataclass(frozen=True)
 class Finding:
     subject: str
-    status: Literal["ok", "warning", "failed"]
+    status: Status
     text: str
     remedy: str = ""
 
@@ -62,6 +65,7 @@ def examine() -> list[Finding]:
     with Client(installation=installation, timeout_s=TIMEOUT_S) as client:
         try:
             found += _account(client)
+            found += _jobs(client)
             found += _nodes(client)
         except ShoalError as error:
             found.append(Finding("Token", "failed", error.title, " ".join(error.hints)))
@@ -77,9 +81,23 @@ def _studio(answer: httpx.Response) -> Iterator[Finding]:
         return
     yield Finding("Studio", "ok", "answers")
     for name, text in checks.items():
-        subject = "Broker" if name == "redis" else f"Database {name}"
-        remedy = "Is it running? `.shoal/logs` has its last lines." if text != "ok" else ""
-        yield Finding(subject, "ok" if text == "ok" else "failed", text, remedy)
+        if name == "redis":
+            yield _broker(text)
+            continue
+        remedy = ""
+        if text.startswith("older"):
+            remedy = "Start the installation anew, or `manage.py migrate` (and --database metrics)."
+        elif text != "ok":
+            remedy = "Is it running? `.shoal/logs` has its last lines."
+        yield Finding(f"Database {name}", "ok" if text == "ok" else "failed", text, remedy)
+
+
+def _broker(text: str) -> Finding:
+    """Without it requests are answered, and what follows them is late."""
+    if text == "ok":
+        return Finding("Broker", "ok", text)
+    remedy = "Is Redis running? `.shoal/logs` has its last lines. Jobs wait for it."
+    return Finding("Broker", "warning", f"degraded: {text}", remedy)
 
 
 def _clock(answer: httpx.Response) -> Iterator[Finding]:
@@ -135,6 +153,15 @@ def _account(client: Client) -> Iterator[Finding]:
         session["version"] if same else f"studio {session['version']}, client {__version__}",
         "" if same else "Install the client of the same version.",
     )
+
+
+def _jobs(client: Client) -> Iterator[Finding]:
+    """The clock and the workers, as the page System sees them: by what they last did."""
+    status: dict[str, Status] = {"ok": "ok", "error": "failed"}
+    for part in client.system_parts():
+        if part["kind"] in JOBS:
+            found = status.get(part["state"], "warning")
+            yield Finding(part["name"], found, part["summary"], part["hint"])
 
 
 def _nodes(client: Client) -> Iterator[Finding]:

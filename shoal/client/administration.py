@@ -5,7 +5,7 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from shoal.client.transport import Transport
-from shoal.client.types import InstanceType, Node, SigningKey, User
+from shoal.client.types import InstanceType, Node, SigningKey, SystemPart, User
 
 
 class Administration:
@@ -20,6 +20,10 @@ class Administration:
     def export_audit(self, kind: str = "ndjson") -> Iterator[bytes]:
         """The whole event log, oldest first; ``kind`` is ``ndjson`` or ``csv``."""
         return self._transport.stream(f"/events/export?file_format={quoted(kind)}")
+
+    def system_parts(self) -> list[SystemPart]:
+        """How each part of the installation does."""
+        return cast(list[SystemPart], self._get("/system")["parts"])
 
     def list_nodes(self) -> list[Node]:
         return list(self._items("/nodes"))

@@ -221,6 +221,14 @@ class Node(TypedDict):
     replicas: list[dict[str, Any]]
 
 
+class SystemPart(TypedDict):
+    kind: str  # web, database, broker, beat, worker, gateway, agent, certificate, disk
+    name: str
+    state: str  # ok, warning, error, unknown
+    summary: str
+    hint: str
+
+
 class LogLine(TypedDict):
     id: int
     at: str

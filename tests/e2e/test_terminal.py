@@ -142,7 +142,7 @@ def test_the_doctor_finds_nothing_and_looks_everywhere(product: Product, served:
     subjects = {finding["subject"].split()[0] for finding in found}
     assert subjects >= {
         "Installation", "Studio", "Broker", "Database", "Clock", "Live", "Token", "Version", "Node",
-        "Gateway", "Disk",
+        "Gateway", "Disk", "Beat", "Worker",
     }  # fmt: skip
     assert [row for row in found if row["status"] == "failed"] == []
     # a machine of tests may be short of disk; nothing else may be odd

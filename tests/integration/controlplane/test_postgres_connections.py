@@ -140,6 +140,9 @@ def test_a_frozen_database_is_told_within_bounds(
     with on_postgres.client() as client:
         assert {code for code, _ in _outcomes(client, POOL)} == {200}
         with postgres.frozen():
+            began = time.monotonic()
+            assert httpx.get(f"{on_postgres.url}/readyz", timeout=FROZEN_S).status_code == 503
+            assert time.monotonic() - began < FROZEN_S / 2
             frozen = _outcomes(client, 2 * POOL)
         assert {code for code, _ in frozen} == {503}
         assert max(took for _, took in frozen) < FROZEN_S

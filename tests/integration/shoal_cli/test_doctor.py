@@ -27,6 +27,10 @@ Usage = namedtuple("Usage", "total used free")
 SANDBOX = {"files": True, "calls": True, "network": True, "memory": False}
 NODE = {"name": "one", "state": "Online", "cordoned": False, "info": {"sandbox": SANDBOX}}
 
+BEAT = {"kind": "beat", "name": "Beat", "state": "ok", "summary": "last seen 3 s ago", "hint": ""}
+WORKER = BEAT | {"kind": "worker", "name": "Worker of control", "summary": "last did a job 3 s ago"}
+BROKER = BEAT | {"kind": "broker", "name": "Redis", "state": "warning"}  # /readyz tells of it
+
 
 @dataclass
 class Studio:
@@ -39,6 +43,7 @@ class Studio:
     version: str = __version__
     nodes: list[dict[str, Any]] = field(default_factory=lambda: [NODE])
     ready_body: str = ""
+    parts: list[dict[str, Any]] = field(default_factory=lambda: [BEAT, WORKER, BROKER])
 
     def answer(self, path: str) -> tuple[int, str]:
         if path == "/readyz":
@@ -47,6 +52,8 @@ class Studio:
             user = {"username": "ada", "role": "admin"}
             shown = {"authenticated": self.authenticated, "user": user, "version": self.version}
             return 200, json.dumps(shown)
+        if path.startswith("/api/v1/system"):
+            return 200, json.dumps({"parts": self.parts})
         if path.startswith("/api/v1/nodes"):
             return 200, json.dumps({"items": self.nodes, "next_cursor": None})
         return 404, "{}"
@@ -150,7 +157,7 @@ def test_all_is_well(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert set(found) == {
         "Installation", "Studio", "Broker", "Database default", "Clock", "Live sockets", "Token",
-        "Version", "Node one", "Gateway TLS", "Disk",
+        "Version", "Beat", "Worker of control", "Node one", "Gateway TLS", "Disk",
     }  # fmt: skip
     assert main(["doctor"]) == 0
     assert "✓ Broker: ok" in capsys.readouterr().out
@@ -158,6 +165,30 @@ def test_all_is_well(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
 
 def broker_down(place: Place) -> None:
     place.studio.checks["redis"] = "ConnectionError"
+
+
+def old_schema(place: Place) -> None:
+    place.studio.checks["default"] = "older than this program, `migrate` is due: operations.0002"
+
+
+def beat_late(place: Place) -> None:
+    late = {"state": "warning", "summary": "last seen 47 s ago", "hint": "Beat has stopped"}
+    place.studio.parts = [BEAT | late, WORKER]
+
+
+def beat_dead(place: Place) -> None:
+    dead = {"state": "error", "summary": "last seen 2 min ago", "hint": "Beat has stopped"}
+    place.studio.parts = [BEAT | dead, WORKER]
+
+
+def worker_dead(place: Place) -> None:
+    dead = {"state": "error", "summary": "last did a job 2 min ago", "hint": "Is it running?"}
+    place.studio.parts = [BEAT, WORKER | dead]
+
+
+def worker_new(place: Place) -> None:
+    new = {"state": "unknown", "summary": "has not done a job yet", "hint": "within ten seconds"}
+    place.studio.parts = [BEAT, WORKER | new]
 
 
 def clock_wrong(place: Place) -> None:
@@ -230,7 +261,12 @@ def no_installation(place: Place) -> None:
         (no_installation, "Installation", "failed", "make up"),
         (no_studio, "Studio", "failed", "make up"),
         (another_page, "Studio", "failed", "not the gateway's"),
-        (broker_down, "Broker", "failed", "logs"),
+        (broker_down, "Broker", "warning", "logs"),
+        (old_schema, "Database default", "failed", "migrate"),
+        (beat_late, "Beat", "warning", "Beat has stopped"),
+        (beat_dead, "Beat", "failed", "Beat has stopped"),
+        (worker_dead, "Worker of control", "failed", "Is it running?"),
+        (worker_new, "Worker of control", "warning", "within ten seconds"),
         (clock_wrong, "Clock", "warning", "NTP"),
         (sockets_blocked, "Live sockets", "warning", "Upgrade: websocket"),
         (token_refused, "Token", "failed", "shoal login"),

@@ -171,8 +171,8 @@ def test_uploads_go_on_while_redis_is_away(installation: Installation) -> None:
             assert send(client, upload_id, 0, content).status_code == 200
             done = client.post(f"/uploads/{upload_id}/complete", json={})
             assert done.status_code == 202, done.text
-            assert httpx.get(f"{installation.url}/readyz", timeout=10).status_code == 503
-            assert httpx.get(f"{installation.url}/healthz", timeout=10).status_code == 200
+            health = httpx.get(f"{installation.url}/readyz", timeout=10)
+            assert (health.status_code, health.json()["degraded"]) == (200, True)
         finally:
             installation.start_redis()
         # beat would send this job every 20 s; the lost message is made good by it
