@@ -18,11 +18,25 @@ from django.conf import settings
 
 from controlplane.config import broker, watchdog
 
-INGEST_LIMIT_S = 3600
+CONTROL, INGEST = "control", "ingest"
+# Jobs that read, write or remove models' bytes. They have workers of their own: however many take
+# their time, those that heal and converge are done. All others are jobs of seconds.
+INGEST_TASKS = (
+    "registry.ingest",
+    "registry.judge_versions",
+    "registry.expire_uploads",
+    "registry.collect_blobs",
+)
 
 
-def every(seconds: float, task: str, queue: str = "control", **kwargs: Any) -> dict[str, Any]:
+def limits(seconds: int) -> dict[str, int]:
+    """A task is told a little before, and then ended with its process."""
+    return {"time_limit": seconds, "soft_time_limit": seconds - max(5, seconds // 60)}
+
+
+def every(seconds: float, task: str, queue: str = "", **kwargs: Any) -> dict[str, Any]:
     """A periodic job; one that no worker took before the next is due is dropped, not piled up."""
+    queue = queue or (INGEST if task in INGEST_TASKS else CONTROL)
     return {
         "task": task,
         "kwargs": kwargs,
@@ -54,7 +68,7 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     broker_transport_options={
         # why longer than any task: a message that is still being worked on must not be sent again.
-        "visibility_timeout": 2 * INGEST_LIMIT_S,
+        "visibility_timeout": 2 * settings.SHOAL_INGEST_TASK_LIMIT_S,
         "socket_keepalive": True,
         "health_check_interval": 10,
         "socket_connect_timeout": 2,
@@ -77,11 +91,14 @@ app.conf.update(
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     worker_send_task_events=False,
-    task_time_limit=INGEST_LIMIT_S,
-    task_soft_time_limit=INGEST_LIMIT_S - 60,
-    task_default_queue="control",
+    **{
+        f"task_{name}": seconds
+        for name, seconds in limits(settings.SHOAL_CONTROL_TASK_LIMIT_S).items()
+    },
+    task_annotations={task: limits(settings.SHOAL_INGEST_TASK_LIMIT_S) for task in INGEST_TASKS},
+    task_default_queue=CONTROL,
     task_create_missing_queues=True,
-    task_queues=[Queue("control"), Queue("ingest")],
+    task_queues=[Queue(CONTROL), Queue(INGEST)],
     timezone="UTC",
     enable_utc=True,
     beat_schedule=BEAT_SCHEDULE,
@@ -100,6 +117,8 @@ def stamp(headers: dict[str, Any] | None = None, **_unused: Any) -> None:
 @worker_ready.connect
 def watch(**_: Any) -> None:
     watched = watchdog.start(
-        settings.SHOAL_REDIS_URL, ("control", "ingest"), busy=lambda: bool(state.reserved_requests)
+        settings.SHOAL_REDIS_URL,
+        tuple(app.amqp.queues.consume_from),  # those of -Q
+        busy=lambda: bool(state.reserved_requests),
     )
     task_received.connect(lambda **_: watched.taken(), weak=False)

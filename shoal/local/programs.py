@@ -119,7 +119,7 @@ def redis(plan: Plan, embedded: Redis) -> Program:
 
 def control_plane(plan: Plan) -> list[Program]:
     """The studio with its API, the port of agents, the background jobs, and their clock."""
-    worker_log, beat_log = plan.home.log("worker"), plan.home.log("beat")
+    beat_log = plan.home.log("beat")
     return [
         _python(
             plan,
@@ -138,22 +138,8 @@ def control_plane(plan: Plan) -> list[Program]:
             ready_when=ready.listens(plan.agent_port),
             note="port of nodes and gateways",
         ),
-        _python(
-            plan,
-            "worker",
-            *(*CELERY, "worker", "-Q", "control,ingest", "--concurrency", "2"),
-            *(
-                "--loglevel",
-                "INFO",
-                "--without-gossip",
-                "--without-mingle",
-                "--hostname",
-                "control@%h",
-            ),
-            ready_when=ready.logs_line(worker_log, r"control@\S+ ready\."),
-            note="background jobs",
-            stop_timeout_s=15,
-        ),
+        _worker(plan, "worker", "control", note="background jobs: what heals and converges"),
+        _worker(plan, "ingest", "ingest", note="background jobs: models taken in"),
         _python(
             plan,
             "beat",
@@ -163,6 +149,27 @@ def control_plane(plan: Plan) -> list[Program]:
             note="clock of the periodic jobs",
         ),
     ]
+
+
+# Jobs of seconds are bounded by ending their process: one child. Those that take models in wait for
+# disks and for programs that they start: two threads cost a process less.
+POOLS = {
+    "control": ("--concurrency", "1"),
+    "ingest": ("--pool", "threads", "--concurrency", "2"),
+}
+
+
+def _worker(plan: Plan, name: str, queue: str, *, note: str) -> Program:
+    """The worker of one queue: long jobs of the other one never keep it from its own."""
+    return _python(
+        plan,
+        name,
+        *(*CELERY, "worker", "-Q", queue, "--hostname", f"{queue}@%h", *POOLS[queue]),
+        *("--loglevel", "INFO", "--without-gossip", "--without-mingle"),
+        ready_when=ready.logs_line(plan.home.log(name), rf"{queue}@\S+ ready\."),
+        note=note,
+        stop_timeout_s=15,
+    )
 
 
 def node_agent(plan: Plan) -> Program:

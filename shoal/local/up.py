@@ -33,6 +33,7 @@ LOGS = (
     "web",
     "agents",
     "worker",
+    "ingest",
     "beat",
     "node",
     "gateway",

@@ -110,7 +110,7 @@ def test_the_worker_is_frozen(system: System, pair: dict[str, str], case: Case) 
     """Celery worker frozen (SIGSTOP) for a whole deployment."""
     studio = system.studio
     system.endpoint("orphaned", node_labels=pair)
-    worker = system.child(" worker ")
+    worker = system.child("-Q control")
     with case.under(system.load("orphaned")) as load:
         os.killpg(worker.pid, signal.SIGSTOP)
         try:
@@ -128,12 +128,13 @@ def test_the_worker_is_frozen(system: System, pair: dict[str, str], case: Case) 
 def test_the_worker_is_killed(system: System, pair: dict[str, str], case: Case) -> None:
     """Celery worker and its clock killed (SIGKILL) while a model is taken in."""
     studio = system.studio
-    worker, beat = system.child(" worker "), system.child(" beat ")
-    system.kill_child(" beat ")
-    system.kill_child(" worker ")
+    names = (" beat ", "-Q control", "-Q ingest")
+    before = {name: system.child(name).pid for name in names}
+    for name in names:
+        system.kill_child(name)
     studio.register("taken-in")
-    system.comes_back(" worker ", worker.pid)
-    system.comes_back(" beat ", beat.pid)
+    for name in names:
+        system.comes_back(name, before[name])
     until(lambda: studio.patiently("/models/taken-in"), "the model is there")
     case.saw("restarted; the upload was taken in")
 
@@ -141,10 +142,10 @@ def test_the_worker_is_killed(system: System, pair: dict[str, str], case: Case) 
 def test_the_worker_goes_deaf(system: System, case: Case) -> None:
     """Celery worker loses its consumers silently."""
     control = Celery("test", broker=system.redis_url(system.redis_port), set_as_current=False)
-    worker = system.child(" worker ")
-    for queue in ("control", "ingest"):
+    before = {queue: system.child(f"-Q {queue}").pid for queue in ("control", "ingest")}
+    for queue in before:
         control.control.cancel_consumer(queue)
     control.close()
-    took = system.comes_back(" worker ", worker.pid, within_s=200)
+    took = max(system.comes_back(f"-Q {queue}", pid, within_s=200) for queue, pid in before.items())
     system.studio.register("heard-again")
     case.saw(f"ended itself and was started again after {took:.0f} s")

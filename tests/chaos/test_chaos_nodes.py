@@ -3,10 +3,15 @@
 import os
 import shutil
 import signal
+import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.chaos.studio import ECHO, SLOW_TO_LOAD, python_model, until
@@ -41,6 +46,59 @@ def test_a_node_dies_while_serving(system: System, pair: dict[str, str], case: C
     until(lambda: not victim.runtimes("dying"), "what was replaced does not run when it returns")
     studio.delete("dying")
     case.saw("Degraded, then its replica on another node; the returned node has stopped its own")
+
+
+def test_a_node_dies_during_two_long_ingests(
+    system: System, pair: dict[str, str], case: Case
+) -> None:
+    """Node dies while two models are taken in, which takes very long."""
+    studio, victim = system.studio, system.nodes["n2"]
+    system.endpoint("healing", node_labels=pair, instance_count=2)
+    with ThreadPoolExecutor(2) as threads, held_inspections(system) as held:
+        ingests = [threads.submit(studio.register, f"long-{name}") for name in "ab"]
+        until(lambda: len(held) == 2, "both are being read")
+        victim.die()
+        until(
+            lambda: (
+                [r["node"] for r in studio.replicas("healing") if r["state"] == "ready"].count("n1")
+                == 2
+            ),
+            "the replica was placed elsewhere",
+        )
+        assert not any(ingest.done() for ingest in ingests)
+    assert [ingest.result() for ingest in ingests] == [1, 1]
+    victim.start()
+    system.online("n2")
+    until(lambda: not victim.runtimes("healing"), "what was replaced does not run any more")
+    studio.delete("healing")
+    case.saw("healed as if nothing else were done; both models were taken in afterwards")
+
+
+@contextmanager
+def held_inspections(system: System) -> Iterator[dict[int, psutil.Process]]:
+    """Every program that reads an upload is frozen as soon as it is seen, until this ends."""
+    held: dict[int, psutil.Process] = {}
+    ended = threading.Event()
+    worker = system.child("-Q ingest")
+
+    def hold() -> None:
+        while not ended.wait(0.005):
+            for child in worker.children(recursive=True):
+                with suppress(psutil.NoSuchProcess):
+                    if child.pid not in held and "worker_runtime.inspection" in child.cmdline():
+                        child.suspend()
+                        held[child.pid] = child
+
+    watching = threading.Thread(target=hold)
+    watching.start()
+    try:
+        yield held
+    finally:
+        ended.set()
+        watching.join()
+        for child in held.values():
+            with suppress(psutil.NoSuchProcess):
+                child.resume()
 
 
 def test_a_node_dies_mid_download(system: System, pair: dict[str, str], case: Case) -> None:

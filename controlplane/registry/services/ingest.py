@@ -15,6 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from celery.exceptions import SoftTimeLimitExceeded
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
@@ -58,6 +59,7 @@ class Ingest:
         self.claim = claim
         self.folder = storage.work_path(upload.pk, claim)
         self._beat_at = time.monotonic()
+        self._until = self._beat_at + settings.SHOAL_INGEST_TASK_LIMIT_S
 
     def save(self, cause: UploadCause | None = None, **fields: Any) -> None:
         """``cause`` changes the state, too. Raises Superseded."""
@@ -75,7 +77,12 @@ class Ingest:
             setattr(self.upload, name, value)
 
     def beat(self, _: int = 0) -> None:
-        """Show signs of life, at most every two seconds however often it is called."""
+        """Show signs of life, at most every two seconds however often it is called.
+
+        Raises SoftTimeLimitExceeded where it took too long: Celery does not end threads.
+        """
+        if time.monotonic() > self._until:
+            raise SoftTimeLimitExceeded
         if time.monotonic() - self._beat_at >= BEAT_S:
             self._beat_at = time.monotonic()
             self.save()

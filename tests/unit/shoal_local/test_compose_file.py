@@ -67,14 +67,14 @@ def test_only_the_control_plane_reaches_the_stores() -> None:
     """Nodes run other people's code; they and the gateways need no database and no Redis."""
     joined = {name: set(service.get("networks", ["default"])) for name, service in SERVICES.items()}
     assert {name for name, networks in joined.items() if "stores" in networks} == {
-        *("postgres", "redis", "setup", "web", "agents", "worker", "beat")
+        *("postgres", "redis", "setup", "web", "agents", "worker", "ingest", "beat")
     }
     assert {name for name, networks in joined.items() if networks == {"stores"}} == {
         *("postgres", "redis")
     }
     assert set(COMPOSE["networks"]) == {"stores"}
     told = {name for name in SERVICES if "PASSWORD" in str(SERVICES[name].get("environment"))}
-    assert told == {"postgres", "redis", "setup", "web", "agents", "worker", "beat"}
+    assert told == {"postgres", "redis", "setup", "web", "agents", "worker", "ingest", "beat"}
 
 
 @pytest.mark.parametrize("name", SERVICES)

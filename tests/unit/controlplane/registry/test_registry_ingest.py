@@ -131,6 +131,17 @@ def test_an_inspection_that_hangs_is_ended(
     assert upload.error["code"] == "InspectionTimeout"
 
 
+def test_an_ingest_that_takes_too_long_ends_by_itself(
+    ingested: Send, settings: Settings, stores: Path
+) -> None:
+    """Where it runs in a thread, which Celery cannot end."""
+    settings.SHOAL_INGEST_TASK_LIMIT_S = -1
+    upload = ingested("m.onnx", b"a model")
+    assert upload.error is not None
+    assert (upload.state, upload.error["code"]) == ("failed", "IngestTimeout")
+    assert leftovers(stores) == []
+
+
 def test_unpacking_more_than_the_limit_ends(ingested: Send, settings: Settings) -> None:
     settings.SHOAL_MAX_UNPACKED_BYTES = 1000
     upload = ingested("m.zip", a_zip({"m/1/model.onnx": bytes(range(256)) * 10}))
