@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+from worker_runtime.backends.attempt import Attempt
 from worker_runtime.core.draining import wait_unless_hurried
 from worker_runtime.core.lifecycle.attempts import Attempts
 from worker_runtime.core.lifecycle.changes import plan_change
@@ -98,7 +99,7 @@ class Serving:
         name, text = plan.directory.name, ""
         for _ in range(self._retries + 1):
             try:
-                load = partial(load_version, plan, version, self._rules)
+                load = partial(_load_and_trim, plan, version, self._rules)
                 blueprint = await run(self._threads, self._attempts.run, load)
                 return version, "", self._built(blueprint)
             except Exception as error:  # why so wide: one bad model must never end the others
@@ -286,8 +287,18 @@ def _same_groups(held: VersionState, plan: ModelPlan) -> bool:
     )
 
 
+def _load_and_trim(
+    plan: ModelPlan, version: int, rules: LoadingRules, attempt: Attempt
+) -> Blueprint:
+    """``load_version``; what libraries only needed while they loaded is given back."""
+    try:
+        return load_version(plan, version, rules, attempt)
+    finally:
+        _trim_memory()
+
+
 def _trim_memory() -> None:
-    """Give the pages that a closed model has left free back to the machine, where libc can."""
+    """Give pages that are free back to the machine, where libc can: it would keep them."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

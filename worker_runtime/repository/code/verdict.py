@@ -5,7 +5,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from worker_runtime.errors import ConfigInvalid
-from worker_runtime.files.contents import kinds_of_file
 from worker_runtime.files.names import DESCRIPTIONS, is_data_by_name, kind_by_name
 from worker_runtime.repository.code.configuration import code_in_config, unreadable
 from worker_runtime.repository.layout import CONFIG_NAME, ModelDirectory, listed_model
@@ -23,6 +22,9 @@ def code_in_folder(folder: Path, prefix: str = "") -> list[CodeReason]:
 
     ``prefix`` is put before the files' paths: the model's name, where ``folder`` is a model's.
     """
+    # why here: readers of archives and pickles are 8 ms of a start, and most starts need none
+    from worker_runtime.files.contents import kinds_of_file  # noqa: PLC0415
+
     found: dict[str, dict[str, str]] = {}
     for path in _below(folder):
         name = (PurePosixPath(prefix) / path.relative_to(folder).as_posix()).as_posix()
