@@ -8,19 +8,24 @@ T = TypeVar("T")
 
 
 def side_by_side(
-    works: Sequence[Callable[[], T]], give_up: Callable[[], None] = lambda: None
+    works: Sequence[Callable[[], T]],
+    give_up: Callable[[], None] = lambda: None,
+    *,
+    at_once: int | None = None,
 ) -> list[T]:
-    """What each of ``works`` gives, run in threads of their own; blocking.
+    """What each of ``works`` gives, run in threads, all or so many ``at_once``; blocking.
 
     The first of them that fails calls ``give_up``, which may end the others; what it raised is
     raised when all have ended.
     """
-    if len(works) == 1:
-        return [works[0]()]
-    with ThreadPoolExecutor(max(1, len(works)), "loading") as threads:
+    if len(works) == 1 or at_once == 1:
+        return [work() for work in works]
+    with ThreadPoolExecutor(max(1, at_once or len(works)), "loading") as threads:
         begun = [threads.submit(work) for work in works]
         ended, _ = wait(begun, return_when=FIRST_EXCEPTION)
         failed = [one for one in begun if one in ended and one.exception() is not None]
         if failed:
             give_up()
+            for one in begun:
+                one.cancel()  # those that have not begun
     return [one.result() for one in failed or begun]

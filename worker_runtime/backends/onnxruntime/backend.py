@@ -1,6 +1,6 @@
 """Loads ONNX models: one session per instance, with thread defaults that do not fight."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,11 @@ from worker_runtime.backends.onnxruntime.instances import (
     OnnxInstance,
     bindable,
 )
-from worker_runtime.backends.onnxruntime.providers import CPU, captures_graphs, providers_of
+from worker_runtime.backends.onnxruntime.providers import CPU, CUDA, captures_graphs, providers_of
 from worker_runtime.backends.onnxruntime.sessions import (
     contained,
     open_session,
+    open_sessions,
     run_options,
     session_options,
     thread_count,
@@ -30,33 +31,41 @@ DEVICE = "cuda"  # ONNX Runtime's name for where the tensors of instances on GPU
 
 class OnnxRuntimeBackend:
     def load(self, spec: LoadSpec) -> "OnnxModel":
-        """One session per instance. Single-threaded CPU instances share one: less memory.
+        """One session per instance, opened side by side.
 
-        With ``share_session_between_instances`` all instances of a group on one device do.
+        Single-threaded CPU instances share one: less memory. So do all instances of a group on one
+        device with ``share_session_between_instances``.
         """
         path = model_file(spec)
         on_cpu = [place for place in spec.placements if place.gpu is None]
         intra = thread_count(spec, "intra_op_thread_count")
         intra = intra or max(1, spec.cores // max(1, len(on_cpu)))
         together = as_flag(spec.parameters.get("share_session_between_instances", "false"))
-        shared: dict[tuple[str, int | None], Any] = {}
-        sessions = []
+        shared: dict[tuple[str, int | None], int] = {}
+        opened: list[Callable[[], Any]] = []
+        chosen: list[int] = []  # of ``opened``, by instance
+        cached = False
         for place in spec.placements:
             key = (place.name.rpartition("_")[0] if together else "", place.gpu)
-            session = shared.get(key)
+            number = shared.get(key)
             providers = providers_of(spec.config, spec.parameters, place.gpu)
-            if session is not None and captures_graphs(providers):
+            if number is not None and captures_graphs(providers):
                 raise bad_value(
                     f"model '{spec.name}': share_session_between_instances and CUDA graphs exclude "
                     "one another: a session with graphs runs in one thread"
                 )
-            if session is None:
+            if number is None:
+                number = len(opened)
                 options = session_options(spec, intra)
-                session = open_session(path, options, contained(providers, spec), spec.name)
+                allowed = contained(providers, spec)
+                opened.append(partial(open_session, path, options, allowed, spec.name))
+                # why: TensorRT and OpenVINO compile for minutes, and the next one finds the result
+                cached |= any(provider not in (CPU, CUDA) for provider, _ in providers)
                 if together or (place.gpu is None and intra == 1):
-                    shared[key] = session
-            sessions.append(session)
-        return OnnxModel(spec, path, sessions)
+                    shared[key] = number
+            chosen.append(number)
+        sessions = open_sessions(opened, 1 if cached else spec.cores)
+        return OnnxModel(spec, path, [sessions[number] for number in chosen])
 
 
 class OnnxModel:

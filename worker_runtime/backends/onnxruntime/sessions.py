@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import onnxruntime as ort
 
 from worker_runtime.backends.base import LoadSpec
 from worker_runtime.backends.onnxruntime.providers import CPU, CUDA, TENSORRT, WHEELS, Provider
+from worker_runtime.backends.parallel import side_by_side
 from worker_runtime.backends.values import as_flag, as_integer, bad_value
 from worker_runtime.errors import BackendFailed, GpuMemoryFull, LoadFailed, Problem
 from worker_runtime.files.inside import inside, leaves
@@ -93,13 +94,19 @@ def thread_count(spec: LoadSpec, key: str) -> int:
     return max(0, as_integer(spec.parameters.get(key) or "0"))
 
 
+def open_sessions(opens: Sequence[Callable[[], Any]], at_once: int) -> list[Any]:
+    """What each of ``opens`` gives, so many ``at_once``; each is an ``open_session``."""
+    # why around all: filters are the whole process's, and threads would put back each other's
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # ``open_session`` checks what they say
+        return side_by_side(opens, at_once=at_once)
+
+
 def open_session(path: Path, options: Any, providers: Sequence[Provider], name: str) -> Any:
     """A session on exactly these providers, or LoadFailed with ONNX Runtime's own words."""
     _require(providers, name)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # what they say is checked below
-            session = ort.InferenceSession(str(path), options, providers=list(providers))
+        session = ort.InferenceSession(str(path), options, providers=list(providers))
     # why so wide: ONNX Runtime's exceptions share no base class but Exception.
     except Exception as error:
         on_gpu = any(provider in (CUDA, TENSORRT) for provider, _ in providers)

@@ -3,6 +3,7 @@
 No GPU was ever there: providers of devices are asked for at the boundary and never started.
 """
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from onnx import helper, numpy_helper
 from tests.support import onnx_models as om
 from tests.support.backend_instances import check_concurrent, check_no_growth
 from tests.support.tensors import load_spec
-from worker_runtime.backends.base import LoadSpec
+from worker_runtime.backends.base import LoadSpec, Placement
 from worker_runtime.backends.catalog import backend
+from worker_runtime.backends.onnxruntime import backend as module
 from worker_runtime.backends.onnxruntime import sessions
 from worker_runtime.backends.onnxruntime.instances import BoundInstance, bindable
 from worker_runtime.backends.onnxruntime.providers import (
@@ -51,6 +53,33 @@ def spec(folder: Path, text: str = "", **more: Any) -> LoadSpec:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "model.onnx").write_bytes(om.model_bytes(om.add_sub(kind=om.FP32)))
     return tmp_path
+
+
+CPUS = (Placement("m_0", None), Placement("m_1", None))
+OPENVINO_CPU = (
+    'optimization { execution_accelerators { cpu_execution_accelerator { name: "openvino" } } }'
+)
+
+
+def test_sessions_open_side_by_side(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = threading.Barrier(2, timeout=30)
+    real = sessions.open_session
+
+    def opened(*arguments: Any) -> Any:
+        together.wait()
+        return real(*arguments)
+
+    monkeypatch.setattr(module, "open_session", opened)
+    model = backend("onnxruntime").load(replace(spec(folder), placements=CPUS, cores=4))
+    assert len(model.instances) == 2
+    np.testing.assert_array_equal(total_of(model), PAIR["INPUT0"] + PAIR["INPUT1"])
+    # the next of these finds what the first has compiled
+    begun: list[int] = []
+    monkeypatch.setattr(module, "open_session", lambda *_: begun.append(threading.get_ident()))
+    monkeypatch.setattr(module, "OnnxModel", lambda *_: None)
+    config = parse(OPENVINO_CPU)
+    backend("onnxruntime").load(replace(spec(folder), placements=CPUS, cores=4, config=config))
+    assert begun == [threading.get_ident()] * 2
 
 
 def total_of(model: Any) -> Array:
@@ -376,7 +405,7 @@ def test_graphs_need_a_session_each_and_no_texts(
     with pytest.raises(ConfigInvalid, match="CUDA graphs exclude one another"):
         backend("onnxruntime").load(replace(together, config=GRAPHS))
     backend("onnxruntime").load(replace(spec(folder, gpus=(0, 0)), config=GRAPHS))
-    assert len(recorded) == 3
+    assert len(recorded) == 2  # the first was refused before anything was opened
     (tmp_path / "model.onnx").write_bytes(om.model_bytes(om.identity(om.STRING, "N", 2)))
     with pytest.raises(ConfigInvalid, match="texts, which no CUDA graph can have"):
         backend("onnxruntime").load(replace(spec(tmp_path, gpus=(0,)), config=GRAPHS))

@@ -32,6 +32,26 @@ def test_the_first_failure_ends_the_others_and_is_told() -> None:
     assert given_up.is_set()
 
 
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_after_a_failure_none_begins(at_once: int) -> None:
+    begun: list[int] = []
+    failed = threading.Event()
+
+    def work(number: int) -> None:
+        begun.append(number)
+        if number == 0:
+            raise ValueError("boom")
+        assert failed.wait(30)
+
+    works = [lambda n=n: work(n) for n in range(5)]
+    with pytest.raises(ValueError, match="boom"):
+        side_by_side(works, failed.set, at_once=at_once)
+    # why not exactly: the second thread may have taken one up before the failure was seen
+    assert len(begun) <= at_once + 1
+
+
 def test_one_stays_in_its_thread() -> None:
     assert side_by_side([threading.get_ident]) == [threading.get_ident()]
     assert side_by_side([]) == []
+    here = [threading.get_ident()] * 3
+    assert side_by_side([threading.get_ident] * 3, at_once=1) == here
