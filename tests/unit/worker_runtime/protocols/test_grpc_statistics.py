@@ -7,8 +7,16 @@ from worker_runtime.core.statistics import BatchCount, MemoryUsage, ResponseCoun
 from worker_runtime.protocols.grpc.statistics import statistics_message
 
 
+def given(counters: object, **values: object) -> None:
+    for name, value in values.items():
+        setattr(counters, name, value)
+
+
 def test_every_counter_is_in_its_field() -> None:
-    statistics = Statistics(
+    statistics, response = Statistics(), ResponseCount()
+    given(response, success_count=7, empty_count=6, cancel_count=5, fail_ns=4)
+    given(
+        statistics,
         success_count=5,
         success_ns=50,
         fail_count=1,
@@ -25,7 +33,7 @@ def test_every_counter_is_in_its_field() -> None:
         cache_miss_ns=40,
         last_inference_ms=99,
         batches={4: BatchCount(1, 2, 3, 4), 2: BatchCount(5, 6, 7, 8)},
-        responses={0: ResponseCount(success_count=7, empty_count=6, cancel_count=5, fail_ns=4)},
+        responses={0: response},
         memory=(MemoryUsage("CPU", 0, 1024),),
     )
     model: Any = SimpleNamespace(name="m", version=3, statistics=statistics)
