@@ -56,6 +56,7 @@ BEAT_SCHEDULE = {
     "seal the event log": every(10, "core.seal_events"),
     "drop old uploads": every(900, "registry.expire_uploads"),
     "drop blobs nobody uses": every(6 * 3600, "registry.collect_blobs"),
+    "drop operations that ended long ago": every(3600, "operations.prune"),
     "drop old answers to repeated requests": every(3600, "accounts.prune"),
     "roll up the minutes that ended": every(30, "metrics.roll_up"),
     "drop old samples and log lines": every(300, "metrics.prune"),

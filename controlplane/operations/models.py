@@ -29,6 +29,17 @@ class Operation(Stamped):
     class Meta:
         db_table = "deployments_operation"  # as it was called before it had an app of its own
         ordering = ["-created_at"]
+        indexes = [
+            models.Index(fields=["-created_at"], name="operation_newest"),
+            models.Index(fields=["endpoint", "deployment", "-created_at"], name="operation_latest"),
+            # why by the time and not by the state: SQLite compares texts of conditions, and a
+            # query's values are no part of its text
+            models.Index(
+                fields=["created_at"],
+                condition=models.Q(finished_at__isnull=True),
+                name="operation_active",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.endpoint}/{self.deployment} {self.state}"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from controlplane.deployments.models import Endpoint
+from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.deployments.selectors.shown import Shown, endpoint_shown
 from controlplane.operations.errors import OperationNotFound
 from controlplane.operations.models import Operation
@@ -57,7 +57,8 @@ def operation_get(operation_id: str) -> Operation:
 
 def operations_active(endpoint: str = "", deployment: str | None = None) -> QuerySet[Operation]:
     """Those that have not ended, oldest first."""
-    rows = operation_list(endpoint).filter(state__in=ACTIVE)
+    # why both: the time has the index, the state is the truth
+    rows = operation_list(endpoint).filter(finished_at__isnull=True, state__in=ACTIVE)
     if deployment is not None:
         rows = rows.filter(deployment=deployment)
     return rows.order_by("created_at")
@@ -68,14 +69,21 @@ def operation_state(operation_id: str) -> tuple[Any, ...] | None:
     return Operation.objects.filter(pk=operation_id).values_list("state").first()
 
 
-def latest_operations(endpoints: Iterable[str]) -> dict[tuple[str, str], str]:
-    """(endpoint, deployment) -> id of its latest operation."""
-    rows = (
-        Operation.objects.filter(endpoint__in=list(endpoints))
-        .order_by("created_at")
-        .values_list("endpoint", "deployment", "id")
+def latest_operations(endpoints: Iterable[str] | None = None) -> dict[tuple[str, str], str]:
+    """(endpoint, deployment) -> id of its latest operation, of the deployments that there are.
+
+    A row for each, however many operations there were. None stands for all endpoints.
+    """
+    deployments = Deployment.objects.all()
+    if endpoints is not None:
+        deployments = deployments.filter(endpoint__name__in=list(endpoints))
+    own = Operation.objects.filter(
+        endpoint=OuterRef("endpoint__name"), deployment=OuterRef("name")
+    ).order_by("-created_at")
+    rows = deployments.annotate(latest=Subquery(own.values("id")[:1])).values_list(
+        "endpoint__name", "name", "latest"
     )
-    return {(endpoint, deployment): operation_id for endpoint, deployment, operation_id in rows}
+    return {(endpoint, name): latest for endpoint, name, latest in rows if latest}
 
 
 def endpoints_shown(endpoints: Iterable[Endpoint]) -> list[Shown]:

@@ -10,3 +10,8 @@ from controlplane.operations import services
 @shared_task(name="deployments.reconcile")
 def deployments_reconcile() -> None:
     services.operations_tick(now=timezone.now())
+
+
+@shared_task(name="operations.prune")
+def operations_prune() -> None:
+    services.operations_prune(now=timezone.now())

@@ -18,6 +18,7 @@ from controlplane.operations.services.endpoints import (
     mirror_set,
     traffic_set,
 )
+from controlplane.operations.services.keeping import operations_prune
 from controlplane.operations.services.nodes import node_delete
 from controlplane.operations.services.reports import (
     LeftOutPart,
@@ -59,6 +60,7 @@ __all__ = [
     "nodes_drain",
     "operation_cancel",
     "operation_retry",
+    "operations_prune",
     "operations_supersede",
     "operations_tick",
     "traffic_set",

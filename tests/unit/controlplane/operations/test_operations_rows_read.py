@@ -1,0 +1,149 @@
+"""However many operations there were, questions read a few rows, and old ones are dropped."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models import QuerySet
+from django.utils import timezone
+from pytest_django import Settings
+from rest_framework.test import APIClient
+
+from controlplane.deployments.models import Endpoint
+from controlplane.operations.models import Operation
+from controlplane.operations.selectors import (
+    latest_operations,
+    operation_list,
+    operations_active,
+)
+from controlplane.operations.services import operations_prune, operations_tick
+from controlplane.operations.types import OperationState
+from tests.support.deployment_rows import deployment_add
+from tests.support.registered_models import model_register
+from tests.support.rows_read import rows_read
+
+pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
+NOW = timezone.now()
+MANY = 400
+
+
+def operations_add(
+    count: int,
+    *,
+    endpoint: str = "a",
+    deployment: str = "blue",
+    age: timedelta = timedelta(),
+    state: OperationState = OperationState.SUCCEEDED,
+) -> list[str]:
+    """Ids, the oldest first; the newest is ``age`` old."""
+    before = Operation.objects.count()
+    rows = [
+        Operation(
+            id=f"op-{before + number}",
+            kind="deploy",
+            endpoint=endpoint,
+            deployment=deployment,
+            state=state,
+            deadline_at=NOW,
+            created_by="dora",
+            finished_at=None if state == OperationState.RUNNING else NOW - age,
+        )
+        for number in range(count)
+    ]
+    Operation.objects.bulk_create(rows)
+    for number, row in enumerate(rows):
+        row.created_at = NOW - age - timedelta(seconds=count - number)
+    Operation.objects.bulk_update(rows, ["created_at"])
+    return [row.id for row in rows]
+
+
+@pytest.fixture
+def endpoint() -> Endpoint:
+    made = Endpoint.objects.create(name="a", created_by="dora")
+    version = model_register()
+    for name in ("blue", "green"):
+        deployment_add(made, version, name)
+    return made
+
+
+def read_by(ask: Callable[[], Any]) -> int:
+    with rows_read("default", "metrics") as read:
+        ask()
+    return read.rows
+
+
+def test_questions_read_as_much_as_before_when_there_were_many(
+    endpoint: Endpoint, api: APIClient
+) -> None:
+    def ok(path: str) -> Callable[[], None]:
+        def ask() -> None:
+            assert api.get(f"/api/v1/{path}").status_code == 200
+
+        return ask
+
+    asked: dict[str, Callable[[], Any]] = {
+        "an endpoint": ok("endpoints/a"),
+        "endpoints": ok("endpoints"),
+        "a deployment": ok("endpoints/a/deployments/blue"),
+        "active ones": lambda: list(operations_active("a")),
+        "a tick": lambda: operations_tick(now=NOW),
+        "the overview": ok("overview"),
+    }
+    operations_add(10)  # as many as the overview shows, and more
+    for ask in asked.values():
+        ask()  # what is asked once
+    before = {name: read_by(ask) for name, ask in asked.items()}
+    operations_add(MANY)
+    after = {name: read_by(ask) for name, ask in asked.items()}
+    assert after == before
+
+
+def test_the_latest_of_each_deployment_is_found(endpoint: Endpoint) -> None:
+    assert latest_operations(["a"]) == {}
+    blue = operations_add(3, deployment="blue")
+    green = operations_add(2, deployment="green", age=timedelta(days=3))
+    operations_add(1, deployment="gone")
+    operations_add(1, endpoint="b", deployment="blue")
+    expected = {("a", "blue"): blue[-1], ("a", "green"): green[-1]}
+    assert latest_operations(["a"]) == latest_operations() == expected
+    assert latest_operations(["b"]) == {}
+
+
+@pytest.mark.parametrize(
+    ("rows", "index"),
+    [
+        (lambda: operations_active(), "operation_active"),
+        (lambda: operation_list()[:10], "operation_newest"),
+        (
+            lambda: Operation.objects.filter(endpoint="a", deployment="b").order_by("-created_at"),
+            "operation_latest",
+        ),
+    ],
+)
+def test_an_index_answers(rows: Callable[[], QuerySet[Operation]], index: str) -> None:
+    if connection.vendor == "postgresql":  # of a small table it reads all by itself
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
+    assert index in rows().explain()
+
+
+def test_what_ended_long_ago_is_dropped(endpoint: Endpoint, settings: Settings) -> None:
+    settings.SHOAL_OPERATION_RETENTION_DAYS = 30
+    old = timedelta(days=31)
+    blue = operations_add(3, deployment="blue", age=old)
+    operations_add(600, deployment="gone", age=old)
+    running = operations_add(1, deployment="green", age=old, state=OperationState.RUNNING)
+    green = operations_add(1, deployment="green", age=timedelta(days=29))
+    assert operations_prune(now=NOW) == 602
+    # the latest of a deployment, what has not ended, and what is not old
+    assert set(Operation.objects.values_list("pk", flat=True)) == {blue[-1], *running, *green}
+    assert operations_prune(now=NOW) == 0
+
+
+def test_nothing_is_dropped_where_all_is_kept(settings: Settings) -> None:
+    settings.SHOAL_OPERATION_RETENTION_DAYS = 0
+    operations_add(2, age=timedelta(days=9999))
+    assert operations_prune(now=NOW) == 0
+    assert Operation.objects.count() == 2
