@@ -135,6 +135,8 @@ def peer(kind: str, found: Peer) -> Part:
             state = State.WARNING if found.behind > 1 else State.OK
     if state is State.ERROR and not found.error:
         hint = "What it serves goes on; it gets no changes."
+        if kind == "gateway":
+            hint += " Keys that were replaced since then still open its endpoints."
     ends_at = found.certificate_ends_at
     versions = [Fact("version", found.version)] if found.version else []
     until = Fact("certificate until", ends_at.date().isoformat() if ends_at else "none")

@@ -29,7 +29,7 @@ LEAST_FREE_BYTES = 5 << 30
 RENEW_S = 14 * 86_400
 NEEDED = ("files", "calls", "network")  # of a node's sandbox, what SHOAL_SANDBOX=require asks for
 
-JOBS = ("beat", "worker")  # parts of the system that do what nobody asks for
+PARTS = ("beat", "worker", "gateway")  # of the system: they do what nobody asks for
 Status = Literal["ok", "warning", "failed"]
 
 
@@ -65,7 +65,7 @@ def examine() -> list[Finding]:
     with Client(installation=installation, timeout_s=TIMEOUT_S) as client:
         try:
             found += _account(client)
-            found += _jobs(client)
+            found += _parts(client)
             found += _nodes(client)
         except ShoalError as error:
             found.append(Finding("Token", "failed", error.title, " ".join(error.hints)))
@@ -155,13 +155,14 @@ def _account(client: Client) -> Iterator[Finding]:
     )
 
 
-def _jobs(client: Client) -> Iterator[Finding]:
-    """The clock and the workers, as the page System sees them: by what they last did."""
+def _parts(client: Client) -> Iterator[Finding]:
+    """Clock, workers and gateways, as the page System sees them: by what they last did."""
     status: dict[str, Status] = {"ok": "ok", "error": "failed"}
     for part in client.system_parts():
-        if part["kind"] in JOBS:
+        if part["kind"] in PARTS:
+            subject = f"Gateway agent {part['name']}" if part["kind"] == "gateway" else part["name"]
             found = status.get(part["state"], "warning")
-            yield Finding(part["name"], found, part["summary"], part["hint"])
+            yield Finding(subject, found, part["summary"], part["hint"])
 
 
 def _nodes(client: Client) -> Iterator[Finding]:

@@ -29,6 +29,7 @@ NODE = {"name": "one", "state": "Online", "cordoned": False, "info": {"sandbox":
 
 BEAT = {"kind": "beat", "name": "Beat", "state": "ok", "summary": "last seen 3 s ago", "hint": ""}
 WORKER = BEAT | {"kind": "worker", "name": "Worker of control", "summary": "last did a job 3 s ago"}
+ENVOY = BEAT | {"kind": "gateway", "name": "local", "summary": "last reported 1 s ago"}
 BROKER = BEAT | {"kind": "broker", "name": "Redis", "state": "warning"}  # /readyz tells of it
 
 
@@ -186,6 +187,11 @@ def worker_dead(place: Place) -> None:
     place.studio.parts = [BEAT, WORKER | dead]
 
 
+def gateway_silent(place: Place) -> None:
+    silent = {"state": "error", "summary": "last reported 2 min ago", "hint": "no changes"}
+    place.studio.parts = [BEAT, WORKER, ENVOY | silent]
+
+
 def worker_new(place: Place) -> None:
     new = {"state": "unknown", "summary": "has not done a job yet", "hint": "within ten seconds"}
     place.studio.parts = [BEAT, WORKER | new]
@@ -267,6 +273,7 @@ def no_installation(place: Place) -> None:
         (beat_dead, "Beat", "failed", "Beat has stopped"),
         (worker_dead, "Worker of control", "failed", "Is it running?"),
         (worker_new, "Worker of control", "warning", "within ten seconds"),
+        (gateway_silent, "Gateway agent local", "failed", "no changes"),
         (clock_wrong, "Clock", "warning", "NTP"),
         (sockets_blocked, "Live sockets", "warning", "Upgrade: websocket"),
         (token_refused, "Token", "failed", "shoal login"),

@@ -80,6 +80,12 @@ def test_a_peer_is_as_well_as_its_last_report(found: Peer, state: State, summary
     assert (part.state, part.summary) == (state, summary)
 
 
+def test_a_silent_gateway_takes_keys_that_were_replaced() -> None:
+    silent = Peer("local", 60.0, "offline", "", 0, "")
+    assert "Keys that were replaced" in diagnosis.peer("gateway", silent).hint
+    assert "Keys" not in diagnosis.peer("agent", silent).hint
+
+
 @pytest.mark.parametrize(
     ("free", "state"), [(50, State.OK), (9, State.WARNING), (2, State.ERROR), (0, State.ERROR)]
 )
