@@ -26,6 +26,7 @@ from django.conf import settings
 from controlplane.config.http_application import http_application  # isort: split
 
 from controlplane.config.guards import AgentsOnly
+from controlplane.core.borrowed import give_back
 from controlplane.core.errors import DomainError
 from controlplane.nodes import authority
 from controlplane.nodes.auth import EXTENSION
@@ -75,8 +76,11 @@ class AgentTls:
         """New connections see the new certificate, and are verified by every known authority."""
         if now - self.made_at < RENEWED_EVERY:
             return False
-        self.context.load_verify_locations(cadata=authority.authorities_pem(now))
-        pair = authority.server_pair(names(), now)
+        try:
+            self.context.load_verify_locations(cadata=authority.authorities_pem(now))
+            pair = authority.server_pair(names(), now)
+        finally:
+            give_back()  # no request of this thread ends, and the next look is an hour away
         load_pair(self.context, certificate=pair.certificate, key=pair.key)
         self.made_at = now
         return True

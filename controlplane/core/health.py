@@ -77,6 +77,8 @@ def _database(alias: str) -> str:
     # why not one of the pool: all may be busy, and that is no reason to be sent nothing more
     connection = connections[alias].copy()
     connection.settings_dict["OPTIONS"].pop("pool", None)
+    # of this thread, and so for the recorder's queries, which name the database by its alias
+    connections[alias] = connection
     try:
         applied = MigrationRecorder(connection).applied_migrations()
     except DatabaseError as error:

@@ -97,6 +97,13 @@ def test_many_requests_share_few_connections(on_postgres: Installation, postgres
     assert 0 < peak.seen <= BOUND
 
 
+def test_probes_take_no_connection_of_the_pool(on_postgres: Installation) -> None:
+    with on_postgres.client() as client:
+        for _ in range(2 * POOL):
+            assert httpx.get(f"{on_postgres.url}/readyz", timeout=FROZEN_S).json()["ready"]
+        assert {code for code, _ in _outcomes(client, POOL)} == {200}
+
+
 def test_who_waits_holds_no_connection(on_postgres: Installation, postgres: Postgres) -> None:
     on_postgres.python(OPERATION)
     with on_postgres.client() as client, ThreadPoolExecutor(20) as threads:
@@ -121,6 +128,15 @@ def test_who_downloads_holds_no_connection(on_postgres: Installation) -> None:
             )
             assert answer.status_code == 200
         assert client.get("endpoints").status_code == 200
+
+
+def test_the_agents_port_keeps_no_connection_to_itself(
+    on_postgres: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads its certificate at its start; the only connection is then its callers'."""
+    monkeypatch.setitem(on_postgres.environment, "SHOAL_DATABASE_POOL_SIZE", "1")
+    on_postgres.start_agents()  # until a call that needs a connection is answered
+    on_postgres.kill("agents")
 
 
 def _outcomes(client: httpx.Client, count: int) -> list[tuple[int, float]]:
