@@ -11,8 +11,8 @@ from tests.support.postgres import Postgres, own_postgres
 
 
 @pytest.fixture
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    with own_postgres(tmp_path_factory.mktemp("postgres")) as found:
+def database() -> Iterator[Postgres]:
+    with own_postgres() as found:
         yield found
 
 

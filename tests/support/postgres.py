@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import tempfile
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -85,12 +86,14 @@ class Postgres:
 
 
 @contextlib.contextmanager
-def own_postgres(folder: Path) -> Iterator[Postgres]:
-    for path in (folder, *folder.parents[:2]):
-        path.chmod(0o755)  # under root the server runs as a user of its own
-    server = pgserver.get_server(folder, cleanup_mode="stop")
-    server.psql("CREATE DATABASE shoal; CREATE DATABASE shoal_metrics;")
-    try:
-        yield Postgres(server)
-    finally:
-        server.cleanup()
+def own_postgres() -> Iterator[Postgres]:
+    # why not one of pytest's: under root the server runs as a user of its own, and each session of
+    # pytest closes the folder of all of them to other users
+    with tempfile.TemporaryDirectory(prefix="shoal-postgres-") as folder:
+        Path(folder).chmod(0o755)
+        server = pgserver.get_server(folder, cleanup_mode="stop")
+        try:
+            server.psql("CREATE DATABASE shoal; CREATE DATABASE shoal_metrics;")
+            yield Postgres(server)
+        finally:
+            server.cleanup()

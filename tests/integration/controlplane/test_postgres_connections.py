@@ -47,8 +47,8 @@ model_register("large", content=bytes(64 * 2**20))  # more than buffers on the w
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    with own_postgres(tmp_path_factory.mktemp("postgres")) as found:
+def postgres() -> Iterator[Postgres]:
+    with own_postgres() as found:
         yield found
 
 
