@@ -8,6 +8,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
+# why: where it is set, every process of the tests would compile all that it imports of them anew
+unexport PYTHONDONTWRITEBYTECODE
 # What pip installs of Shoal, as pyproject.toml has it.
 PACKAGES := shoal wire worker_runtime node_agent controlplane
 # Tests and type checks import the settings without an installation.
