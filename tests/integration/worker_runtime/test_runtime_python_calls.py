@@ -229,7 +229,7 @@ def all_at_once(server: Runtime, model: str) -> dict[str, str]:
         found = {}
         for _ in range(AT_ONCE):
             result, error = answers.get(timeout=30)
-            assert error is None, error
+            assert error is None, str(error)
             found[result.get_response().id] = result.as_numpy("OUTPUT0")[0].decode()
         client.stop_stream()
     return found

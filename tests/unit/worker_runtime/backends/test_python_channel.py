@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.runtime_process import wait_until
 from worker_runtime.backends.python.messages import (
     INLINE_BYTES,
     arrays_of,
@@ -209,8 +210,13 @@ class Waiters:
         for box in self.boxes.values():
             box.put(None)
 
-    def thread(self, number: int, found: "SimpleQueue[tuple[int, Any]]") -> threading.Thread:
-        box = self.boxes[number] = SimpleQueue()
+    def thread(
+        self,
+        number: int,
+        found: "SimpleQueue[tuple[int, Any]]",
+        box: "SimpleQueue[Any] | None" = None,
+    ) -> threading.Thread:
+        box = self.boxes[number] = SimpleQueue() if box is None else box
 
         def wait() -> None:
             message = self.reading.wait(box)
@@ -236,6 +242,38 @@ def test_each_thread_gets_its_own_message_in_any_order(order: list[int]) -> None
     assert told == {number: number * 10 for number in range(6)}
     here.close()
     there.close()
+
+
+class Slow(SimpleQueue[Any]):
+    """A box whose owner comes to what it got only later."""
+
+    def __init__(self) -> None:
+        self.goes_on = threading.Event()
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        found = super().get(block, timeout)
+        self.goes_on.wait(10)
+        return found
+
+
+def test_messages_before_the_lead_are_not_taken_for_it(pair: Pair) -> None:
+    """Several came for who follows, and then the lead, before it had taken the first."""
+    here, there = pair
+    waiters, found = Waiters(here), SimpleQueue[tuple[int, Any]]()
+    leader = waiters.thread(1, found)
+    wait_until(lambda: waiters.reading._led, "somebody to lead")
+    slow = Slow()
+    follower = waiters.thread(2, found, slow)
+    wait_until(lambda: waiters.reading._followers, "somebody to follow")
+    for number, data in ((2, "first"), (2, "second"), (2, "third"), (1, "last")):
+        there.send({"to": number, "data": data})
+    leader.join(10)  # it has passed on the lead
+    slow.goes_on.set()
+    follower.join(10)
+    assert [found.get(timeout=10) for _ in "12"] == [(1, "last"), (2, "first")]
+    assert [waiters.reading.wait(slow)["data"] for _ in "12"] == ["second", "third"]
+    there.send({"to": 2, "data": "fourth"})
+    assert waiters.reading.wait(slow)["data"] == "fourth"
 
 
 def test_all_who_wait_hear_that_the_other_side_is_gone(pair: Pair) -> None:

@@ -78,7 +78,10 @@ class Reading:
             if box in self._followers:
                 self._followers.remove(box)
                 return
-        box.get()  # the lead itself
+        # Messages that came before the lead stay, in their order: nobody else reads meanwhile.
+        before = list(iter(box.get, _LEAD))
+        for message in before:
+            box.put(message)
         self._pass_on()
 
     def _pass_on(self) -> None:
