@@ -201,8 +201,6 @@ class ModelVersion:
             self._unload_timeout_s,
         )
         await self.close(interrupt=True)
-        if self._interruptible:
-            await asyncio.wait([stuck], timeout=_LAST_ANSWERS_S)
         stuck.cancel()
 
     async def _finish(self) -> None:
@@ -216,10 +214,17 @@ class ModelVersion:
         return bool(getattr(self.loaded, "interruptible", False))
 
     async def close(self, *, interrupt: bool) -> None:
-        """Fail what waits; with ``interrupt`` what runs, too, where processes of its own run it."""
+        """Fail what waits; with ``interrupt`` what runs, too, where processes of its own run it.
+
+        Who asked for that has heard of it when this returns, unless a thread hangs in spite of it.
+        """
         self.scheduler.close()
         if interrupt and self._interruptible:
             await asyncio.get_running_loop().run_in_executor(None, self.loaded.close)
+            # why: failures are still on their way here, from threads that waited for the processes
+            answered = asyncio.ensure_future(self.scheduler.drain())
+            await asyncio.wait([answered], timeout=_LAST_ANSWERS_S)
+            answered.cancel()
 
 
 def first_response_bounds(config: Any) -> tuple[float, ...]:
