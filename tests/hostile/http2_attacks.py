@@ -12,7 +12,7 @@ from contextlib import ExitStack
 import hpack
 from tritonclient.grpc import service_pb2 as pb
 
-from tests.hostile.http2_client import CALLS, Client, infer, let_go
+from tests.hostile.http2_client import CALLS, LITTLE, Client, infer, letting_go
 from tests.support.http2_peer import framed
 from tests.support.http2_rules import END, WHOLE, block, frame, headers
 from tests.support.runtime_process import Runtime
@@ -198,11 +198,11 @@ def unread_answers(server: Runtime) -> str:
     """A window as large as can be, and nobody who reads."""
     wide = f.PREFACE + f.settings({f.INITIAL_WINDOW_SIZE: f.MAX_WINDOW})
     with ExitStack() as stack:
-        clients = [stack.enter_context(Client(server, wide)) for _ in range(2)]
+        clients = [stack.enter_context(Client(server, wide, LITTLE)) for _ in range(2)]
         call = clients[0].call(CALLS.waiting, infer("echo", 2_000_000), 1)
-        for client in clients:
-            client.send(f.window_update(0, 2**30) + call)
-        let_go(server, "grpc", clients)
+        with letting_go(server, "grpc", clients):
+            for client in clients:
+                client.send(f.window_update(0, 2**30) + call)
     return "2 answers of 8 MB"
 
 

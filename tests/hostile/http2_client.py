@@ -3,7 +3,8 @@
 import re
 import select
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 
 import numpy as np
@@ -17,6 +18,7 @@ from worker_runtime.protocols.grpc.native import frames as f
 
 _SERVICE = "/inference.GRPCInferenceService"
 PATIENCE_S = 20.0
+LITTLE = 64 * 1024  # of what is not read, for who wants to be seen not to read
 
 
 def infer(model: str, size: int = 3) -> bytes:
@@ -36,6 +38,23 @@ CALLS = Calls(
 )
 
 
+def connect(port: int, keeps: int = 0) -> socket.socket:
+    """The kernel ``keeps`` so many bytes of what is not read; 0: as many as it likes.
+
+    It likes 4 MB, and in some moments all of 8 MB.
+    """
+    made = socket.socket()
+    made.settimeout(PATIENCE_S)
+    if keeps:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, keeps)
+    try:
+        made.connect(("127.0.0.1", port))
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
 def hung_up(connection: socket.socket) -> bool:
     """Wait until the other side has, without reading anything of what it said."""
     poll = select.poll()
@@ -43,8 +62,9 @@ def hung_up(connection: socket.socket) -> bool:
     return bool(poll.poll(PATIENCE_S * 1000))
 
 
-def let_go(server: Runtime, protocol: str, clients: Sequence[object]) -> None:
-    """Wait until the server has given up so many more clients that do not read.
+@contextmanager
+def letting_go(server: Runtime, protocol: str, clients: Sequence[object]) -> Iterator[None]:
+    """Until the server has given up these clients, who ask something within and read nothing.
 
     They are not told: what they do not read is in front of the end.
     """
@@ -54,13 +74,15 @@ def let_go(server: Runtime, protocol: str, clients: Sequence[object]) -> None:
         found = re.findall(rf"^{re.escape(name)} (\d+)", server.metrics(), re.MULTILINE)
         return int(found[0]) if found else 0
 
+    # why before they ask: a slow machine may have given up the first while the last still asks
     before = count()
+    yield
     wait_until(lambda: count() >= before + len(clients), "unread answers to be given up", 20)
 
 
 class Client:
-    def __init__(self, server: Runtime, start: bytes = GREETING) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", server.grpc_port), timeout=PATIENCE_S)
+    def __init__(self, server: Runtime, start: bytes = GREETING, keeps: int = 0) -> None:
+        self.socket = connect(server.grpc_port, keeps)
         self.streams = count(1, 2)
         self._said = b""
         self.socket.sendall(start)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from time import monotonic
 
-from tests.hostile.http2_client import PATIENCE_S, hung_up, let_go
+from tests.hostile.http2_client import LITTLE, PATIENCE_S, connect, hung_up, letting_go
 from tests.support.runtime_process import Runtime, wait_until
 
 ANSWER = 8_000_000
@@ -16,13 +16,10 @@ INFER = "POST /v2/models/echo/infer HTTP/1.1\r\nHost: x\r\n"
 _PACE = threading.Event()  # never set: only its timed wait is used
 
 
-def connections(server: Runtime, stack: ExitStack, many: int) -> list[socket.socket]:
-    return [
-        stack.enter_context(
-            socket.create_connection(("127.0.0.1", server.http_port), timeout=PATIENCE_S)
-        )
-        for _ in range(many)
-    ]
+def connections(
+    server: Runtime, stack: ExitStack, many: int, *, keeps: int = 0
+) -> list[socket.socket]:
+    return [stack.enter_context(connect(server.http_port, keeps)) for _ in range(many)]
 
 
 def said(connection: socket.socket, most: int = 2**30) -> bytes:
@@ -92,10 +89,10 @@ def slow_read(server: Runtime) -> str:
     body = bytes(ANSWER)
     head = f"{INFER}Inference-Header-Content-Length: 0\r\nContent-Length: {len(body)}\r\n\r\n"
     with ExitStack() as stack:
-        waiting = connections(server, stack, 2)
-        for connection in waiting:
-            connection.sendall(head.encode() + body)
-        let_go(server, "http", waiting)
+        waiting = connections(server, stack, 2, keeps=LITTLE)
+        with letting_go(server, "http", waiting):
+            for connection in waiting:
+                connection.sendall(head.encode() + body)
     return "2 answers of 8 MB"
 
 
@@ -103,11 +100,11 @@ def pipelines(server: Runtime) -> str:
     """Thousands of requests whose answers nobody reads."""
     metadata = b"GET /v2/models/echo/config HTTP/1.1\r\nHost: x\r\n\r\n" * 2000
     with ExitStack() as stack:
-        waiting = connections(server, stack, 2)
-        for connection in waiting:
-            connection.settimeout(0.5)
-            _sent(connection, metadata * 5)
-        let_go(server, "http", waiting)
+        waiting = connections(server, stack, 2, keeps=LITTLE)
+        with letting_go(server, "http", waiting):
+            for connection in waiting:
+                connection.settimeout(0.5)
+                _sent(connection, metadata * 5)
     return "2 x 10000 requests"
 
 
