@@ -129,7 +129,11 @@ def test_connections_are_kept_between_calls(pool: AgentRequestPool, opened: list
             pool, "POST", "/agent/v1/report", credential=node.identity.credential, body=report(node)
         )
         assert status == 200
-    assert 0 < len(opened) <= 2 * THREADS  # both databases
+    # By each thread, or in a pool of PostgreSQL, which makes more ahead of who waits for long.
+    kept = (
+        connection.settings_dict["OPTIONS"]["pool"]["max_size"] if pooled(connection) else THREADS
+    )
+    assert 0 < len(opened) <= 2 * kept  # both databases
 
 
 def test_a_connection_that_failed_is_not_used_again(
