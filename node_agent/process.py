@@ -7,6 +7,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -75,7 +76,7 @@ def alive(process: ProcessIdentity) -> bool:
 async def exited(process: ProcessIdentity) -> int | None:
     """Wait for its end, and end what it leaves behind: the exit status, negative for a signal, None
     where it cannot be known."""
-    await _until(lambda: not alive(process))
+    await _ended(process)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LEFT_S):
             await _until(lambda: not any(kill_session(process) for _ in range(LOOKS)))
@@ -89,7 +90,7 @@ async def end(process: ProcessIdentity, *, grace_s: float) -> bool:
             os.kill(process.pid, signal.SIGTERM)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
-                await _until(lambda: not alive(process))
+                await _ended(process)
     gently = not alive(process)
     kill_session(process)
     await exited(process)
@@ -101,7 +102,7 @@ def kill_session(process: ProcessIdentity) -> int:
 
     By session, since none of them can leave that (the sandbox's filter), and its number is given to
     nobody as long as one is in it. Newest first, and each with its group: of who forks and ends
-    without pause the process that was seen is gone, and its child is in that group.
+    without pause the process that was seen is gone, or a zombie, and its child is in that group.
     """
     leader = _stat(process.pid)
     if boot_id() != process.boot_id or (leader and int(leader[19]) != process.start_ticks):
@@ -109,15 +110,35 @@ def kill_session(process: ProcessIdentity) -> int:
     members = 0
     for pid in sorted(psutil.pids(), reverse=True):
         fields = _stat(pid)
-        if fields and int(fields[3]) == process.pid and fields[0] not in "ZX":
+        if fields and int(fields[3]) == process.pid and fields[0] != "X":
             try:
                 os.killpg(int(fields[2]), signal.SIGKILL)
             except PermissionError:
                 continue  # without a sandbox it may have become another user's
             except ProcessLookupError:
                 pass  # it has ended: counted all the same, for it may have left another
-            members += 1
+            members += fields[0] != "Z"
     return members
+
+
+async def _ended(process: ProcessIdentity) -> None:
+    """Wait for its end alone. The kernel tells: dozens of replicas would be looked at for nothing
+    all the time."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except OSError:  # it has ended, or a kernel before 5.3
+        await _until(lambda: not alive(process))
+        return
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    try:
+        # why only now: whatever has the number from here on, the descriptor is of what had it
+        if alive(process):
+            loop.add_reader(descriptor, ended.set)
+            await ended.wait()
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
 
 
 async def _until(holds: Callable[[], bool]) -> None:
@@ -127,6 +148,7 @@ async def _until(holds: Callable[[], bool]) -> None:
         await asyncio.sleep(POLL_S)
 
 
+@cache
 def boot_id() -> str:
     """Changes at each boot of the machine; empty where the system does not tell."""
     try:
