@@ -29,7 +29,11 @@ from controlplane.core.borrowed import give_back
 THREADS: Final = 3
 CONNECTION_AGE_S: Final = 60.0  # then it is made anew, so that what became of the database shows
 PATHS: Final = frozenset(
-    f"/agent/v1/{name}" for name in ("report", "desired", "samples", "logs", "cache", "bell")
+    f"/agent/v1/{name}"
+    for name in (
+        *("report", "desired", "samples", "logs", "cache", "bell"),
+        *("gateway/snapshot", "gateway/report", "gateway/samples"),
+    )
 )
 STALL_S: Final = 15.0  # then who does not read what is streamed is left
 

@@ -1,7 +1,8 @@
 """The agents' port: TLS with certificates on both sides, for nodes and gateways alone.
 
 Run as a program, `python -m controlplane.config.agent_server`. It serves the same application as
-the studio's process, so that what agents do there never waits for people, nor people for agents.
+the studio's process, less what people call, so that what agents do there never waits for people,
+nor people for agents.
 """
 
 import asyncio
@@ -115,7 +116,7 @@ async def _kept(tls: AgentTls) -> AsyncIterator[None]:
 
 async def _serve(tls: AgentTls) -> None:
     config = uvicorn.Config(
-        AgentsOnly(http_application),
+        AgentsOnly(http_application()),
         host=settings.SHOAL_AGENT_BIND,
         port=settings.SHOAL_AGENT_PORT,
         http=AgentProtocol,
@@ -131,7 +132,14 @@ async def _serve(tls: AgentTls) -> None:
         await uvicorn.Server(config).serve()
 
 
+def slim() -> None:
+    """People's API, their sessions and REST framework would be half of this process's memory."""
+    settings.ROOT_URLCONF = "controlplane.config.agent_urls"
+    settings.MIDDLEWARE = settings.AGENTS_MIDDLEWARE
+
+
 def main() -> int:
+    slim()
     tls = AgentTls()
     try:
         tls.renew(datetime.now(UTC))

@@ -14,7 +14,7 @@ from controlplane.console.routing import websocket_urlpatterns
 application = ProxyHeadersMiddleware(
     ProtocolTypeRouter(
         {
-            "http": http_application,
+            "http": http_application(),
             "websocket": SameOrigin(
                 AuthMiddlewareStack(URLRouter(websocket_urlpatterns)),
                 trusted=frozenset(settings.CSRF_TRUSTED_ORIGINS),

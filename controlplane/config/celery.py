@@ -14,6 +14,10 @@ from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.config.settings")
 
+# why none: Celery's integration would run Django's checks in each worker and in beat, which imports
+# every view: 30 MB each that no job needs. `migrate` has run them before anything starts.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
+
 from django.conf import settings
 
 from controlplane.config import broker, watchdog

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer
 
-from controlplane.core.etags import has_seen
+from controlplane.core.sending import has_seen
 
 CONTENT_TYPE: Final = "application/vnd.oai.openapi+json"
 _making = threading.Lock()

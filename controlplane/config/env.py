@@ -12,7 +12,6 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from controlplane.config import postgres
 from wire import secret_files
 
 T = TypeVar("T")
@@ -127,17 +126,20 @@ def database(name: str, default: str) -> dict[str, Any]:
             "HOST": host,
             "PORT": str(parts.port or ""),
             "CONN_HEALTH_CHECKS": True,
-            "OPTIONS": postgres.options(_bounds(), options),
+            "OPTIONS": _postgres(options),
         }
     raise ImproperlyConfigured(
         f"{name}={url!r}: expected sqlite:////absolute/path or postgresql://user:password@host/name"
     )
 
 
-def _bounds() -> postgres.Bounds:
-    return postgres.Bounds(
+def _postgres(options: dict[str, str]) -> dict[str, Any]:
+    from controlplane.config import postgres  # noqa: PLC0415 - its driver, 8 MB, for who uses it
+
+    bounds = postgres.Bounds(
         pool_size=integer("SHOAL_DATABASE_POOL_SIZE", 10, least=1),
         connect_s=integer("SHOAL_DATABASE_CONNECT_TIMEOUT_S", 5, least=1),
         statement_s=integer("SHOAL_DATABASE_STATEMENT_TIMEOUT_S", 30, least=0),
         lock_s=integer("SHOAL_DATABASE_LOCK_TIMEOUT_S", 10, least=0),
     )
+    return postgres.options(bounds, options)

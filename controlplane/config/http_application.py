@@ -3,17 +3,20 @@
 import os
 from typing import cast
 
-from django.core.asgi import get_asgi_application
+import django
+from django.core.handlers.asgi import ASGIHandler
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.config.settings")
-# why here: it sets Django up, which importing the guards below needs.
-django_application = get_asgi_application()
+# why here: importing the guards below needs it.
+django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402
 
 from controlplane.config.agent_pool import AgentRequestPool  # noqa: E402
 from controlplane.config.guards import Application, BodyLimit  # noqa: E402
 
-http_application = BodyLimit(
-    AgentRequestPool(cast(Application, django_application)), max_bytes=settings.SHOAL_MAX_BODY_BYTES
-)
+
+def http_application() -> Application:
+    """Serves the routes, and through the middlewares, that the settings name at this moment."""
+    django_application = cast(Application, ASGIHandler())
+    return BodyLimit(AgentRequestPool(django_application), max_bytes=settings.SHOAL_MAX_BODY_BYTES)

@@ -123,7 +123,7 @@ MIDDLEWARE = [
     "controlplane.core.request_id.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "controlplane.core.http.SecurityHeadersMiddleware",
-    "controlplane.core.requests.PlainTextMiddleware",
+    "controlplane.core.plain_text.PlainTextMiddleware",
     "controlplane.config.spa.StudioFiles",
     "controlplane.core.borrowed.give_back_before_streaming",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -134,6 +134,17 @@ MIDDLEWARE = [
     "controlplane.core.query_strings.KnownQueryMiddleware",
     "controlplane.core.pagination.PagesMiddleware",
     "controlplane.accounts.idempotency.IdempotencyMiddleware",
+]
+# Those of the agents' port, which has no people: neither sessions nor pages nor REST framework.
+AGENTS_MIDDLEWARE = [
+    "controlplane.metrics.middleware.count_requests",
+    "controlplane.core.request_id.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "controlplane.core.http.SecurityHeadersMiddleware",
+    "controlplane.core.plain_text.PlainTextMiddleware",
+    "controlplane.core.borrowed.give_back_before_streaming",
+    "django.middleware.common.CommonMiddleware",
+    "controlplane.core.http.ProblemMiddleware",
 ]
 TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}]
 
@@ -177,7 +188,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["controlplane.core.parsers.SafeJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "controlplane.core.openapi.CompleteAnswers",
-    "EXCEPTION_HANDLER": "controlplane.core.http.exception_handler",
+    "EXCEPTION_HANDLER": "controlplane.core.rest_exceptions.exception_handler",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 SPECTACULAR_SETTINGS = {

@@ -1,14 +1,13 @@
 """Every route: the REST API, the agents' API, health, and the studio for all else."""
 
-from django.urls import URLPattern, include, path, re_path
+from django.urls import include, path, re_path
 
 from controlplane.accounts import urls as accounts
-from controlplane.config import document, spa
+from controlplane.config import agent_urls, document, spa
 from controlplane.console import urls as console
 from controlplane.core import health, http
 from controlplane.deployments import urls as deployments
 from controlplane.events import urls as events
-from controlplane.gateway import urls as gateway
 from controlplane.metrics import urls as metrics
 from controlplane.nodes import urls as nodes
 from controlplane.operations import urls as operations
@@ -24,25 +23,18 @@ APPS = [
     metrics,
     deployments,
     operations,
-    gateway,
     overview,
     console,
     system,
 ]
-
-
-def routes(name: str) -> list[URLPattern]:
-    """All apps' lists called ``name``; an app without one has no such routes."""
-    return [route for app in APPS for route in getattr(app, name, [])]
-
 
 urlpatterns = [
     path("livez", health.livez),
     path("healthz", health.livez),  # as it was called before
     path("readyz", health.readyz),
     path("api/v1/openapi.json", document.openapi),
-    path("api/v1/", include((routes("urlpatterns"), "api"))),
-    path("agent/v1/", include((routes("agent_urlpatterns"), "agent"))),
+    path("api/v1/", include(([route for app in APPS for route in app.urlpatterns], "api"))),
+    *agent_urls.urlpatterns,
     # why: a missing API route or asset must be a 404, never the studio's page.
     re_path(r"^(?!api/|agent/|ws/|assets/).*$", spa.studio),
 ]

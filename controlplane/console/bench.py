@@ -2,28 +2,28 @@
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from functools import cache
 from typing import Any, Protocol
 
-import grpc
 import httpx
 from channels.db import database_sync_to_async
 from django.conf import settings
 
 from controlplane.console import frames, reading
 from controlplane.console.inference import (
-    LARGEST_ANSWER,
     Answer,
     Call,
     InferenceFailed,
+    Part,
+    StreamingClient,
     Target,
-    infer_grpc,
     infer_http,
     model_path,
 )
 from controlplane.console.models_served import Served, Specification, as_running, served
-from controlplane.console.streaming import Part, stream_grpc
 from controlplane.console.tensors import (
     MAX_VALUES_SHOWN,
     TensorError,
@@ -40,10 +40,12 @@ MAX_IN_FLIGHT = 4
 SIDE_CALL_TIMEOUT_S = 5.0
 STREAM_TIMEOUT_S = 600.0  # a stream may talk for long; a person can stop it
 UNFORESEEN = "Something unforeseen went wrong; the log has the cause."
-GRPC_OPTIONS = [
-    ("grpc.max_receive_message_length", LARGEST_ANSWER),
-    ("grpc.max_send_message_length", 256 << 20),
-]
+
+
+@cache
+def _authorities() -> ssl.SSLContext:
+    """Of this machine. Read once: it takes 30 ms, on the loop of everybody's sockets."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 class Send(Protocol):
@@ -54,8 +56,10 @@ class Bench:
     def __init__(self, endpoint: str, send: Send) -> None:
         self.endpoint = endpoint
         self._send = send
-        self._client = httpx.AsyncClient(trust_env=False, timeout=SIDE_CALL_TIMEOUT_S)
-        self._channel: grpc.aio.Channel | None = None
+        self._client = httpx.AsyncClient(
+            trust_env=False, timeout=SIDE_CALL_TIMEOUT_S, verify=_authorities()
+        )
+        self._grpc: StreamingClient | None = None
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._arriving: reading.Arriving | None = None
 
@@ -65,8 +69,8 @@ class Bench:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._client.aclose()
-        if self._channel is not None:
-            await self._channel.close()
+        if self._grpc is not None:
+            await self._grpc.close()
 
     async def receive(self, text: str, *, may_infer: bool) -> None:
         """Answer one request; inferences answer later, so that several may be on their way."""
@@ -181,7 +185,7 @@ class Bench:
     ) -> None:
         """Every response as it comes, then a result without outputs that counts them."""
         count, first_us, total_us, version, deployment = 0, None, 0.0, "", ""
-        stream = stream_grpc(self._grpc(target), target, call, STREAM_TIMEOUT_S)
+        stream = self._grpc_client(target).stream(target, call, STREAM_TIMEOUT_S)
         async with aclosing(stream):
             async for part in stream:
                 first_us = part.at_us if first_us is None else first_us
@@ -226,13 +230,15 @@ class Bench:
         # why longer than the gateway's own limit: its answer says more than our giving up
         timeout_s = found.request_timeout_ms / 1000 + 10
         if protocol == "grpc":
-            return await infer_grpc(self._grpc(target), target, call, timeout_s)
+            return await self._grpc_client(target).infer(target, call, timeout_s)
         return await infer_http(self._client, target, call, timeout_s)
 
-    def _grpc(self, target: Target) -> grpc.aio.Channel:
-        if self._channel is None:
-            self._channel = grpc.aio.insecure_channel(target.grpc_target, GRPC_OPTIONS)
-        return self._channel
+    def _grpc_client(self, target: Target) -> StreamingClient:
+        if self._grpc is None:
+            from controlplane.console.grpc_inference import GrpcClient  # noqa: PLC0415 - see there
+
+            self._grpc = GrpcClient(target.grpc_target)
+        return self._grpc
 
     async def _counters(self, found: Served, target: Target, model: str) -> Counters | None:
         """None where readings are not comparable: several deployments or replicas may answer."""

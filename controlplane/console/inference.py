@@ -1,16 +1,14 @@
-"""One inference through the gateway, over HTTP with binary tensors or over gRPC."""
+"""One inference through the gateway over HTTP, with binary tensors. ``grpc_inference`` has gRPC."""
 
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
-import grpc
 import httpx
-from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from controlplane.console.tensors import Tensor
 from controlplane.core.answers import PLAIN, AnswerRefused, aread_answer
@@ -62,6 +60,17 @@ class Answer:
     deployment: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One response of a stream. ``at_us`` counts from when the call was sent."""
+
+    index: int
+    at_us: float
+    outputs: tuple[Tensor, ...]
+    model_version: str
+    deployment: str
+
+
 Parameter = str | int | bool
 
 
@@ -79,6 +88,14 @@ class Call:
     def path(self) -> str:
         version = ["versions", quote(self.version, safe="")] if self.version else []
         return model_path(self.model, *version, "infer")
+
+
+class StreamingClient(Protocol):
+    """What also calls models that answer several times, or not at all."""
+
+    async def infer(self, target: Target, call: Call, timeout_s: float) -> Answer: ...
+    def stream(self, target: Target, call: Call, timeout_s: float) -> AsyncGenerator[Part]: ...
+    async def close(self) -> None: ...
 
 
 def model_path(model: str, *rest: str) -> str:
@@ -133,7 +150,7 @@ async def infer_http(
         outputs=found,
         model_version=version,
         total_us=total_us,
-        upstream_us=_number(response.headers.get(UPSTREAM)),
+        upstream_us=number(response.headers.get(UPSTREAM)),
         deployment=response.headers.get(PIN, ""),
     )
 
@@ -180,71 +197,7 @@ def parse_http(content: bytes, header_length: str | None) -> tuple[tuple[Tensor,
     return tuple(found), str(head.get("model_version", ""))
 
 
-def grpc_request(call: Call) -> Any:
-    request = service_pb2.ModelInferRequest(model_name=call.model, model_version=call.version)
-    for tensor in call.inputs:
-        request.inputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)
-        request.raw_input_contents.append(tensor.raw)
-    for name in call.outputs:
-        request.outputs.add(name=name)
-    for key, value in call.parameters.items():
-        # why this order: a bool is an int
-        if isinstance(value, bool):
-            request.parameters[key].bool_param = value
-        elif isinstance(value, int):
-            request.parameters[key].int64_param = value
-        else:
-            request.parameters[key].string_param = value
-    return request
-
-
-def grpc_metadata(target: Target) -> tuple[tuple[str, str], ...]:
-    return tuple({**target.headers(), "x-shoal-endpoint": target.endpoint}.items())
-
-
-def grpc_refused(error: grpc.aio.AioRpcError) -> InferenceFailed:
-    return InferenceFailed(
-        error.code().name,
-        error.details() or error.code().name,
-        triton=error.details() or "",
-        status=error.code().value[0],
-    )
-
-
-async def infer_grpc(
-    channel: grpc.aio.Channel, target: Target, call: Call, timeout_s: float
-) -> Answer:
-    """Raises InferenceFailed."""
-    stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
-    began = time.perf_counter()
-    sent = stub.ModelInfer(grpc_request(call), metadata=grpc_metadata(target), timeout=timeout_s)
-    try:
-        response = await sent
-    except grpc.aio.AioRpcError as error:
-        raise grpc_refused(error) from error
-    total_us = (time.perf_counter() - began) * 1e6
-    received = {str(key): value for key, value in await sent.initial_metadata()}
-    return Answer(
-        outputs=parse_grpc(response),
-        model_version=response.model_version,
-        total_us=total_us,
-        upstream_us=_number(received.get(UPSTREAM)),
-        deployment=str(received.get(PIN, "")),
-    )
-
-
-def parse_grpc(response: Any) -> tuple[Tensor, ...]:
-    if len(response.raw_output_contents) != len(response.outputs):
-        raise InferenceFailed(
-            "AnswerUnreadable", "The answer does not carry its tensors as raw contents."
-        )
-    return tuple(
-        Tensor(output.name, output.datatype, tuple(output.shape), raw)
-        for output, raw in zip(response.outputs, response.raw_output_contents, strict=True)
-    )
-
-
-def _number(value: object) -> float | None:
+def number(value: object) -> float | None:
     try:
         return float(str(value))
     except ValueError:

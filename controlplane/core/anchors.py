@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
 from django.conf import settings
 from django.utils import timezone
 
@@ -122,6 +121,8 @@ def _counted(lines: Iterable[str]) -> Anchors:
 
 def send(line: str) -> None:
     """To the webhook. One that does not take it is told of the next."""
+    import httpx  # noqa: PLC0415 - half a second of imports, for who has set a webhook
+
     try:
         answer = httpx.post(
             settings.SHOAL_AUDIT_WEBHOOK,

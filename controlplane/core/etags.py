@@ -8,7 +8,6 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
@@ -87,10 +86,3 @@ def if_none_match_check(request: Request, current: str | None) -> None:
             hints=("Leave `If-None-Match` out to change it.",),
             extra={"etag": current},
         )
-
-
-def has_seen(request: Request | HttpRequest, current: str) -> bool:
-    """Whether a read may be answered with 304: the client has what is there now."""
-    wanted = request.headers.get("If-None-Match", "")
-    seen = [part.strip().removeprefix("W/") for part in wanted.split(",")]
-    return wanted.strip() == "*" or current.removeprefix("W/") in seen

@@ -1,16 +1,11 @@
 """Filters that lists share: by tags, and by one of several words."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Iterable
+from typing import Any, Final
 
-from django.db.models import Model, QuerySet, TextField
-from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
-
-RowT = TypeVar("RowT", bound=Model)
 
 TAG: Final = "tag."
 TAG_PARAMETER: Final = OpenApiParameter(
@@ -25,14 +20,6 @@ def tags_of(request: Request) -> dict[str, str]:
         for key, value in request.query_params.items()
         if key.startswith(TAG) and key != TAG
     }
-
-
-def tagged(rows: QuerySet[RowT], tags: Mapping[str, str]) -> QuerySet[RowT]:
-    """Those whose ``tags`` have all of these, to the letter."""
-    for index, (key, value) in enumerate(sorted(tags.items())):
-        rows = rows.annotate(**{f"tag{index}": Cast(KeyTextTransform(key, "tags"), TextField())})
-        rows = rows.filter(**{f"tag{index}": value})
-    return rows
 
 
 class ChoicesField(serializers.CharField):

@@ -10,11 +10,9 @@ from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from rest_framework import exceptions as drf
-from rest_framework.views import exception_handler as drf_exception_handler
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from controlplane.core import errors
 from controlplane.core.request_id import request_id
@@ -38,20 +36,6 @@ STATUS: dict[type[errors.DomainError], HTTPStatus] = {
     errors.DiskFull: HTTPStatus.INSUFFICIENT_STORAGE,
     errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
 }
-DRF_CODES: dict[type[drf.APIException], str] = {
-    drf.ValidationError: "BadArgument",
-    drf.ParseError: "BadRequest",
-    drf.AuthenticationFailed: "Unauthenticated",
-    drf.NotAuthenticated: "Unauthenticated",
-    drf.PermissionDenied: "Forbidden",
-    drf.NotFound: "ResourceNotFound",
-    drf.MethodNotAllowed: "MethodNotAllowed",
-    drf.NotAcceptable: "NotAcceptable",
-    drf.UnsupportedMediaType: "UnsupportedMediaType",
-    drf.Throttled: "RateLimited",
-}
-
-
 # What to try where an error says nothing better.
 HINTS: dict[str, tuple[str, ...]] = {
     "Unauthenticated": ("Sign in again, or send `Authorization: Bearer shoal_...`.",),
@@ -138,49 +122,6 @@ def database_problem(error: BaseException, instance: str) -> JsonResponse:
     )
     response["Retry-After"] = str(DATABASE_RETRY_S)
     return response
-
-
-def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse | None:
-    """DRF's hook. None (an unforeseen failure) lets Django log it and answer ``server_error``."""
-    path = context["request"].path
-    if isinstance(exc, errors.DomainError):
-        return domain_problem(exc, path)
-    if isinstance(exc, DATABASE_LOST):
-        return database_problem(exc, path)
-    if isinstance(exc, Http404):
-        exc = drf.NotFound("Not found.")
-    elif isinstance(exc, PermissionDenied):
-        exc = drf.PermissionDenied()
-    if not isinstance(exc, drf.APIException):
-        return None
-    handled = drf_exception_handler(exc, context)
-    field, detail = _first_message(exc.detail)
-    code = next((DRF_CODES[kind] for kind in type(exc).__mro__ if kind in DRF_CODES), "Error")
-    response = problem_response(
-        exc.status_code,
-        code=code,
-        detail=detail,
-        instance=path,
-        field=field,
-        extra={"errors": exc.detail} if isinstance(exc, drf.ValidationError) else None,
-    )
-    for name, value in handled.items() if handled is not None else ():
-        if name.lower() in {"www-authenticate", "retry-after", "allow"}:
-            response[name] = value
-    return response
-
-
-def _first_message(detail: Any, path: tuple[str, ...] = ()) -> tuple[str | None, str]:
-    """The first message in DRF's nested detail, with the dotted field that it is about."""
-    if isinstance(detail, dict) and detail:
-        key, value = next(iter(detail.items()))
-        deeper = path if key == "non_field_errors" else (*path, str(key))
-        return _first_message(value, deeper)
-    if isinstance(detail, list) and detail:
-        index = next((i for i, entry in enumerate(detail) if entry), 0)
-        deeper = (*path, str(index)) if isinstance(detail[index], (dict, list)) else path
-        return _first_message(detail[index], deeper)
-    return ".".join(path) or None, str(detail)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

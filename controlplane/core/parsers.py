@@ -10,11 +10,11 @@ from rest_framework import exceptions, parsers, renderers
 from rest_framework.utils import json as strict_json
 
 from controlplane.core.errors import Invalid
+from controlplane.core.plain_text import check_text
 
 DEEPEST: Final = 100
 # In the text of a JSON document: what may become U+0000 or half of a pair of surrogates.
 SUSPICIOUS: Final = re.compile(r"\\u(?:0000|[dD][89a-fA-F])|[\ud800-\udfff]")
-NUL: Final = "\0"
 
 
 class SafeJSONParser(parsers.JSONParser):
@@ -70,19 +70,6 @@ def check_texts(data: Any) -> None:
             waiting += [(item, (*path, key)) for key, item in value.items()]
         elif isinstance(value, list):
             waiting += [(item, (*path, str(index))) for index, item in enumerate(value)]
-
-
-def check_text(text: str, field: str, *, what: str = "a text") -> None:
-    """Raises Invalid for U+0000 and for half of a surrogate pair, naming the field."""
-    wrong = next((char for char in text if char == NUL or "\ud800" <= char <= "\udfff"), None)
-    if wrong is None:
-        return
-    place = field or "the body"
-    raise Invalid(
-        f"{place}: {what} has the character U+{ord(wrong):04X}, which cannot be kept.",
-        field=field or None,
-        hints=("Leave this character out.",),
-    )
 
 
 def _too_deep() -> Invalid:

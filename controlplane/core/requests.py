@@ -1,65 +1,24 @@
-"""What a request brings: a body and a query that are checked, and texts that can be kept.
+"""What a request brings: a body and a query that are checked.
 
-``read_body`` and ``read_query`` are how every view reads; ``core.parsers`` and the middleware stand
-before them.
+``read_body`` and ``read_query`` are how every view reads; ``core.parsers`` and ``core.plain_text``
+stand before them.
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, ClassVar, Final
-from urllib.parse import unquote_to_bytes
 
-from django.http import HttpRequest, HttpResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 
 from controlplane.core.errors import Invalid
-from controlplane.core.http import domain_problem
-from controlplane.core.parsers import NUL, check_text
 from controlplane.core.validation_messages import MOST_SHOWN, explained, shown
 
 Kind = type[serializers.Serializer[Any]]
 Path = tuple[str, ...]
 
 MOST_NAMES: Final = 40  # of a hint that lists what is known
-
-
-class PlainTextMiddleware:
-    """Refuses a path or a query with U+0000, and a query that is no UTF-8, before anything reads
-    them: what would be a database's or a file system's own failure is a 400 that says where."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        try:
-            check_text(request.path, "path")
-            for name, value in _query_parts(request.META.get("QUERY_STRING", "")):
-                check_text(name, "query", what="a name")
-                check_text(value, name)
-        except Invalid as error:
-            return domain_problem(error, request.path.replace(NUL, "%00"))
-        return self.get_response(request)
-
-
-def _query_parts(query: str) -> Iterator[tuple[str, str]]:
-    if "%" not in query and NUL not in query:
-        return
-    for part in query.split("&"):
-        name, _, value = part.partition("=")
-        yield _decoded(name, "query"), _decoded(value, name)
-
-
-def _decoded(text: str, field: str) -> str:
-    try:
-        return unquote_to_bytes(text).decode()
-    except UnicodeDecodeError as error:
-        raise Invalid(
-            f"{field}: not UTF-8: {error.reason}.",
-            field=field,
-            hints=("Escape the bytes of its UTF-8 text, as in `?q=%C3%A9`.",),
-        ) from error
 
 
 def read_query(kind: Kind, request: Request) -> dict[str, Any]:

@@ -1,11 +1,12 @@
-"""Sending bytes in pieces, asynchronously: neither a thread nor all of them are held; Range."""
+"""Sending bytes in pieces, asynchronously: neither a thread nor all of them are held; Range, and
+nothing to who has them."""
 
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from typing import BinaryIO, Final
 
-from django.http import HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
 from controlplane.core.errors import RangeUnsatisfiable
@@ -73,3 +74,10 @@ def bytes_response(
     if partial:
         response["Content-Range"] = f"bytes {first}-{last}/{size}"
     return response
+
+
+def has_seen(request: HttpRequest, current: str) -> bool:
+    """Whether a read may be answered with 304: the client has what is there now."""
+    wanted = request.headers.get("If-None-Match", "")
+    seen = [part.strip().removeprefix("W/") for part in wanted.split(",")]
+    return wanted.strip() == "*" or current.removeprefix("W/") in seen

@@ -6,16 +6,14 @@ from collections.abc import Iterable
 from functools import partial
 
 from django.http import HttpResponse, HttpResponseBase, HttpResponseNotModified, JsonResponse
-from rest_framework.request import Request
 
 from controlplane.core.errors import NotFound
-from controlplane.core.etags import has_seen
-from controlplane.core.sending import bytes_response
+from controlplane.core.sending import bytes_response, has_seen
 from controlplane.deployments.selectors.desired import desired_state, node_may_read
 from controlplane.deployments.selectors.ownership import Claim, claims_upheld
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.metrics.services import logs_ingest, samples_ingest
-from controlplane.nodes.auth import NodeView, caller, message, reply
+from controlplane.nodes.auth import NodeRequest, NodeView, message, reply
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now, clock_skew_s
 from controlplane.registry.stores import blob_store
@@ -34,13 +32,13 @@ UNCHANGING = "private, max-age=31536000, immutable"
 
 
 class DesiredView(NodeView):
-    def get(self, request: Request) -> HttpResponse:
-        return reply(desired_state(caller(request)))
+    def get(self, request: NodeRequest) -> HttpResponse:
+        return reply(desired_state(request.node))
 
 
 class SamplesView(NodeView):
-    def post(self, request: Request) -> HttpResponse:
-        node = caller(request)
+    def post(self, request: NodeRequest) -> HttpResponse:
+        node = request.node
         batch = message(SampleBatch, request)
         own = _own(node, batch.samples, "samples")
         batch = dataclasses.replace(
@@ -60,8 +58,8 @@ class SamplesView(NodeView):
 
 
 class LogsView(NodeView):
-    def post(self, request: Request) -> HttpResponse:
-        node = caller(request)
+    def post(self, request: NodeRequest) -> HttpResponse:
+        node = request.node
         batch = message(LogBatch, request)
         own = _own(node, batch.entries, "log lines")
         entries = tuple(entry for entry in batch.entries if _claim(entry) in own)
@@ -94,9 +92,9 @@ def _own(node: Node, said: Iterable[LogEntry | ReplicaSample], what: str) -> set
 
 
 class BlobView(NodeView):
-    def get(self, request: Request, sha256: str) -> HttpResponseBase:
+    def get(self, request: NodeRequest, sha256: str) -> HttpResponseBase:
         store = blob_store()
-        size = store.size(sha256) if node_may_read(caller(request), sha256) else None
+        size = store.size(sha256) if node_may_read(request.node, sha256) else None
         # why one answer for both: a node learns nothing about blobs that are none of its business
         if size is None:
             raise NotFound(

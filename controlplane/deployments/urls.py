@@ -1,8 +1,7 @@
-"""Routes below /api/v1/ and /agent/v1/."""
+"""Routes below /api/v1/."""
 
-from django.urls import path, re_path
+from django.urls import path
 
-from controlplane.deployments import agent_api
 from controlplane.deployments.api import endpoints, placement, trials
 
 urlpatterns = [
@@ -23,11 +22,4 @@ urlpatterns = [
     path("placement/preview", placement.PlacementPreviewView.as_view()),
     path("instance-types", placement.InstanceTypesView.as_view()),
     path("instance-types/<str:name>", placement.InstanceTypeView.as_view()),
-]
-
-agent_urlpatterns = [
-    path("desired", agent_api.DesiredView.as_view()),
-    path("samples", agent_api.SamplesView.as_view()),
-    path("logs", agent_api.LogsView.as_view()),
-    re_path(r"^blobs/(?P<sha256>[0-9a-f]{64})$", agent_api.BlobView.as_view()),
 ]

@@ -1,63 +1,52 @@
 """The API of nodes as such: joining (the token is the proof), wake-ups, what caches hold."""
 
-from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.utils import timezone
-from rest_framework.permissions import AllowAny
-from rest_framework.request import Request
-from rest_framework.views import APIView
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
 
 from controlplane.nodes import authority, services
-from controlplane.nodes.auth import NodeView, caller, decoded, message, reply
+from controlplane.nodes.auth import NodeRequest, NodeView, decoded, message, reply
 from controlplane.nodes.wake_ups import Listener
 from wire.messages import CacheReport, CertificateRequest, RegisterRequest
 
 
 class CacheView(NodeView):
-    def post(self, request: Request) -> HttpResponse:
-        services.cache_seen(node=caller(request), report=message(CacheReport, request))
+    def post(self, request: NodeRequest) -> HttpResponse:
+        services.cache_seen(node=request.node, report=message(CacheReport, request))
         return JsonResponse({})
 
 
 class WakeUpStreamView(NodeView):
     """An answer that stays open; ``config.agent_pool`` keeps no thread for it."""
 
-    http_method_names = ["get"]
-
-    def get(self, request: Request) -> StreamingHttpResponse:
+    def get(self, request: NodeRequest) -> StreamingHttpResponse:
         return StreamingHttpResponse(
-            Listener(caller(request)),
+            Listener(request.node),
             content_type="text/plain; charset=utf-8",
             headers={"X-Accel-Buffering": "no"},  # what nginx needs to pass lines on as they come
         )
 
 
-class AuthorityView(APIView):
+@require_safe
+def ca(request: HttpRequest) -> HttpResponse:
     """Who signs the agents' port: public, and what an agent compares with its join token."""
-
-    authentication_classes = []
-    permission_classes = [AllowAny]
-    schema = None
-
-    def get(self, request: Request) -> HttpResponse:
-        del request
-        pem = authority.authority_pem(timezone.now())
-        return HttpResponse(pem, content_type="application/x-pem-file")
+    del request
+    pem = authority.authority_pem(timezone.now())
+    return HttpResponse(pem, content_type="application/x-pem-file")
 
 
 class CertificateView(NodeView):
     """The first certificate of a node, and every next one."""
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: NodeRequest) -> HttpResponse:
         wanted = decoded(CertificateRequest, request)  # tidying would take its line ends
         now = timezone.now()
-        return reply(services.node_certificate(node=caller(request), csr=wanted.csr, now=now))
+        return reply(services.node_certificate(node=request.node, csr=wanted.csr, now=now))
 
 
-class RegisterView(APIView):
-    authentication_classes = []
-    permission_classes = [AllowAny]
-    schema = None
-
-    def post(self, request: Request) -> HttpResponse:
-        registration = message(RegisterRequest, request)
-        return reply(services.node_register(request=registration, now=timezone.now()))
+@csrf_exempt
+@require_POST
+def register(request: HttpRequest) -> HttpResponse:
+    registration = message(RegisterRequest, request)
+    return reply(services.node_register(request=registration, now=timezone.now()))

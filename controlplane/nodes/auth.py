@@ -1,14 +1,13 @@
 """The API for node agents: who is calling, and messages in and out."""
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
-from rest_framework import authentication, exceptions
-from rest_framework.permissions import BasePermission
-from rest_framework.request import Request
-from rest_framework.views import APIView
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.csrf import csrf_exempt
 
 from controlplane.nodes import services
 from controlplane.nodes.claims import Violation, tidied
@@ -28,51 +27,39 @@ def shown(scope: Mapping[str, Any]) -> str:
     return str(scope.get("extensions", {}).get(EXTENSION, {}).get("who", ""))
 
 
-class NodeAuthentication(authentication.BaseAuthentication):
-    """``Authorization: Bearer snode_<node id>_<secret>``, and the certificate of the connection;
-    ``request.auth`` is then the node."""
+class NodeRequest(HttpRequest):
+    """A request that the gate of the nodes' API has let in."""
 
-    def authenticate(self, request: Request) -> tuple[None, Node]:
-        node = services.node_admitted(
+    node: Node
+
+
+@method_decorator(csrf_exempt, name="dispatch")
+class NodeView(View):
+    """Base of the resources that only an enrolled node may use.
+
+    It shows ``Authorization: Bearer snode_<node id>_<secret>``, and the certificate of its
+    connection. Django's plain views: agents send messages of ``wire``, and of REST framework
+    nothing would be left but its cost, for every call of every node.
+    """
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Raises NodeUnknown."""
+        known = cast(NodeRequest, request)
+        known.node = services.node_admitted(
             authorization=request.headers.get("Authorization", ""),
             certificate=shown(getattr(request, "scope", {})),
             now=timezone.now(),
         )
-        return None, node
-
-    def authenticate_header(self, request: Request) -> str:
-        del request
-        return 'Bearer realm="shoal"'
+        return super().dispatch(known, *args, **kwargs)
 
 
-class IsNode(BasePermission):
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        del view
-        return isinstance(request.auth, Node)
-
-
-class NodeView(APIView):
-    """Base of the resources that only an enrolled node may use."""
-
-    authentication_classes = [NodeAuthentication]
-    permission_classes = [IsNode]
-    schema = None  # not part of the public OpenAPI document
-
-
-def caller(request: Request) -> Node:
-    """The node that passed NodeAuthentication."""
-    if not isinstance(request.auth, Node):
-        raise exceptions.NotAuthenticated()
-    return request.auth
-
-
-def message(kind: type[MessageT], request: Request) -> MessageT:
+def message(kind: type[MessageT], request: HttpRequest) -> MessageT:
     """The body as one ``kind``, tidied. Raises BadMessage."""
     return message_and_violations(kind, request)[0]
 
 
 def message_and_violations(
-    kind: type[MessageT], request: Request
+    kind: type[MessageT], request: HttpRequest
 ) -> tuple[MessageT, list[Violation]]:
     """The body as one ``kind``, and what of it was changed (``claims.tidied``).
 
@@ -81,7 +68,7 @@ def message_and_violations(
     return tidied(decoded(kind, request))
 
 
-def decoded(kind: type[MessageT], request: Request) -> MessageT:
+def decoded(kind: type[MessageT], request: HttpRequest) -> MessageT:
     """The body as one ``kind``, as it came. Raises BadMessage."""
     try:
         return codec.decode(kind, request.body)

@@ -1,8 +1,7 @@
-"""Routes below /api/v1/ and /agent/v1/."""
+"""Routes below /api/v1/."""
 
 from django.urls import path
 
-from controlplane.operations import agent_api
 from controlplane.operations.api import changes, deployments, endpoints, operations, traffic
 
 urlpatterns = [
@@ -56,5 +55,3 @@ urlpatterns = [
     path("operations/<str:operation_id>/cancel", operations.OperationCancelView.as_view()),
     path("operations/<str:operation_id>/retry", operations.OperationRetryView.as_view()),
 ]
-
-agent_urlpatterns = [path("report", agent_api.ReportView.as_view())]

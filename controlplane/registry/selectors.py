@@ -20,7 +20,7 @@ from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
 from controlplane.accounts.models import User
-from controlplane.core.filters import tagged
+from controlplane.core.tags import tagged
 from controlplane.registry.code_state import approvals_fill
 from controlplane.registry.errors import (
     DraftNotFound,

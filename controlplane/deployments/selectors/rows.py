@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db.models import Prefetch, QuerySet
 
-from controlplane.core.filters import tagged
+from controlplane.core.tags import tagged
 from controlplane.deployments.errors import DeploymentNotFound, EndpointNotFound
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
 

@@ -14,7 +14,6 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
 from controlplane.core.errors import Invalid
-from controlplane.core.etags import has_seen
 from controlplane.core.pagination import (
     PAGE_PARAMETERS,
     PageQuery,
@@ -23,7 +22,7 @@ from controlplane.core.pagination import (
     paginate_values,
 )
 from controlplane.core.requests import read_body, read_query
-from controlplane.core.sending import bytes_response
+from controlplane.core.sending import bytes_response, has_seen
 from controlplane.registry import selectors
 from controlplane.registry.downloads import zip_pieces
 from controlplane.registry.errors import FileMissing

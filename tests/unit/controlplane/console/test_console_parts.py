@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from controlplane.console import frames, reading
+from controlplane.console.grpc_inference import request_of
 from controlplane.console.inference import (
     Call,
     InferenceFailed,
     Target,
-    grpc_request,
     model_path,
     parse_http,
     refused,
@@ -197,7 +197,7 @@ def test_a_parameter_that_no_protocol_carries_is_refused_by_its_name(value: int)
 @pytest.mark.parametrize("value", [2**63 - 1, -(2**63), True, "7"])
 def test_a_parameter_that_grpc_carries_is_taken(value: int | str) -> None:
     call = Call("m", [], parameters=reading.parameters({"parameters": {"priority": value}}))
-    told = grpc_request(call).parameters["priority"]
+    told = request_of(call).parameters["priority"]
     assert getattr(told, told.WhichOneof("parameter_choice")) == value
 
 

@@ -15,6 +15,7 @@ from rest_framework.test import APIRequestFactory
 
 from controlplane.core import parsers, requests
 from controlplane.core.errors import Invalid
+from controlplane.core.plain_text import PlainTextMiddleware
 
 
 class ProbeSerializer(serializers.Serializer[Any]):
@@ -162,7 +163,7 @@ def test_what_was_read_can_be_sent_back() -> None:
     ],
 )
 def test_a_path_or_a_query_that_cannot_be_kept_is_refused(place: str, field: str) -> None:
-    middleware = requests.PlainTextMiddleware(lambda _: HttpResponse())
+    middleware = PlainTextMiddleware(lambda _: HttpResponse())
     answer = middleware(RequestFactory().get(place))
     body = json.loads(answer.content)
     assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json")
@@ -172,7 +173,7 @@ def test_a_path_or_a_query_that_cannot_be_kept_is_refused(place: str, field: str
 
 @pytest.mark.parametrize("place", ["/things?q=%C3%A9", "/things/%C3%A9?a=b", "/things?q=a+b&&x"])
 def test_other_paths_and_queries_pass(place: str) -> None:
-    middleware = requests.PlainTextMiddleware(lambda _: HttpResponse())
+    middleware = PlainTextMiddleware(lambda _: HttpResponse())
     assert middleware(RequestFactory().get(place)).status_code == 200
 
 

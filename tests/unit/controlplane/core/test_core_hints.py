@@ -9,7 +9,7 @@ from rest_framework import exceptions as drf
 
 import controlplane
 import controlplane.config.urls  # loads every view, and with it every class of errors
-from controlplane.core import http
+from controlplane.core import http, rest_exceptions
 from controlplane.core.errors import DomainError
 
 SOURCES = sorted(Path(controlplane.__file__).parent.rglob("*.py"))
@@ -64,7 +64,7 @@ def test_a_code_that_is_given_in_place_has_a_hint(
     assert hinted or code in http.HINTS, f"{place}:{line} {code}: what to try?"
 
 
-@pytest.mark.parametrize("code", sorted({*http.DRF_CODES.values(), "Error"}))
+@pytest.mark.parametrize("code", sorted({*rest_exceptions.DRF_CODES.values(), "Error"}))
 def test_what_the_framework_refuses_has_a_hint(code: str) -> None:
     assert http.HINTS[code]
 
@@ -77,7 +77,9 @@ def test_what_the_framework_refuses_has_a_hint(code: str) -> None:
 def test_it_reaches_the_answer(error: Exception) -> None:
     from django.test import RequestFactory
 
-    answer = http.exception_handler(error, {"request": RequestFactory().get("/api/v1/x")})
+    answer = rest_exceptions.exception_handler(
+        error, {"request": RequestFactory().get("/api/v1/x")}
+    )
     assert answer is not None
     assert b'"hints": [""' not in answer.content
     assert b'"hints": []' not in answer.content

@@ -8,12 +8,12 @@ from django.test import Client, RequestFactory
 from rest_framework import exceptions as drf
 from rest_framework.test import APIClient
 
-from controlplane.core import errors, http
+from controlplane.core import errors, http, rest_exceptions
 
 
 def answer_to(error: Exception) -> HttpResponse:
     request = RequestFactory().get("/api/v1/things")
-    answer = http.exception_handler(error, {"request": request, "view": None})
+    answer = rest_exceptions.exception_handler(error, {"request": request, "view": None})
     assert answer is not None
     return answer
 
@@ -90,7 +90,7 @@ def test_the_first_complaint_names_its_field(
 
 def test_an_unforeseen_error_is_left_to_djangos_log() -> None:
     request = RequestFactory().get("/api/v1/things")
-    assert http.exception_handler(KeyError("x"), {"request": request}) is None
+    assert rest_exceptions.exception_handler(KeyError("x"), {"request": request}) is None
     answer = http.server_error(request)
     assert answer.status_code == 500
     assert "KeyError" not in answer.content.decode()

@@ -1,11 +1,10 @@
 """Routes below /agent/v1/: the API for gateway agents."""
 
-from django.urls import URLPattern, path
+from django.urls import path
 
 from controlplane.gateway import agent_api
 
-urlpatterns: list[URLPattern] = []
-agent_urlpatterns = [
+urlpatterns = [
     path("gateway/certificate", agent_api.certificate),
     path("gateway/snapshot", agent_api.snapshot),
     path("gateway/report", agent_api.report),

@@ -1,0 +1,7 @@
+"""Routes below /agent/v1/."""
+
+from django.urls import path
+
+from controlplane.operations import agent_api
+
+urlpatterns = [path("report", agent_api.ReportView.as_view())]

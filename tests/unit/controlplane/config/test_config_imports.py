@@ -1,0 +1,60 @@
+"""What each process starts without: libraries of 5 to 30 MB each that others need."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[4]
+REST = ("rest_framework.views", "drf_spectacular.utils", "requests", "jinja2")
+CALLS = ("grpc", "google.protobuf", "tritonclient.grpc")
+POSTGRESQL = ("psycopg", "psycopg_pool")
+BACKGROUND = """
+from controlplane.config.celery import app
+app.loader.import_default_modules()
+app.finalize()
+"""
+AGENTS = """
+from controlplane.config import agent_server
+agent_server.slim()
+agent_server.http_application()
+from django.urls import get_resolver
+get_resolver().url_patterns
+"""
+WEB = """
+import controlplane.config.asgi
+from django.urls import get_resolver
+get_resolver().url_patterns
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "without"),
+    [
+        (BACKGROUND, (*REST, *CALLS, *POSTGRESQL, "numpy", "httpx", "uvicorn")),
+        (AGENTS, (*REST, *CALLS, *POSTGRESQL, "numpy", "httpx")),
+        (WEB, CALLS),
+    ],
+    ids=["workers and beat", "agents", "web"],
+)
+def test_a_process_starts_without_what_others_need(
+    tmp_path: Path, program: str, without: tuple[str, ...]
+) -> None:
+    report = f"import sys; print(sorted({set(without)!r} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}\n{report}"],
+        cwd=ROOT,
+        env={
+            "DJANGO_SETTINGS_MODULE": "controlplane.config.settings",
+            "SHOAL_SECRET_KEY": "x" * 50,
+            "SHOAL_GATEWAY_TOKEN": "x" * 50,
+            "SHOAL_HOME": str(tmp_path),
+            "SHOAL_REDIS_URL": "redis://127.0.0.1:1/0",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
