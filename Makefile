@@ -153,7 +153,7 @@ examples: $(STAMPS)/dev install ## every example on a fresh installation, checke
 notebooks: $(STAMPS)/dev install studio ## every notebook of examples/notebooks, against a fresh installation
 	@$(PYTEST) -q tests/e2e/test_notebooks.py
 
-bench: $(STAMPS)/dev install ## workloads M0 to M3 against the bare ONNX Runtime limit; what Python models cost
+bench: $(STAMPS)/dev install ## workloads M0 to M3 against the bare ONNX Runtime limit; what Python models and the gateway cost
 	@$(BIN)/python -m benchmarks
 
 compatibility: $(STAMPS)/dev install ## regenerate docs/triton-compatibility.md

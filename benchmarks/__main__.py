@@ -3,13 +3,13 @@
 import argparse
 import sys
 
-from benchmarks import limit, load, payloads, python_backend, report, stalls, start
+from benchmarks import gateway, limit, load, payloads, python_backend, report, stalls, start
 from benchmarks.repository import prepared
 from benchmarks.rounds import Row, measured
 from benchmarks.server import running
 from benchmarks.workloads import WORKLOADS
 
-PAYLOADS, PYTHON, STALLS, START = "payloads", "python", "stalls", "start"
+PAYLOADS, PYTHON, STALLS, START, GATEWAY = "payloads", "python", "stalls", "start", "gateway"
 
 
 def main() -> int:
@@ -47,7 +47,8 @@ def main() -> int:
         large = payloads.costs(options.duration / 6)
         payloads.print_costs(large)
         verdicts += payloads.verdicts(large)
-    for name, measure in {PYTHON: python_models, STALLS: lateness, START: starts}.items():
+    more = {PYTHON: python_models, STALLS: lateness, START: starts, GATEWAY: at_the_door}
+    for name, measure in more.items():
         if not options.only or name in options.only:
             verdicts += measure(options.duration)
     print()
@@ -83,12 +84,19 @@ def starts(seconds: float) -> list[tuple[bool, str]]:
     return start.verdicts(ours)
 
 
+def at_the_door(seconds: float) -> list[tuple[bool, str]]:
+    tell(f"{GATEWAY}: Envoy with our files, without each part of them, and as a bare router")
+    costs = gateway.measured(seconds / 24, gateway.TURNS, tell)
+    gateway.print_costs(costs)
+    return gateway.verdicts(costs)
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "--only",
         action="append",
-        choices=[*(item.key for item in WORKLOADS), PAYLOADS, PYTHON, STALLS, START],
+        choices=[*(item.key for item in WORKLOADS), PAYLOADS, PYTHON, STALLS, START, GATEWAY],
     )
     parser.add_argument("--protocol", choices=["http", "grpc"])
     parser.add_argument("--duration", type=float, default=6.0, help="seconds per round")

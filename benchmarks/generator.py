@@ -83,7 +83,7 @@ def _answer_length(data: bytes) -> int:
     return end + 4 + length
 
 
-def _grpc_request(workload: Workload) -> bytes:
+def grpc_request(workload: Workload) -> bytes:
     from tritonclient.grpc import service_pb2  # noqa: PLC0415
 
     message = service_pb2.ModelInferRequest(model_name=workload.model)
@@ -100,7 +100,7 @@ def drive_grpc(
 ) -> tuple[list[int], float]:
     import grpc  # noqa: PLC0415  # why: the HTTP side must not load it
 
-    request = _grpc_request(workload)
+    request = grpc_request(workload)
     latencies: list[list[int]] = [[] for _ in range(concurrency)]
     started = time.perf_counter()
 

@@ -1,0 +1,157 @@
+"""The gateway's files without one of their parts: what the part costs is what is saved."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from controlplane.gateway.bootstrap import XDS
+from controlplane.gateway.fallback import ROUTE_CONFIG
+from controlplane.gateway.filters import BODY, CORS, RATE
+from controlplane.gateway.keys import LUA
+from controlplane.gateway.settings import GatewaySettings
+
+_LUA_METADATA = "handle:metadata()"
+_FORMATTED = ("response_headers_to_add", "request_headers_to_remove")
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What Envoy starts from, taken apart."""
+
+    bootstrap: dict[str, Any]
+    listeners: list[dict[str, Any]]
+    clusters: list[dict[str, Any]]
+    keys: dict[str, Any]
+    table: dict[str, Any]
+
+    def connections(self) -> Iterator[dict[str, Any]]:
+        """The HTTP connection manager of each listener."""
+        for listener in self.listeners:
+            yield listener["filter_chains"][0]["filters"][0]["typed_config"]
+
+    def routes(self) -> list[dict[str, Any]]:
+        return [route for host in self.table["virtual_hosts"] for route in host["routes"]]
+
+    def script(self) -> str:
+        return str(self.keys["typed_config"]["default_source_code"]["inline_string"])
+
+    def run(self, script: str) -> None:
+        self.keys["typed_config"]["default_source_code"]["inline_string"] = script
+
+
+def change(settings: GatewaySettings, without: Callable[[Files], None]) -> None:
+    """Take a part out of the files of a gateway that has not started yet."""
+    xds = settings.folder / XDS
+    paths = [
+        settings.folder / "bootstrap.json",
+        *(xds / f"{name}.json" for name in ("lds", "cds", "keys", f"rds/{ROUTE_CONFIG}")),
+    ]
+    content = [json.loads(path.read_text()) for path in paths]
+    bootstrap, listeners, clusters, keys, table = content
+    (key_check,), (routes,) = keys["resources"], table["resources"]
+    without(Files(bootstrap, listeners["resources"], clusters["resources"], key_check, routes))
+    for path, new in zip(paths, content, strict=True):
+        path.write_text(json.dumps(new))
+
+
+def _key_check(files: Files) -> None:
+    _filters(files, LUA)
+
+
+def _hash(files: Files) -> None:
+    """Every token gets the hash that opens: the benchmark's endpoints share a key."""
+    script = files.script()
+    (hashed,) = {word for word in script.split() if len(word) == 64 and word.isalnum()}
+    begin, end = script.index("local sha256 ="), script.index("local lines =")
+    files.run(f'{script[:begin]}local function sha256() return "{hashed}" end\n{script[end:]}')
+
+
+def _metadata(files: Files) -> None:
+    """The check asks a table of its own, not the route."""
+    (name,) = {
+        route["metadata"]["filter_metadata"][LUA]["endpoint"] for route in files.routes()[:1]
+    }
+    told = f'{{ get = function(_, key) return key == "endpoint" and "{name}" or nil end }}'
+    script = files.script()
+    if _LUA_METADATA not in script:
+        raise ValueError(f"the key check has no {_LUA_METADATA} any more: look how it is told")
+    files.run(f"local told = {told}\n{script.replace(_LUA_METADATA, 'told')}")
+
+
+def _access_log(files: Files) -> None:
+    for connection in files.connections():
+        del connection["access_log"]
+
+
+def _statistics(files: Files) -> None:
+    files.bootstrap["stats_config"] = {"stats_matcher": {"reject_all": True}}
+
+
+def _retries(files: Files) -> None:
+    for route in files.routes():
+        route.get("route", {}).pop("retry_policy", None)
+
+
+def _timeouts(files: Files) -> None:
+    for route in files.routes():
+        route.get("route", {}).pop("idle_timeout", None)
+    for connection in files.connections():
+        for name in ("request_headers_timeout", "stream_idle_timeout"):
+            del connection[name]
+
+
+def _formatters(files: Files) -> None:
+    """Headers that Envoy writes into answers, or takes from requests."""
+    hosts = files.table["virtual_hosts"]
+    clusters = [
+        cluster
+        for route in files.routes()
+        for cluster in route.get("route", {}).get("weighted_clusters", {}).get("clusters", [])
+    ]
+    for carrier in [*hosts, *files.routes(), *clusters]:
+        for name in _FORMATTED:
+            carrier.pop(name, None)
+
+
+def _limits(files: Files) -> None:
+    _filters(files, CORS, RATE, BODY)
+
+
+def _matching(files: Files) -> None:
+    """One route for HTTP and one for gRPC, by prefix alone."""
+    split = [route for route in files.routes() if "weighted_clusters" in route.get("route", {})]
+    http = next(route for route in split if "prefix_rewrite" in route["route"])
+    grpc = next(route for route in split if "grpc" in route["match"])
+    http["match"] = {"prefix": http["match"]["prefix"]}
+    grpc["match"] = {"prefix": grpc["match"]["prefix"]}
+    for host in files.table["virtual_hosts"]:
+        host["routes"] = [http, grpc]
+
+
+def _health(files: Files) -> None:
+    for cluster in files.clusters:
+        del cluster["health_checks"], cluster["outlier_detection"]
+        for options in cluster["typed_extension_protocol_options"].values():
+            options.pop("outlier_detection", None)
+
+
+def _filters(files: Files, *names: str) -> None:
+    for connection in files.connections():
+        kept = [item for item in connection["http_filters"] if item["name"] not in names]
+        connection["http_filters"] = kept
+
+
+PARTS: dict[str, Callable[[Files], None]] = {
+    "key check in Lua": _key_check,
+    "SHA-256 of each key": _hash,
+    "route metadata in Lua": _metadata,
+    "filters of limits": _limits,
+    "headers written and removed": _formatters,
+    "access log": _access_log,
+    "statistics": _statistics,
+    "route matching": _matching,
+    "retries": _retries,
+    "time-outs": _timeouts,
+    "health checks, outliers": _health,
+}
