@@ -17,6 +17,7 @@ from controlplane.gateway.bootstrap import XDS, prepare
 from controlplane.gateway.fallback import ROUTE_CONFIG
 from controlplane.gateway.keys import key_check, keys_of
 from controlplane.gateway.listeners import TYPE
+from controlplane.gateway.lookup import by_endpoint
 from controlplane.gateway.names import endpoint_of_cluster
 from controlplane.gateway.parts import parts_of, table_of
 from controlplane.gateway.settings import GatewaySettings
@@ -99,7 +100,7 @@ def product(home: Path, snapshot: GatewaySnapshot, only: str = "") -> GatewaySet
     for name in names:
         xds.write_endpoints(name, snapshot.endpoints[name])
     xds.write_clusters(snapshot.clusters[name] for name in names)
-    xds.write_routes(ROUTE_CONFIG, table_of(snapshot, parts_of(snapshot)))
+    xds.write_routes(ROUTE_CONFIG, by_endpoint(table_of(snapshot, parts_of(snapshot))))
     xds.write_keys(key_check(keys_of(snapshot)))
     return settings
 

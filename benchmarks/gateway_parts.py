@@ -31,7 +31,8 @@ class Files:
             yield listener["filter_chains"][0]["filters"][0]["typed_config"]
 
     def routes(self) -> list[dict[str, Any]]:
-        return [route for host in self.table["virtual_hosts"] for route in host["routes"]]
+        """All, of whichever leaf of the tree."""
+        return list(_lists(self.table["virtual_hosts"]))
 
     def script(self) -> str:
         return str(self.keys["typed_config"]["default_source_code"]["inline_string"])
@@ -126,6 +127,7 @@ def _matching(files: Files) -> None:
     http["match"] = {"prefix": http["match"]["prefix"]}
     grpc["match"] = {"prefix": grpc["match"]["prefix"]}
     for host in files.table["virtual_hosts"]:
+        host.pop("matcher", None)
         host["routes"] = [http, grpc]
 
 
@@ -140,6 +142,16 @@ def _filters(files: Files, *names: str) -> None:
     for connection in files.connections():
         kept = [item for item in connection["http_filters"] if item["name"] not in names]
         connection["http_filters"] = kept
+
+
+def _lists(content: Any) -> Iterator[dict[str, Any]]:
+    """What stands in any list of routes within ``content``."""
+    if isinstance(content, dict):
+        yield from content.get("routes", [])
+        content = [value for name, value in content.items() if name != "routes"]
+    if isinstance(content, list):
+        for value in content:
+            yield from _lists(value)
 
 
 PARTS: dict[str, Callable[[Files], None]] = {

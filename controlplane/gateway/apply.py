@@ -12,6 +12,7 @@ from controlplane.gateway.admin import CLUSTERS, KEYS, ROUTES, EnvoyAdmin, Said
 from controlplane.gateway.fallback import ROUTE_CONFIG
 from controlplane.gateway.halves import NoneAccepted, Tries, refused_of
 from controlplane.gateway.keys import digest
+from controlplane.gateway.lookup import by_endpoint
 from controlplane.gateway.names import deployment_of, endpoint_of_cluster
 from controlplane.gateway.parts import Part, merged, parts_of, table_of
 from controlplane.gateway.waiting import (
@@ -262,7 +263,7 @@ class _Run:
                 else part.with_routes(self._old(name))
                 for name, part in self._parts.items()
             }
-            table = table_of(self._snapshot, parts)
+            table = by_endpoint(table_of(self._snapshot, parts))
             return self._wait.takes(
                 ROUTES, self._xds, lambda: self._xds.write_routes(ROUTE_CONFIG, table)
             )

@@ -12,6 +12,7 @@ from controlplane.deployments.selectors import RoutedDeployment, RoutedEndpoint
 from controlplane.gateway.clusters import GRPC, HTTP
 from controlplane.gateway.fallback import answer
 from controlplane.gateway.keys import LUA
+from controlplane.gateway.lookup import NAMED
 from controlplane.gateway.names import cluster_name
 from controlplane.gateway.policies import preflights, with_policies
 from controlplane.gateway.timing import timing
@@ -55,13 +56,17 @@ class Action:
 
 
 def routes(endpoint: RoutedEndpoint) -> list[dict[str, Any]]:
-    """In the order Envoy tries them: refusals, scoring routes, then what is left over."""
+    """In the order Envoy tries them: scoring routes, refusals, then what is left over.
+
+    No management path is one of ``V2_PATHS``, so that refusals need not come first: each route that
+    a request has to pass by costs it an expression.
+    """
     guard = {"metadata": _metadata(endpoint)}
-    found = [_management(endpoint.name, guard)]
+    found: list[dict[str, Any]] = []
     for action in _actions(endpoint.name):
         found += [_pinned(endpoint, deployment, action) for deployment in endpoint.deployments]
         found.append(_weighted(endpoint, action))
-    found += _left_over(endpoint.name, guard)
+    found += [_management(endpoint.name, guard), *_left_over(endpoint.name, guard)]
     return [
         *preflights(endpoint, guard),
         *(with_policies(route, endpoint) for route in found),
@@ -84,7 +89,7 @@ def _metadata(endpoint: RoutedEndpoint) -> dict[str, Any]:
 
 def _actions(endpoint: str) -> tuple[Action, ...]:
     base = f"/endpoints/{endpoint}"
-    named = _header("x-shoal-endpoint", endpoint)
+    named = _header(NAMED, endpoint)
     score = f"{base}(/|/score)?"
     return (
         Action(
@@ -93,7 +98,7 @@ def _actions(endpoint: str) -> tuple[Action, ...]:
         Action(
             HTTP,
             base,
-            (_path(score), _header(":method", "POST")),
+            (_header(":method", "POST"), _path(score)),
             rewrite=(
                 ("regex_rewrite", {"pattern": {"regex": f"^{score}$"}, "substitution": "/score"}),
             ),
@@ -105,7 +110,9 @@ def _actions(endpoint: str) -> tuple[Action, ...]:
 
 
 def _match(action: Action, *more: Match) -> Match:
-    match: Match = {"prefix": action.prefix, "headers": [*action.headers, *more]}
+    """Envoy asks about headers in this order, before the prefix: what is quickly told comes first,
+    and the expressions last."""
+    match: Match = {"prefix": action.prefix, "headers": [*more, *action.headers]}
     if action.grpc:
         match["grpc"] = {}
     return match
@@ -206,17 +213,17 @@ def _management(endpoint: str, guard: dict[str, Any]) -> dict[str, Any]:
 
 def _left_over(endpoint: str, guard: dict[str, Any]) -> list[dict[str, Any]]:
     base = f"/endpoints/{endpoint}"
-    named = _header("x-shoal-endpoint", endpoint)
+    named = _header(NAMED, endpoint)
     pinned = {"name": PIN, "present_match": True}
     no_such = "This endpoint has no deployment of that name."
     nothing = "Nothing is here: score with POST on this endpoint's URI, or use v2/ below it."
     calls = _path(f"{SERVICE}({GRPC_METHODS}|ModelStreamInfer)")
     scoring = _path(f"{base}(/score|{V2_PATHS}|/)?")
     return [
-        answer({"prefix": base, "headers": [scoring, pinned]}, 404, no_such, **guard),
+        answer({"prefix": base, "headers": [pinned, scoring]}, 404, no_such, **guard),
         answer({"path_separated_prefix": base}, 404, nothing, **guard),
         answer(
-            {"prefix": "/", "grpc": {}, "headers": [named, calls, pinned]}, 404, no_such, **guard
+            {"prefix": "/", "grpc": {}, "headers": [pinned, named, calls]}, 404, no_such, **guard
         ),
         answer({"prefix": "/", "grpc": {}, "headers": [named]}, 403, NOT_HERE, **guard),
     ]

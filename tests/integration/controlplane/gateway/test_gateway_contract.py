@@ -10,7 +10,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from gateway_harness import KEY, Gateway, Upstream, deployment, digits, wait_until
+import tritonclient.grpc as triton_grpc
+from gateway_harness import KEY, Gateway, Upstream, deployment, digits, endpoint, wait_until
 
 from controlplane.deployments.selectors import RoutedDeployment, RoutedReplica
 from tests.support import onnx_models
@@ -20,6 +21,7 @@ Launch = Callable[[str], Upstream]
 SLEEP = "/endpoints/digits/v2/models/sleep/infer"
 SCORE = "/endpoints/digits/"
 TIMING = r"auth;dur=(\d+e-3), route;dur=(\d+e-3), queue;dur=(\d+), upstream;dur=(\d+e-3)"
+NAMED_ALIKE = ("a", "a-b", "a-", "a-bc", "A", "b", "a%2Fb")
 GOOD_ID, LONGEST_ID = "caller-7_A", "x" * 40
 
 
@@ -169,3 +171,26 @@ def test_a_model_that_refuses_is_424_at_score_and_itself_below_v2(
     assert scored.headers["ms-azureml-model-error-reason"] == "bad_request"
     assert scored.json() == plain.json()
     assert "ms-azureml-model-error-statuscode" not in plain.headers
+
+
+def test_names_that_begin_alike_are_told_apart(gateway: Gateway, upstreams: Launch) -> None:
+    one, other = upstreams("one"), upstreams("other")
+    gateway.apply(
+        endpoint("a", deployment("blue", 100, one), keys=(KEY,)),
+        endpoint("a-b", deployment("blue", 100, other), keys=(KEY,)),
+    )
+    with gateway.client() as client:
+        seen = {
+            name: client.get(f"/endpoints/{name}/v2/models/m?x=/endpoints/a")
+            for name in NAMED_ALIKE
+        }
+        scored = client.post("/endpoints/a-b?x=1", json={})
+    assert seen["a"].json()["replica"] == "one"
+    assert seen["a-b"].json()["replica"] == scored.json()["replica"] == "other"
+    for name in ("a-", "a-bc", "A", "b", "a%2Fb"):
+        assert seen[name].status_code == 404, name
+        assert "No such endpoint" in seen[name].json()["error"], name
+    with triton_grpc.InferenceServerClient(gateway.grpc_target) as client:
+        for name, replica in (("a", "one"), ("a-b", "other")):
+            metadata = {"authorization": f"Bearer {KEY}", "x-shoal-endpoint": name}
+            assert client.get_server_metadata(headers=metadata).name == replica
