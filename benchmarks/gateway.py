@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks import gateway_files as files
 from benchmarks.envoys import Envoy, running
 from benchmarks.gateway_load import LOADS, Target
-from benchmarks.gateway_parts import PARTS, change
+from benchmarks.gateway_parts import PARTS, WORSE, change
 from benchmarks.repository import prepared
 from benchmarks.server import running as runtime
 from benchmarks.workloads import WORKLOADS, Protocol
@@ -23,7 +23,7 @@ from benchmarks.workloads import WORKLOADS, Protocol
 TIMES_BARE = 1.15  # the promise
 TURNS = 9
 NEIGHBOURS = 40
-BARE, OURS, CROWDED = "bare router", "with our files", f"beside {NEIGHBOURS} endpoints"
+BARE, OURS, CROWDED = "bare router", "with our files", f"{NEIGHBOURS} endpoints beside it"
 _WORKLOAD = WORKLOADS[0]
 _WARM_UP_S = 0.2
 
@@ -64,10 +64,14 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """``whole``: with our files, and the bare router. ``parts``: with and without each."""
+    """``whole``: with our files, and the bare router. ``parts``: with and without each.
+
+    ``worse``: with something more, and as it is.
+    """
 
     whole: dict[Line, Pair]
     parts: dict[str, dict[Line, Pair]]
+    worse: dict[str, dict[Line, Pair]]
 
 
 def measured(seconds: float, turns: int, tell: Callable[[str], None] = lambda _: None) -> Costs:
@@ -89,22 +93,29 @@ def measured(seconds: float, turns: int, tell: Callable[[str], None] = lambda _:
         whole = {line: _in_turns(line, (ours, bare), seconds, turns) for line in LINES}
         parts = {}
         for number, (name, without) in enumerate(PARTS.items()):
-            tell(f"  {name}")
             settings = files.product(home / f"without-{number}", snapshot)
             change(settings, without)
+            tell(f"  {name}")
             with running(settings, files.PREFIX) as lighter:
                 parts[name] = {
                     line: _in_turns(line, (ours, lighter), seconds, turns) for line in PLAIN
                 }
-        tell(f"  {CROWDED}")
-        settings = files.product(
-            home / "crowded", files.rendered(server, NEIGHBOURS), files.ENDPOINT
-        )
-        with running(settings, files.PREFIX) as crowded:
-            parts[CROWDED] = {
-                line: _in_turns(line, (crowded, ours), seconds, turns) for line in PLAIN
-            }
-        return Costs(whole, parts)
+        heavy = {
+            CROWDED: files.product(
+                home / "crowded", files.rendered(server, NEIGHBOURS), files.ENDPOINT
+            )
+        }
+        for number, (name, more) in enumerate(WORSE.items()):
+            heavy[name] = files.product(home / f"worse-{number}", snapshot)
+            change(heavy[name], more)
+        worse = {}
+        for name, settings in heavy.items():
+            tell(f"  {name}")
+            with running(settings, files.PREFIX) as heavier:
+                worse[name] = {
+                    line: _in_turns(line, (heavier, ours), seconds, turns) for line in PLAIN
+                }
+        return Costs(whole, parts, worse)
 
 
 def _in_turns(line: Line, pair: tuple[Envoy, Envoy], seconds: float, turns: int) -> Pair:
@@ -141,11 +152,10 @@ def print_costs(costs: Costs) -> None:
         print(f"{name:32}" + "".join(f"{value:13.1f}" for value in row))
     times = "".join(f"{costs.whole[line].times():13.2f}" for line in LINES)
     print(f"{'times the bare router':32}{times}")
-    print("what is saved without a part:")
-    for name, part in costs.parts.items():
-        if name == CROWDED:
-            print("what is more")
-        print(f"  {name:30}" + "".join(f"{part[line].more():13.1f}" for line in PLAIN))
+    for title, rows in {"saved without": costs.parts, "more with": costs.worse}.items():
+        print(title)
+        for name, row in rows.items():
+            print(f"  {name:30}" + "".join(f"{row[line].more():13.1f}" for line in PLAIN))
 
 
 def verdicts(costs: Costs) -> list[tuple[bool, str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import gateway, gateway_files
-from benchmarks.gateway_parts import PARTS, Files, change
+from benchmarks.gateway_parts import PARTS, WORSE, Files, change
 from benchmarks.server import Server
 from wire.messages import GatewaySnapshot
 
@@ -26,7 +26,7 @@ def content(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("without", PARTS.values(), ids=list(PARTS))
+@pytest.mark.parametrize("without", [*PARTS.values(), *WORSE.values()], ids=[*PARTS, *WORSE])
 def test_each_part_is_there_to_be_taken_out(
     tmp_path: Path, snapshot: GatewaySnapshot, without: Callable[[Files], None]
 ) -> None:
@@ -58,5 +58,5 @@ def test_turns_are_compared_pair_by_pair() -> None:
 @pytest.mark.parametrize(("ours", "kept"), [(46.0, True), (46.1, False)])
 def test_the_promise_is_a_multiple_of_the_bare_router(ours: float, kept: bool) -> None:
     whole = dict.fromkeys(gateway.LINES, gateway.Pair([ours], [40.0]))
-    verdicts = gateway.verdicts(gateway.Costs(whole, {}))
+    verdicts = gateway.verdicts(gateway.Costs(whole, {}, {}))
     assert [found for found, _ in verdicts] == [kept] * 4

@@ -1,11 +1,22 @@
-"""The key check against headers that no client library would send."""
+"""The key check against headers that no client library would send, and what it remembers."""
 
 import hashlib
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
-from gateway_harness import KEY, OTHER_KEY, SECOND_KEY, Gateway, Upstream, deployment, digits
+from gateway_harness import (
+    KEY,
+    OTHER_KEY,
+    SECOND_KEY,
+    Gateway,
+    Upstream,
+    deployment,
+    digits,
+    endpoint,
+    wait_until,
+)
 
 from controlplane.gateway.keys import key_check
 
@@ -90,3 +101,21 @@ def test_names_of_keys_are_data_and_nothing_that_runs() -> None:
     source = key_check({odd: {"a" * 64: "primary"}})["typed_config"]["default_source_code"]
     (line,) = (text for text in source["inline_string"].splitlines() if "os.exit" in text)
     assert line == 'local lines = "x\\" os.exit() --\\n]] ' + "a" * 64 + ' primary\\n"'
+
+
+def test_a_key_that_was_verified_is_forgotten_when_it_is_revoked(
+    gateway: Gateway, upstreams: Launch
+) -> None:
+    """On connections that are open already, of whichever worker."""
+    blue = deployment("blue", 100, upstreams("blue"))
+    both, second = digits(blue), endpoint("digits", blue, keys=(SECOND_KEY,))
+    path = "/endpoints/digits/v2/health/ready"
+    with ExitStack() as stack:
+        clients = [stack.enter_context(gateway.client()) for _ in range(8)]
+        renewed = stack.enter_context(gateway.client(SECOND_KEY))
+        for view, status in ((both, 200), (second, 401), (both, 200)):
+            gateway.apply(view)
+            for client in clients:
+                wait_until(lambda one=client, to=status: one.get(path).status_code == to, "it acts")
+                assert {client.get(path).status_code for _ in range(5)} == {status}
+            assert renewed.get(path).status_code == 200
