@@ -228,14 +228,17 @@ class Client(Administration, Deployments):
         return cast(Endpoint, self._get(f"/endpoints/{quoted(name)}"))
 
     def create_endpoint(self, name: str, **fields: Any) -> Endpoint:
-        """``fields``: description, tags, declared."""
+        """``fields``: description, tags, declared, auth_mode, cors_origins, ..., as in REST."""
         body = {"name": name, **fields}
         return cast(Endpoint, self._transport.json("POST", "/endpoints", json=body))
 
-    def update_endpoint(self, name: str, **fields: Any) -> Endpoint:
-        """``fields``: description, tags, declared."""
-        path = f"/endpoints/{quoted(name)}"
-        return cast(Endpoint, self._transport.json("PATCH", path, json=fields))
+    def update_endpoint(self, name: str, *, supersede: bool = False, **fields: Any) -> Endpoint:
+        """``fields``: the same, traffic and mirror_traffic; what is left out stays. All of them
+        are changed or, where the server refuses one, none.
+
+        ``supersede``: cancel what is about to move the traffic."""
+        path, params = f"/endpoints/{quoted(name)}", {"supersede": "true"} if supersede else None
+        return cast(Endpoint, self._transport.json("PATCH", path, json=fields, params=params))
 
     def set_mirror(
         self, name: str, mirror_traffic: Mapping[str, int], *, supersede: bool = False

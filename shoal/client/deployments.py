@@ -5,11 +5,13 @@ Where they take ``supersede``, what is under way there is cancelled first instea
 """
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from shoal.client.administration import quoted
 from shoal.client.transport import Transport
 from shoal.client.types import Deployment, Endpoint, Operation
+
+ACCEPTED: Final = 202  # with the operation that does it
 
 
 class Deployments:
@@ -27,13 +29,19 @@ class Deployments:
     def get_deployment(self, endpoint: str, name: str) -> Deployment:
         return cast(Deployment, self._transport.json("GET", _path(endpoint, name)))
 
-    def roll_deployment(
+    def change_deployment(
         self, endpoint: str, name: str, *, supersede: bool = False, **changes: Any
-    ) -> Operation:
-        """``changes``: model, version, config_revision, environment, max_queue_wait_ms (None: no
-        cap), ... The old replicas answer until the new ones do, and stay if those never do."""
-        path = f"{_path(endpoint, name)}/update"
-        return self._changed("POST", path, json=changes, supersede=supersede)
+    ) -> Operation | None:
+        """All of ``changes``, or none of them where the server refuses one; None when no replica
+        has to start or to go.
+
+        They are: model, version, config_revision, environment, instance_count, tags, ..., as in
+        REST; None takes a setting away. The old replicas answer until the new ones do, and stay if
+        those never do.
+        """
+        params = _flags(supersede=supersede)
+        answer = self._transport.send("PATCH", _path(endpoint, name), json=changes, params=params)
+        return cast(Operation, answer.json()) if answer.status_code == ACCEPTED else None
 
     def rollback_deployment(
         self, endpoint: str, name: str, revision: int | None = None, *, supersede: bool = False
@@ -41,17 +49,6 @@ class Deployments:
         """``revision``: default the last before this one that came up."""
         path, body = f"{_path(endpoint, name)}/rollback", {"revision": revision}
         return self._changed("POST", path, json=body, supersede=supersede)
-
-    def update_deployment(self, endpoint: str, name: str, **changes: Any) -> Deployment:
-        """``changes``: description, tags, declared, retries, request_timeout_ms,
-        max_concurrent_requests_per_instance (None: no limit)."""
-        return cast(Deployment, self._transport.json("PATCH", _path(endpoint, name), json=changes))
-
-    def scale_deployment(
-        self, endpoint: str, name: str, instance_count: int, *, supersede: bool = False
-    ) -> Operation:
-        body = {"instance_count": instance_count}
-        return self._changed("PATCH", _path(endpoint, name), json=body, supersede=supersede)
 
     def stop_deployment(
         self, endpoint: str, name: str, *, force: bool = False, supersede: bool = False

@@ -6,7 +6,7 @@ from typing import Any
 
 from shoal.client.client import Client
 from shoal.client.errors import ShoalError
-from shoal.client.types import Deployment, ModelVersion, Operation
+from shoal.client.types import ModelVersion, Operation
 from shoal.display.watcher import Watcher
 from shoal.entities import Model, OnlineDeployment
 from shoal.entities.base import Values
@@ -15,10 +15,9 @@ from shoal.entities.settings import ProbeSettings
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller, Work
-from shoal.sdk.shapes import ROLLED_SETTINGS, ROUTED_SETTINGS, deployment_body, deployment_of
+from shoal.sdk.shapes import deployment_body, deployment_of
 
 BROKEN = frozenset({"Failed", "Canceled"})
-REPLACING = frozenset({"Creating", "Updating"})
 PROBE_SETTINGS = frozenset(field.name for field in fields(ProbeSettings))
 CONTAINERS = ("inference-server", "storage-initializer")
 
@@ -129,26 +128,19 @@ class OnlineDeploymentOperations:
         all_traffic: bool,
         supersede: bool,
     ) -> Work[OnlineDeployment]:
+        """One request makes or changes it, so that what is refused has changed nothing."""
         endpoint, name = str(entity.endpoint_name), str(entity.name)
         body = deployment_body(entity)
+        body |= {"model": version["model"], "version": str(version["version"])}
         shown = self._client.get_endpoint(endpoint)
         current = next((item for item in shown["deployments"] if item["name"] == name), None)
         if current is not None and current["provisioning_state"] not in BROKEN:
-            settings = _other_settings(current, body)
-            # why: what is shown is what the change under way wants; without it the rest is undone
-            anew = supersede and current["provisioning_state"] in REPLACING
-            if anew or settings or not _stays(current, version, body):
-                yield self._client.roll_deployment(
-                    endpoint,
-                    name,
-                    supersede=supersede,
-                    model=version["model"],
-                    version=str(version["version"]),
-                    environment=body["environment"],
-                    **settings,
-                )
-            now = self._client.get_deployment(endpoint, name)
-            yield from self._adjust(now, entity, body, supersede=supersede)
+            body |= _probes(current, body)
+            if entity.instance_count is not None:
+                body["instance_count"] = entity.instance_count
+            changed = self._client.change_deployment(endpoint, name, supersede=supersede, **body)
+            if changed is not None:
+                yield changed
             if all_traffic:
                 share = {name: 100}
                 yield from self._endpoints._share(endpoint, share, None, supersede=supersede)
@@ -158,35 +150,12 @@ class OnlineDeploymentOperations:
                 {
                     **body,
                     "name": name,
-                    "model": version["model"],
-                    "version": version["version"],
-                    "instance_count": entity.instance_count or 1,
+                    "instance_count": 1 if entity.instance_count is None else entity.instance_count,
                     "traffic": 100 if all_traffic else 0,
-                    "replace": current is not None,
                 },
                 supersede=supersede,
             )
         return deployment_of(self._client.get_deployment(endpoint, name))
-
-    def _adjust(
-        self,
-        current: Deployment,
-        entity: OnlineDeployment,
-        body: Mapping[str, Any],
-        *,
-        supersede: bool,
-    ) -> Work[None]:
-        """The same model with the same environment: nothing needs to start anew."""
-        before: Mapping[str, Any] = current
-        names = ("description", "tags", "declared", *ROUTED_SETTINGS)
-        changes = {key: body[key] for key in names if key in body and before.get(key) != body[key]}
-        if changes:
-            self._client.update_deployment(current["endpoint"], current["name"], **changes)
-        count = entity.instance_count
-        if count is not None and count != current["instance_count"]:
-            yield self._client.scale_deployment(
-                current["endpoint"], current["name"], count, supersede=supersede
-            )
 
     def _settled(self, begun: Operation, name: str, endpoint: str) -> Work[OnlineDeployment]:
         yield begun
@@ -197,26 +166,15 @@ class OnlineDeploymentOperations:
         yield operation
 
 
-def _stays(current: Deployment, version: ModelVersion, body: Mapping[str, Any]) -> bool:
-    return (current["model"], current["version"]) == (version["model"], version["version"]) and (
-        current.get("environment") or {}
-    ) == body["environment"]
-
-
-def _other_settings(current: Mapping[str, Any], body: Values) -> Values:
-    """Those of the replicas that are given and differ from what runs; what is left out stays, a
-    number that is 0 is taken away."""
+def _probes(current: Mapping[str, Any], body: Values) -> Values:
+    """Those that are given, laid over what runs: what is left out of one stays."""
     found: Values = {}
-    declared = body["declared"]
-    for name in ROLLED_SETTINGS:
-        if name in body and (body[name] or None) != current.get(name):
-            found[name] = body[name] or None
     for name in ("liveness_probe", "readiness_probe"):
         # REST refuses names that it does not know; what else a file says stays declared
-        given = {k: v for k, v in (declared.get(name) or {}).items() if k in PROBE_SETTINGS}
-        runs = current.get(name) or {}
-        if given and any(runs.get(key) != value for key, value in given.items()):
-            found[name] = {**runs, **given}
+        given = body["declared"].get(name) or {}
+        given = {key: value for key, value in given.items() if key in PROBE_SETTINGS}
+        if given:
+            found[name] = {**(current.get(name) or {}), **given}
     return found
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.client.client import Client
-from shoal.client.errors import Problem
+from shoal.client.errors import Problem, ShoalError
 from shoal.client.types import Endpoint, Operation
 from shoal.display.watcher import Watcher
 from shoal.entities import EndpointAuthKeys, EndpointAuthToken, OnlineEndpoint
@@ -121,18 +121,18 @@ class OnlineEndpointOperations:
 
     def _apply(self, endpoint: OnlineEndpoint, *, supersede: bool) -> Work[OnlineEndpoint]:
         name, body = str(endpoint.name), endpoint_body(endpoint)
+        known = bool(endpoint.shown)
+        traffic = endpoint.traffic if endpoint.traffic or known else None
+        mirror = endpoint.mirror_traffic if endpoint.mirror_traffic or known else None
         try:
             shown = self._client.get_endpoint(name)
         except Problem as problem:
             if not problem.is_not_found:
                 raise
-            shown = self._client.create_endpoint(name, **body)
-        else:
-            shown = self._client.update_endpoint(name, **_changed(shown, body))
-        known = bool(endpoint.shown)
-        traffic = endpoint.traffic if endpoint.traffic or known else None
-        mirror = endpoint.mirror_traffic if endpoint.mirror_traffic or known else None
-        return (yield from self._share(name, traffic, mirror, supersede=supersede))
+            _nobody_to_share(name, traffic, mirror)
+            return endpoint_of(self._routed(self._client.create_endpoint(name, **body)))
+        words = _changed(shown, body)
+        return (yield from self._change(shown, words, traffic, mirror, supersede=supersede))
 
     def _share(
         self,
@@ -143,15 +143,26 @@ class OnlineEndpointOperations:
         supersede: bool,
     ) -> Work[OnlineEndpoint]:
         shown = self._client.get_endpoint(name)
-        if mirror is not None and not any(mirror.values()) and shown["mirror_traffic"]:
-            shown = self._client.set_mirror(name, {})  # before its deployment gets traffic
+        return (yield from self._change(shown, {}, traffic, mirror, supersede=supersede))
+
+    def _change(
+        self,
+        shown: Endpoint,
+        changes: dict[str, Any],
+        traffic: Mapping[str, int] | None,
+        mirror: Mapping[str, int] | None,
+        *,
+        supersede: bool,
+    ) -> Work[OnlineEndpoint]:
+        """In one request, so that nothing is changed where a part of it is refused."""
         if traffic is not None and _positive(traffic) != shown["traffic"]:
             if not supersede:
                 yield from self._under_way(shown, traffic)
-            shares = _existing(traffic, shown)
-            shown = self._client.set_traffic(name, shares, supersede=supersede)
+            changes = {**changes, "traffic": _existing(traffic, shown)}
         if mirror is not None and _positive(mirror) != shown["mirror_traffic"]:
-            shown = self._client.set_mirror(name, _positive(mirror), supersede=supersede)
+            changes = {**changes, "mirror_traffic": _positive(mirror)}
+        if changes:
+            shown = self._client.update_endpoint(shown["name"], supersede=supersede, **changes)
         return endpoint_of(self._routed(shown))
 
     def _under_way(self, shown: Endpoint, traffic: Mapping[str, int]) -> Iterator[Operation]:
@@ -177,6 +188,17 @@ class OnlineEndpointOperations:
         self._client.regenerate_key(name, key_type)
         self._routed(self._client.get_endpoint(name))
         yield from ()
+
+
+def _nobody_to_share(name: str, *shares: Mapping[str, int] | None) -> None:
+    """Raises ShoalError for shares of an endpoint that is new."""
+    wanted = sorted({other for share in shares for other in _positive(share or {})})
+    if wanted:
+        raise ShoalError(
+            f"There is no endpoint {name} yet, so nobody can have a share of its requests",
+            f"traffic or mirror_traffic of {', '.join(wanted)}",
+            ["Create it without shares, then its deployments, then share the requests out."],
+        )
 
 
 def _positive(shares: Mapping[str, int]) -> dict[str, int]:

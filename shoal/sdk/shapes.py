@@ -41,13 +41,7 @@ DEPLOYMENT_FIELDS: Final = frozenset(
         *OWN_SETTINGS,
     }
 )
-# what gateways act on, and with it what the replicas themselves do
-ROUTED_SETTINGS: Final = ("request_timeout_ms", "max_concurrent_requests_per_instance")
 REQUEST_SETTINGS: Final = tuple(part.name for part in fields(OnlineRequestSettings))
-# numbers that new replicas are started with
-ROLLED_SETTINGS: Final = (
-    *(name for name in REQUEST_SETTINGS if name not in ROUTED_SETTINGS), *OWN_SETTINGS,
-)  # fmt: skip
 MODEL_FIELDS: Final = frozenset({"name", "version", "description", "tags", "path"})
 
 

@@ -13,6 +13,11 @@ URL = "http://shoal.test"
 TOKEN = "shoal_test"
 PASSWORD = "correct horse"
 CHUNK = 1000
+# Of a deployment: what no replica has to notice, and the states in which all else has to wait.
+WORDS = {
+    "description", "tags", "declared", "request_timeout_ms", "max_concurrent_requests_per_instance",
+}  # fmt: skip
+MOVING = {"Creating", "Updating", "Scaling"}
 
 Fault = Callable[[httpx.Request], httpx.Response | None]
 
@@ -79,7 +84,6 @@ class FakeServer:
         yield r"PATCH /endpoints/([\w-]+)", self._patch_endpoint
         yield r"PUT /endpoints/([\w-]+)/(?:traffic|mirror)", self._patch_endpoint
         yield r"POST /endpoints/([\w-]+)/deployments", self._create_deployment
-        yield r"POST /endpoints/([\w-]+)/deployments/([\w-]+)/update", self._roll
         yield r"GET /endpoints/([\w-]+)/deployments/([\w-]+)", self._get_deployment
         yield r"PATCH /endpoints/([\w-]+)/deployments/([\w-]+)", self._patch_deployment
         yield r"POST /endpoints/([\w-]+)/deployments/([\w-]+)/(stop|start)", self._pause
@@ -302,16 +306,17 @@ class FakeServer:
     ) -> httpx.Response:
         row, body = self._row(name, deployment), json.loads(request.content)
         assert row is not None
+        wait = "max_queue_wait_ms"
+        body = {key: value or None if key == wait else value for key, value in body.items()}
+        differ = {key for key, value in body.items() if str(row.get(key)) != str(value)}
+        if differ - WORDS and row["provisioning_state"] in MOVING and not request.url.params:
+            return problem(409, "OperationInProgress", "Another change is under way")
         row |= body
-        if "instance_count" in body:
-            return httpx.Response(202, json=self._operation("scale", name, deployment))
-        return httpx.Response(200, json=row)
-
-    def _roll(self, request: httpx.Request, name: str, deployment: str) -> httpx.Response:
-        row, body = self._row(name, deployment), json.loads(request.content)
-        assert row is not None
-        row |= {**body, "version": int(body["version"])}
-        return httpx.Response(202, json=self._operation("update", name, deployment))
+        rolls = differ - WORDS - {"instance_count"}
+        if not rolls and "instance_count" not in differ:
+            return httpx.Response(200, json=row)
+        kind = "deploy" if rolls else "scale"
+        return httpx.Response(202, json=self._operation(kind, name, deployment))
 
     def _pause(
         self, request: httpx.Request, name: str, deployment: str, verb: str

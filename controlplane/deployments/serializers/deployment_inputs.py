@@ -15,9 +15,7 @@ from controlplane.deployments.serializers.settings import (
     emptied,
 )
 from controlplane.deployments.spec import (
-    DESCRIPTIVE,
     REVISIONED,
-    ROUTED,
     SETTINGS,
     Applies,
     settings_that,
@@ -108,15 +106,30 @@ class DeploymentPutSerializer(Change, RunFields):
 
 
 class DeploymentPatchSerializer(Change, ChangedSettings):
-    """A change of the words and of the request settings is done at once; scaling takes a while.
+    """A change of the words and of the request settings is done at once, all else takes a while.
 
     What is left out stays as it is, null takes a setting away.
     """
 
-    settings = (*DESCRIPTIVE, *ROUTED)
-    empty = emptied(settings)
+    settings = tuple(SETTINGS)
+    empty = {**emptied(SETTINGS), "config_revision": 0}
 
-    instance_count = serializers.IntegerField(required=False, min_value=1, max_value=LIMIT_REPLICAS)
+    model = serializers.CharField(required=False, max_length=255)
+    version = serializers.CharField(
+        required=False, max_length=70, help_text="left out: the latest of another model"
+    )
+    config_revision = serializers.IntegerField(
+        required=False,
+        min_value=0,
+        help_text="null or 0: the files themselves; left out: the latest of another version",
+    )
+    secret_environment = KeptSecretsField(default=serializers.empty)
+    instance_count = serializers.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=LIMIT_REPLICAS,
+        help_text="0 only as it was read, of one that is paused",
+    )
 
 
 class ScaleSerializer(Fields):

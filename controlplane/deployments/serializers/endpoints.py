@@ -160,7 +160,22 @@ class EndpointInputSerializer(LimitsFields):
     )
 
 
-class EndpointPatchSerializer(Change, LimitsFields):
+class SharesFields(Fields):
+    """Whole maps; one that is left out stays."""
+
+    traffic = serializers.DictField(
+        child=serializers.IntegerField(),
+        required=False,
+        help_text="deployment -> percent; the sum is 100 or 0",
+    )
+    mirror_traffic = serializers.DictField(
+        child=serializers.IntegerField(),
+        required=False,
+        help_text="one deployment -> percent (1 to 50) of the requests that it gets a copy of",
+    )
+
+
+class EndpointPatchSerializer(Change, LimitsFields, SharesFields):
     """What is left out stays as it is, null takes a setting away."""
 
     empty = {**WORDS, "cors_origins": []}
@@ -171,7 +186,7 @@ class EndpointPatchSerializer(Change, LimitsFields):
     declared = DeclaredField(required=False)
 
 
-class EndpointPutSerializer(Change, LimitsFields):
+class EndpointPutSerializer(Change, LimitsFields, SharesFields):
     """All of it: what is left out, or null, goes to its default; the shares stay unless named."""
 
     empty = {**WORDS, "cors_origins": []}
@@ -187,16 +202,6 @@ class EndpointPutSerializer(Change, LimitsFields):
     cors_origins = OriginsField(required=False, default=list)
     max_request_bytes = MaxRequestBytesField(required=False, default=None)
     rate_limit = RateLimitSerializer(required=False, allow_null=True, default=None)
-    traffic = serializers.DictField(
-        child=serializers.IntegerField(),
-        required=False,
-        help_text="deployment -> percent; the sum is 100 or 0",
-    )
-    mirror_traffic = serializers.DictField(
-        child=serializers.IntegerField(),
-        required=False,
-        help_text="one deployment -> percent (1 to 50) of the requests that it gets a copy of",
-    )
 
 
 class MirrorInputSerializer(Fields):

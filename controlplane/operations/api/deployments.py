@@ -1,5 +1,7 @@
 """REST of deployments, and of ``/deploy``, which does it all in one call."""
 
+from typing import Any
+
 from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -26,7 +28,7 @@ from controlplane.deployments.serializers.endpoints import (
     Fields,
     LogLinesSerializer,
 )
-from controlplane.deployments.services import Spec, deployment_update
+from controlplane.deployments.services import Spec
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.metrics.selectors import log_lines
 from controlplane.operations import services
@@ -212,35 +214,35 @@ class DeploymentView(APIView):
         return answer
 
     @extend_schema(
-        operation_id="deployments_scale",
+        operation_id="deployments_update",
         parameters=[IF_MATCH, SUPERSEDE],
         request=DeploymentPatchSerializer,
         responses={
-            200: OpenApiResponse(DeploymentSerializer, description="done, without scaling"),
-            202: OperationSerializer,
+            200: OpenApiResponse(DeploymentSerializer, description="nothing has to start anew"),
+            202: OpenApiResponse(OperationSerializer, description="it is being changed"),
             409: OpenApiResponse(description="`OperationInProgress` with the `operation`"),
         },
     )
     def patch(self, request: Request, endpoint: str, deployment: str) -> Response:
-        """Scale it, or change the words about it and its request settings."""
+        """Change what is named, all of it or, where any of it is refused, nothing. Words and
+        request settings alone need not wait for another change; what it runs is changed
+        without a gap."""
         fixed = {"name": deployment, "endpoint": endpoint}
         values = read_body(DeploymentPatchSerializer, request, ignored=SHOWN_ONLY, fixed=fixed)
-        count = values.pop("instance_count", None)
-        with deployment_change(request, endpoint, deployment):
-            if values:
-                deployment_update(
-                    endpoint=endpoint, name=deployment, actor=actor(request), **values
-                )
-            if count is None:
-                return self.get(request, endpoint, deployment)
-            operation = services.deployment_scale(
-                endpoint=endpoint,
-                name=deployment,
-                instance_count=count,
-                actor=actor(request),
-                now=timezone.now(),
-            )
-        return accepted(operation)
+        told: dict[str, Any] = {
+            "endpoint": endpoint,
+            "name": deployment,
+            "actor": actor(request),
+            "now": timezone.now(),
+        }
+        with deployment_change(request, endpoint, deployment) as ended:
+            kept = selectors.deployment_get(endpoint, deployment).revision.settings.environment
+            variables_read(values, request, kept=kept)
+            operation = services.deployment_patch(**told, **values)
+            if operation is None and ended:
+                # who went back to what ran before waits until that serves
+                operation = services.deployment_confirm(**told)
+        return accepted(operation) if operation else self.get(request, endpoint, deployment)
 
     @extend_schema(
         operation_id="deployments_delete",

@@ -27,7 +27,7 @@ from controlplane.deployments.serializers.endpoints import (
     EndpointPutSerializer,
     EndpointSerializer,
 )
-from controlplane.deployments.services import endpoint_create, endpoint_update
+from controlplane.deployments.services import endpoint_create
 from controlplane.deployments.services.endpoints import LIMITS
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.types import EndpointState
@@ -149,17 +149,28 @@ class EndpointView(APIView):
 
     @extend_schema(
         operation_id="endpoints_update",
-        parameters=[IF_MATCH],
+        parameters=[IF_MATCH, SUPERSEDE],
         request=EndpointPatchSerializer,
         responses=EndpointSerializer,
     )
     def patch(self, request: Request, endpoint: str) -> Response:
+        """Change what is named, all of it or, where any of it is refused, nothing. Shares are
+        whole maps, as in `PUT`."""
         values = read_body(
             EndpointPatchSerializer, request, ignored=SHOWN_ONLY, fixed={"name": endpoint}
         )
         limits = _limits(values)
-        with endpoint_change(request, endpoint, in_the_way=()):
-            row = endpoint_update(name=endpoint, actor=actor(request), limits=limits, **values)
+        # words stand in nobody's way
+        copied = [name for name, percent in values.get("mirror_traffic", {}).items() if percent]
+        in_the_way = (None,) if "traffic" in values else copied
+        with endpoint_change(request, endpoint, in_the_way=in_the_way):
+            row = services.endpoint_patch(
+                name=endpoint,
+                values=values,
+                limits=limits,
+                actor=actor(request),
+                now=timezone.now(),
+            )
         body = endpoint_body(row)
         return Response(body, headers={"ETag": endpoint_etag(body)})
 

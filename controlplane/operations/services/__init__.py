@@ -4,8 +4,10 @@ from controlplane.operations.services.advance import operation_cancel
 from controlplane.operations.services.completion import operations_supersede
 from controlplane.operations.services.deployments import (
     deploy,
+    deployment_confirm,
     deployment_create,
     deployment_delete,
+    deployment_patch,
     deployment_pause,
     deployment_put,
     deployment_resume,
@@ -14,6 +16,7 @@ from controlplane.operations.services.deployments import (
 from controlplane.operations.services.draining import drain_preview, drains_advance, nodes_drain
 from controlplane.operations.services.endpoints import (
     endpoint_delete,
+    endpoint_patch,
     endpoint_put,
     mirror_set,
     traffic_set,
@@ -39,8 +42,10 @@ __all__ = [
     "LeftOutPart",
     "Put",
     "deploy",
+    "deployment_confirm",
     "deployment_create",
     "deployment_delete",
+    "deployment_patch",
     "deployment_pause",
     "deployment_put",
     "deployment_restart",
@@ -52,6 +57,7 @@ __all__ = [
     "drains_advance",
     "endpoint_advance",
     "endpoint_delete",
+    "endpoint_patch",
     "endpoint_put",
     "gateway_confirmed",
     "mirror_set",

@@ -213,6 +213,69 @@ def deployment_put(*, endpoint: str, name: str, spec: Spec, actor: str, now: dat
     return Put(created=False, operation=operation)
 
 
+@transaction.atomic
+def deployment_patch(
+    *,
+    endpoint: str,
+    name: str,
+    actor: str,
+    now: datetime,
+    instance_count: int | None = None,
+    **changes: Any,
+) -> Operation | None:
+    """Change what is said, all of it or nothing; None when no replica has to start or to go.
+
+    ``changes``: model, version, config_revision, and settings of ``spec.SETTINGS``. Raises what
+    ``deployment_roll`` and ``deployment_scale`` raise but AsItIs; OperationInProgress unless only
+    words and request settings are said.
+    """
+    endpoint_lock(endpoint)
+    row = deployment_get(endpoint, name)
+    at_once = {word: changes.pop(word) for word in (*DESCRIPTIVE, *ROUTED) if word in changes}
+    deployment_update(endpoint=endpoint, name=name, actor=actor, **at_once)
+    if not changes.get("secret_environment"):
+        changes.pop("secret_environment", None)
+    if not changes and instance_count is None:
+        return None
+    nothing_active(endpoint, name)
+    counted = instance_count not in (None, row.instance_count)
+    if counted and instance_count is not None:
+        _count_check(instance_count, paused=row.instance_count == 0)
+    if changes:
+        try:
+            return deployment_roll(
+                endpoint=endpoint,
+                name=name,
+                actor=actor,
+                now=now,
+                instance_count=instance_count if counted else None,
+                **_renamed(row, changes),
+            )
+        except AsItIs:
+            pass  # nothing but the count may differ
+    working = row.provisioning_state == DeploymentState.SUCCEEDED
+    if instance_count is None or (working and not counted):
+        return None
+    return deployment_scale(
+        endpoint=endpoint, name=name, instance_count=instance_count, actor=actor, now=now
+    )
+
+
+def _renamed(row: Deployment, changes: dict[str, Any]) -> dict[str, Any]:
+    """``changes`` without the name of what runs already: that may be archived by now, and a newer
+    configuration is another change."""
+    version, revision = row.revision.model_version, row.revision.config_revision
+    number = revision.number if revision else 0
+    same = (
+        changes.get("model", version.model.name) == version.model.name
+        and changes.get("version", None if "model" in changes else str(version.version))
+        == str(version.version)
+        and changes.get("config_revision", number) == number
+    )
+    naming = ("model", "version", "config_revision") if same else ()
+    return {name: value for name, value in changes.items() if name not in naming}
+
+
 def _count_check(count: int, *, paused: bool) -> None:
     if count == 0 and not paused:
         raise Invalid(

@@ -123,11 +123,39 @@ def endpoint_put(
     else:
         not_deleting(existing)
         row = endpoint_update(name=name, actor=actor, limits=limits, **words)
+    _shares_set(row, traffic, mirror, actor=actor, now=now)
+    return Put(created=existing is None)
+
+
+@transaction.atomic
+def endpoint_patch(
+    *, name: str, values: Mapping[str, Any], limits: Mapping[str, Any], actor: str, now: datetime
+) -> Endpoint:
+    """Change what ``values`` say, as ``endpoint_put`` takes them, all of it or nothing.
+
+    Raises EndpointNotFound, OperationInProgress, TrafficInvalid, MirrorInvalid.
+    """
+    words = dict(values)
+    traffic, mirror = words.pop("traffic", None), words.pop("mirror_traffic", None)
+    endpoint_lock(name)
+    row = endpoint_update(name=name, actor=actor, limits=limits, **words)
+    _shares_set(row, traffic, mirror, actor=actor, now=now)
+    return endpoint_get(name)
+
+
+def _shares_set(
+    row: Endpoint,
+    traffic: dict[str, int] | None,
+    mirror: dict[str, int] | None,
+    *,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Either map replaced as a whole, or left alone where it is None."""
     if mirror is not None and mirror != row.mirror_traffic and row.mirror_traffic:
         # before its deployment gets traffic
-        row = mirror_set(name=name, mirror_traffic={}, actor=actor, now=now)
+        row = mirror_set(name=row.name, mirror_traffic={}, actor=actor, now=now)
     if traffic is not None and traffic != row.traffic:
-        row = traffic_set(name=name, traffic=traffic, actor=actor, now=now)
+        row = traffic_set(name=row.name, traffic=traffic, actor=actor, now=now)
     if mirror is not None and mirror != row.mirror_traffic:
-        mirror_set(name=name, mirror_traffic=mirror, actor=actor, now=now)
-    return Put(created=existing is None)
+        mirror_set(name=row.name, mirror_traffic=mirror, actor=actor, now=now)

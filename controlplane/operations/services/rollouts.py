@@ -17,7 +17,7 @@ from controlplane.deployments.services.revisions import (
     template_of,
 )
 from controlplane.deployments.services.spec import (
-    resolve_to_run,
+    resolve,
     runnable_check,
     secrets_merged,
     start_check,
@@ -65,11 +65,9 @@ def deployment_roll(
                 version=version or ("latest" if model else str(runs.model_version.version)),
                 config_revision=config_revision,
             )
-            wanted_version, wanted_config, allowed = resolve_to_run(spec)
+            wanted_version, wanted_config = resolve(spec)
         else:
             wanted_version, wanted_config = runs.model_version, runs.config_revision
-            # why here too: fresh replicas start, of what may never have come up, or is withdrawn
-            allowed = start_check(wanted_version, wanted_config)
         kind = runs.instance_type
         if instance_type is not None:
             kind = instance_type_wanted(instance_type) if instance_type else None
@@ -83,6 +81,8 @@ def deployment_roll(
         )
         if wanted == runs and row.provisioning_state == DeploymentState.SUCCEEDED:
             raise AsItIs(f"{name} runs just this already.")
+        # why of what runs, too: fresh replicas start, and its approval may have been withdrawn
+        allowed = start_check(wanted_version, wanted_config)
         count = row.instance_count
         if instance_count is not None:
             row.instance_count, row.paused_count = instance_count, None

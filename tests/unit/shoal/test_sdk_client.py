@@ -99,7 +99,7 @@ def test_a_queue_wait_goes_in_with_new_replicas(
         ml_client.begin_create_or_update(blue(models, request_settings=settings)).result()
         shown = ml_client.online_deployments.get("blue", "net")
         assert shown.request_settings is not None
-        rolled = sum(call.endswith("/update") for call in server.calls)
+        rolled = sum(row["kind"] == "deploy" for row in server.operations.values()) - 1
         return shown.request_settings.max_queue_wait_ms, rolled
 
     assert put(max_queue_wait_ms=200) == (200, 0)
@@ -117,7 +117,7 @@ def test_a_response_cache_goes_in_with_new_replicas(
 
     def put(size: int | None) -> tuple[int | None, int]:
         ml_client.begin_create_or_update(blue(models, response_cache_bytes=size)).result()
-        rolled = sum(call.endswith("/update") for call in server.calls)
+        rolled = sum(row["kind"] == "deploy" for row in server.operations.values()) - 1
         shown = ml_client.online_deployments.get("blue", "net")
         assert "response_cache_bytes" not in server.endpoints["net"]["deployments"][0]["declared"]
         return shown.response_cache_bytes, rolled
@@ -218,7 +218,7 @@ def test_another_model_goes_in_without_a_gap(
     better.model.version = "2"  # type: ignore[union-attr]
     made = ml_client.begin_create_or_update(better).result()
     assert (made.model, made.tags) == ("azureml:net:2", {"tier": "gold"})
-    assert "POST /endpoints/net/deployments/blue/update" in server.calls
+    assert [row["kind"] for row in server.operations.values()] == ["deploy", "deploy"]
     assert server.calls.count("POST /endpoints/net/deployments") == 1
 
 
@@ -229,11 +229,42 @@ def test_a_changed_probe_goes_in_with_new_replicas(
     ml_client.begin_create_or_update(blue(models, liveness_probe={"period": 7})).result()
     row = server.endpoints["net"]["deployments"][0]
     row["liveness_probe"] = {"period": 7, "timeout": 2}  # completed by the installation
-    rolls = "POST /endpoints/net/deployments/blue/update"
     ml_client.begin_create_or_update(blue(models, liveness_probe={"period": 7})).result()
-    assert rolls not in server.calls
+    assert len(server.operations) == 1
     ml_client.begin_create_or_update(blue(models, liveness_probe={"period": 3})).result()
-    assert server.calls.count(rolls) == 1
+    assert len(server.operations) == 2
     assert row["liveness_probe"] == {"period": 3, "timeout": 2}
     ml_client.begin_create_or_update(blue(models)).result()
-    assert server.calls.count(rolls) == 1
+    assert len(server.operations) == 2
+
+
+def test_a_change_is_one_request_so_that_none_is_half_applied(
+    ml_client: MLClient, server: FakeServer, models: Path
+) -> None:
+    ml_client.begin_create_or_update(ManagedOnlineEndpoint(name="net")).result()
+    ml_client.begin_create_or_update(blue(models, tags={"whose": "winner"})).result()
+    row = server.endpoints["net"]["deployments"][0]
+    row["provisioning_state"] = "Creating"  # as who comes second, or updates meanwhile, sees it
+    second = blue(models, tags={"whose": "loser"}, description="again")
+    second.instance_count = 2
+    before = len(server.calls)
+    with pytest.raises(Problem, match="Another change") as refused:
+        ml_client.begin_create_or_update(second)
+    assert refused.value.code == "OperationInProgress"
+    assert (row["tags"], row["description"]) == ({"whose": "winner"}, "")
+    writes = [call for call in server.calls[before:] if not call.startswith("GET")]
+    assert [call for call in writes if "endpoints" in call] == [
+        "PATCH /endpoints/net/deployments/blue"
+    ]
+
+
+def test_an_endpoint_s_change_is_one_request(ml_client: MLClient, server: FakeServer) -> None:
+    shared = ManagedOnlineEndpoint(name="net", traffic={"blue": 100})
+    with pytest.raises(ShoalError, match="no endpoint net yet"):
+        ml_client.begin_create_or_update(shared)
+    assert server.endpoints == {}
+    ml_client.begin_create_or_update(ManagedOnlineEndpoint(name="net")).result()
+    shared.tags, before = {"a": "b"}, len(server.calls)
+    ml_client.begin_create_or_update(shared).result()
+    writes = [call for call in server.calls[before:] if not call.startswith("GET")]
+    assert writes == ["PATCH /endpoints/net"]

@@ -50,12 +50,12 @@ def serving(installed: FakeServer, ml_client: MLClient, tmp_path: Path) -> FakeS
 
 BLUE = ("-n", "blue", "-e", "net", "--no-wait")
 COMMANDS = [
-    ("PUT /endpoints/net/traffic", ("traffic", "net", "blue=0")),
+    ("PATCH /endpoints/net", ("traffic", "net", "blue=0")),
     (
-        "PUT /endpoints/net/traffic",
+        "PATCH /endpoints/net",
         ("online-endpoint", "update", "-n", "net", "--traffic", "blue=0"),
     ),
-    ("PUT /endpoints/net/mirror", ("traffic", "net", "--mirror", "blue=10")),
+    ("PATCH /endpoints/net", ("traffic", "net", "--mirror", "blue=10")),
     (r"POST /operations/\w+/retry", ("operation", "retry", "o1", "--no-wait")),
     ("POST /deploy", ("deploy", "net.onnx")),
     (
@@ -85,8 +85,8 @@ def test_commands_say_it_only_when_they_are_told_to(
     ("state", "entity", "call"),
     [
         # what is shown is what the change under way wants, and that is undone: all is said again
-        ("Updating", blue(), "POST /endpoints/net/deployments/blue/update"),
-        ("Creating", blue(), "POST /endpoints/net/deployments/blue/update"),
+        ("Updating", blue(), "PATCH /endpoints/net/deployments/blue"),
+        ("Creating", blue(), "PATCH /endpoints/net/deployments/blue"),
         ("Scaling", blue(count=3), "PATCH /endpoints/net/deployments/blue"),
         ("Succeeded", blue(count=3), "PATCH /endpoints/net/deployments/blue"),
         ("Failed", blue(), "POST /endpoints/net/deployments"),
@@ -104,7 +104,8 @@ def test_a_deployment_is_made_what_is_said_whatever_goes_on(
     asked = Asked(serving, call)
     ml_client.online_deployments.begin_create_or_update(entity, supersede=True).result()
     assert asked.flags == {"supersede": "true"}
-    assert ("instance_count" in asked.body) == (not call.endswith("update"))
+    said = (asked.body["model"], asked.body["version"], asked.body["instance_count"])
+    assert said == ("net", "1", entity.instance_count)
 
 
 def test_traffic_moves_without_waiting_for_who_comes_up(
@@ -120,7 +121,7 @@ def test_traffic_moves_without_waiting_for_who_comes_up(
 
 
 def test_an_endpoint_passes_it_on(serving: FakeServer, ml_client: MLClient) -> None:
-    asked = Asked(serving, "PUT /endpoints/net/traffic")
+    asked = Asked(serving, "PATCH /endpoints/net")
     entity = ManagedOnlineEndpoint(name="net", traffic={"blue": 0})
     ml_client.begin_create_or_update(entity, supersede=True).result()
     assert asked.flags == {"supersede": "true"}

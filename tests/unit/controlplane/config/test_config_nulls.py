@@ -22,6 +22,15 @@ from controlplane.registry.serializers.models import (
     ModelVersionPatchSerializer,
 )
 
+WORDS: dict[str, Any] = {
+    "description": "", "tags": {}, "declared": {}, "request_timeout_ms": 60_000,
+    "retries": True, "max_concurrent_requests_per_instance": None,
+}  # fmt: skip
+RUNS: dict[str, Any] = {
+    "instance_type": "", "node_labels": {}, "anti_affinity": "preferred",
+    "environment": {}, "config_revision": 0, "liveness_probe": None, "readiness_probe": None,
+    "max_queue_wait_ms": None, "response_cache_bytes": None,
+}  # fmt: skip
 # What there is without a setting; names that are not here must have a value.
 TABLE: dict[type[Change], dict[str, Any]] = {
     EndpointPatchSerializer: {
@@ -32,22 +41,9 @@ TABLE: dict[type[Change], dict[str, Any]] = {
         "description": "", "tags": {}, "declared": {}, "cors_origins": [],
         "max_request_bytes": None, "rate_limit": None,
     },
-    DeploymentPatchSerializer: {
-        "description": "", "tags": {}, "declared": {}, "request_timeout_ms": 60_000,
-        "retries": True, "max_concurrent_requests_per_instance": None,
-    },
-    DeploymentPutSerializer: {
-        "description": "", "tags": {}, "declared": {}, "request_timeout_ms": 60_000,
-        "retries": True, "max_concurrent_requests_per_instance": None,
-        "instance_type": "", "node_labels": {}, "anti_affinity": "preferred",
-        "environment": {}, "config_revision": 0, "liveness_probe": None, "readiness_probe": None,
-        "max_queue_wait_ms": None, "response_cache_bytes": None,
-    },
-    DeploymentRollSerializer: {
-        "instance_type": "", "node_labels": {}, "anti_affinity": "preferred",
-        "environment": {}, "config_revision": 0, "liveness_probe": None, "readiness_probe": None,
-        "max_queue_wait_ms": None, "response_cache_bytes": None,
-    },
+    DeploymentPatchSerializer: {**WORDS, **RUNS},
+    DeploymentPutSerializer: {**WORDS, **RUNS},
+    DeploymentRollSerializer: RUNS,
     InstanceTypePatchSerializer: {
         "aliases": [], "description": "", "gpu_count": 0, "gpu_policy": "required",
         "gpu_model": "", "gpu_memory_bytes": 0, "cpu_count": 0, "memory_bytes": 0,

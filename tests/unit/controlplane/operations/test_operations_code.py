@@ -160,6 +160,7 @@ STARTS: dict[str, Start] = {
     "put": lambda api: api.put(BLUE, {"model": "digits"}),
     "update": lambda api: api.post(f"{BLUE}/update", {"version": "2"}),
     "update by model": lambda api: api.post(f"{BLUE}/update", {"model": "digits"}),
+    "patch": lambda api: api.patch(BLUE, {"version": "2", "instance_count": 2}),
     "try": lambda api: api.post("/api/v1/try-loads", {"model": "digits"}),
     "try a revision": lambda api: api.post(
         "/api/v1/try-loads", {"model": "digits", "version": "2", "config_revision": 0}
@@ -207,6 +208,7 @@ def test_an_update_of_what_runs_asks_again(
     fresh = {"environment": {"APP_A": "1"}}
     assert said(api.post(f"{BLUE}/update", fresh)) == WAITS
     assert said(api.put(BLUE, {"model": "digits", "version": "1", **fresh})) == WAITS
+    assert said(api.patch(BLUE, fresh)) == WAITS
     admin_api.post(APPROVAL)
     assert api.post(f"{BLUE}/update", fresh).status_code == 202
 

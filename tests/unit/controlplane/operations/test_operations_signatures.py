@@ -76,6 +76,7 @@ START: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "another version, as a file": ("PUT", BLUE, {"model": "digits", "version": "2"}),
     "an update": ("POST", f"{BLUE}/update", {"version": "2"}),
+    "a change": ("PATCH", BLUE, {"version": "2"}),
     "a trial": ("POST", "/api/v1/try-loads", {"model": "digits", "version": "2"}),
 }
 
