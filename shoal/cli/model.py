@@ -73,12 +73,12 @@ def create(
     What the installation has already is not sent again.
     """
     from shoal.cli.session import ml_client
-    from shoal.entities import overrides
+    from shoal.entities import overrides, schemas
     from shoal.entities.loading import load_model
 
     if file is None and path is None:
         raise click.UsageError("Give --path, or --file with a path in it.")
-    laid: dict[str, Any] = dict(overrides.parsed(settings))
+    laid = overrides.settable(settings, schemas.MODEL, schemas.SHOWN_OF_MODEL)
     laid |= {f"tags.{key}": value for key, value in pairs(tags, "--tags").items()}
     given = {
         "name": name,
@@ -166,14 +166,17 @@ def update(
 ) -> None:
     """Change a version's description, tags and properties. Never its content."""
     from shoal.cli.session import ml_client
-    from shoal.entities import overrides
+    from shoal.entities import overrides, schemas
     from shoal.entities.loading import load_model
 
     if not settings:
         raise click.UsageError("Give --set KEY=VALUE.")
     with ml_client() as client:
         values = client.models.get(name, version, label)._to_dict()
-        entity = load_model(values, params_override=[dict(overrides.parsed(settings))])
+        content = {key: values.get(key) for key in ("name", "version", "path", "type")}
+        fixed = {**schemas.SHOWN_OF_MODEL, **content}
+        laid = overrides.settable(settings, schemas.MODEL, fixed)
+        entity = load_model(values, params_override=[laid])
         entity.path = None
         made = client.models.create_or_update(entity)
     _emit(made, output)

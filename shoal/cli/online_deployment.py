@@ -246,15 +246,13 @@ def _apply(
     no_wait: bool,
 ) -> None:
     from shoal.cli.session import ml_client
-    from shoal.entities import overrides
+    from shoal.entities import overrides, schemas
     from shoal.entities.loading import load_online_deployment
 
-    laid = dict(overrides.parsed(settings))
-    laid |= {
-        key: value
-        for key, value in (("name", name), ("endpoint_name", endpoint_name))
-        if value is not None
-    }
+    said = {"name": name, "endpoint_name": endpoint_name}
+    given = {key: value for key, value in said.items() if value is not None}
+    fixed = {**schemas.SHOWN_OF_DEPLOYMENT, **given}
+    laid = overrides.settable(settings, schemas.DEPLOYMENT, fixed) | given
     with ml_client() as client:
         source: Any = file
         if file is None:

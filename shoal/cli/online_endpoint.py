@@ -66,12 +66,11 @@ def create(
 ) -> None:
     """Create an endpoint. It has two keys at once, and no deployment yet."""
     from shoal.cli.session import ml_client
-    from shoal.entities import overrides
     from shoal.entities.loading import load_online_endpoint
 
     if name is None and file is None:
         raise click.UsageError("Give --name, or --file with a name in it.")
-    laid = dict(overrides.parsed(settings))
+    laid = _settable(settings, _given(name=name))
     laid |= _given(name=name, auth_mode=auth_mode)
     entity = load_online_endpoint(file or {}, params_override=[laid])
     with ml_client() as client:
@@ -103,17 +102,16 @@ def update(
 ) -> None:
     """Change an endpoint's tags, traffic or mirror."""
     from shoal.cli.session import ml_client
-    from shoal.entities import overrides
     from shoal.entities.loading import load_online_endpoint, read
 
     if name is None and file is None:
         raise click.UsageError("Give --name, or --file with a name in it.")
-    laid = dict(overrides.parsed(settings))
     shares = percentages(traffic, "--traffic") if traffic else None
     mirror = percentages(mirror_traffic, "--mirror-traffic") if mirror_traffic else None
     with ml_client() as client:
         values = read(file)[0] if file else {}
         chosen = str(name or values.get("name"))
+        laid = _settable(settings, {"name": chosen})
         current = client.online_endpoints.get(chosen)._to_dict()
         for own in ("location", "kind"):  # ours, not given by anybody
             current.pop(own, None)
@@ -286,6 +284,12 @@ def invoke(
             name, request_file=request_file, deployment_name=deployment_name, input_data=content
         )
     click.echo(text)
+
+
+def _settable(settings: tuple[str, ...], fixed: dict[str, Any]) -> dict[str, Any]:
+    from shoal.entities import overrides, schemas
+
+    return overrides.settable(settings, schemas.ENDPOINT, {**schemas.SHOWN_OF_ENDPOINT, **fixed})
 
 
 def _given(**values: Any) -> dict[str, Any]:

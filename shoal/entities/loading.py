@@ -30,8 +30,8 @@ from shoal.entities.overrides import flat, laid_over
 Source = str | os.PathLike[str] | IO[str] | Mapping[str, Any]
 Overrides = Iterable[Mapping[str, Any]] | None
 NAME_RULE: Final = f"{MIN_LENGTH} to {MAX_LENGTH} letters, digits and hyphens, a letter first"
-# what `show` prints and a file may therefore carry, but no entity is made of
-SHOWN: Final = {"id", "provisioning_state", "scoring_uri", "openapi_uri", "creation_context"}
+# no entity is made of these
+SHOWN: Final = schemas.SHOWN_OF_ENDPOINT.keys() | schemas.SHOWN_OF_MODEL.keys()
 REMOTE = re.compile(r"[a-z][a-z0-9+.-]+:")
 EntityT = TypeVar("EntityT", bound=Entity)
 

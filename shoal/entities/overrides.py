@@ -26,6 +26,24 @@ def parsed(expressions: Iterable[str]) -> list[tuple[str, Any]]:
     return found
 
 
+def settable(
+    expressions: Iterable[str], keys: Iterable[str], fixed: Mapping[str, object]
+) -> dict[str, Any]:
+    """The same as a dictionary. Raises OverrideInvalid for a key of ``fixed``, unless it is said
+    to be just what it is; ``keys`` are all that there are."""
+    found = dict(parsed(expressions))
+    for path, value in found.items():
+        key = path.partition(".")[0]
+        if key in fixed and (path != key or str(value) != str(fixed[key])):
+            others = sorted(name for name in keys if name not in fixed and name[:1] != "$")
+            raise OverrideInvalid(
+                f"--set {path}={value}",
+                f"{key}: cannot be set here",
+                [f"What can: {', '.join(others)}."],
+            )
+    return found
+
+
 def laid_over(values: Mapping[str, Any], overrides: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """A copy of ``values`` in which every dotted path has its new value; None takes a key away."""
     result: dict[str, Any] = json.loads(json.dumps(dict(values), default=str))

@@ -26,6 +26,11 @@ from shoal.entities.settings import OnlineRequestSettings, OwnSettings
 AUTH_MODES: Final = ("key", "aml_token", "aad_token")
 MODEL_TYPES: Final = ("custom_model", "mlflow_model", "triton_model")
 
+# What `show` prints and a file may therefore carry, but nobody sets.
+SHOWN_OF_DEPLOYMENT: Final = dict.fromkeys(("id", "provisioning_state"))
+SHOWN_OF_ENDPOINT: Final = dict.fromkeys((*SHOWN_OF_DEPLOYMENT, "scoring_uri", "openapi_uri"))
+SHOWN_OF_MODEL: Final = dict.fromkeys(("id", "creation_context"))
+
 COMMON: Final[Table] = {
     "$schema": Key(text),
     "name": Key(text),
@@ -64,11 +69,7 @@ ENDPOINT: Final[Table] = {
     "identity": Key(block(IDENTITY), Use.KEEP, "there are no cloud identities here"),
     "location": Key(text, Use.KEEP, "there are no regions here"),
     "kind": Key(text, Use.KEEP),
-    # what `show` prints, so that its output can be given back
-    "id": Key(text, Use.KEEP),
-    "provisioning_state": Key(text, Use.KEEP),
-    "scoring_uri": Key(text, Use.KEEP),
-    "openapi_uri": Key(text, Use.KEEP),
+    **{name: Key(text, Use.KEEP) for name in SHOWN_OF_ENDPOINT},
 }
 
 MODEL: Final[Table] = {
@@ -80,8 +81,7 @@ MODEL: Final[Table] = {
     "flavors": Key(mapping(anything), Use.KEEP),
     "job_name": Key(text, Use.KEEP),
     "datastore": Key(text, Use.KEEP, "files are kept by the installation itself"),
-    "id": Key(text, Use.KEEP),
-    "creation_context": Key(anything, Use.KEEP),
+    **{name: Key(anything, Use.KEEP) for name in SHOWN_OF_MODEL},
 }
 
 PROBE: Final[Table] = {
@@ -174,6 +174,5 @@ DEPLOYMENT: Final[Table] = {
         choice("enabled", "disabled"), Use.KEEP, "what a node may reach is the network's business"
     ),
     "private_network_connection": Key(anything, Use.KEEP, "there are no virtual networks here"),
-    "id": Key(text, Use.KEEP),
-    "provisioning_state": Key(text, Use.KEEP),
+    **{name: Key(text, Use.KEEP) for name in SHOWN_OF_DEPLOYMENT},
 }
