@@ -6,7 +6,7 @@ from typing import Any
 
 from shoal.client.client import Client
 from shoal.client.errors import ShoalError
-from shoal.client.types import ModelVersion, Operation
+from shoal.client.types import Deployment, Endpoint, ModelVersion, Operation
 from shoal.display.watcher import Watcher
 from shoal.entities import Model, OnlineDeployment
 from shoal.entities.base import Values
@@ -54,7 +54,8 @@ class OnlineDeploymentOperations:
         for note in entity.notes:
             self._watcher.note(note)
         _servable(entity)
-        self._client.get_endpoint(str(entity.endpoint_name))  # before anything is uploaded
+        shown = self._client.get_endpoint(str(entity.endpoint_name))  # before anything is uploaded
+        _counted(entity, _named(shown, entity))
         version = self._version(entity.model)
         work = self._apply(entity, version, all_traffic=all_traffic, supersede=supersede)
         return LROPoller(work, self._client, self._watcher.operation)
@@ -133,7 +134,7 @@ class OnlineDeploymentOperations:
         body = deployment_body(entity)
         body |= {"model": version["model"], "version": str(version["version"])}
         shown = self._client.get_endpoint(endpoint)
-        current = next((item for item in shown["deployments"] if item["name"] == name), None)
+        current = _named(shown, entity)
         if current is not None and current["provisioning_state"] not in BROKEN:
             body |= _probes(current, body)
             if entity.instance_count is not None:
@@ -164,6 +165,22 @@ class OnlineDeploymentOperations:
     def _delete(self, name: str, endpoint: str) -> Work[None]:
         operation: Operation = self._client.delete_deployment(endpoint, name)
         yield operation
+
+
+def _named(shown: Endpoint, entity: OnlineDeployment) -> Deployment | None:
+    return next((item for item in shown["deployments"] if item["name"] == entity.name), None)
+
+
+def _counted(entity: OnlineDeployment, current: Deployment | None) -> None:
+    """Raises ShoalError for no replicas, unless it is paused and stays so."""
+    count = entity.instance_count
+    if count is None or count > 0 or (current and count == current["instance_count"]):
+        return
+    raise ShoalError(
+        f"{entity.name} cannot have so few replicas",
+        f"instance_count: {count}, expected 1 or more",
+        ["Pause one that is there with `shoal online-deployment stop`."],
+    )
 
 
 def _probes(current: Mapping[str, Any], body: Values) -> Values:

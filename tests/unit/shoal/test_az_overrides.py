@@ -73,3 +73,25 @@ def test_an_endpoint_s_update_makes_no_other(served: FakeServer, tmp_path: Path)
     (tmp_path / "endpoint.yml").write_text("name: ep-1\n")
     assert main(["online-endpoint", "update", "-f", "endpoint.yml", "--set", "name=other"]) == 1
     assert list(served.endpoints) == ["ep-1"]
+
+
+@pytest.mark.parametrize("count", ["0", "-1"])
+@pytest.mark.parametrize("verb", ["create", "update"])
+def test_nobody_is_given_no_replicas(
+    served: FakeServer, capsys: Capture, verb: str, count: str
+) -> None:
+    which = ("-n", "blue" if verb == "update" else "red", "-e", "ep-1", "-f", "deployment.yml")
+    uploads = len(served.uploads)
+    assert main(["online-deployment", verb, *which, "--set", f"instance_count={count}"]) == 1
+    err = capsys.readouterr().err
+    assert f"instance_count: {count}, expected 1 or more" in err
+    assert "online-deployment stop" in err
+    assert len(served.uploads) == uploads
+    assert [row["name"] for row in served.endpoints["ep-1"]["deployments"]] == ["blue"]
+
+
+def test_a_paused_deployment_s_words_are_changed(served: FakeServer) -> None:
+    (row,) = served.endpoints["ep-1"]["deployments"]
+    row["instance_count"] = 0
+    assert main(["online-deployment", "update", *BLUE, "--set", "tags.a=b"]) == 0
+    assert (row["tags"], row["instance_count"]) == ({"a": "b"}, 0)
