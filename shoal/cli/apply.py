@@ -25,12 +25,15 @@ def apply(paths: tuple[Path, ...], dry_run: bool, output: str) -> None:
 
     Files are endpoints, deployments and models as `az ml` takes them. Order: models, endpoints,
     deployments, traffic. What no file names is left alone.
+
+    All that can be asked beforehand is asked before the first change, with --dry-run and without.
     """
-    from shoal.cli.folders import changes_of, perform
+    from shoal.cli.folders import changes_of, check, perform
     from shoal.cli.session import ml_client
 
     with ml_client() as client:
         changes = changes_of(client, paths)
+        check(client, changes)
         if not dry_run:
             perform(client, changes)
     rows = [change.shown() for change in changes]

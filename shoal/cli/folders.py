@@ -8,9 +8,11 @@ from typing import Any, cast
 import yaml
 
 from shoal.client.errors import Problem, ShoalError
+from shoal.client.types import ModelVersion
 from shoal.entities import Model, OnlineDeployment, OnlineEndpoint
 from shoal.entities.base import Entity
 from shoal.entities.loading import load_model, load_online_deployment, load_online_endpoint
+from shoal.entities.model import model_reference
 from shoal.sdk import MLClient
 from shoal.sdk.shapes import OWN_ID
 
@@ -21,11 +23,13 @@ OWN = frozenset({"properties", "location", "kind"})
 
 @dataclass(frozen=True)
 class Change:
-    """``action``: create, update or none; ``lines`` say what in particular."""
+    """``action``: create, update or none; ``lines`` say what in particular; ``version`` is the
+    registered one that has the content of the model that it names by a path, if there is one."""
 
     entity: Entity
     action: str
     lines: tuple[str, ...] = ()
+    version: ModelVersion | None = None
 
     @property
     def subject(self) -> str:
@@ -62,8 +66,56 @@ def changes_of(client: MLClient, paths: Iterable[Path]) -> list[Change]:
     return [_change(client, entity) for entity in loaded(paths)]
 
 
+def check(client: MLClient, changes: list[Change]) -> None:
+    """Ask of every change all that can be asked before the first is made.
+
+    Raises the first refusal, with its object.
+    """
+    endpoints = {
+        change.entity.name
+        for change in changes
+        if change.action == "create" and isinstance(change.entity, OnlineEndpoint)
+    }
+    models = {
+        change.entity.name
+        for change in changes
+        if change.action == "create" and isinstance(change.entity, Model)
+    }
+    made: dict[str | None, list[str]] = {}
+    for change in changes:
+        if isinstance(change.entity, OnlineDeployment):
+            made.setdefault(change.entity.endpoint_name, []).append(str(change.entity.name))
+    for change in changes:
+        entity = change.entity
+        try:
+            if change.action == "none":
+                continue
+            if isinstance(entity, OnlineDeployment):
+                new = entity.endpoint_name in endpoints
+                client.online_deployments.check(entity, change.version, new_endpoint=new)
+            elif isinstance(entity, OnlineEndpoint):
+                client.online_endpoints.check(entity, made.get(entity.name, ()))
+            elif isinstance(entity, Model):
+                client.models.check(entity)
+        except ShoalError as error:
+            if isinstance(entity, OnlineDeployment) and _awaited(entity, error, models):
+                continue
+            error.title = f"{change.subject}: {error.title}"
+            raise
+
+
+def _awaited(deployment: OnlineDeployment, error: ShoalError, models: set[str | None]) -> bool:
+    """Whether the model that there is not is one of those that the files bring."""
+    reference = model_reference(str(deployment.model))
+    missing = isinstance(error, Problem) and error.code == "ModelNotFound"
+    return missing and reference is not None and reference.name in models
+
+
 def perform(client: MLClient, changes: list[Change]) -> None:
-    """Endpoints get their traffic last, when their deployments are there."""
+    """Models first, also those that deployments bring: what their upload tells is told before
+    anything serves them. Endpoints get their traffic last, when their deployments are there."""
+    changes = [_registered(client, change) for change in changes]
+    check(client, changes)  # once more, with every model known
     shares = []
     for change in changes:
         if change.action == "none":
@@ -74,13 +126,29 @@ def perform(client: MLClient, changes: list[Change]) -> None:
             shares.append(change.entity)
             without = replace(change.entity, traffic={}, mirror_traffic={})
             client.online_endpoints.begin_create_or_update(without).result()
-        elif isinstance(change.entity, Model):
-            client.models.create_or_update(change.entity)
     for endpoint in shares:
         if endpoint.traffic or endpoint.mirror_traffic:
             client.online_endpoints.set_traffic(
                 str(endpoint.name), endpoint.traffic or None, endpoint.mirror_traffic or None
             ).result()
+
+
+def _registered(client: MLClient, change: Change) -> Change:
+    """The same with its model registered."""
+    entity = change.entity
+    if change.action == "none":
+        return change
+    if isinstance(entity, Model):
+        client.models.register(entity)
+        return replace(change, action="none")
+    if isinstance(entity, OnlineDeployment) and _brings_model(entity):
+        version = client.models.register(cast(Model, entity.model))
+        entity.model = f"azureml:{version['model']}:{version['version']}"
+    return change
+
+
+def _brings_model(deployment: OnlineDeployment) -> bool:
+    return isinstance(deployment.model, Model) and deployment.model.path is not None
 
 
 def write_all(client: MLClient, folder: Path) -> list[Path]:
@@ -129,33 +197,38 @@ def _entity(values: dict[str, Any], path: Path) -> Entity:
 
 
 def _change(client: MLClient, entity: Entity) -> Change:
+    version: ModelVersion | None = None
+    if isinstance(entity, Model):
+        version = client.models.known(entity)
+    elif isinstance(entity, OnlineDeployment) and _brings_model(entity):
+        version = client.models.known(cast(Model, entity.model))
     try:
-        current, lines = _current(client, entity)
+        current, lines = _current(client, entity, version)
     except Problem as problem:
         if not problem.is_not_found:
             raise
-        return Change(entity, "create", _lines({}, entity._to_dict()))
+        return Change(entity, "create", _lines({}, entity._to_dict()), version)
     if current is not None:
         given = {name: value for name, value in entity._to_dict().items() if name not in OWN}
         lines += _lines(current._to_dict(), given)
-    return Change(entity, "update" if lines else "none", tuple(lines))
+    return Change(entity, "update" if lines else "none", tuple(lines), version)
 
 
-def _current(client: MLClient, entity: Entity) -> tuple[Entity | None, tuple[str, ...]]:
+def _current(
+    client: MLClient, entity: Entity, version: ModelVersion | None
+) -> tuple[Entity | None, tuple[str, ...]]:
     """What there is of that name, and differences that its values do not show."""
     if isinstance(entity, OnlineEndpoint):
         return client.online_endpoints.get(str(entity.name)), ()
     if isinstance(entity, OnlineDeployment):
         current = client.online_deployments.get(str(entity.name), str(entity.endpoint_name))
-        model = entity.model
-        if isinstance(model, Model) and model.path is not None:
-            known = client.models.known(model)
-            there = known and f"azureml:{known['model']}:{known['version']}" == current.model
-            current.model = model  # compared by content, not by its text
-            return current, () if there else (f"model: {model.path} has other content",)
+        if _brings_model(entity):
+            path = cast(Model, entity.model).path
+            there = version and f"azureml:{version['model']}:{version['version']}" == current.model
+            current.model = entity.model  # compared by content, not by its text
+            return current, () if there else (f"model: {path} has other content",)
         return current, ()
-    known = client.models.known(cast(Model, entity))
-    if known is None:
+    if version is None:
         raise Problem("no version has this content", status=404)
     return None, ()
 

@@ -9,7 +9,7 @@ import httpx
 from shoal.client import downloads, file_uploads, operations, uploads
 from shoal.client.administration import Administration, quoted
 from shoal.client.concurrency import Concurrency
-from shoal.client.deployments import Deployments
+from shoal.client.deployments import DRY_RUN, Deployments
 from shoal.client.discovery import Installation, find_installation
 from shoal.client.packing import Package, packaged
 from shoal.client.transport import Transport
@@ -239,6 +239,16 @@ class Client(Administration, Deployments):
         ``supersede``: cancel what is about to move the traffic."""
         path, params = f"/endpoints/{quoted(name)}", {"supersede": "true"} if supersede else None
         return cast(Endpoint, self._transport.json("PATCH", path, json=fields, params=params))
+
+    def ask_endpoint(self, name: str, *, new: bool, **fields: Any) -> None:
+        """Whether ``create_endpoint`` (``new``) or ``update_endpoint`` would be accepted; nothing
+        is changed. Raises Problem as they would."""
+        if new:
+            body = {"name": name, **fields}
+            self._transport.send("POST", "/endpoints", json=body, params=DRY_RUN)
+        else:
+            path = f"/endpoints/{quoted(name)}"
+            self._transport.send("PATCH", path, json=fields, params=DRY_RUN)
 
     def set_mirror(
         self, name: str, mirror_traffic: Mapping[str, int], *, supersede: bool = False

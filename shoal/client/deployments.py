@@ -12,6 +12,7 @@ from shoal.client.transport import Transport
 from shoal.client.types import Deployment, Endpoint, Operation
 
 ACCEPTED: Final = 202  # with the operation that does it
+DRY_RUN: Final = {"dry_run": "true"}
 
 
 class Deployments:
@@ -49,6 +50,16 @@ class Deployments:
         """``revision``: default the last before this one that came up."""
         path, body = f"{_path(endpoint, name)}/rollback", {"revision": revision}
         return self._changed("POST", path, json=body, supersede=supersede)
+
+    def ask_deployment(
+        self, endpoint: str, name: str, body: Mapping[str, Any], *, new: bool
+    ) -> None:
+        """Whether ``create_deployment`` (``new``) or ``change_deployment`` would be accepted;
+        nothing is changed. Raises Problem as they would."""
+        place, body = _path(endpoint, name), dict(body)
+        if new:
+            place, body = f"/endpoints/{quoted(endpoint)}/deployments", {**body, "name": name}
+        self._transport.send("POST" if new else "PATCH", place, json=body, params=DRY_RUN)
 
     def stop_deployment(
         self, endpoint: str, name: str, *, force: bool = False, supersede: bool = False

@@ -82,6 +82,12 @@ def _layout(folder: Path) -> tuple[str, str]:
         return f"{name}/1/", f"files of model {name}, version 1"
     if any(child.is_dir() for child in children):
         return "", f"model repository {name}"
+    if (folder / "MLmodel").is_file():
+        raise UnusableSource(
+            "MLflow models are not served",
+            f"{folder} has an MLmodel file, and nothing that Triton serves",
+            ["Save it as ONNX, or write a Python model (model.py): docs/from-azure-ml.md."],
+        )
     raise UnusableSource(
         "Nothing in the folder looks like a model",
         f"{folder}: expected <model>/<version>/model.onnx, config.pbtxt and 1/, or an .onnx file",

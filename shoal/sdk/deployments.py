@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from shoal.client.client import Client
-from shoal.client.errors import ShoalError
+from shoal.client.errors import Problem, ShoalError
 from shoal.client.types import Deployment, Endpoint, ModelVersion, Operation
 from shoal.display.watcher import Watcher
 from shoal.entities import Model, OnlineDeployment
@@ -59,6 +59,35 @@ class OnlineDeploymentOperations:
         version = self._version(entity.model)
         work = self._apply(entity, version, all_traffic=all_traffic, supersede=supersede)
         return LROPoller(work, self._client, self._watcher.operation)
+
+    def check(
+        self, deployment: OnlineDeployment, version: ModelVersion | None, *, new_endpoint: bool
+    ) -> None:
+        """Ask what ``begin_create_or_update`` would be asked, and change nothing. Not in Azure's
+        SDK. Raises what that raises, as far as it can be told before the model is there.
+
+        ``version``: of the model, None where its files are not registered yet; ``new_endpoint``:
+        it is to be made before.
+        """
+        endpoint, name = str(deployment.endpoint_name), str(deployment.name)
+        _servable(deployment)
+        shown = None if new_endpoint else self._client.get_endpoint(endpoint)
+        current = _named(shown, deployment) if shown else None
+        _counted(deployment, current)
+        if isinstance(deployment.model, Model) and deployment.model.path is not None:
+            self._models.check(deployment.model)
+        else:
+            version = self._version(deployment.model)
+        new = current is None or current["provisioning_state"] in BROKEN
+        if new and version is None:
+            return  # whom it would be asked of takes a model that is registered
+        body = _body(deployment, version, None if new else current)
+        try:
+            self._client.ask_deployment(endpoint, name, body, new=new)
+        except Problem as problem:
+            # the last of the questions
+            if not (new_endpoint and problem.code == "EndpointNotFound"):
+                raise
 
     def get(self, name: str, endpoint_name: str, *, local: bool = False) -> OnlineDeployment:
         del local
@@ -131,14 +160,9 @@ class OnlineDeploymentOperations:
     ) -> Work[OnlineDeployment]:
         """One request makes or changes it, so that what is refused has changed nothing."""
         endpoint, name = str(entity.endpoint_name), str(entity.name)
-        body = deployment_body(entity)
-        body |= {"model": version["model"], "version": str(version["version"])}
-        shown = self._client.get_endpoint(endpoint)
-        current = _named(shown, entity)
+        current = _named(self._client.get_endpoint(endpoint), entity)
         if current is not None and current["provisioning_state"] not in BROKEN:
-            body |= _probes(current, body)
-            if entity.instance_count is not None:
-                body["instance_count"] = entity.instance_count
+            body = _body(entity, version, current)
             changed = self._client.change_deployment(endpoint, name, supersede=supersede, **body)
             if changed is not None:
                 yield changed
@@ -146,16 +170,9 @@ class OnlineDeploymentOperations:
                 share = {name: 100}
                 yield from self._endpoints._share(endpoint, share, None, supersede=supersede)
         else:
-            yield self._client.create_deployment(
-                endpoint,
-                {
-                    **body,
-                    "name": name,
-                    "instance_count": 1 if entity.instance_count is None else entity.instance_count,
-                    "traffic": 100 if all_traffic else 0,
-                },
-                supersede=supersede,
-            )
+            body = _body(entity, version, None)
+            body |= {"name": name, "traffic": 100 if all_traffic else 0}
+            yield self._client.create_deployment(endpoint, body, supersede=supersede)
         return deployment_of(self._client.get_deployment(endpoint, name))
 
     def _settled(self, begun: Operation, name: str, endpoint: str) -> Work[OnlineDeployment]:
@@ -181,6 +198,20 @@ def _counted(entity: OnlineDeployment, current: Deployment | None) -> None:
         f"instance_count: {count}, expected 1 or more",
         ["Pause one that is there with `shoal online-deployment stop`."],
     )
+
+
+def _body(
+    entity: OnlineDeployment, version: ModelVersion | None, current: Deployment | None
+) -> Values:
+    """What REST is sent to make it, or to change ``current``."""
+    body = deployment_body(entity)
+    if version is not None:
+        body |= {"model": version["model"], "version": str(version["version"])}
+    if current is not None:
+        body |= _probes(current, body)
+    if entity.instance_count is not None:
+        body["instance_count"] = entity.instance_count
+    return body
 
 
 def _probes(current: Mapping[str, Any], body: Values) -> Values:

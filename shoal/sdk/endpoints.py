@@ -1,6 +1,6 @@
 """Online endpoints: made, described, given traffic, called, deleted."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,26 @@ class OnlineEndpointOperations:
             self._watcher.note(note)
         work = self._apply(entity, supersede=supersede)
         return LROPoller(work, self._client, self._watcher.operation)
+
+    def check(self, endpoint: OnlineEndpoint, deployments: Collection[str] = ()) -> None:
+        """Ask what ``begin_create_or_update`` would be asked, and change nothing. Not in Azure's
+        SDK. Raises what that raises.
+
+        ``deployments`` are to be made before its traffic is set.
+        """
+        name, body = str(endpoint.name), endpoint_body(endpoint)
+        shown: Endpoint | None = None
+        try:
+            shown = self._client.get_endpoint(name)
+        except Problem as problem:
+            if not problem.is_not_found:
+                raise
+            self._client.ask_endpoint(name, new=True, **body)
+        else:
+            self._client.ask_endpoint(name, new=False, **_changed(shown, body))
+        there = {item["name"] for item in shown["deployments"]} if shown else set()
+        for field in ("traffic", "mirror_traffic"):
+            _shared_out(field, getattr(endpoint, field) or {}, there | set(deployments))
 
     def get(self, name: str, *, local: bool = False) -> OnlineEndpoint:
         del local
@@ -188,6 +208,20 @@ class OnlineEndpointOperations:
         self._client.regenerate_key(name, key_type)
         self._routed(self._client.get_endpoint(name))
         yield from ()
+
+
+def _shared_out(field: str, shares: Mapping[str, int], deployments: Collection[str]) -> None:
+    """The installation's rule, for shares of deployments that are not there yet. Raises
+    ShoalError."""
+    missing = sorted(set(_positive(shares)) - set(deployments))
+    if missing:
+        known = ", ".join(sorted(deployments)) or "none"
+        raise ShoalError(
+            f"{field} names deployments that there are not",
+            f"{', '.join(missing)}; the endpoint has {known}",
+        )
+    if field == "traffic" and sum(shares.values()) not in (0, 100):
+        raise ShoalError("The shares of traffic do not add up to 100", f"{field}: {dict(shares)}")
 
 
 def _nobody_to_share(name: str, *shares: Mapping[str, int] | None) -> None:

@@ -44,15 +44,7 @@ class ModelOperations:
             if model.name and model.version:
                 return self._update(model)
             raise UnusableSource("The model has no path", "path: the file or folder to register")
-        where = resolved(str(model.path), model.base_path)
-        if REMOTE.match(where):
-            raise UnusableSource(
-                "Only local paths can be registered",
-                f"{where} names another place",
-                ["Download it first, then give the local file or folder."],
-            )
-        serve_as = model.name if model.name and not model.name.isdigit() else None
-        package = packaged(Path(where), serve_as=serve_as)
+        package = _package(model)
         files = listed(package, self._client.concurrency, self._watcher.hashing)
         # as in Azure: a model without a name is called by its content
         name = model.name or _content(package, files)
@@ -89,11 +81,14 @@ class ModelOperations:
             self._watcher.note(f"Model {version['model']}:{version['version']} was archived")
         return version
 
+    def check(self, model: Model) -> None:
+        """Whether its files could be sent. Raises UnusableSource, ShoalError."""
+        _number(model)
+        _package(model)
+
     def known(self, model: Model) -> ModelVersion | None:
         """The version that has the content of ``model.path`` already, if there is one."""
-        where = Path(resolved(str(model.path), model.base_path))
-        serve_as = model.name if model.name and not model.name.isdigit() else None
-        package = packaged(where, serve_as=serve_as)
+        package = _package(model)
         files = listed(package, self._client.concurrency)
         return self._known(model.name or _content(package, files), _number(model), package, files)
 
@@ -183,6 +178,19 @@ class ModelOperations:
             if manifest == files or (len(files) == 1 and hashes == [files[0][1]]):
                 return shown
         return None
+
+
+def _package(model: Model) -> Package:
+    """Raises UnusableSource."""
+    where = resolved(str(model.path), model.base_path)
+    if REMOTE.match(where):
+        raise UnusableSource(
+            "Only local paths can be registered",
+            f"{where} names another place",
+            ["Download it first, then give the local file or folder."],
+        )
+    serve_as = model.name if model.name and not model.name.isdigit() else None
+    return packaged(Path(where), serve_as=serve_as)
 
 
 def _number(model: Model) -> int | None:

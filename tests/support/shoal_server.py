@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any
 
 import httpx
@@ -63,8 +64,18 @@ class FakeServer:
             return problem(401, "NotAuthenticated", "Credentials are missing or wrong")
         for pattern, handler in self._routes():
             if match := re.fullmatch(pattern, call):
+                if request.url.params.get("dry_run") == "true":
+                    return self._rehearsed(handler, request, *match.groups())
                 return handler(request, *match.groups())
         return problem(404, "ResourceNotFound", f"No such object: {call}")
+
+    def _rehearsed(
+        self, handler: Callable[..., httpx.Response], request: httpx.Request, *names: str
+    ) -> httpx.Response:
+        before = deepcopy((self.endpoints, self.models, self.operations))
+        answer = handler(request, *names)
+        self.endpoints, self.models, self.operations = before
+        return httpx.Response(204) if answer.is_success else answer
 
     def _routes(self) -> Iterator[tuple[str, Callable[..., httpx.Response]]]:
         yield r"POST /uploads", self._create_upload
@@ -225,7 +236,9 @@ class FakeServer:
             "model": body["name"], "version": body.get("version") or len(versions) + 1,
             "digest": digest, "size": 1,
             "warnings": [], "repo_models": [{"name": "net"}], "archived": False, "type": "",
-            "manifest": [{"path": "net/1/model.onnx", "size": 1, "sha256": digest}],
+            "manifest": [
+                file for file in self.uploads[body["upload_id"]]["files"] if "sha256" in file
+            ] or [{"path": "net/1/model.onnx", "size": 1, "sha256": digest}],
             "created_at": "2026-11-21T04:00:00Z", "created_by": "ada",
             "description": body.get("description", ""), "tags": body.get("tags", {}),
             "declared": body.get("declared", {}),
@@ -278,6 +291,13 @@ class FakeServer:
 
     def _create_deployment(self, request: httpx.Request, name: str) -> httpx.Response:
         body = json.loads(request.content)
+        if body.get("request_timeout_ms", 1) > 3_600_000:
+            return problem(400, "BadArgument", "request_timeout_ms is out of range")
+        if self._version(body["model"], str(body["version"])) is None:
+            return problem(404, "ModelNotFound", f"No model {body['model']}:{body['version']}")
+        if name not in self.endpoints:
+            return problem(404, "EndpointNotFound", f"There is no endpoint called {name}.")
+        body = {"instance_count": 1, **body}
         rows = self.endpoints[name]["deployments"]
         rows[:] = [row for row in rows if row["name"] != body["name"]]
         rows.append({

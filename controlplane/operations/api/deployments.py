@@ -33,13 +33,16 @@ from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.metrics.selectors import log_lines
 from controlplane.operations import services
 from controlplane.operations.api.reading import (
+    DRY_RUN,
     FORCE,
     IF_NONE_MATCH,
+    ONLY_ASKED,
     SUPERSEDE,
     accepted,
     deployment_change,
     deployment_etag,
     deployment_seen,
+    rehearsable,
     superseded,
     variables_read,
     watching,
@@ -133,14 +136,16 @@ class DeploymentsView(APIView):
     @extend_schema(
         operation_id="deployments_create",
         request=DeploymentInputSerializer,
-        parameters=[SUPERSEDE],
+        parameters=[SUPERSEDE, DRY_RUN],
         responses={
+            **ONLY_ASKED,
             202: OperationSerializer,
             409: OpenApiResponse(
                 description="`NameTaken`, `OperationInProgress` with the `operation`"
             ),
         },
     )
+    @rehearsable
     def post(self, request: Request, endpoint: str) -> Response:
         """A further deployment; it gets no traffic unless ``traffic`` says so."""
         values = read_body(DeploymentInputSerializer, request)
@@ -170,9 +175,10 @@ class DeploymentView(APIView):
 
     @extend_schema(
         operation_id="deployments_put",
-        parameters=[IF_MATCH, IF_NONE_MATCH, SUPERSEDE],
+        parameters=[IF_MATCH, IF_NONE_MATCH, SUPERSEDE, DRY_RUN],
         request=DeploymentPutSerializer,
         responses={
+            **ONLY_ASKED,
             200: OpenApiResponse(DeploymentSerializer, description="nothing has to start anew"),
             201: OpenApiResponse(
                 DeploymentSerializer, description="made; `Operation-Location` says how far it is"
@@ -181,6 +187,7 @@ class DeploymentView(APIView):
             409: OpenApiResponse(description="`OperationInProgress` with the `operation`"),
         },
     )
+    @rehearsable
     def put(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Let it be just this, whether it exists or not. What is left out goes to its default;
         its share of the traffic stays, and so do secrets that are not named. What it runs is
@@ -215,14 +222,16 @@ class DeploymentView(APIView):
 
     @extend_schema(
         operation_id="deployments_update",
-        parameters=[IF_MATCH, SUPERSEDE],
+        parameters=[IF_MATCH, SUPERSEDE, DRY_RUN],
         request=DeploymentPatchSerializer,
         responses={
+            **ONLY_ASKED,
             200: OpenApiResponse(DeploymentSerializer, description="nothing has to start anew"),
             202: OpenApiResponse(OperationSerializer, description="it is being changed"),
             409: OpenApiResponse(description="`OperationInProgress` with the `operation`"),
         },
     )
+    @rehearsable
     def patch(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Change what is named, all of it or, where any of it is refused, nothing. Words and
         request settings alone need not wait for another change; what it runs is changed

@@ -33,13 +33,16 @@ from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.types import EndpointState
 from controlplane.operations import selectors, services
 from controlplane.operations.api.reading import (
+    DRY_RUN,
     IF_NONE_MATCH,
+    ONLY_ASKED,
     SUPERSEDE,
     accepted,
     endpoint_body,
     endpoint_change,
     endpoint_etag,
     endpoint_seen,
+    rehearsable,
 )
 from controlplane.operations.serializers import OperationSerializer
 
@@ -98,9 +101,11 @@ class EndpointsView(APIView):
 
     @extend_schema(
         operation_id="endpoints_create",
+        parameters=[DRY_RUN],
         request=EndpointInputSerializer,
-        responses={201: EndpointSerializer},
+        responses={**ONLY_ASKED, 201: EndpointSerializer},
     )
+    @rehearsable
     def post(self, request: Request) -> Response:
         values = read_body(EndpointInputSerializer, request)
         limits = _limits(values)
@@ -119,10 +124,11 @@ class EndpointView(APIView):
 
     @extend_schema(
         operation_id="endpoints_put",
-        parameters=[IF_MATCH, IF_NONE_MATCH, SUPERSEDE],
+        parameters=[IF_MATCH, IF_NONE_MATCH, SUPERSEDE, DRY_RUN],
         request=EndpointPutSerializer,
-        responses={200: EndpointSerializer, 201: EndpointSerializer},
+        responses={**ONLY_ASKED, 200: EndpointSerializer, 201: EndpointSerializer},
     )
+    @rehearsable
     def put(self, request: Request, endpoint: str) -> Response:
         """Let it be just this, whether it exists or not. What is left out goes to its default;
         shares that are not named stay, and so do its deployments and keys."""
@@ -149,10 +155,11 @@ class EndpointView(APIView):
 
     @extend_schema(
         operation_id="endpoints_update",
-        parameters=[IF_MATCH, SUPERSEDE],
+        parameters=[IF_MATCH, SUPERSEDE, DRY_RUN],
         request=EndpointPatchSerializer,
-        responses=EndpointSerializer,
+        responses={**ONLY_ASKED, 200: EndpointSerializer},
     )
+    @rehearsable
     def patch(self, request: Request, endpoint: str) -> Response:
         """Change what is named, all of it or, where any of it is refused, nothing. Shares are
         whole maps, as in `PUT`."""
