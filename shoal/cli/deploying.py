@@ -66,15 +66,9 @@ def run(
         if endpoint:
             progress.note(_what_happens(endpoint, version["version"], operation["deployment"]))
         if wait:
-            try:
-                operation = client.wait_operation(
-                    operation, timeout_s=timeout_s, on_change=progress.operation
-                )
-            except KeyboardInterrupt:
-                progress.note(
-                    f"The deployment goes on. Stop it: shoal operation cancel {operation['id']}"
-                )
-                raise
+            operation = client.wait_operation(
+                operation, timeout_s=timeout_s, on_change=progress.operation
+            )
         return _result(client, name, version, operation)
 
 

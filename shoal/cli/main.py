@@ -71,8 +71,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
+    except (click.Abort, KeyboardInterrupt) as error:
+        # click raises its own from what it caught; who waited for a change says that it goes on
+        cause = error.__cause__ if isinstance(error, click.Abort) else error
+        said = str(cause) if isinstance(cause, KeyboardInterrupt) else ""
+        click.echo(said or "Interrupted.", err=True)
         return INTERRUPTED
     except BrokenPipeError:
         # why: the reader (head, less) has gone; Python would complain once more at its exit

@@ -7,6 +7,8 @@ ShoalError
 ├── Problem                the server refused (RFC 9457)
 │   └── OperationFailed    an accepted operation, or an upload's inspection, ended badly
 └── WaitTimeout            the wait ended before the operation did
+
+WaitInterrupted is Ctrl-C in such a wait, and no ShoalError.
 """
 
 from collections.abc import Mapping, Sequence
@@ -69,6 +71,18 @@ class OperationFailed(Problem):
 
     def __init__(self, *args: Any, operation: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.operation = operation
+
+
+class WaitInterrupted(KeyboardInterrupt):
+    """Ctrl-C while an operation was waited for: the wait has ended, the operation goes on."""
+
+    def __init__(self, operation: str) -> None:
+        super().__init__(
+            "Interrupted; the change goes on.\n"
+            f"  Look at it: shoal operation show {operation}\n"
+            f"  Stop it: shoal operation cancel {operation}"
+        )
         self.operation = operation
 
 

@@ -3,7 +3,12 @@
 from collections.abc import Callable
 from typing import cast
 
-from shoal.client.errors import OperationFailed, WaitTimeout, problem_arguments
+from shoal.client.errors import (
+    OperationFailed,
+    WaitInterrupted,
+    WaitTimeout,
+    problem_arguments,
+)
 from shoal.client.transport import Transport
 from shoal.client.types import Operation
 
@@ -20,17 +25,32 @@ def wait(
     timeout_s: float,
     on_change: OnOperation | None = None,
 ) -> Operation:
-    """The operation, Succeeded. Raises OperationFailed, WaitTimeout.
+    """The operation, Succeeded. Raises OperationFailed, WaitTimeout, WaitInterrupted.
 
     It polls rather than holding one long request, so that a stage shows within half a second and a
     restart of the studio costs nothing.
     """
+    try:
+        operation = _finished(transport, operation, timeout_s, on_change)
+    except KeyboardInterrupt as error:
+        raise WaitInterrupted(operation["id"]) from error
+    if operation["state"] != "Succeeded":
+        subject = "/".join(filter(None, (operation["endpoint"], operation["deployment"])))
+        fallback = f"{operation['kind']} of {subject}: {operation['state'].lower()}"
+        arguments = problem_arguments(operation.get("error"), fallback=fallback)
+        raise OperationFailed(operation=operation["id"], **arguments)
+    return operation
+
+
+def _finished(
+    transport: Transport, operation: Operation, timeout_s: float, on_change: OnOperation | None
+) -> Operation:
     give_up, last = transport.clock() + timeout_s, None
     while True:
         if on_change and operation != last:
             on_change(operation)
         if operation["state"] in FINISHED:
-            break
+            return operation
         if transport.clock() > give_up:
             raise WaitTimeout(
                 "Still running when the time was up; it goes on",
@@ -44,12 +64,6 @@ def wait(
         last = operation
         transport.pause(_POLL_S)
         operation = cast(Operation, transport.json("GET", f"/operations/{operation['id']}"))
-    if operation["state"] != "Succeeded":
-        subject = "/".join(filter(None, (operation["endpoint"], operation["deployment"])))
-        fallback = f"{operation['kind']} of {subject}: {operation['state'].lower()}"
-        arguments = problem_arguments(operation.get("error"), fallback=fallback)
-        raise OperationFailed(operation=operation["id"], **arguments)
-    return operation
 
 
 def _current(operation: Operation) -> str:

@@ -1,6 +1,7 @@
 """`shoal operation list`: its filters are the server's, and its times what people write."""
 
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import httpx
 import pytest
@@ -84,3 +85,43 @@ def test_wrong_filters_are_wrong_usage(
 ) -> None:
     assert main(["operation", "list", *wrong]) == 2
     assert wrong[1] in capsys.readouterr().err
+
+
+def interrupt(_: httpx.Request) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("deploy", "net.onnx", "--name", "other"),
+        ("online-deployment", "stop", "-n", "blue", "-e", "net", "--force"),
+        ("online-endpoint", "delete", "-n", "net", "--yes"),
+        ("operation", "retry", "o1"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_ctrl_c_says_what_goes_on_and_how_to_stop_it(
+    installed: FakeServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    command: tuple[str, ...],
+) -> None:
+    (tmp_path / "net.onnx").write_bytes(b"graph")
+    assert main(["deploy", "net.onnx"]) == 0
+    installed.fail_next(r"GET /operations/\w+", interrupt)
+    assert main(list(command)) == 130
+    last = f"o{len(installed.operations)}"
+    err = capsys.readouterr().err
+    assert installed.operations[last]["state"] == "Running"
+    assert "Interrupted; the change goes on" in err
+    assert f"shoal operation show {last}" in err
+    assert f"shoal operation cancel {last}" in err
+
+
+def test_ctrl_c_without_a_change_is_just_that(
+    installed: FakeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed.fail_next("GET /endpoints", interrupt)
+    assert main(["online-endpoint", "list"]) == 130
+    assert capsys.readouterr().err.strip() == "Interrupted."
