@@ -103,6 +103,7 @@ def operation_shown(operation: Operation) -> Shown:
         "percent": percent(operation.stages),
         "error": operation.error,
         "result": operation.result,
+        "warnings": operation.parameters.get("warnings", []),
         "deadline_at": operation.deadline_at,
         "created_by": operation.created_by,
         "created_at": operation.created_at,

@@ -45,6 +45,11 @@ class OperationSerializer(Fields):
     percent = serializers.IntegerField()
     error = ProblemSerializer(allow_null=True)
     result = DeployResultSerializer(allow_null=True)
+    warnings = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="it is done as asked, but may not do what was meant",
+    )
     deadline_at = serializers.DateTimeField()
     created_by = serializers.CharField()
     created_at = serializers.DateTimeField()

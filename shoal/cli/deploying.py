@@ -63,6 +63,8 @@ def run(
             instance_count=instance_count or _replicas_now(endpoint),
             supersede=supersede,
         )
+        for warning in operation.get("warnings", ()):
+            progress.note(f"Warning: {warning}")
         if endpoint:
             progress.note(_what_happens(endpoint, version["version"], operation["deployment"]))
         if wait:

@@ -202,6 +202,7 @@ class Operation(TypedDict):
     percent: float | None
     error: ErrorBody | None
     result: DeployResult | None
+    warnings: NotRequired[list[str]]  # older installations give none
     deadline_at: str
     created_by: str
     created_at: str

@@ -165,15 +165,21 @@ class OnlineDeploymentOperations:
             body = _body(entity, version, current)
             changed = self._client.change_deployment(endpoint, name, supersede=supersede, **body)
             if changed is not None:
-                yield changed
+                yield self._warned(changed)
             if all_traffic:
                 share = {name: 100}
                 yield from self._endpoints._share(endpoint, share, None, supersede=supersede)
         else:
             body = _body(entity, version, None)
             body |= {"name": name, "traffic": 100 if all_traffic else 0}
-            yield self._client.create_deployment(endpoint, body, supersede=supersede)
+            made = self._client.create_deployment(endpoint, body, supersede=supersede)
+            yield self._warned(made)
         return deployment_of(self._client.get_deployment(endpoint, name))
+
+    def _warned(self, operation: Operation) -> Operation:
+        for warning in operation.get("warnings", ()):
+            self._watcher.note(f"Warning: {warning}")
+        return operation
 
     def _settled(self, begun: Operation, name: str, endpoint: str) -> Work[OnlineDeployment]:
         yield begun

@@ -37,6 +37,7 @@ class FakeServer:
         self.endpoints: dict[str, dict[str, Any]] = {}
         self.operations: dict[str, dict[str, Any]] = {}
         self.inspection_error: dict[str, Any] | None = None
+        self.warnings: list[str] = []  # of every operation that is begun
         self.operation_error: dict[str, Any] | None = None
         self.faults: list[tuple[str, Fault]] = []
 
@@ -407,6 +408,7 @@ class FakeServer:
             "id": name, "kind": kind, "endpoint": endpoint, "deployment": deployment,
             "state": "Running", "error": None, "result": None, "percent": 0,
             "created_at": "2026-11-21T04:00:00Z", "created_by": "ada", "finished_at": None,
+            "warnings": self.warnings,
             "stages": [{"name": "load", "title": "Load", "status": "running", "detail": "",
                         "started_at": None, "ended_at": None, "progress": None}],
         }  # fmt: skip

@@ -104,6 +104,20 @@ def fleet(now: datetime) -> placement.Fleet:
     return placement.Fleet(tuple(_machine(node, now) for node in node_list()), _tenants())
 
 
+def crowding(instance_count: int) -> str:
+    """What to tell somebody who wants more replicas than all nodes together have processors;
+    empty where nothing is to be told, or a node does not say how many it has."""
+    if instance_count < 2:  # whatever there is has one
+        return ""
+    told = [int(node.info.get("cpu_count", 0)) for node in node_list() if not node.cordoned]
+    if not told or 0 in told or instance_count <= sum(told):
+        return ""
+    return (
+        f"{instance_count} replicas on {sum(told)} processors: each is a process with threads of "
+        "its own, so they take turns, and more of them answer no faster."
+    )
+
+
 def _tenants() -> tuple[placement.Tenant, ...]:
     rows = Replica.objects.filter(desired=Desired.RUNNING).values_list(
         "node_id", "deployment_id", "revision_id", "state", "gpus",

@@ -8,6 +8,7 @@ from django.conf import settings
 
 from controlplane.core import events
 from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.deployments.services.capacity import crowding
 from controlplane.deployments.states import ENDPOINTS, EndpointCause
 from controlplane.deployments.types import EndpointState
 from controlplane.operations.errors import OperationInProgress
@@ -55,9 +56,12 @@ def operation_open(
 ) -> Operation:
     """A new operation in the caller's transaction; the caller has seen that none is in its way.
 
+    ``parameters`` with ``instance_count`` get ``warnings`` of what that may do.
     Raises IllegalTransition where the endpoint is being deleted, unless it deletes, too.
     """
     name = deployment.name if deployment else ""
+    if crowded := crowding(parameters.get("instance_count", 0)):
+        parameters = {**parameters, "warnings": [crowded]}
     operation = Operation.objects.create(
         id=uuid4().hex,
         kind=kind,

@@ -95,3 +95,20 @@ def test_a_paused_deployment_s_words_are_changed(served: FakeServer) -> None:
     row["instance_count"] = 0
     assert main(["online-deployment", "update", *BLUE, "--set", "tags.a=b"]) == 0
     assert (row["tags"], row["instance_count"]) == ({"a": "b"}, 0)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("online-deployment", "update", *BLUE, "--no-wait", "--set", "instance_count=64"),
+        ("online-deployment", "create", "-n", "red", "-e", "ep-1", "-f", "deployment.yml"),
+        ("deploy", "models", "--name", "more", "--instance-count", "64"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_what_may_not_do_what_was_meant_is_said(
+    served: FakeServer, capsys: Capture, command: tuple[str, ...]
+) -> None:
+    served.warnings = ["64 replicas on 2 processors"]
+    assert main(list(command)) == 0
+    assert capsys.readouterr().err.count("Warning: 64 replicas on 2 processors") == 1
