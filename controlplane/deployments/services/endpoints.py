@@ -34,8 +34,10 @@ def endpoint_create(
     """An endpoint with two keys and no deployment yet; ``field`` is where the caller's name for it
     stands, for the refusal. Raises NameInvalid, NameTaken."""
     name_check(name, field=field)
-    if Endpoint.objects.filter(name=name).exists():
-        raise NameTaken(f"There is an endpoint called {name} already.", field=field)
+    known = Endpoint.objects.filter(name__iexact=name).values_list("name", flat=True).first()
+    if known is not None:
+        alike = "" if known == name else f" {name} differs from it only by upper and lower case."
+        raise NameTaken(f"There is an endpoint called {known} already.{alike}", field=field)
     endpoint = Endpoint.objects.create(
         name=name,
         description=description,
