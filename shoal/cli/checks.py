@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from shoal import __version__
+from shoal.cli.hints import as_commands
 from shoal.client.client import Client
 from shoal.client.discovery import Installation, find_installation
 from shoal.client.errors import ShoalError
@@ -49,7 +50,7 @@ def examine() -> list[Finding]:
     try:
         installation = find_installation()
     except ShoalError as error:
-        return [Finding("Installation", "failed", error.detail, " ".join(error.hints))]
+        return [Finding("Installation", "failed", error.detail, " ".join(as_commands(error.hints)))]
     found = [Finding("Installation", "ok", f"{installation.url}, from {installation.source}")]
     with httpx.Client(
         base_url=installation.url, timeout=TIMEOUT_S, trust_env=not is_loopback(installation.url)
@@ -68,7 +69,9 @@ def examine() -> list[Finding]:
             found += _parts(client)
             found += _nodes(client)
         except ShoalError as error:
-            found.append(Finding("Token", "failed", error.title, " ".join(error.hints)))
+            found.append(
+                Finding("Token", "failed", error.title, " ".join(as_commands(error.hints)))
+            )
     return [*found, *_gateway(installation), *_disk(installation)]
 
 

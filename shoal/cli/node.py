@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shoal.cli.hints import as_commands
 from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.display.units import byte_count, duration
 
@@ -120,7 +121,7 @@ def _trouble(item: "Node") -> Iterator[str]:
     for row in item["replicas"]:
         if error := row.get("error"):
             where = f"{row['endpoint']}/{row['deployment']}#{row['ordinal']}"
-            hints = " ".join(error.get("hints", []))
+            hints = " ".join(as_commands(error.get("hints")))
             yield f"{where}: {error['code']}: {error['message']} {hints}".rstrip()
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from shoal.cli.hints import as_commands
 from shoal.cli.options import no_wait_option, supersede_option
 from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.cli.times import Moment
@@ -136,7 +137,7 @@ def _print(item: Any) -> None:
             "Ended": moment(item["finished_at"]) if item["finished_at"] else None,
             "Error": error.get("message"),
             "Detail": error.get("detail"),
-            "Try": "; ".join(error.get("hints") or []),
+            "Try": "; ".join(as_commands(error.get("hints"))),
         }
     )
     click.echo()

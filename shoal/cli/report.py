@@ -2,6 +2,7 @@
 
 import click
 
+from shoal.cli.hints import as_commands
 from shoal.client.errors import OperationFailed, ShoalError
 
 
@@ -16,7 +17,7 @@ def report(error: ShoalError) -> None:
         click.echo(f"  {line}", err=True)
     if error.hints:
         click.echo("What to try:", err=True)
-        for hint in error.hints:
+        for hint in as_commands(error.hints):
             click.echo(f"  - {hint}", err=True)
     if isinstance(error, OperationFailed) and error.operation:
         click.echo(f"All stages: shoal operation show {error.operation}", err=True)

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from shoal.cli.hints import as_commands
 from shoal.cli.output import emit, output_option, print_fields
 from shoal.display.units import byte_count, duration
 
@@ -63,5 +64,5 @@ def _fields(trial: Any) -> dict[str, object]:
         "Memory": byte_count(trial["memory_bytes"]) if trial["memory_bytes"] else None,
         "Why": error.get("message") if error else None,
         "Detail": error.get("detail") if error else None,
-        "What to try": " ".join(error.get("hints") or []) if error else None,
+        "What to try": " ".join(as_commands(error.get("hints"))) if error else None,
     }

@@ -54,7 +54,7 @@ def load_online_endpoint(
     _check_name(cleaned.get("name"), "name", walk)
     kubernetes = "compute" in cleaned or "kubernetes" in str(values.get("$schema", "")).lower()
     kind = KubernetesOnlineEndpoint if kubernetes else ManagedOnlineEndpoint
-    return _made(kind, cleaned, walk, base, f"Endpoint file {_named(source)}")
+    return _made(kind, cleaned, walk, base, _titled("Endpoint", source))
 
 
 def load_online_deployment(
@@ -75,7 +75,7 @@ def load_online_deployment(
         cleaned["model"] = _model(cleaned["model"], base)
     kubernetes = cleaned.get("type") == "kubernetes"
     kind = KubernetesOnlineDeployment if kubernetes else ManagedOnlineDeployment
-    return _made(kind, cleaned, walk, base, f"Deployment file {_named(source)}")
+    return _made(kind, cleaned, walk, base, _titled("Deployment", source))
 
 
 def load_model(
@@ -93,7 +93,7 @@ def load_model(
         walk.fault("path", "is missing: the file, folder or archive to register")
     if cleaned.get("path"):
         cleaned["path"] = resolved(str(cleaned["path"]), base)
-    return _made(Model, cleaned, walk, base, f"Model file {_named(source)}")
+    return _made(Model, cleaned, walk, base, _titled("Model", source))
 
 
 def read(source: Source, relative_origin: str | None = None) -> tuple[Values, Path]:
@@ -186,6 +186,11 @@ def _check_model(model: object, walk: Walk) -> None:
                        "azureml:<name>:<version> or azureml:<name>@latest")  # fmt: skip
     elif isinstance(model, dict) and not (model.get("path") or model.get("name")):
         walk.fault("model.path", "is missing: the file, folder or archive to register")
+
+
+def _titled(kind: str, source: object) -> str:
+    """What a refusal is about: a file, or values that came without one."""
+    return f"The {kind.lower()}" if isinstance(source, Mapping) else f"{kind} file {_named(source)}"
 
 
 def _named(source: object) -> str:
