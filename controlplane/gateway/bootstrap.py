@@ -131,6 +131,7 @@ def describe(settings: GatewaySettings) -> dict[str, Any]:
         "argv": envoy_argv(settings),
         "cwd": str(settings.folder),
         "admin": str(admin_socket(settings)),
+        "drain_s": settings.drain_s,
         "bootstrap": str(settings.folder / "bootstrap.json"),
         "address": settings.address,
         "tls_port": settings.tls_port,

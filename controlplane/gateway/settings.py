@@ -8,6 +8,7 @@ from wire.secret_files import EmptySecret, secret
 
 DEFAULT_CONTROL_URL = "http://127.0.0.1:8080"
 MAX_DEFAULT_CONCURRENCY = 8
+DEFAULT_DRAIN_S, MAX_DRAIN_S = 20, 3600
 
 
 class SettingsError(ValueError):
@@ -29,6 +30,7 @@ class GatewaySettings:
     plain_port: int
     tls_names: tuple[str, ...]
     concurrency: int
+    drain_s: int  # how long what is open may take when the gateway is stopped
 
     @property
     def folder(self) -> Path:
@@ -53,6 +55,7 @@ def load() -> GatewaySettings:
         tls_names=tuple(name.strip() for name in names.split(",") if name.strip()),
         concurrency=_integer("SHOAL_GATEWAY_CONCURRENCY", 0, 1024)
         or min(os.cpu_count() or 1, MAX_DEFAULT_CONCURRENCY),
+        drain_s=_integer("SHOAL_GATEWAY_DRAIN_S", DEFAULT_DRAIN_S, MAX_DRAIN_S),
     )
 
 

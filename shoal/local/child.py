@@ -38,6 +38,8 @@ class Program:
     ready_timeout_s: float = 90.0
     stop_signal: signal.Signals = signal.SIGTERM
     stop_timeout_s: float = 10.0
+    # Called in a thread before any program is stopped, and returns once this one may be.
+    drain: Callable[[], None] | None = None
 
 
 class Child:

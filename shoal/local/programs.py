@@ -5,11 +5,13 @@ import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from shoal.local import ready, redis_server
 from shoal.local.child import Program
+from shoal.local.envoy_drain import drain
 from shoal.local.home import Home, write_private
 from shoal.local.settings import ROOT, LocalSettings
 
@@ -201,6 +203,7 @@ def gateway(plan: Plan, bootstrap: Mapping[str, Any]) -> list[Program]:
         ready=ready.listens(*plan.gateway_ports),
         note=f"{plan.gateway_url} and {plan.gateway_plain_url}",
         stop_timeout_s=5,
+        drain=partial(drain, Path(bootstrap["admin"]), float(bootstrap["drain_s"])),
     )
     agent = _python(
         plan,

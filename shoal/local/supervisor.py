@@ -51,11 +51,13 @@ class Supervisor:
             await asyncio.gather(*starts, return_exceptions=True)
 
     async def stop(self) -> None:
-        """Stop all, last started first."""
+        """Drain those that can be, then stop all, last started first."""
         self._stopping = True
         for keeper in self._keepers:
             keeper.cancel()
         await asyncio.gather(*self._keepers, return_exceptions=True)
+        drains = [child.program.drain for child in self._children if child.running]
+        await asyncio.gather(*(asyncio.to_thread(drain) for drain in drains if drain))
         for child in reversed(self._children):
             await child.stop()
             self._reporter.stopped(child.program.name)

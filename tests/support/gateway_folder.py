@@ -21,5 +21,6 @@ def settings_in(home: Path, **changed: Any) -> GatewaySettings:
         plain_port=0,
         tls_names=(),
         concurrency=1,
+        drain_s=20,
     )
     return replace(settings, **changed)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 import os
 import signal
@@ -184,3 +185,17 @@ def test_delays_grow_and_start_again() -> None:
     assert [delays.next() for _ in range(4)] == [0.1, 0.2, 0.4, 0.8]
     delays.reset()
     assert delays.next() == 0.1
+
+
+async def test_what_can_be_drained_is_drained_before_anything_is_stopped(
+    supervisor: Supervisor, notes: Notes, tmp_path: Path
+) -> None:
+    """Envoy's requests need replicas, which are stopped before it."""
+
+    def note_drain() -> None:
+        notes.lines.append("drained first")
+
+    first = dataclasses.replace(program(tmp_path, "first"), drain=note_drain)
+    await supervisor.start([first, program(tmp_path, "second", after=("first",))])
+    await supervisor.stop()
+    assert notes.lines[2:] == ["drained first", "stopped second", "stopped first"]
