@@ -55,6 +55,7 @@ BEAT_SCHEDULE = {
     "converge deployments": every(5, "deployments.reconcile"),
     "wake the nodes again": every(20, "deployments.wake_nodes"),
     "notice silent nodes": every(5, "nodes.expire"),
+    "notice silent gateways": every(5, "gateway.watch"),
     "resume ingests whose worker died": every(20, "registry.resume_ingests"),
     "judge versions of before an upgrade": every(60, "registry.judge_versions"),
     "seal the event log": every(10, "core.seal_events"),

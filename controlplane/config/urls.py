@@ -8,6 +8,7 @@ from controlplane.console import urls as console
 from controlplane.core import health, http
 from controlplane.deployments import urls as deployments
 from controlplane.events import urls as events
+from controlplane.gateway import urls as gateway
 from controlplane.metrics import urls as metrics
 from controlplane.nodes import urls as nodes
 from controlplane.operations import urls as operations
@@ -23,6 +24,7 @@ APPS = [
     metrics,
     deployments,
     operations,
+    gateway,
     overview,
     console,
     system,

@@ -37,7 +37,10 @@ class Endpoint(Stamped):
     # Raised by every change that matters for routing; starts at the creation time in milliseconds,
     # so that a later endpoint of the same name never reuses a number.
     generation = models.BigIntegerField(default=1)
-    confirmed_generation = models.BigIntegerField(default=0)  # what every gateway has applied
+    # what every gateway has applied that is heard of; ``unconfirmed`` has the others
+    confirmed_generation = models.BigIntegerField(default=0)
+    # silent gateways that have not confirmed ``generation``: {"gateway": …, "silent_since": …}
+    unconfirmed = models.JSONField(default=list, blank=True)
     # what gateways do not route of it, and why: operations.services.LeftOutPart
     left_out = models.JSONField(default=list, blank=True)
     created_by = models.CharField(max_length=150)

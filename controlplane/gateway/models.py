@@ -13,6 +13,7 @@ class Gateway(Stamped):
     host_health = models.JSONField(default=dict)
     left_out = models.JSONField(default=list)  # wire.messages.LeftOut, of the applied version
     last_seen_at = models.DateTimeField(null=True, blank=True)
+    silent = models.BooleanField(default=False)  # as an event has told already
     certificate_ends_at = models.DateTimeField(null=True, blank=True)  # of the newest; null: none
     # When it first proved itself by a certificate: since then the token alone is refused.
     certified_at = models.DateTimeField(null=True, blank=True)

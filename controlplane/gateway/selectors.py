@@ -1,11 +1,12 @@
-"""Reads of gateways: who is alive, and what all of them have confirmed."""
+"""Reads of gateways: who is alive, and what each of them has confirmed."""
 
 from datetime import datetime, timedelta
 
 from controlplane.gateway.models import Gateway, Release
-from controlplane.operations.services import LeftOutPart
+from controlplane.operations.services import GatewayFacts, LeftOutPart
 
-# A gateway that is silent for longer no longer holds up operations; it catches up by itself.
+# A gateway that is silent for longer no longer holds up operations; it catches up by itself. It
+# still counts for what is said to be done: its Envoy may serve on.
 ALIVE_FOR = timedelta(seconds=15)
 # A gateway without a certificate that is silent for longer is no reason to go on without.
 UPGRADED_WITHIN = timedelta(days=1)
@@ -17,6 +18,25 @@ def gateways_alive(now: datetime) -> list[Gateway]:
 
 def is_alive(gateway: Gateway, now: datetime) -> bool:
     return gateway.last_seen_at is not None and gateway.last_seen_at >= now - ALIVE_FOR
+
+
+def gateways_known(now: datetime) -> list[GatewayFacts]:
+    """All that ever reported and nobody removed, with what they applied last."""
+    rows = list(Gateway.objects.filter(last_seen_at__isnull=False).order_by("name"))
+    versions = {row.applied_version for row in rows}
+    releases = dict(
+        Release.objects.filter(version__in=versions).values_list("version", "generations")
+    )
+    return [
+        GatewayFacts(
+            name=row.name,
+            last_seen_at=row.last_seen_at,
+            silent=not is_alive(row, now),
+            generations=releases.get(row.applied_version, {}),
+        )
+        for row in rows
+        if row.last_seen_at is not None
+    ]
 
 
 def some_proved() -> bool:

@@ -1,4 +1,4 @@
-"""Writes of gateways: handing out snapshots, taking reports."""
+"""Writes of gateways: handing out snapshots, taking reports, noticing their silence."""
 
 import dataclasses
 import hmac
@@ -11,13 +11,18 @@ from django.db import transaction
 from django.utils import timezone
 
 from controlplane.core import events
-from controlplane.core.errors import Conflict, Invalid, Unauthenticated
+from controlplane.core.errors import Conflict, Invalid, NotFound, Unauthenticated
 from controlplane.core.models import Event
 from controlplane.deployments.selectors import routing_view
 from controlplane.gateway import selectors
 from controlplane.gateway.models import Gateway, Release
 from controlplane.gateway.render import render
-from controlplane.gateway.selectors import generations_confirmed, parts_left_out
+from controlplane.gateway.selectors import (
+    ALIVE_FOR,
+    gateways_known,
+    generations_confirmed,
+    parts_left_out,
+)
 from controlplane.nodes import authority
 from controlplane.nodes.errors import CertificateRequestRefused
 from controlplane.operations.services import gateway_confirmed
@@ -43,6 +48,15 @@ class GatewayNameTaken(Conflict):
         "Give this gateway another name (SHOAL_GATEWAY_NAME), or stop the other one and wait for "
         "15 seconds.",
     )
+
+
+class GatewayNotFound(NotFound):
+    code = "GatewayNotFound"
+
+
+class GatewayAlive(Conflict):
+    code = "GatewayAlive"
+    tries = ("Stop its agent and its Envoy first, and wait for 15 seconds.",)
 
 
 def snapshot_release() -> GatewaySnapshot:
@@ -151,15 +165,80 @@ def gateway_report(report: GatewayReport, *, caller: Caller) -> None:
                 "host_health": report.host_health,
                 "left_out": [dataclasses.asdict(part) for part in report.left_out],
                 "last_seen_at": now,
+                "silent": False,
             },
         )
         _record_change(before, report)
+    _endpoints_told(now)
+
+
+def _endpoints_told(now: datetime) -> None:
+    """What of them is confirmed, left out, and not known to be confirmed."""
     gateway_confirmed(
-        generation_by_endpoint=generations_confirmed(now), left_out=parts_left_out(now)
+        generation_by_endpoint=generations_confirmed(now),
+        left_out=parts_left_out(now),
+        gateways=gateways_known(now),
     )
 
 
+def gateways_watch(*, now: datetime) -> None:
+    """Notice who fell silent. Also tells endpoints, for when no gateway reports any more."""
+    silent = Gateway.objects.filter(last_seen_at__lt=now - ALIVE_FOR)
+    for gateway in silent.filter(silent=False):
+        _silence_notice(gateway, now)
+    if silent.exists():
+        _endpoints_told(now)
+
+
+@transaction.atomic
+def _silence_notice(gateway: Gateway, now: datetime) -> None:
+    # why last_seen_at in the filter: a report that came in meanwhile wins
+    same = Gateway.objects.filter(pk=gateway.pk, silent=False, last_seen_at=gateway.last_seen_at)
+    if gateway.last_seen_at is None or not same.update(silent=True):
+        return
+    age_s = (now - gateway.last_seen_at).total_seconds()
+    events.record(
+        actor="system",
+        verb="gateway.went_silent",
+        subject=f"gateway/{gateway.name}",
+        message=(
+            f"Gateway {gateway.name} is silent: last reported {age_s:.0f} s ago. "
+            "Its Envoy may serve on, by the traffic and keys that it has"
+        ),
+        severity=Event.Severity.ERROR,
+    )
+
+
+def gateway_remove(*, name: str, actor: str, now: datetime) -> None:
+    """Somebody says that it is gone: nothing waits for it, and nothing is said of it any more.
+
+    Raises GatewayNotFound, and GatewayAlive while it reports.
+    """
+    with transaction.atomic():
+        row = Gateway.objects.select_for_update().filter(name=name).first()
+        if row is None:
+            raise GatewayNotFound(f"There is no gateway {name!r}.")
+        if selectors.is_alive(row, now):
+            raise GatewayAlive(f"Gateway {name} reports: it is not gone.")
+        row.delete()
+        events.record(
+            actor=actor,
+            verb="gateway.removed",
+            subject=f"gateway/{name}",
+            message=f"{actor} removed gateway {name}: it is said to serve no more",
+            severity=Event.Severity.WARNING,
+        )
+    _endpoints_told(now)
+
+
 def _record_change(before: Gateway | None, report: GatewayReport) -> None:
+    if before is not None and before.silent:
+        events.record(
+            actor=f"gateway/{report.name}",
+            verb="gateway.returned",
+            subject=f"gateway/{report.name}",
+            message=f"Gateway {report.name} reports again",
+        )
     was_healthy = before.healthy if before is not None else True
     if was_healthy == report.healthy:
         return

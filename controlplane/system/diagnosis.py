@@ -137,6 +137,7 @@ def peer(kind: str, found: Peer) -> Part:
         hint = "What it serves goes on; it gets no changes."
         if kind == "gateway":
             hint += " Keys that were replaced since then still open its endpoints."
+            hint += f" If it is gone: `shoal gateway remove {found.name}`."
     ends_at = found.certificate_ends_at
     versions = [Fact("version", found.version)] if found.version else []
     until = Fact("certificate until", ends_at.date().isoformat() if ends_at else "none")

@@ -66,7 +66,7 @@ def delete(name: str, yes: bool, wait: bool, timeout: float, output: str) -> Non
     emit(
         operation,
         output,
-        lambda: note(f"Endpoint {name} {'is deleted' if wait else 'is being deleted'}"),
+        lambda: note(f"Endpoint {name} {_gone(operation) if wait else 'is being deleted'}"),
     )
 
 
@@ -81,6 +81,12 @@ def get_credentials(name: str, output: str) -> None:
         keys = client.get_keys(name)
     fields = {"primaryKey": keys["primaryKey"], "secondaryKey": keys["secondaryKey"]}
     emit(fields, output, lambda: print_fields(fields))
+
+
+def _gone(operation: Any) -> str:
+    """With who has confirmed it: a gateway that is silent may go on taking its keys."""
+    routed = next((row["detail"] for row in operation["stages"] if row["name"] == "route"), "")
+    return f"is deleted ({routed})" if routed else "is deleted"
 
 
 def _traffic(item: Any) -> str:
@@ -101,6 +107,10 @@ def _print(item: Any) -> None:
             "Call it as": [name for model in item["models"] for name in model["repo_models"]],
         }
     )
+    if item.get("unconfirmed"):
+        from shoal.sdk.endpoints import unconfirmed_text
+
+        click.echo(f"! The newest traffic and keys are {unconfirmed_text(item)}.")
     click.echo()
     columns = {
         "DEPLOYMENT": lambda row: row["name"],

@@ -230,7 +230,11 @@ def get_credentials(name: str, output: str) -> None:
 @az_options
 @output_option
 def regenerate_keys(name: str, key_type: str, yes: bool, no_wait: bool, output: str) -> None:
-    """Replace one key. What uses the old one is refused within seconds."""
+    """Replace one key. What uses the old one is refused within seconds.
+
+    Returns once every gateway has confirmed that. Where one is silent the command says so and
+    exits 1: its Envoy may go on taking the old key.
+    """
     from shoal.cli.report import note
     from shoal.cli.session import ml_client
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from shoal.client.transport import Transport
-from shoal.client.types import InstanceType, Node, SigningKey, SystemPart, User
+from shoal.client.types import Gateway, InstanceType, Node, SigningKey, SystemPart, User
 
 
 class Administration:
@@ -70,6 +70,13 @@ class Administration:
         """Its credential stops working. With ``force`` even while replicas run there."""
         path = f"/nodes/{quoted(node)}" + ("?force=true" if force else "")
         self._transport.json("DELETE", path)
+
+    def list_gateways(self) -> list[Gateway]:
+        return cast(list[Gateway], self._get("/gateways")["items"])
+
+    def remove_gateway(self, gateway: str) -> None:
+        """One that is silent and serves no more: nothing counts as unconfirmed by it then."""
+        self._transport.json("DELETE", f"/gateways/{quoted(gateway)}")
 
     def create_join_token(self) -> dict[str, Any]:
         return cast(dict[str, Any], self._transport.json("POST", "/join-tokens", json={}))

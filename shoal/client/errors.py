@@ -6,7 +6,8 @@ ShoalError
 ├── UnusableSource         the file or folder cannot be packed for upload
 ├── Problem                the server refused (RFC 9457)
 │   └── OperationFailed    an accepted operation, or an upload's inspection, ended badly
-└── WaitTimeout            the wait ended before the operation did
+├── WaitTimeout            the wait ended before the operation did
+└── NotConfirmed           changed, but some gateway is not known to act on it
 
 WaitInterrupted is Ctrl-C in such a wait, and no ShoalError.
 """
@@ -38,6 +39,10 @@ class UnusableSource(ShoalError):
 
 
 class WaitTimeout(ShoalError):
+    pass
+
+
+class NotConfirmed(ShoalError):
     pass
 
 

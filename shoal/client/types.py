@@ -95,6 +95,15 @@ class Signatures(TypedDict):
     items: list[dict[str, Any]]  # {key_id, counts, comment, trusted_comment, signature, ...}
 
 
+class Gateway(TypedDict):
+    name: str
+    state: Literal["online", "silent"]
+    last_seen_at: str | None
+    applied_version: str
+    error: str
+    certificate_ends_at: str | None
+
+
 class SigningKey(TypedDict):
     key_id: str
     public_key: str
@@ -140,6 +149,11 @@ class Deployment(TypedDict):
     operation: str | None
 
 
+class UnconfirmedGateway(TypedDict):
+    gateway: str
+    silent_since: str
+
+
 class Endpoint(TypedDict):
     name: str
     description: str
@@ -160,6 +174,7 @@ class Endpoint(TypedDict):
     updated_at: str
     deployments: list[Deployment]
     routed: NotRequired[bool]  # every gateway acts on the newest traffic and keys
+    unconfirmed: NotRequired[list[UnconfirmedGateway]]  # those that are silent, and may not
 
 
 class Keys(TypedDict):

@@ -1,11 +1,12 @@
 """Online endpoints: made, described, given traffic, called, deleted."""
 
 from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from shoal.client.client import Client
-from shoal.client.errors import Problem, ShoalError
+from shoal.client.errors import NotConfirmed, Problem, ShoalError
 from shoal.client.types import Endpoint, Operation
 from shoal.display.watcher import Watcher
 from shoal.entities import EndpointAuthKeys, EndpointAuthToken, OnlineEndpoint
@@ -14,7 +15,8 @@ from shoal.sdk.poller import LROPoller, Work
 from shoal.sdk.shapes import endpoint_body, endpoint_of
 
 MOVING = frozenset({"Creating", "Updating", "Scaling"})
-ROUTED_S, ROUTED_POLL_S = 15.0, 0.1
+# A gateway counts as silent after 15 s; then the answer names it.
+ROUTED_S, ROUTED_POLL_S = 20.0, 0.1
 
 
 class OnlineEndpointOperations:
@@ -89,6 +91,10 @@ class OnlineEndpointOperations:
     list_keys = get_keys
 
     def begin_regenerate_keys(self, name: str, *, key_type: str = "primary") -> LROPoller[None]:
+        """Returns once every gateway refuses the old key.
+
+        Raises NotConfirmed where one is not known to do so; the key is new then as well.
+        """
         return LROPoller(self._regenerate(name, key_type.lower()), self._client)
 
     regenerate_keys = begin_regenerate_keys
@@ -183,7 +189,10 @@ class OnlineEndpointOperations:
             changes = {**changes, "mirror_traffic": _positive(mirror)}
         if changes:
             shown = self._client.update_endpoint(shown["name"], supersede=supersede, **changes)
-        return endpoint_of(self._routed(shown))
+        shown = self._routed(shown)
+        if shown.get("routed") is False:
+            self._watcher.note(f"{shown['name']}: {unconfirmed_text(shown)}")
+        return endpoint_of(shown)
 
     def _under_way(self, shown: Endpoint, traffic: Mapping[str, int]) -> Iterator[Operation]:
         """Operations of deployments that shall get traffic and are not ready for it yet."""
@@ -206,8 +215,33 @@ class OnlineEndpointOperations:
 
     def _regenerate(self, name: str, key_type: str) -> Work[None]:
         self._client.regenerate_key(name, key_type)
-        self._routed(self._client.get_endpoint(name))
+        shown = self._routed(self._client.get_endpoint(name))
+        if shown.get("routed") is False:
+            missing = shown.get("unconfirmed", [])
+            raise NotConfirmed(
+                f"The {key_type} key of {name} is new, but the old one may still open it",
+                f"It is {unconfirmed_text(shown)}.",
+                (
+                    *(
+                        f"Start the agent of {row['gateway']} again; or end its Envoy, then run "
+                        f"`shoal gateway remove {row['gateway']}`."
+                        for row in missing
+                    ),
+                    f"`shoal endpoint show {name}` says when all have confirmed it.",
+                ),
+            )
         yield from ()
+
+
+def unconfirmed_text(shown: Endpoint) -> str:
+    """Who is not known to act on the newest traffic and keys, in the words of all answers."""
+    now = datetime.now(UTC)
+    silences = [
+        (row["gateway"], (now - datetime.fromisoformat(row["silent_since"])).total_seconds())
+        for row in shown.get("unconfirmed", [])
+    ]
+    named = ", ".join(f"gateway {name} (silent for {max(0, age):.0f} s)" for name, age in silences)
+    return f"not confirmed by {named or f'all gateways within {ROUTED_S:.0f} s'}"
 
 
 def _shared_out(field: str, shares: Mapping[str, int], deployments: Collection[str]) -> None:

@@ -100,6 +100,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "events": {"GET": R},
     "events/export": {"GET": N},
     "events/verify": {"GET": N},
+    "gateways": {"GET": R},
+    "gateways/<str:gateway>": {"DELETE": N},
     "nodes": {"GET": R},
     "nodes/<str:node>": {"GET": R, "PATCH": N, "DELETE": N},
     "nodes/<str:node>/cache": {"GET": R},

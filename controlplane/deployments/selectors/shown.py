@@ -41,7 +41,8 @@ def endpoint_shown(endpoint: Endpoint, operations: dict[tuple[str, str], str]) -
         "traffic": endpoint.traffic,
         "mirror_traffic": endpoint.mirror_traffic,
         **addresses(endpoint.name),
-        "routed": endpoint.confirmed_generation >= endpoint.generation,
+        "routed": is_routed(endpoint),
+        "unconfirmed": endpoint.unconfirmed,
         "left_out": [
             {name: part[name] for name in ("gateway", "deployment", "address", "reason")}
             for part in endpoint.left_out
@@ -52,6 +53,11 @@ def endpoint_shown(endpoint: Endpoint, operations: dict[tuple[str, str], str]) -
         "updated_at": endpoint.updated_at,
         "deployments": deployments,
     }
+
+
+def is_routed(endpoint: Endpoint) -> bool:
+    """Whether every gateway acts on the newest traffic, keys and settings, silent ones as well."""
+    return endpoint.confirmed_generation >= endpoint.generation and not endpoint.unconfirmed
 
 
 def addresses(endpoint: str) -> Shown:

@@ -111,6 +111,13 @@ class LeftOutSerializer(Fields):
     reason = serializers.CharField()
 
 
+class UnconfirmedSerializer(Fields):
+    """A gateway that is silent: it may go on by the keys and the traffic of before."""
+
+    gateway = serializers.CharField()
+    silent_since = serializers.DateTimeField(help_text="when it was last heard of")
+
+
 @extend_schema_serializer(component_name="Endpoint")
 class EndpointSerializer(Fields):
     name = serializers.CharField()
@@ -132,6 +139,9 @@ class EndpointSerializer(Fields):
     ca_path = serializers.CharField()
     routed = serializers.BooleanField(
         help_text="every gateway acts on the newest traffic, keys and settings"
+    )
+    unconfirmed = UnconfirmedSerializer(
+        many=True, help_text="gateways that are silent and have not confirmed them"
     )
     left_out = LeftOutSerializer(many=True)
     models = DeployedModelSerializer(many=True)

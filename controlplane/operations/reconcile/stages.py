@@ -150,11 +150,19 @@ def _route(case: Case, stage: Stage) -> Verdict:
     if case.refusal is not None and case.kind not in DELETIONS:
         return Verdict(failure=case.refusal)
     if case.confirmed_generation >= case.route_generation:
-        return Verdict(done=True, detail="confirmed by the gateway")
+        return Verdict(done=True, detail="; ".join(["confirmed by the gateway", *_missing(case)]))
     waited = case.now - (stage.started_at or case.now)
     if case.kind in DELETIONS and waited >= UNROUTE_TIMEOUT:
         return Verdict(done=True, detail="the gateway did not answer; it will drop the route later")
-    return Verdict(detail="waiting for the gateway to confirm")
+    silent = [f"gateway {name} is silent" for name, _ in case.unconfirmed]
+    return Verdict(detail="; ".join(["waiting for the gateway to confirm", *silent]))
+
+
+def _missing(case: Case) -> list[str]:
+    return [
+        f"not confirmed by gateway {name} (silent for {silence.total_seconds():.0f} s)"
+        for name, silence in case.unconfirmed
+    ]
 
 
 def _stop(case: Case, stage: Stage) -> Verdict:

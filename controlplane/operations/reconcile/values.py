@@ -100,6 +100,7 @@ class Case:
     route_generation: int | None  # the endpoint's number that must be confirmed, once routed
     confirmed_generation: int
     refusal: Failure | None = None  # why gateways leave out what this operation made
+    unconfirmed: tuple[tuple[str, timedelta], ...] = ()  # silent gateways, and for how long
     wave_size: int = 0  # replicas that may be fetched and started at a time; 0: all
 
     def own(self) -> list[ReplicaFacts]:

@@ -24,6 +24,7 @@ from controlplane.operations.services.endpoints import (
 from controlplane.operations.services.keeping import operations_prune
 from controlplane.operations.services.nodes import node_delete
 from controlplane.operations.services.reports import (
+    GatewayFacts,
     LeftOutPart,
     endpoint_advance,
     gateway_confirmed,
@@ -39,6 +40,7 @@ from controlplane.operations.services.starting import Put
 from controlplane.operations.services.tick import operations_tick
 
 __all__ = [
+    "GatewayFacts",
     "LeftOutPart",
     "Put",
     "deploy",

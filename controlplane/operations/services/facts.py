@@ -57,6 +57,10 @@ def case_load(operation: Operation, now: datetime) -> Case:
         route_generation=operation.parameters.get("route_generation"),
         confirmed_generation=endpoint.confirmed_generation if endpoint else 0,
         refusal=_refusal(operation, endpoint),
+        unconfirmed=tuple(
+            (row["gateway"], now - datetime.fromisoformat(row["silent_since"]))
+            for row in (endpoint.unconfirmed if endpoint else ())
+        ),
         wave_size=settings.SHOAL_WAVE_REPLICAS,
     )
 

@@ -90,31 +90,89 @@ class LeftOutPart:
         return f"Gateway {self.gateway} leaves out {what}: {self.reason}"
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class GatewayFacts:
+    """One that serves, as far as is known: nobody has said that it is gone."""
+
+    name: str
+    last_seen_at: datetime
+    silent: bool
+    generations: Mapping[str, int]  # endpoint -> what it applied last
+
+
 def gateway_confirmed(
     *,
     generation_by_endpoint: Mapping[str, int],
     left_out: Mapping[str, Sequence[LeftOutPart]] | None = None,
+    gateways: Sequence[GatewayFacts] = (),
 ) -> None:
     """Every live gateway routes at least these generations (``RoutedEndpoint.generation``), but
-    for the parts in ``left_out``.
+    for the parts in ``left_out``. ``gateways``: all of them, the silent ones too.
 
     Called with each gateway report; numbers not above those confirmed before change nothing.
     """
     now = timezone.now()
-    for endpoint in Endpoint.objects.filter(name__in=generation_by_endpoint):
-        parts = list((left_out or {}).get(endpoint.name, []))
-        told = _left_out_set(endpoint, parts)
-        if any(part.unconfirmed for part in parts):
-            moved = 0
-        else:
+    for endpoint in Endpoint.objects.all():
+        # why first: what follows must never be confirmed without those that have not
+        told = _unconfirmed_set(endpoint, gateways)
+        moved = 0
+        if endpoint.name in generation_by_endpoint:
+            parts = list((left_out or {}).get(endpoint.name, []))
+            told = _left_out_set(endpoint, parts) or told
             confirmed = min(generation_by_endpoint[endpoint.name], endpoint.generation)
-            moved = Endpoint.objects.filter(
-                pk=endpoint.pk, confirmed_generation__lt=confirmed
-            ).update(confirmed_generation=confirmed)
+            if not any(part.unconfirmed for part in parts):
+                moved = Endpoint.objects.filter(
+                    pk=endpoint.pk, confirmed_generation__lt=confirmed
+                ).update(confirmed_generation=confirmed)
         if moved:
             retirements_end(now)
         if moved or told:
             endpoint_advance(name=endpoint.name, now=now)
+
+
+def unconfirmed_rows(
+    generation: int,
+    before: Sequence[Mapping[str, str]],
+    applied: Sequence[tuple[GatewayFacts, int]],
+) -> list[dict[str, str]]:
+    """Who has not confirmed ``generation`` and is silent, or was so and has not caught up.
+
+    ``applied``: each gateway with the generation that it routes of this endpoint, 0 for none.
+    """
+    known = {row["gateway"]: dict(row) for row in before}
+    rows = []
+    for gateway, its in applied:
+        told = {"gateway": gateway.name, "silent_since": gateway.last_seen_at.isoformat()}
+        if its < generation and gateway.silent:
+            rows.append(told)
+        elif its < generation and gateway.name in known:
+            rows.append(known[gateway.name])
+    return rows
+
+
+@transaction.atomic
+def _unconfirmed_set(endpoint: Endpoint, gateways: Sequence[GatewayFacts]) -> bool:
+    """Whether that is new. An event for each gateway that is newly missed."""
+    applied = [(gateway, gateway.generations.get(endpoint.name, 0)) for gateway in gateways]
+    rows = unconfirmed_rows(endpoint.generation, endpoint.unconfirmed, applied)
+    if rows == endpoint.unconfirmed:
+        return False
+    # why of this generation: whoever read an older one must not say that a newer is confirmed
+    same = Endpoint.objects.filter(pk=endpoint.pk, generation=endpoint.generation)
+    if not same.update(unconfirmed=rows):
+        return False
+    before = {row["gateway"] for row in endpoint.unconfirmed}
+    for row in rows:
+        if row["gateway"] not in before:
+            words = (
+                f"Gateway {row['gateway']} is silent and has not confirmed the newest traffic and "
+                f"keys of {endpoint.name}: it may go on by those of before"
+            )
+            _record(endpoint, "endpoint.unconfirmed", words, Event.Severity.WARNING)
+    if before and not rows:
+        words = f"No gateway is known that goes on by former traffic or keys of {endpoint.name}"
+        _record(endpoint, "endpoint.confirmed", words, Event.Severity.INFO)
+    return True
 
 
 @transaction.atomic

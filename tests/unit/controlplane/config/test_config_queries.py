@@ -21,6 +21,7 @@ from controlplane.accounts.models import BrowserSession, User
 from controlplane.accounts.services import token_create
 from controlplane.console.models import SavedCase
 from controlplane.core import events
+from controlplane.gateway.models import Gateway
 from controlplane.metrics.models import LogLine
 from controlplane.nodes.models import Node
 from controlplane.operations.models import Operation
@@ -130,6 +131,7 @@ class Installation:
         model_register(name, content=name.encode())
         SimulatedNode(name)
         Node.objects.filter(name=name).update(cordoned=True)
+        Gateway.objects.create(name=name)
         self.post("instance-types", {"name": name})
         self.post("deploy", {"model": name, "instance_count": 2})
         for endpoint in ("digits", name):
