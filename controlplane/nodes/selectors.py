@@ -96,6 +96,12 @@ def node_state(node: Node, now: datetime) -> Liveness:
     return liveness_of(node).state(node_age_s(node, now))
 
 
+def node_is_late(node: Node, now: datetime) -> bool:
+    """Whether its next report is overdue: still online, but it may have died since the last one."""
+    age_s = node_age_s(node, now)
+    return age_s is None or age_s > liveness_of(node).late_after_s
+
+
 def liveness_of(node: Node) -> LivenessRule:
     """By the interval at which this node says that it reports."""
     return liveness(float(node.info.get("heartbeat_interval_s") or SHORTEST_S))

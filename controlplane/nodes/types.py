@@ -22,6 +22,11 @@ class LivenessRule:
     suspect_after_s: float
     offline_after_s: float
 
+    @property
+    def late_after_s(self) -> float:
+        """Half a report more than the interval: what the network and the agent may take."""
+        return 1.5 * self.interval_s
+
     def state(self, age_s: float | None) -> Liveness:
         """``age_s`` is None for a node that never reported."""
         if age_s is None or age_s > self.offline_after_s:

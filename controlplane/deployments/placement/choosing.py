@@ -6,7 +6,7 @@ from controlplane.deployments.placement.checks import examine, gpus_for
 from controlplane.deployments.placement.values import Need, Offer, Placement, Refusal, Verdict
 from controlplane.deployments.types import size_text
 
-Rank = tuple[bool, int, bool, int, bool, int, str]
+Rank = tuple[bool, bool, int, bool, int, bool, int, str]
 
 
 def refusal(need: Need, offer: Offer) -> str | None:
@@ -83,6 +83,8 @@ def _welcome(need: Need, offer: Offer, rank: int) -> Verdict:
         f"{offer.siblings} of this deployment and {offer.replicas} in all run there, "
         f"{size_text(offer.disk_free_bytes)} of disk are free"
     )
+    if offer.late:
+        because += ", its report is overdue"
     if offer.holds_model:
         because += ", the model is there already"
     elif offer.expects_model:
@@ -92,11 +94,15 @@ def _welcome(need: Need, offer: Offer, rank: int) -> Verdict:
 
 
 def _rank(need: Need, offer: Offer) -> Rank:
-    """Smaller is better. A GPU that was wished for comes first; one nobody asked for is spared."""
+    """Smaller is better. A GPU that was wished for comes first; one nobody asked for is spared.
+
+    A node whose report is overdue is the last one tried, for it may be dead.
+    """
     without = bool(need.gpu.count) and not gpus_for(need.gpu, offer)
     wasteful = bool(need.instance_type) and not need.gpu.count and bool(offer.gpus)
     return (
         without,
+        offer.late,
         offer.siblings,
         wasteful,
         offer.replicas,

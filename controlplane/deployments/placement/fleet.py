@@ -39,6 +39,7 @@ class Machine:
     name: str
     state: str = "online"
     age_s: float | None = 0.0
+    late: bool = False  # its next report is overdue
     cordoned: bool = False
     backends: frozenset[str] = frozenset()
     disk_total_bytes: int = 0
@@ -126,6 +127,7 @@ def _offer(machine: Machine, subject: Subject, here: list[Tenant]) -> Offer:
         name=machine.name,
         state=machine.state,
         age_s=machine.age_s,
+        late=machine.late,
         cordoned=machine.cordoned,
         backends=machine.backends,
         disk_total_bytes=total,

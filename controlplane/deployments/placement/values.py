@@ -45,6 +45,7 @@ class Offer:
     disk_promised_bytes: int = 0  # of what is free, to downloads that are not there yet
     holds_model: bool = False  # the files are in its cache
     expects_model: bool = False  # a replica of the same version is fetching them
+    late: bool = False  # its next report is overdue: it may have died since the last one
 
     @property
     def disk_room_bytes(self) -> int:

@@ -13,7 +13,7 @@ from controlplane.deployments.models import Deployment, GpuFootprint, InstanceTy
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.types import AntiAffinity, Desired, GpuPolicy
 from controlplane.nodes.models import Node
-from controlplane.nodes.selectors import labels_of, node_age_s, node_list, node_state
+from controlplane.nodes.selectors import labels_of, node_age_s, node_is_late, node_list, node_state
 from wire.messages import SANDBOX_NEEDED
 
 # Another process may have grown meanwhile, so that the bound is too high: a day later it is tried.
@@ -151,6 +151,7 @@ def _machine(node: Node, now: datetime) -> placement.Machine:
         name=node.name,
         state=node_state(node, now),
         age_s=node_age_s(node, now),
+        late=node_is_late(node, now),
         cordoned=node.cordoned,
         backends=frozenset(info.get("backends", [])),
         disk_total_bytes=int(info.get("disk_total_bytes", 0)),

@@ -16,6 +16,7 @@ from controlplane.operations.reconcile.upkeep import Upkeep, revive_after, upkee
 from controlplane.operations.reconcile.values import (
     DELETIONS,
     LOST_AFTER,
+    UNTAKEN_AFTER,
     Action,
     Cancel,
     Case,
@@ -43,6 +44,7 @@ __all__ = [
     "LOST_AFTER",
     "STAGES",
     "TITLES",
+    "UNTAKEN_AFTER",
     "Action",
     "Cancel",
     "Case",

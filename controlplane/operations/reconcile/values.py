@@ -9,6 +9,8 @@ from controlplane.operations.types import OperationKind, StageName, StageStatus
 
 # Silence after which a replica is placed elsewhere, unless an installation says otherwise.
 LOST_AFTER: Final = timedelta(minutes=2)
+# The same for one that its node has never said a word about: nothing runs there that would be lost.
+UNTAKEN_AFTER: Final = timedelta(seconds=20)
 
 R = ReplicaState
 RANK: Final = {

@@ -11,7 +11,6 @@ from controlplane.deployments import placement
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
 from controlplane.deployments.services.capacity import avoided, need_of, offers, subject_of
 from controlplane.deployments.types import Desired, Failure, ReplicaState
-from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import (
     liveness_of,
     node_state,
@@ -19,6 +18,7 @@ from controlplane.nodes.selectors import (
 )
 from controlplane.operations.models import Operation
 from controlplane.operations.reconcile import (
+    UNTAKEN_AFTER,
     Case,
     Chosen,
     ReplicaFacts,
@@ -129,17 +129,25 @@ def _replica(
         total_bytes=int(observed.get("total_bytes", 0)),
         cached_bytes=int(observed.get("cached_bytes", 0)),
         error=failure_from(row.error, row.id) if row.error else None,
-        lost_after=_lost_after(row.node),
+        lost_after=lost_after(
+            taken_up=bool(observed),
+            lost_after_s=settings.SHOAL_NODE_LOST_AFTER_S,
+            offline_after_s=liveness_of(row.node).offline_after_s,
+        ),
         replaces=row.replaces,
         resting=row.desired == Desired.RUNNING and row.retire_generation is not None,
         relieved=None if row.relieved_at is None else now - row.relieved_at,
     )
 
 
-def _lost_after(node: Node) -> timedelta:
-    """Never before the node is offline: in a large fleet nodes report rarely, and are well."""
-    offline_s = liveness_of(node).offline_after_s
-    return timedelta(seconds=max(settings.SHOAL_NODE_LOST_AFTER_S, offline_s))
+def lost_after(*, taken_up: bool, lost_after_s: float, offline_after_s: float) -> timedelta:
+    """Silence of a node after which a replica is placed elsewhere.
+
+    Soon where the node has never said a word about it: nothing is there to be spared. But never
+    before the node is offline: in a large fleet nodes report rarely, and are well.
+    """
+    patience_s = lost_after_s if taken_up else min(lost_after_s, UNTAKEN_AFTER.total_seconds())
+    return timedelta(seconds=max(patience_s, offline_after_s))
 
 
 def spec_failure(asked: DeploymentRevision) -> Failure | None:
