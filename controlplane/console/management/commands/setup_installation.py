@@ -15,7 +15,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from controlplane.accounts import services as accounts
-from controlplane.accounts.selectors import setup_user
+from controlplane.accounts.models import User
+from controlplane.accounts.selectors import setup_user, token_get
 from controlplane.core import audit
 from controlplane.nodes import services as nodes
 from controlplane.nodes.authority import authorities_pem
@@ -24,7 +25,7 @@ LOCAL_TOKEN_NAME = "this machine"  # noqa: S105 - a label
 
 
 class Command(BaseCommand):
-    help = "Create the first administrator and a fresh token for local tools; write them as JSON."
+    help = "Create the first administrator and a token for local tools; write them as JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--output", type=Path, required=True, help="written with mode 0600")
@@ -43,9 +44,8 @@ class Command(BaseCommand):
             answer: dict[str, object] = {
                 "admin_username": user.username,
                 "admin_password": password,
-                "local_token": accounts.token_replace(
-                    user=user, name=LOCAL_TOKEN_NAME, actor="system"
-                ),
+                "local_token": _token_kept(user, output)
+                or accounts.token_replace(user=user, name=LOCAL_TOKEN_NAME, actor="system"),
             }
             if password is not None:
                 answer["setup_token"] = accounts.setup_token_make(user=user)
@@ -55,6 +55,20 @@ class Command(BaseCommand):
                 answer["join_token"] = nodes.join_token_create(actor="system")
             write_private(output, json.dumps(answer, indent=1) + "\n")
         self.stderr.write(f"Wrote {output}")
+
+
+def _token_kept(user: User, output: Path) -> str | None:
+    """The token that a run before this one wrote, while it still opens: somebody may hold it."""
+    for path, name in ((output, "local_token"), (settings.SHOAL_HOME / "client.json", "token")):
+        try:
+            content = json.loads(path.read_text())
+        except (FileNotFoundError, ValueError):
+            continue
+        clear = content.get(name) if isinstance(content, dict) else None
+        token = token_get(clear) if isinstance(clear, str) else None
+        if token is not None and token.user == user and token.name == LOCAL_TOKEN_NAME:
+            return str(clear)
+    return None
 
 
 def _note_restore(note: Path) -> None:
