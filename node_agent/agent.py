@@ -83,6 +83,7 @@ class Agent:
             cache_quota_bytes=settings.cache_quota_bytes,
             download_rate=settings.download_rate,
             sandbox=sandbox.holds,
+            labels=settings.labels,
         )
         self._cache = BlobCache(
             settings.folder / "cache",

@@ -45,6 +45,7 @@ class Machine:
         folder_id: str = "",
         download_rate: int = 0,
         sandbox: Mapping[str, bool] | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         self._name = name
         self._address = address
@@ -55,6 +56,7 @@ class Machine:
         self.folder_id = folder_id
         self._download_rate = download_rate
         self._sandbox = dict(sandbox or {})
+        self._labels = dict(labels or {})
         self._checked_at, self._spoiled = 0.0, 0
         self._gpus_at = float("-inf")
         self._gpus: tuple[GpuInfo, ...] = ()
@@ -98,6 +100,7 @@ class Machine:
             backends=self._backends,
             gpus=self._gpus,
             sandbox=self._sandbox,
+            labels=self._labels,
         )
 
 

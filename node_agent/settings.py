@@ -27,6 +27,7 @@ HERE = "127.0.0.1"
 RECHECK_INTERVAL_S = 24 * 3600  # bytes rot without anybody writing
 RECHECK_RATE = "32MiB"
 PROCESSES = 4096  # of one replica, threads among them
+LONGEST_LABEL = 255  # characters, as the control plane takes them
 DISK_BYTES = 50 << 30  # a packed environment of Python is unpacked by each replica
 
 
@@ -42,6 +43,7 @@ class AgentSettings:
     control_authority: Path | None  # PEM of who may answer there; None: as the join token says
     home: Path
     node_name: str
+    labels: dict[str, str]  # placement goes by them; what people set in the studio wins
     join_token: str  # empty when there is none
     address: str
     bind: str
@@ -71,6 +73,7 @@ def load() -> AgentSettings:
         control_authority=_path("SHOAL_CONTROL_CA_FILE"),
         home=home,
         node_name=os.environ.get("SHOAL_NODE_NAME") or socket.gethostname() or "local",
+        labels=_labels("SHOAL_NODE_LABELS"),
         join_token=_join_token(home),
         address=address,
         bind=HERE if address.startswith("127.") else "0.0.0.0",  # noqa: S104 - gateways elsewhere
@@ -208,6 +211,19 @@ def _names(setting: str) -> tuple[str, ...]:
         return inherited.names(os.environ.get(setting, ""))
     except ValueError as error:
         raise SettingsError(f"{setting}: {error}") from error
+
+
+def _labels(setting: str) -> dict[str, str]:
+    found = {}
+    for part in filter(None, map(str.strip, os.environ.get(setting, "").split(","))):
+        name, separator, value = (text.strip() for text in part.partition("="))
+        if not separator or not 0 < len(name) <= LONGEST_LABEL or len(value) > LONGEST_LABEL:
+            raise SettingsError(
+                f"{setting}: {part!r}: expected NAME=VALUE, separated by commas, each of at most "
+                f"{LONGEST_LABEL} characters"
+            )
+        found[name] = value
+    return found
 
 
 def _bytes(name: str) -> int:

@@ -166,7 +166,7 @@ class NodeInfo:
 
 @dataclass(frozen=True, slots=True)
 class RegisterRequest:
-    token: str  # single-use join token
+    token: str  # single-use join token, or SHOAL_NODE_TOKEN
     node: NodeInfo
 
 

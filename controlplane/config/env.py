@@ -99,6 +99,19 @@ def secret(name: str, *, file: Path | None = None) -> str:
     return found
 
 
+def optional_secret(name: str, *, least: int) -> str:
+    """The secret ``name`` or ``name_FILE``, of ``least`` characters or more; empty for none."""
+    try:
+        found = secret_files.secret(os.environ, name) or ""
+    except (secret_files.EmptySecret, OSError) as error:
+        raise ImproperlyConfigured(str(error)) from error
+    if 0 < len(found) < least:
+        raise ImproperlyConfigured(
+            f"{name} has {len(found)} characters: expected a random text of {least} or more"
+        )
+    return found
+
+
 def database(name: str, default: str) -> dict[str, Any]:
     """A Django DATABASES entry from a URL: sqlite:////path/file.db or postgresql://user:pw@host/db."""
     url = text(name, default)

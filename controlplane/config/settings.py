@@ -16,6 +16,8 @@ SECRET_KEY = env.secret("SHOAL_SECRET_KEY", file=SHOAL_HOME / "secrets" / "secre
 SHOAL_GATEWAY_TOKEN = env.secret(
     "SHOAL_GATEWAY_TOKEN", file=SHOAL_HOME / "secrets" / "gateway_token"
 )
+# With it nodes join, however many and however often; none: by single-use tokens alone.
+SHOAL_NODE_TOKEN = env.optional_secret("SHOAL_NODE_TOKEN", least=32)
 DEBUG = env.flag("SHOAL_DEBUG", default=False)
 
 # Where people and programs reach the parts.

@@ -201,3 +201,16 @@ def test_what_is_no_name_is_not_passed_on(
     environment.setenv("SHOAL_NODE_PASS_VARIABLES", text)
     with pytest.raises(settings.SettingsError, match=expected):
         settings.load()
+
+
+def test_labels_are_pairs(environment: pytest.MonkeyPatch) -> None:
+    assert settings.load().labels == {}
+    environment.setenv("SHOAL_NODE_LABELS", "pool=gpu-a, zone=eu/1 ,note=")
+    assert settings.load().labels == {"pool": "gpu-a", "zone": "eu/1", "note": ""}
+
+
+@pytest.mark.parametrize("told", ["gpu", "=a", "pool=a,zone", "a=" + 256 * "x"])
+def test_what_is_no_label_is_told(environment: pytest.MonkeyPatch, told: str) -> None:
+    environment.setenv("SHOAL_NODE_LABELS", told)
+    with pytest.raises(settings.SettingsError, match=r"SHOAL_NODE_LABELS: .*NAME=VALUE"):
+        settings.load()

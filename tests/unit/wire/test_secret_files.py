@@ -17,12 +17,17 @@ PROGRAMS: list[tuple[str, Callable[[], object], type[Exception]]] = [
     ("SHOAL_JOIN_TOKEN", node.load, node.SettingsError),
     ("SHOAL_GATEWAY_TOKEN", lambda: env.secret("SHOAL_GATEWAY_TOKEN"), ImproperlyConfigured),
     ("SHOAL_SECRET_KEY", lambda: env.secret("SHOAL_SECRET_KEY"), ImproperlyConfigured),
+    (
+        "SHOAL_NODE_TOKEN",
+        lambda: env.optional_secret("SHOAL_NODE_TOKEN", least=32),
+        ImproperlyConfigured,
+    ),
 ]
 
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("SHOAL_GATEWAY_TOKEN", "SHOAL_JOIN_TOKEN", "SHOAL_SECRET_KEY"):
+    for name in ("SHOAL_GATEWAY_TOKEN", "SHOAL_JOIN_TOKEN", "SHOAL_SECRET_KEY", "SHOAL_NODE_TOKEN"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(f"{name}_FILE", raising=False)
     monkeypatch.setenv("SHOAL_HOME", str(tmp_path / "home"))
@@ -43,6 +48,18 @@ def test_an_empty_file_is_refused_at_the_start(
     monkeypatch.setenv(f"{name}_FILE", str(file))
     with pytest.raises(kind, match=f"{name}_FILE='.*secret' is an empty file: expected a secret"):
         start()
+
+
+def test_a_token_of_all_nodes_is_none_or_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told() -> str:
+        return env.optional_secret("SHOAL_NODE_TOKEN", least=32)
+
+    assert told() == ""
+    monkeypatch.setenv("SHOAL_NODE_TOKEN", 32 * "x")
+    assert told() == 32 * "x"
+    monkeypatch.setenv("SHOAL_NODE_TOKEN", 31 * "x")
+    with pytest.raises(ImproperlyConfigured, match=r"SHOAL_NODE_TOKEN has 31 .* 32 or more"):
+        told()
 
 
 @pytest.mark.parametrize("value", [" ", "\n"])
