@@ -42,6 +42,19 @@ class Signer:
             raise ValueError("expected an elliptic-curve key, as made by Shoal")
         return cls(x509.load_pem_x509_certificate(certificate), loaded)
 
+    def check(self, now: datetime) -> None:
+        """Raises ValueError: what keeps it from being an authority at ``now``."""
+        if self.certificate.public_key() != self.key.public_key():
+            raise ValueError("expected the key of this certificate, not another one")
+        if not self.certificate.not_valid_before_utc <= now < self.certificate.not_valid_after_utc:
+            raise ValueError("expected a certificate that is valid now")
+        try:
+            signs = self.certificate.extensions.get_extension_for_class(x509.BasicConstraints)
+        except x509.ExtensionNotFound:
+            raise ValueError("expected the certificate of an authority (CA:TRUE)") from None
+        if not signs.value.ca:
+            raise ValueError("expected the certificate of an authority (CA:TRUE)")
+
     def signed(
         self,
         name: str,
@@ -66,6 +79,15 @@ class Signer:
             )
             .sign(self.key, hashes.SHA256())
         )
+
+
+def public_key_of(certificate: str) -> bytes:
+    """The key of this certificate (PEM), DER."""
+    return (
+        x509.load_pem_x509_certificate(certificate.encode())
+        .public_key()
+        .public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    )
 
 
 def hosts(names: Iterable[str]) -> list[x509.GeneralName]:

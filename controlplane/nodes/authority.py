@@ -23,6 +23,7 @@ from controlplane.core.certificates import (
     hosts,
     key_pem,
     pem,
+    public_key_of,
     requested_key,
 )
 from controlplane.nodes.errors import AuthorityUnreadable
@@ -50,17 +51,41 @@ def authorities_ensure(now: datetime) -> list[Authority]:
     if valid and valid[-1].ends_at - now > REPLACED_BEFORE:
         return valid
     made = Signer.new("Shoal agents' authority", now=now, life=AUTHORITY_LIFE)
-    newest = Authority.objects.order_by("-number").values_list("number", flat=True).first() or 0
     # why suppressed: another process was first, and its authority is as good
     with contextlib.suppress(IntegrityError), transaction.atomic():
-        Authority.objects.create(
-            number=newest + 1,
-            certificate=pem(made.certificate),
-            sealed_key=vault.seal(PURPOSE, key_pem(made.key)),
-            signs_from=now + KNOWN_BEFORE if valid else now,
-            ends_at=made.certificate.not_valid_after_utc,
-        )
+        _keep(made, signs_from=now + KNOWN_BEFORE if valid else now)
     return list(Authority.objects.filter(ends_at__gt=now).order_by("number"))
+
+
+def authority_adopt(certificate: str, key: str, now: datetime) -> None:
+    """Let this pair (PEM) be the first authority, so that gateways and nodes can be told of it
+    before anything runs. Once more, or renewed with the same key: nothing happens.
+
+    Raises ValueError: it is none that signs, or there is another one already.
+    """
+    given = Signer.from_pem(certificate.encode(), key.encode())
+    given.check(now)
+    valid = Authority.objects.filter(ends_at__gt=now).order_by("number")
+    known = [public_key_of(row.certificate) for row in valid]
+    if public_key_of(certificate) in known:
+        return
+    if known:
+        raise ValueError(
+            "another authority signs here already, and agents trust that one. Give the key of "
+            "before, or none"
+        )
+    _keep(given, signs_from=now)
+
+
+def _keep(made: Signer, *, signs_from: datetime) -> None:
+    newest = Authority.objects.order_by("-number").values_list("number", flat=True).first() or 0
+    Authority.objects.create(
+        number=newest + 1,
+        certificate=pem(made.certificate),
+        sealed_key=vault.seal(PURPOSE, key_pem(made.key)),
+        signs_from=signs_from,
+        ends_at=made.certificate.not_valid_after_utc,
+    )
 
 
 def authorities_pem(now: datetime) -> str:

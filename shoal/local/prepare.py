@@ -3,6 +3,7 @@
 `python -m shoal.local.prepare OUTPUT` fills OUTPUT, mode 0600, with what
 `manage.py setup_installation` reports. `--join-token-file FILE` is for a single-use token for a
 node, `--authority-file FILE` for the certificate by which nodes and gateways know the agents' port.
+`--agents-authority FOLDER` says who is to sign that port, where no authority was made yet.
 With `--announce` it says on its standard output how to get in, for who reads a container's log.
 """
 
@@ -24,6 +25,7 @@ def main() -> None:
     parser.add_argument("output", type=Path)
     parser.add_argument("--join-token-file", type=Path)
     parser.add_argument("--authority-file", type=Path)
+    parser.add_argument("--agents-authority", type=Path)
     parser.add_argument("--announce", action="store_true")
     options = parser.parse_args()
     # why: first secrets that nobody has read yet must survive a second run, which makes none.
@@ -33,8 +35,10 @@ def main() -> None:
     django.setup()
     call_command("migrate", interactive=False, verbosity=1)
     call_command("migrate", database="metrics", interactive=False, verbosity=1)
-    joining = ["--join-token"] if options.join_token_file else []
-    call_command("setup_installation", "--output", str(options.output), *joining)
+    asked = ["--join-token"] if options.join_token_file else []
+    if options.agents_authority:
+        asked += ["--agents-authority", str(options.agents_authority)]
+    call_command("setup_installation", "--output", str(options.output), *asked)
 
     answer = _read(options.output)
     if not answer["setup_open"]:

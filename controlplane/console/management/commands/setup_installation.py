@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
@@ -19,7 +19,7 @@ from controlplane.accounts.models import User
 from controlplane.accounts.selectors import setup_user, token_get
 from controlplane.core import audit
 from controlplane.nodes import services as nodes
-from controlplane.nodes.authority import authorities_pem
+from controlplane.nodes.authority import authorities_pem, authority_adopt
 
 LOCAL_TOKEN_NAME = "this machine"  # noqa: S105 - a label
 
@@ -33,13 +33,26 @@ class Command(BaseCommand):
         parser.add_argument(
             "--join-token", action="store_true", help="also make a single-use token for a node"
         )
+        parser.add_argument(
+            "--agents-authority",
+            type=Path,
+            help="folder with tls.crt and tls.key of who is to sign",
+        )
 
     def handle(
-        self, *_args: Any, output: Path, username: str, join_token: bool, **_options: Any
+        self,
+        *_args: Any,
+        output: Path,
+        username: str,
+        join_token: bool,
+        agents_authority: Path | None,
+        **_options: Any,
     ) -> None:
         _note_restore(settings.SHOAL_HOME / "audit" / "restored.json")
         # why one transaction around the file: a password that was not written down is lost.
         with transaction.atomic():
+            if agents_authority is not None:
+                _adopt(agents_authority)
             user, password = accounts.administrator_ensure(username=username)
             answer: dict[str, object] = {
                 "admin_username": user.username,
@@ -69,6 +82,15 @@ def _token_kept(user: User, output: Path) -> str | None:
         if token is not None and token.user == user and token.name == LOCAL_TOKEN_NAME:
             return str(clear)
     return None
+
+
+def _adopt(folder: Path) -> None:
+    """Raises CommandError."""
+    try:
+        certificate, key = (folder / "tls.crt").read_text(), (folder / "tls.key").read_text()
+        authority_adopt(certificate, key, timezone.now())
+    except (OSError, ValueError) as error:
+        raise CommandError(f"--agents-authority {folder}: {error}") from error
 
 
 def _note_restore(note: Path) -> None:
