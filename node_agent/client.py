@@ -15,6 +15,8 @@ from wire.messages import (
     CertificateReply,
     CertificateRequest,
     DesiredState,
+    LeaveReply,
+    LeaveRequest,
     LogBatch,
     NodeReport,
     RegisterReply,
@@ -129,6 +131,9 @@ class ControlClient:
                     told = f"{file.sha256!r:.120}"
                     raise ControlError(f"desired: sha256={told}: expected 64 hexadecimal digits")
         return found
+
+    async def leave(self, deadline_s: int) -> LeaveReply:
+        return await self._exchange("POST", "leave", LeaveReply, LeaveRequest(deadline_s))
 
     async def report(self, report: NodeReport) -> ReportReply:
         return await self._exchange("POST", "report", ReportReply, report)

@@ -195,6 +195,18 @@ class CertificateReply:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaveRequest:
+    """The node's machine goes: what runs there is to answer elsewhere first."""
+
+    deadline_s: int  # then what is left is stopped; the first one that is said holds
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveReply:
+    replicas: int  # that are still there; 0: the node is forgotten, and so is its credential
+
+
+@dataclass(frozen=True, slots=True)
 class NodeReport:
     """Heartbeat and observed state in one."""
 

@@ -22,7 +22,7 @@ from controlplane.operations.services.endpoints import (
     traffic_set,
 )
 from controlplane.operations.services.keeping import operations_prune
-from controlplane.operations.services.nodes import node_delete
+from controlplane.operations.services.nodes import node_delete, node_leave
 from controlplane.operations.services.reports import (
     GatewayFacts,
     LeftOutPart,
@@ -64,6 +64,7 @@ __all__ = [
     "gateway_confirmed",
     "mirror_set",
     "node_delete",
+    "node_leave",
     "node_report",
     "nodes_drain",
     "operation_cancel",

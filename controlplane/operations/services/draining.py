@@ -218,8 +218,11 @@ def _say(row: Replica, words: str) -> None:
 
 @transaction.atomic
 def _finished(node: Node, now: datetime) -> None:
-    left = Replica.objects.filter(node=node).exclude(
-        state__in=[ReplicaState.STOPPED, ReplicaState.FAILED], desired=Desired.STOPPED
-    )
-    if not left.exists():
+    if not node_replicas_left(node).exists():
         nodes.node_emptied(node=node, now=now)
+
+
+def node_replicas_left(node: Node) -> QuerySet[Replica]:
+    """What is not known to have ended there."""
+    ended = [ReplicaState.STOPPED, ReplicaState.FAILED]
+    return Replica.objects.filter(node=node).exclude(state__in=ended, desired=Desired.STOPPED)

@@ -2,8 +2,11 @@
 
 import dataclasses
 import json
+import shutil
 import socket
 import ssl
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -20,7 +23,7 @@ from node_agent import identity, trust
 from node_agent.certificate import Certificate
 from node_agent.client import ControlClient, ControlError, CredentialRefused
 from tests.support.certificates import certificate_authority
-from tests.support.installation import Installation
+from tests.support.installation import ROOT, Installation
 from wire import proof
 from wire.messages import GatewayReport, NodeInfo
 
@@ -263,3 +266,34 @@ def test_names_of_gateways_are_plain(client: ControlClient, tmp_path: Path, name
     via = str(client)
     with pytest.raises(ControlPlaneUnavailable, match="expected 1 to 100 letters"):
         gateway_certificate.Certificate(tmp_path / "c.json", client, name=name, via=via).show()
+
+
+async def test_a_node_leaves_by_the_program_and_joins_anew_next_time(
+    running: Installation, node: Joined, tmp_path: Path
+) -> None:
+    """As a preStop hook runs it, beside the agent and with what that shows."""
+    home = tmp_path / "home"
+    folder = home / "node"
+    folder.mkdir(parents=True)
+    await node.certificate(running.agents_url).show()
+    for name in ("credential.json", "certificate.json", "control-ca.pem"):
+        shutil.copy(tmp_path / name, folder / name)
+    done = subprocess.run(
+        [sys.executable, "-m", "node_agent.leave", "--deadline", "5"],
+        env={
+            **running.environment,
+            "SHOAL_HOME": str(home),
+            "SHOAL_CONTROL_URL": running.agents_url,
+        },
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    with running.client() as client:
+        assert client.get(f"/nodes/{node.name}").status_code == 404
+    assert sorted(path.name for path in folder.iterdir()) == ["control-ca.pem"]
+    with pytest.raises(CredentialRefused):
+        await node.client.desired()

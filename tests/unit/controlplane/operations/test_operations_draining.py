@@ -13,9 +13,12 @@ from controlplane.core.models import Event
 from controlplane.deployments.models import Replica
 from controlplane.deployments.placement import Need, Offer, explain
 from controlplane.deployments.selectors import routing_view
+from controlplane.nodes.models import Node
 from controlplane.operations import services
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import HEALTHY_WALK, SimulatedNode, gateway_confirms
+from wire import codec
+from wire.messages import LeaveReply, LeaveRequest
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 BLUE = "/api/v1/endpoints/digits/deployments/blue"
@@ -170,3 +173,45 @@ def test_every_node_gets_a_verdict() -> None:
     assert reasons["plain"] == "has no label gpu=a100"
     assert reasons["closed"] == "cordoned: it takes no new replicas"
     assert "disk are free" in str(reasons["small"])
+
+
+def leave(node: SimulatedNode, deadline_s: int = 600) -> int:
+    answer = node.post("leave", LeaveRequest(deadline_s))
+    assert answer.status_code == 200, answer.content
+    return codec.decode(LeaveReply, answer.content).replicas
+
+
+def test_a_node_that_leaves_is_emptied_first_and_then_forgotten(
+    admin_api: APIClient, serving: SimulatedNode
+) -> None:
+    two = SimulatedNode("two")
+    assert leave(serving) == 1
+    until = serving.row().drain_deadline_at
+    come_up(two)
+    gateway_confirms()
+    assert leave(serving, 9999) == 1  # its agent has not stopped it yet
+    assert serving.row().drain_deadline_at == until
+    serving.desired()
+    serving.report()
+    assert leave(serving) == 0
+    assert admin_api.get("/api/v1/nodes/one").status_code == 404
+    assert serving.post("leave", LeaveRequest(1)).status_code == 401
+    assert admin_api.get(BLUE).json()["serving_state"] == "Healthy"
+    removed = Event.objects.get(verb="node.removed", subject="node/one")
+    assert removed.actor == "node/one"
+
+
+def test_a_node_that_leaves_with_the_only_place_stops_at_the_deadline(
+    serving: SimulatedNode,
+) -> None:
+    assert leave(serving, 0) == 1
+    services.drains_advance(now=timezone.now() + timedelta(seconds=1))
+    gateway_confirms()
+    serving.desired()
+    serving.report()
+    assert leave(serving) == 0
+
+
+def test_a_node_without_replicas_leaves_at_once(one: SimulatedNode) -> None:
+    assert leave(one) == 0
+    assert not Node.objects.filter(name="one").exists()
