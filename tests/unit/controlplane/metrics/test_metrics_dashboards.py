@@ -1,4 +1,4 @@
-"""The Grafana dashboards are what their table says, and ask only for what is exported."""
+"""Grafana's dashboards are what their table says; they and alarms ask only for what is exported."""
 
 import json
 import re
@@ -7,11 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from controlplane.deployments.types import ServingState
 from controlplane.metrics.totals import REGISTRY
+from controlplane.nodes.states import NodeState
+from worker_runtime.core.statistics import FailureReason
 from worker_runtime.observability.metrics import models as runtime_models
 
 ROOT = Path(__file__).parents[4]
+PROMETHEUS = ROOT / "deploy" / "prometheus"
 FOLDER = ROOT / "deploy" / "grafana"
 BUILT = runpy.run_path(str(FOLDER / "build.py"))
 DASHBOARDS = {dashboard.name: dashboard for dashboard in BUILT["DASHBOARDS"]}
@@ -76,3 +81,30 @@ def test_panels_stand_beside_each_other(name: str) -> None:
     assert max(x for x, _ in cells) < 24
     ids = [panel["id"] for panel in panels(name)]
     assert len(ids) == len(set(ids))
+
+
+def alerts() -> list[dict[str, Any]]:
+    groups = yaml.safe_load((PROMETHEUS / "rules.yml").read_text())["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
+def test_alarms_ask_for_what_is_exported_and_say_what_to_do(rule: dict[str, Any]) -> None:
+    asked = set(NAME.findall(rule["expr"]))
+    assert asked
+    assert not asked - (exported() | {"shoal_build_info"})
+    assert rule["expr"].count("(") == rule["expr"].count(")")
+    assert rule["labels"]["severity"] in {"page", "ticket"}
+    assert {"summary", "description"} == set(rule["annotations"])
+    # a state that nothing is ever in would be an alarm that never rings
+    for state in re.findall(r'state="(\w+)"', rule["expr"]):
+        assert state in {*NodeState.values, *ServingState.values}
+    for reason in re.findall(r'reason="(\w+)"', rule["expr"]):
+        FailureReason(reason)
+
+
+def test_prometheus_reads_the_alarms() -> None:
+    configuration = yaml.safe_load((PROMETHEUS / "prometheus.yml").read_text())
+    assert configuration["rule_files"] == ["rules.yml"]
+    names = [rule["alert"] for rule in alerts()]
+    assert len(names) == len(set(names))
