@@ -31,7 +31,7 @@ API_FUZZ_SECONDS ?= 600
 SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
-	test-studio test-pages ui-budgets test-integration test-load test-hostile chaos test-chaos fuzz api-fuzz security test-postgres e2e screenshots \
+	test-studio test-pages ui-budgets test-integration test-load test-hostile chaos test-chaos fuzz api-fuzz security helm test-postgres e2e screenshots \
 	examples bench compatibility \
 	openapi cli-docs state-docs sbom audit notebooks azure-oracle seeds lock fmt clean
 
@@ -125,6 +125,11 @@ api-fuzz: $(STAMPS)/dev install ## Schemathesis against the REST API with each r
 security: $(STAMPS)/dev install studio ## attack a fresh installation: logins, roles, hostile uploads and models; prints a table
 	@echo "== security"
 	@$(BIN)/python -m tests.security
+
+helm: $(STAMPS)/dev install ## the chart for Kubernetes: lint, render five sets of values, validate against the API, package
+	@echo "== chart for Kubernetes"
+	@$(PYTEST) -q -n 0 tests/unit/deploy/test_helm_chart.py tests/unit/deploy/test_helm_programs.py
+	@$(BIN)/python -m tests.support.helm_report "$(CURDIR)/.build/helm"
 
 test-postgres: $(STAMPS)/dev install ## the control plane's tests that use a database, on PostgreSQL
 	@echo "== control plane on PostgreSQL"
