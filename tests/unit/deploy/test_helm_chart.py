@@ -1,6 +1,7 @@
 """The chart for Kubernetes: rendered for five sets of values, valid for the API, and whole."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -321,6 +322,20 @@ def test_the_schema_documents_each_value() -> None:
     for items in (known["nodes"]["items"], known["runtimes"]["items"]):
         for name, part in items["properties"].items():
             assert part.get("description"), name
+
+
+PAGE = (ROOT / "docs" / "kubernetes.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "block", re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+)
+def test_values_in_the_documentation_are_taken(block: str, tmp_path: Path) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text(block)
+    text = helm("template", "shoal", CHART, "--values", file).stdout
+    for document in yaml.safe_load_all(text):
+        assert document is None or document["kind"]
 
 
 @pytest.mark.parametrize(
