@@ -10,7 +10,7 @@ from tests.security.ground import Ground
 from tests.security.tries import Try, held
 
 PART = "listeners"
-SPEAK_TLS = ("envoy", "studio-tls", "agents")  # and ask for a key, or a password
+SPEAK_TLS = ("envoy", "envoy-2", "studio-tls", "agents")  # and ask for a key, or a password
 
 
 def tries(ground: Ground) -> Iterator[Try]:

@@ -115,3 +115,20 @@ def test_pages_and_sockets_come_through_tls(front: tuple[int, int], tmp_path: Pa
 def test_there_is_no_plain_http(front: tuple[int, int]) -> None:
     with pytest.raises(httpx.RemoteProtocolError):
         httpx.get(f"http://127.0.0.1:{front[0]}/", trust_env=False)
+
+
+def test_webs_are_asked_whether_they_are_ready(front: tuple[int, int]) -> None:
+    """By a name that the studio answers to, so that one that migrates gets nothing meanwhile."""
+
+    async def asked() -> tuple[str, str]:
+        heard: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
+
+        def hear(connection: ServerConnection, request: Request) -> Response:
+            if not heard.done():
+                heard.set_result((request.path, request.headers["Host"]))
+            return connection.respond(HTTPStatus.OK, "")
+
+        async with serve(echo, "127.0.0.1", front[1], process_request=hear):
+            return await heard
+
+    assert asyncio.run(asyncio.wait_for(asked(), 60)) == ("/readyz", "localhost")
