@@ -1,6 +1,7 @@
 """The chart deploy/helm/shoal as Helm renders it, and what is in what it renders."""
 
 import functools
+import json
 import re
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
+DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
 CHART = ROOT / "deploy" / "helm" / "shoal"
 VALUES = {path.stem: path for path in sorted((ROOT / "deploy" / "helm" / "values").glob("*.yaml"))}
 RELEASE, NAMESPACE = "shoal", "ml"
@@ -90,3 +92,12 @@ def read_by(*rooms: str) -> set[str]:
     text = "".join((ROOT / room).read_text() for room in rooms)
     names = set(re.findall(r'"(SHOAL_[A-Z_]+)"', text))
     return names | {f"{name}_FILE" for name in names}
+
+
+def standing(image: str) -> list[str]:
+    """What the image runs where nothing else is said."""
+    stage = DOCKERFILE.split(f"AS {image}\n", 1)[1].partition("\nFROM ")[0]
+    command: list[str] = json.loads(
+        stage.partition("\nCMD ")[2].replace("\\\n", " ").split("\n")[0]
+    )
+    return command

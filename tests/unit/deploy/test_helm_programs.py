@@ -1,7 +1,6 @@
 """What the chart starts, asks and sets is in the code: commands, variables, ports, paths, files."""
 
 import importlib.util
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from django.urls import resolve
 from controlplane.gateway import settings as gateway
 from node_agent import leave
 from tests.support.helm_chart import (
+    DOCKERFILE,
     ROOT,
     VALUES,
     Document,
@@ -22,10 +22,10 @@ from tests.support.helm_chart import (
     of_kind,
     pods,
     read_by,
+    standing,
 )
 from worker_runtime.config import parse
 
-DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 CONTROL = read_by("controlplane/config/settings.py", "controlplane/config/env.py")
 GATEWAY = read_by("controlplane/gateway/settings.py")
@@ -39,15 +39,6 @@ def target(container: Document) -> str:
     """Of deploy/Dockerfile: which of the three images it is."""
     name: str = container["image"].rpartition("/")[2].partition(":")[0]
     return name.removeprefix("shoal-")
-
-
-def standing(image: str) -> list[str]:
-    """What the image runs where nothing else is said."""
-    stage = DOCKERFILE.split(f"AS {image}\n", 1)[1].partition("\nFROM ")[0]
-    command: list[str] = json.loads(
-        stage.partition("\nCMD ")[2].replace("\\\n", " ").split("\n")[0]
-    )
-    return command
 
 
 def every_container(values: str) -> dict[str, Document]:
