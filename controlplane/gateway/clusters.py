@@ -143,7 +143,7 @@ def _failures() -> dict[str, Any]:
     too much to do: without it the others would have even more. In gRPC runtimes tell these two
     apart by the place of the status, and Envoy asks no matcher.
     """
-    broken = {"name": ":status", "string_match": {"safe_regex": {"regex": "50[234]"}}}
+    broken = {"name": ":status", "range_match": {"start": 502, "end": 505}}  # not 505 itself
     sound = {"name": "retry-after", "present_match": False}
     return {"http_response_headers_match": {"headers": [broken, sound]}}
 
