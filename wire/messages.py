@@ -346,7 +346,8 @@ class GatewaySnapshot:
     clusters: dict[str, Any] = field(default_factory=dict)  # cluster name -> CDS resource
     listeners: dict[str, Any] = field(default_factory=dict)  # listener name -> LDS resource
     routes: dict[str, Any] = field(default_factory=dict)  # route config name -> RDS resource
-    # endpoint -> SHA-256 of a key -> its slot; None: this control plane has them in routes only
+    # endpoint -> SHA-256 of a key -> its slot, or "-" where nothing is counted by it; None: this
+    # control plane has them in routes only
     keys: dict[str, dict[str, str]] | None = None
     # endpoint -> why it is missing here: leave it as it is
     unrendered: dict[str, str] = field(default_factory=dict)

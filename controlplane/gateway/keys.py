@@ -18,6 +18,8 @@ LUA = "envoy.filters.http.lua"  # the filter's name, under which it finds what r
 LUA_TYPE = TYPE + "envoy.extensions.filters.http.lua.v3.Lua"
 LUA_FOLDER = Path(__file__).parent / "lua"
 Keys = Mapping[str, Mapping[str, str]]  # endpoint -> SHA-256 of a key -> its slot
+# In the place of a slot, where no limit counts by it: telling Envoy costs as much as the check.
+NOT_COUNTED = "-"
 
 
 def discovered(xds: str) -> dict[str, Any]:
@@ -42,6 +44,7 @@ def key_check(keys: Keys) -> dict[str, Any]:
     )
     source = (
         f"local sha256 = (function()\n{hashing}\nend)()\nlocal lines = {json.dumps(lines)}\n"
+        f"local NOT_COUNTED = {json.dumps(NOT_COUNTED)}\n"
         f"{auth}\n{scoring}"
     )
     return {

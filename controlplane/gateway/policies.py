@@ -9,7 +9,7 @@ from typing import Any
 from controlplane.deployments.selectors import RateLimit, RoutedEndpoint
 from controlplane.deployments.types import RateLimitPer
 from controlplane.gateway.filters import BODY, CORS, FILTERS, RATE
-from controlplane.gateway.keys import LUA
+from controlplane.gateway.keys import LUA, NOT_COUNTED
 
 ALLOWED_METHODS = "GET, POST"
 ALLOWED_HEADERS = (
@@ -80,6 +80,13 @@ def preflights(endpoint: RoutedEndpoint, guard: dict[str, Any]) -> list[dict[str
             "typed_per_filter_config": {CORS: _cors(endpoint.cors_origins)},
         }
     ]
+
+
+def slots(endpoint: RoutedEndpoint) -> dict[str, str]:
+    """SHA-256 of a key -> what its requests are counted by; see `keys.NOT_COUNTED`."""
+    limit = endpoint.rate_limit
+    counted = limit is not None and limit.per == RateLimitPer.KEY
+    return {key.sha256: key.slot if counted else NOT_COUNTED for key in endpoint.keys}
 
 
 def paces(endpoints: Iterable[RoutedEndpoint]) -> dict[str, Any] | None:

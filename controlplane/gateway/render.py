@@ -9,7 +9,7 @@ from controlplane.deployments.selectors import RoutedEndpoint, RoutingView
 from controlplane.gateway.clusters import GRPC, HTTP, cluster, endpoints
 from controlplane.gateway.fallback import ROUTE_CONFIG, route_config
 from controlplane.gateway.names import cluster_name
-from controlplane.gateway.policies import paces
+from controlplane.gateway.policies import paces, slots
 from controlplane.gateway.routes import routes
 from wire.messages import GatewaySnapshot
 
@@ -37,10 +37,7 @@ def render(view: RoutingView) -> GatewaySnapshot:
         found_endpoints |= hosts
         found_routes += mine
     table = {ROUTE_CONFIG: route_config(found_routes, paces(rendered))}
-    keys = {
-        endpoint.name: {key.sha256: key.slot for key in endpoint.keys}
-        for endpoint in view.endpoints
-    }
+    keys = {endpoint.name: slots(endpoint) for endpoint in view.endpoints}
     content = json.dumps([found_clusters, found_endpoints, table, keys, unrendered], sort_keys=True)
     return GatewaySnapshot(
         version=hashlib.sha256(content.encode()).hexdigest()[:32],

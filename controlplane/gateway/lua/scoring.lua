@@ -1,5 +1,5 @@
 -- Before a request is routed: the key check and how long it took, the caller's own id if it is one.
--- `check` is joined in front of this file. Only on the way in: a hook on answers costs more
+-- `check` and `NOT_COUNTED` are joined in front of this file. Only on the way in: a hook on answers costs more
 -- than both, so what answers tell (Server-Timing, the id) is written by Envoy's header formatters.
 local ffi = require("ffi")
 -- why in halves: reading 64 bits makes an object. The upper ones are zero; all machines that Envoy
@@ -28,7 +28,7 @@ function envoy_on_request(handle)
   local refusal, slot = check(handle, headers)
   local metadata = handle:streamInfo():dynamicMetadata()
   metadata:set("shoal", "auth_us", string.format("%d", now_us() - begun))
-  if slot ~= nil then
+  if slot ~= nil and slot ~= NOT_COUNTED then
     metadata:set("shoal", "slot", slot) -- limits per key count by it
   end
   if refusal ~= nil then

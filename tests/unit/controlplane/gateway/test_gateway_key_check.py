@@ -2,6 +2,7 @@
 
 import pytest
 
+from controlplane.gateway.keys import NOT_COUNTED
 from tests.support.gateway_script import Answer, Script, opened_by
 
 KEY, SECOND, COMMON = b"key-of-digits", b"second-key-of-digits", b"key-of-two"
@@ -71,6 +72,13 @@ def test_what_nearly_is_a_remembered_key_opens_nothing(script: Script, header: b
     ask(script, "digits", KEY)
     assert script.ask("digits", [(b"authorization", header)]).refusal is not None
     assert script.ask("digits", []).refusal is not None
+
+
+def test_only_a_slot_that_something_counts_by_is_told() -> None:
+    script = Script(opened_by({"digits": {KEY: NOT_COUNTED, SECOND: "secondary"}}))
+    for _ in range(2):
+        assert ask(script, "digits", KEY)[:2] == (None, None)
+        assert ask(script, "digits", SECOND)[:2] == (None, b"secondary")
 
 
 def test_another_script_remembers_nothing(script: Script) -> None:

@@ -122,6 +122,18 @@ def test_one_bucket_per_endpoint_or_key(per: str, entries: list[dict[str, str]])
     }
 
 
+@pytest.mark.parametrize(
+    ("per", "slots"),
+    [("key", ["primary", "secondary"]), ("endpoint", ["-", "-"]), (None, ["-", "-"])],
+)
+def test_the_key_check_tells_slots_where_a_limit_counts_by_them(
+    per: str | None, slots: list[str]
+) -> None:
+    limit = None if per is None else RateLimit(10, 20, per)
+    snapshot = render(RoutingView((replace(FREE, rate_limit=limit),)))
+    assert snapshot.keys == {"digits": dict(zip(("a" * 64, "b" * 64), slots, strict=True))}
+
+
 def test_tokens_share_one_bucket() -> None:
     tokens = tuple(KeyHash("aml_token", letter * 64) for letter in "cd")
     limited = replace(FREE, keys=tokens, rate_limit=RateLimit(10, 20, "key"))
