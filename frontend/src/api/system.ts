@@ -9,3 +9,6 @@ export const systemQuery = () =>
     queryFn: ({ signal }) => answer(api.GET("/api/v1/system", { signal })),
     refetchInterval: 5_000,
   });
+
+/** One that is silent, and serves no more. */
+export const deleteGateway = (gateway: string) => answer(api.DELETE("/api/v1/gateways/{gateway}", { params: { path: { gateway } } }));

@@ -3,7 +3,7 @@ import { regenerateKey } from "@/api/endpoints";
 import type { EndpointKeys } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
-import { notifyDone } from "@/components/notify";
+import { notifyRevoked } from "../notify-revoked";
 import { regenerateRecipe } from "../recipes";
 
 export type KeyKind = "primary" | "secondary";
@@ -29,7 +29,8 @@ export function RegenerateDialog({ endpoint, kind, onClose, onDone }: Regenerate
         if (!kind) return;
         const made = await regenerateKey(endpoint, kind);
         onDone?.(made);
-        notifyDone(`The ${kind} key of ${endpoint} is new; the old one no longer works`);
+        const renewed = `The ${kind} key of ${endpoint} is new`;
+        void notifyRevoked(endpoint, `${renewed}; the old one no longer works`, `${renewed}, but the old one may still open it`);
       }}
     >
       <p>Callers that still use the old {kind} key are refused with 401 within seconds. The other key stays.</p>

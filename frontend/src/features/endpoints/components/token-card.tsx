@@ -8,9 +8,9 @@ import { useRefusal } from "@/api/permissions";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { CopyField } from "@/components/copy";
-import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { Time } from "@/components/time";
+import { notifyRevoked } from "../notify-revoked";
 import classes from "../pages/keys-tab.module.css";
 
 const iso = (seconds: number): string => new Date(seconds * 1000).toISOString();
@@ -64,7 +64,7 @@ export function TokenCard({ endpoint }: { endpoint: string }) {
         onConfirm={async () => {
           await revokeEndpointTokens(endpoint);
           make.reset();
-          notifyDone("All tokens of before stop working within seconds");
+          void notifyRevoked(endpoint, "No token of before works any more", "Tokens of before may still open the endpoint");
         }}
       >
         <p>Callers with a token of before are refused with 401 within seconds, until they ask for a new one.</p>

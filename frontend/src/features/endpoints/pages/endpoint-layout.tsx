@@ -14,6 +14,7 @@ import { RefusingLink } from "@/components/refusing-button";
 import { Skeleton } from "@/components/skeleton";
 import { Status } from "@/components/status";
 import { Tabs } from "@/components/tabs";
+import { UnconfirmedNote } from "../components/unconfirmed-note";
 import { TrafficWatchBanner } from "../watch/traffic-watch";
 
 function Waiting({ name }: { name: string }) {
@@ -88,6 +89,7 @@ export function EndpointLayout() {
           { label: "Settings", link: paths.endpointTab(name, "settings") },
         ]}
       />
+      <UnconfirmedNote endpoint={endpoint} />
       <TrafficWatchBanner endpoint={endpoint} />
       <Outlet />
     </>

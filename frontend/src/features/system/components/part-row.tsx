@@ -3,6 +3,7 @@ import type { SystemPart } from "@/api/types";
 import { count, seconds } from "@/components/format";
 import { Status } from "@/components/status";
 import { TONES, WORDS } from "../order";
+import { RemoveGateway } from "./remove-gateway";
 import classes from "./part-row.module.css";
 
 export function PartRow({ part }: { part: SystemPart }) {
@@ -13,6 +14,7 @@ export function PartRow({ part }: { part: SystemPart }) {
       <div className={classes["words"]}>
         <p>{part.summary}</p>
         {part.hint ? <p className={classes["hint"]}>{part.hint}</p> : null}
+        {part.kind === "gateway" && part.state === "error" ? <RemoveGateway name={part.name} /> : null}
       </div>
       <dl className={classes["facts"]}>
         {part.depth === null ? null : (

@@ -1,0 +1,21 @@
+/** A gateway is silent, and may go on by the keys and the traffic of before. */
+import type { Endpoint } from "@/api/types";
+import { paths } from "@/app/paths";
+import { LinkButton } from "@/components/link-button";
+import { Status } from "@/components/status";
+import { Time } from "@/components/time";
+
+export function UnconfirmedNote({ endpoint }: { endpoint: Endpoint }) {
+  const [first] = endpoint.unconfirmed;
+  if (first === undefined) return null;
+  const names = endpoint.unconfirmed.map(({ gateway }) => gateway).join(", ");
+  return (
+    <p role="status">
+      <Status state={`Not confirmed by ${names}`} tone="warn" /> Silent since <Time at={first.silent_since} />: its Envoy may go on by the
+      keys and the traffic of before.{" "}
+      <LinkButton {...paths.system()} variant="default">
+        System
+      </LinkButton>
+    </p>
+  );
+}
