@@ -20,7 +20,7 @@ from controlplane.gateway.apply import Refusals, apply, keys_confirm
 from controlplane.gateway.bootstrap import XDS, admin_socket, prepare
 from controlplane.gateway.certificate import Certificate, trusted
 from controlplane.gateway.control_client import ControlPlaneClient, ControlPlaneUnavailable
-from controlplane.gateway.keys import key_check, keys_of
+from controlplane.gateway.keys import Trust, key_check, keys_of
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
 from controlplane.gateway.waiting import SnapshotRefused
 from controlplane.gateway.xds import XdsFolder
@@ -101,6 +101,7 @@ class GatewayAgent:
         self._left_out: tuple[LeftOut, ...] = ()
         self._waits = False  # for replicas of what was applied
         self._keys_version = ""
+        self._trust = Trust(settings.trust_s)
         self._unsent: deque[GatewaySample] = deque(maxlen=MAX_UNSENT)
         self._back_off = BackOff()
         self._timers = Timers()
@@ -155,7 +156,7 @@ class GatewayAgent:
             self._send_samples(now)
 
     def _fetch(self, now: float) -> None:
-        """What should be. Its keys act at once, whatever else is under way.
+        """What should be. Its keys act at once, whatever else is under way, and are believed on.
 
         Raises ControlPlaneUnavailable.
         """
@@ -163,8 +164,11 @@ class GatewayAgent:
         snapshot = self.client.snapshot(self._wanted.version if self._wanted else "")
         if snapshot is not None:
             self._wanted = snapshot
-            self._keys_version = self.xds.write_keys(key_check(keys_of(snapshot)))
             self._timers.retry = 0.0
+        if self._wanted is not None and (snapshot is not None or self._trust.is_due(time.time())):
+            until = self._trust.renewed(time.time())
+            check = key_check(keys_of(self._wanted), trusted_until=until)
+            self._keys_version = self.xds.write_keys(check)
 
     def _pause(self, seconds: float) -> None:
         """While Envoy is waited for: a key that is renewed meanwhile does not wait too."""

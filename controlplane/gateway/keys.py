@@ -8,6 +8,7 @@ business. Needs no Django.
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,25 @@ Keys = Mapping[str, Mapping[str, str]]  # endpoint -> SHA-256 of a key -> its sl
 NOT_COUNTED = "-"
 
 
+@dataclass(slots=True)
+class Trust:
+    """Until when Envoy believes the keys that it has: where the agent is dead nobody else can stop.
+
+    Moved on after a third of the time, not each time: each is another script, in a new Lua state.
+    """
+
+    seconds: int  # 0: for ever
+    until: float = 0.0
+
+    def is_due(self, now: float) -> bool:
+        """``now``: Unix seconds. Also where the clock was set back."""
+        return bool(self.seconds) and not 2 / 3 <= (self.until - now) / self.seconds <= 1
+
+    def renewed(self, now: float) -> int:
+        self.until = now + self.seconds
+        return int(self.until) if self.seconds else 0
+
+
 def discovered(xds: str) -> dict[str, Any]:
     """The listener's filter: what it does comes from the file ``keys.json`` below ``xds``."""
     source = {"path_config_source": {"path": f"{xds}/keys.json"}, "resource_api_version": "V3"}
@@ -31,8 +51,8 @@ def discovered(xds: str) -> dict[str, Any]:
     }
 
 
-def key_check(keys: Keys) -> dict[str, Any]:
-    """ECDS resource: the filter that asks for these keys."""
+def key_check(keys: Keys, *, trusted_until: int = 0) -> dict[str, Any]:
+    """ECDS resource: the filter that asks for these keys, until then (Unix seconds; 0: always)."""
     hashing, auth, scoring = (
         (LUA_FOLDER / f"{name}.lua").read_text() for name in ("sha256", "auth", "scoring")
     )
@@ -47,6 +67,10 @@ def key_check(keys: Keys) -> dict[str, Any]:
         f"local NOT_COUNTED = {json.dumps(NOT_COUNTED)}\n"
         f"{auth}\n{scoring}"
     )
+    if trusted_until:
+        source += (
+            f"\nlocal trusted_until = {trusted_until}\n{(LUA_FOLDER / 'trust.lua').read_text()}"
+        )
     return {
         "@type": TYPE + "envoy.config.core.v3.TypedExtensionConfig",
         "name": LUA,

@@ -8,6 +8,7 @@ from wire.secret_files import EmptySecret, secret
 
 DEFAULT_CONTROL_URL = "http://127.0.0.1:8080"
 MAX_DEFAULT_CONCURRENCY = 8
+LEAST_TRUST_S, MAX_TRUST_S = 15, 86_400  # a report that is late is no reason to refuse everybody
 DEFAULT_DRAIN_S, MAX_DRAIN_S = 20, 3600
 
 
@@ -30,6 +31,7 @@ class GatewaySettings:
     plain_port: int
     tls_names: tuple[str, ...]
     concurrency: int
+    trust_s: int  # how long Envoy believes its keys without news of them; 0: for ever
     drain_s: int  # how long what is open may take when the gateway is stopped
 
     @property
@@ -55,6 +57,7 @@ def load() -> GatewaySettings:
         tls_names=tuple(name.strip() for name in names.split(",") if name.strip()),
         concurrency=_integer("SHOAL_GATEWAY_CONCURRENCY", 0, 1024)
         or min(os.cpu_count() or 1, MAX_DEFAULT_CONCURRENCY),
+        trust_s=_trust_s(),
         drain_s=_integer("SHOAL_GATEWAY_DRAIN_S", DEFAULT_DRAIN_S, MAX_DRAIN_S),
     )
 
@@ -70,6 +73,15 @@ def _integer(name: str, default: int, highest: int) -> int:
     if not text.isdecimal() or int(text) > highest:
         raise SettingsError(f"{name}={text!r}: expected a whole number from 0 to {highest}.")
     return int(text)
+
+
+def _trust_s() -> int:
+    seconds = _integer("SHOAL_GATEWAY_TRUST_S", 0, MAX_TRUST_S)
+    if 0 < seconds < LEAST_TRUST_S:
+        raise SettingsError(
+            f"SHOAL_GATEWAY_TRUST_S='{seconds}': expected 0 (for ever), or {LEAST_TRUST_S} or more."
+        )
+    return seconds
 
 
 def _token(default_file: Path) -> str:

@@ -21,6 +21,7 @@ def settings_in(home: Path, **changed: Any) -> GatewaySettings:
         plain_port=0,
         tls_names=(),
         concurrency=1,
+        trust_s=0,
         drain_s=20,
     )
     return replace(settings, **changed)
