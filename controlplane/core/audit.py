@@ -18,11 +18,13 @@ from django.utils import timezone
 
 from controlplane.core import anchors, events, seals
 from controlplane.core.anchors import Anchors
+from controlplane.core.errors import Unavailable
 from controlplane.core.models import AuditHead, Event
 
 BROKEN: Final = "audit.broken"  # the verb of the mark that a forged end leaves in the chain
 RESTORED: Final = "audit.restored"
 CHANGED, REMOVED, FORGED, REWOUND = "changed", "removed", "forged", "rewound"
+OTHER_KEY: Final = "other_key"
 BATCH: Final = 500
 START: Final = "0" * 64  # what the first link hangs on
 ONLY: Final = 1  # the key of the one head
@@ -45,7 +47,8 @@ class Break:
     """Where the chain does not hold, and what that looks like.
 
     ``kind``: an event was *changed*; events, or the end, were *removed*; one was *forged*, that is
-    not written by Shoal; the log was *rewound* to an older state.
+    not written by Shoal; the log was *rewound* to an older state. *other_key*: nothing fits the
+    secret key that this process has, so that nothing can be said of the log.
     """
 
     kind: str
@@ -65,8 +68,18 @@ class Verification:
     broken: Break | None
 
 
+class KeyIsAnother(Unavailable):
+    """The log was written under another secret key; it is left as it is."""
+
+    code = "SecretKeyIsAnother"
+    tries = ("Set SHOAL_SECRET_KEY to the key of before, and start again.",)
+
+
 def seal() -> int:
-    """Hang every event that was committed since onto the chain. Returns how many."""
+    """Hang every event that was committed since onto the chain. Returns how many.
+
+    Raises KeyIsAnother.
+    """
     sealed = count = _seal_some()
     while count == BATCH:  # not until there are none: somebody may make a new one each time
         count = _seal_some()
@@ -161,8 +174,16 @@ def _kept() -> AuditHead | None:
 
 
 def _head() -> AuditHead:
-    """The end of the chain, locked. One that is not ours leaves a mark in the log."""
+    """The end of the chain, locked. One that is not ours leaves a mark in the log.
+
+    Raises KeyIsAnother.
+    """
     head = _kept()
+    if head is not None and _key_is_another(head):
+        raise KeyIsAnother(
+            "The event log was written under another SHOAL_SECRET_KEY than this one: neither its "
+            f"end nor any anchor in {settings.SHOAL_AUDIT_ANCHORS} fits. It is left as it is."
+        )
     if head is None:
         head, kind = begin(), REMOVED
         told = "The end of the event log's chain was removed."
@@ -186,6 +207,21 @@ def _head() -> AuditHead:
         data={"kind": kind},
     )
     return head
+
+
+def _key_is_another(head: AuditHead) -> bool:
+    """Whether nothing fits our key, outside the database too: who writes to the database alone
+    cannot have made that so, and must not keep us from sealing."""
+    if seals.same(head.mac, seals.head_mac(head)):
+        return False
+    try:
+        outside = anchors.read(settings.SHOAL_AUDIT_ANCHORS)
+    except OSError:
+        return False
+    if outside.by_link or outside.forged_line is None:
+        return False
+    keyed = Event.objects.exclude(mac="").filter(link__gt=0).order_by("link")
+    return not any(seals.event_fits(event) for event in (keyed.first(), keyed.last()) if event)
 
 
 def _go_to_last(head: AuditHead) -> None:
@@ -216,7 +252,7 @@ def _go_on(head: AuditHead) -> None:
 @transaction.atomic
 def restored(reason: str) -> None:
     """Note that an older database was put back on purpose: anchors that it does not know of count
-    no more. Raises OSError."""
+    no more. Raises OSError, KeyIsAnother."""
     outside = anchors.read(settings.SHOAL_AUDIT_ANCHORS).by_link
     known = (
         link
@@ -243,7 +279,12 @@ def verify(kept: Path | None = None) -> Verification:
 
     ``kept`` is a copy of the anchors, which is then asked instead of our own.
     """
-    seal()
+    try:
+        seal()
+    except KeyIsAnother as error:
+        other = Break(OTHER_KEY, 0, None, " ".join((error.message, *error.hints)))
+        waiting = Event.objects.filter(link=None).count()
+        return Verification(False, Event.objects.count() - waiting, waiting, "", 0, 0, other)
     path = kept or settings.SHOAL_AUDIT_ANCHORS
     unread: Break | None = None
     with transaction.atomic():

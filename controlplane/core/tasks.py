@@ -1,13 +1,20 @@
 """Jobs of the core, by name."""
 
+import logging
+
 from celery import shared_task
 
 from controlplane.core import anchors, audit
 
+logger = logging.getLogger(__name__)
+
 
 @shared_task(name="core.seal_events")
 def seal_events() -> None:
-    audit.seal()
+    try:
+        audit.seal()
+    except audit.KeyIsAnother as error:
+        logger.error("Events are not sealed. %s", error.message)
 
 
 @shared_task(name="core.send_anchor")

@@ -78,8 +78,9 @@ class EventsExportQuery(EventFilters):
 
 class AuditBreakSerializer(Fields):
     kind = serializers.ChoiceField(
-        choices=[audit.CHANGED, audit.REMOVED, audit.FORGED, audit.REWOUND],
-        help_text="`forged`: not written by Shoal; `rewound`: an older log was put back",
+        choices=[audit.CHANGED, audit.REMOVED, audit.FORGED, audit.REWOUND, audit.OTHER_KEY],
+        help_text="`forged`: not written by Shoal; `rewound`: an older log was put back; "
+        "`other_key`: written under another secret key than the installation has now",
     )
     link = serializers.IntegerField()
     seq = serializers.IntegerField(allow_null=True)

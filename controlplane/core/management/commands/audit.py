@@ -28,6 +28,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         del args
+        try:
+            self._do(options)
+        except audit.KeyIsAnother as error:
+            raise CommandError(" ".join((error.message, *error.hints))) from error
+
+    def _do(self, options: dict[str, Any]) -> None:
         match options["verb"]:
             case "export":
                 audit.seal()

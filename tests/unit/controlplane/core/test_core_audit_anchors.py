@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
 from controlplane.config import env
 from controlplane.core import anchors, audit, events
+from controlplane.core import tasks as core_tasks
 from controlplane.core.models import AuditHead, Event
 from tests.support.audit_log import (
     happen,
@@ -288,3 +289,40 @@ def test_a_webhook_is_https(monkeypatch: pytest.MonkeyPatch, value: str) -> None
     monkeypatch.setenv("SHOAL_AUDIT_WEBHOOK", value)
     with pytest.raises(ImproperlyConfigured, match="expected https"):
         env.https("SHOAL_AUDIT_WEBHOOK")
+
+
+def state() -> tuple[Any, ...]:
+    events_kept = Event.objects.order_by("seq").values_list("seq", "link", "digest", "mac", "verb")
+    return list(events_kept), AuditHead.objects.values().get()
+
+
+def test_another_secret_key_is_told_as_such_and_damages_nothing(
+    anchored: Path, settings: Settings
+) -> None:
+    """As after a restore without it: event 1 was told to be changed, and the chain broken."""
+    happen(3)
+    before, lines = state(), anchored.read_text()
+    right, settings.SECRET_KEY = settings.SECRET_KEY, "another"
+    core_tasks.seal_events()
+    found = audit.verify()
+    assert found.broken is not None
+    assert (found.ok, found.broken.kind, found.sealed) == (False, "other_key", 3)
+    assert "another SHOAL_SECRET_KEY" in found.broken.reason
+    for words in (["verify"], ["restored", "from Monday"], ["export"]):
+        with pytest.raises(CommandError, match="another SHOAL_SECRET_KEY"):
+            call_command("audit", *words)
+    assert (state(), anchored.read_text()) == (before, lines)
+    settings.SECRET_KEY = right
+    assert audit.verify().ok
+
+
+def test_who_writes_to_the_database_cannot_pass_for_another_key(anchored: Path) -> None:
+    """Else sealing would stop, and what is not sealed can be removed unseen."""
+    happen(2)
+    Event.objects.update(mac="0" * 80)
+    AuditHead.objects.update(mac="0" * 64)
+    happen(1)
+    found = audit.verify()
+    assert found.broken is not None
+    assert found.broken.kind == "changed"
+    assert found.sealed > 2

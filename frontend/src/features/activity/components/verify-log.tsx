@@ -41,7 +41,9 @@ export function VerifyLog() {
                 ? found.sealed === 1
                   ? "The only event is as it was written."
                   : `${counted(found.sealed, "event")} hold together: none was changed, removed or slipped in.`
-                : "From here on the log cannot be trusted."}
+                : found.broken?.kind === "other_key"
+                  ? "It was written under another secret key than the installation has now, so nothing can be said of it."
+                  : "From here on the log cannot be trusted."}
               {found.unsealed > 0 ? ` ${count(found.unsealed)} came while it was checked.` : ""}
             </p>
             {found.broken ? <CodeBlock label="where it breaks" code={JSON.stringify(found.broken, null, 2)} /> : null}
