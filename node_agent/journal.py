@@ -24,6 +24,7 @@ class Entry:
     restarts: int = 0
     started_at: float = 0.0  # Unix seconds
     load_seconds: float = 0.0
+    runtime_version: str = ""  # empty: an agent of before started it
 
 
 class ReplicaFolder:
@@ -54,6 +55,7 @@ class ReplicaFolder:
                 restarts=int(data["restarts"]),
                 started_at=float(data["started_at"]),
                 load_seconds=float(data["load_seconds"]),
+                runtime_version=str(data.get("runtime_version", "")),
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -69,6 +71,7 @@ class ReplicaFolder:
             "restarts": entry.restarts,
             "started_at": entry.started_at,
             "load_seconds": entry.load_seconds,
+            "runtime_version": entry.runtime_version,
             "replica": asdict(entry.replica),
         }
         self.path.mkdir(parents=True, exist_ok=True)

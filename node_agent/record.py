@@ -45,6 +45,7 @@ class Record:
             restarts=adopt.restarts if adopt else 0,
             started_at=adopt.started_at if adopt else 0.0,
             load_seconds=adopt.load_seconds if adopt else 0.0,
+            runtime_version=adopt.runtime_version if adopt else "",
         )
 
     def set(self, **changes: object) -> None:
@@ -71,6 +72,7 @@ class Record:
                     restarts=seen.restarts,
                     started_at=seen.started_at,
                     load_seconds=seen.load_seconds,
+                    runtime_version=seen.runtime_version,
                 )
             )
         except OSError as error:

@@ -1,6 +1,7 @@
 """Starts the runtime of a replica, on ports that are the agent's choice."""
 
 import time
+from importlib.metadata import version
 
 from node_agent import launch, process
 from node_agent.probe import Ports
@@ -38,6 +39,8 @@ def start(record: Record) -> ProcessIdentity:
         http_port=ports.http,
         grpc_port=ports.grpc,
         metrics_port=ports.metrics,
+        # why asked each time: what lies on the disk now was started, not what this agent is of
+        runtime_version=version("shoal"),
     )
     record.journal()
     folder.note(f"started the runtime as process {record.process.pid}")

@@ -117,6 +117,7 @@ class ObservedReplica:
     gpu_needed_bytes: int = 0  # of a load without memory: one of its GPUs had to have so much free
     configs: dict[str, Any] = field(default_factory=dict)  # of a ready trial: model -> config
     log: str = ""  # of a ready trial: its last lines
+    runtime_version: str = ""  # of the program that runs; empty: an agent of before started it
 
 
 @dataclass(frozen=True, slots=True)

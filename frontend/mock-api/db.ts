@@ -25,6 +25,7 @@ function replica(id: string, ordinal: number, node: string, over: Partial<Replic
     memory_bytes: 412 * 2 ** 20 + ordinal * 7_340_032,
     started_at: ago(86_000 + ordinal * 40),
     load_seconds: 3.8,
+    runtime_version: "0.1.0",
     error: null,
     last_report_at: ago(1),
     ...over,

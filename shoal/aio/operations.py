@@ -154,6 +154,15 @@ class OnlineDeploymentOperations:
         )
         return found
 
+    async def begin_restart(
+        self, name: str, endpoint_name: str
+    ) -> AsyncLROPoller[OnlineDeployment]:
+        """Each replica gives way to a fresh one, which answers first."""
+        found: AsyncLROPoller[OnlineDeployment] = await begun(
+            self._blocking.begin_restart, name, endpoint_name
+        )
+        return found
+
     async def begin_start(
         self, name: str, endpoint_name: str, *, supersede: bool = False
     ) -> AsyncLROPoller[OnlineDeployment]:

@@ -118,7 +118,10 @@ def _print(item: Any) -> None:
         "MODEL": lambda row: f"{row['model']}:{row['version']}",
         "TRAFFIC": lambda row: f"{row['traffic']} %",
         "REPLICAS": lambda row: [
-            f"{replica['node']} {replica['state']}" for replica in row["replicas"]
+            " ".join(
+                (replica["node"], replica["state"], replica.get("runtime_version") or "")
+            ).rstrip()
+            for replica in row["replicas"]
         ],
         "ERROR": lambda row: (row["error"] or {}).get("message"),
     }

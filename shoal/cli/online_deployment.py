@@ -210,6 +210,24 @@ def start(name: str, endpoint_name: str, supersede: bool, no_wait: bool, output:
         _emit_result(client, poller, name, endpoint_name, output, no_wait=no_wait)
 
 
+@online_deployment.command()
+@name_option("Name of the deployment.", required=True)
+@_endpoint_required
+@no_wait_option
+@az_options
+@output_option
+def restart(name: str, endpoint_name: str, no_wait: bool, output: str) -> None:
+    """Replace each replica by a fresh one, which answers first.
+
+    After an upgrade that is how replicas get the new runtime. `az ml` has no such verb.
+    """
+    from shoal.cli.session import ml_client
+
+    with ml_client() as client:
+        poller = client.online_deployments.begin_restart(name, endpoint_name)
+        _emit_result(client, poller, name, endpoint_name, output, no_wait=no_wait)
+
+
 @online_deployment.command("get-logs")
 @name_option("Name of the deployment.", required=True)
 @_endpoint_required

@@ -72,6 +72,10 @@ class Deployments:
         """As many replicas as before it was stopped."""
         return self._changed("POST", f"{_path(endpoint, name)}/start", supersede=supersede)
 
+    def restart_deployment(self, endpoint: str, name: str) -> Operation:
+        """Each replica gives way to a fresh one, which answers first."""
+        return self._changed("POST", f"{_path(endpoint, name)}/restart")
+
     def delete_deployment(self, endpoint: str, name: str, *, force: bool = False) -> Operation:
         """``force``: even if it answers requests; the others take its share over. What is under
         way there is cancelled."""

@@ -135,6 +135,7 @@ def replica_shown(replica: Replica, endpoint: str, deployment: str) -> Shown:
         "total_bytes": observed.get("total_bytes", 0),
         "started_at": datetime.fromtimestamp(started_at, UTC) if started_at else None,
         "load_seconds": observed.get("load_seconds") or None,
+        "runtime_version": observed.get("runtime_version", ""),
         "error": replica.error,
         "last_report_at": replica.last_report_at,
     }

@@ -64,6 +64,10 @@ class ReplicaSerializer(Fields):
     total_bytes = serializers.IntegerField()
     started_at = serializers.DateTimeField(allow_null=True)
     load_seconds = serializers.FloatField(allow_null=True)
+    runtime_version = serializers.CharField(
+        allow_blank=True,
+        help_text="of Shoal, when its process was started; empty: not known, or not started yet",
+    )
     error = ProblemSerializer(allow_null=True)
     last_report_at = serializers.DateTimeField(allow_null=True)
 

@@ -5,12 +5,14 @@ import contextlib
 import dataclasses
 import errno
 import hashlib
+import json
 import os
 import shutil
 import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -318,6 +320,28 @@ async def test_the_next_agent_adopts_the_running_process(stage: Stage) -> None:
     assert set(stage.history) <= {"ready"}
     os.kill(pid, signal.SIGKILL)
     await until(second, lambda seen: seen.state == "ready" and seen.pid not in {0, pid})
+
+
+@pytest.mark.parametrize(("kept", "shown"), [({"runtime_version": "0.0.9"}, "0.0.9"), ({}, "")])
+async def test_an_adopted_runtime_is_told_by_the_version_that_it_was_started_with(
+    stage: Stage, kept: dict[str, str], shown: str
+) -> None:
+    """{}: by an agent that kept none. What is started now is of now."""
+    first = stage.run(desired())
+    seen = await until(first, is_state("ready"))
+    assert seen.runtime_version == version("shoal")
+    await first.leave()
+    stage.runners.clear()
+    journal = stage.folder.path / "state.json"
+    written = json.loads(journal.read_text())
+    assert written.pop("runtime_version") == version("shoal")
+    journal.write_text(json.dumps(written | kept))
+
+    second = stage.run(desired(), adopt=True)
+    assert second.observed.runtime_version == shown
+    os.kill(seen.pid, signal.SIGKILL)
+    seen = await until(second, lambda now: now.state == "ready" and now.pid not in {0, seen.pid})
+    assert seen.runtime_version == version("shoal")
 
 
 ADA_ONLY = SignedOnly(public_keys(text("plain.pub")))  # she signed what desired() names

@@ -210,9 +210,11 @@ def test_a_deployment_is_stopped_and_started(
     assert "blue answers 100 %" in capsys.readouterr().err
     assert az("ml", "online-deployment", "stop", *which, "--force", *query) == 0
     assert az("ml", "online-deployment", "start", *which, "--no-wait", *query) == 0
-    assert capsys.readouterr().out == "Stopped\nHealthy\n"
-    paused = [call for call in installed.calls if call.endswith(("/stop", "/start"))]
-    assert paused[-1] == "POST /endpoints/ep-1/deployments/blue/start"
+    assert az("ml", "online-deployment", "restart", *which, *query) == 0
+    assert capsys.readouterr().out == "Stopped\nHealthy\nHealthy\n"
+    verbs = ("/stop", "/start", "/restart")
+    asked = [call for call in installed.calls if call.endswith(verbs)]
+    assert asked[-2:] == [f"POST /endpoints/ep-1/deployments/blue{verb}" for verb in verbs[1:]]
 
 
 def test_a_token_endpoint_gives_tokens(az: Az, capsys: Capture) -> None:

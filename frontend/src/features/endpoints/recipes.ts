@@ -74,6 +74,7 @@ const deploymentPath = (endpoint: string, deployment: string, ...verb: string[])
 
 export const restartRecipe = (endpoint: string, deployment: string): Recipe => ({
   title: `Restart ${deployment} of ${endpoint}`,
+  cli: [["shoal", "online-deployment", "restart", "-n", deployment, "-e", endpoint]],
   api: [{ method: "POST", path: deploymentPath(endpoint, deployment, "restart") }],
 });
 

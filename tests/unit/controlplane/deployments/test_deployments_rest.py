@@ -39,6 +39,20 @@ def serving(api: APIClient) -> SimulatedNode:
     return node
 
 
+def test_each_replica_says_which_runtime_it_was_started_with(
+    api: APIClient, serving: SimulatedNode
+) -> None:
+    """Those that an upgrade adopted go on with the old one, and nothing showed it."""
+
+    def shown() -> set[str]:
+        rows = api.get(DIGITS).json()["deployments"]
+        return {replica["runtime_version"] for row in rows for replica in row["replicas"]}
+
+    assert shown() == {""}, "an agent of before says nothing"
+    serving.say("ready", runtime_version="0.0.9")
+    assert shown() == {"0.0.9"}
+
+
 def patch(api: APIClient, path: str, **body: Any) -> Any:
     return api.patch(f"{DIGITS}/{path}", body, format="json")
 

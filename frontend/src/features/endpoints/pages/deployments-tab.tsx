@@ -44,6 +44,7 @@ const REPLICA_COLUMNS: Column<Replica>[] = [
   },
   { id: "up", header: "Started", hideBelow: "md", cell: (row) => <Time at={row.started_at} /> },
   { id: "load", header: "Loaded in", align: "right", hideBelow: "md", cell: (row) => seconds(row.load_seconds) },
+  { id: "runtime", header: "Runtime", hideBelow: "lg", cell: (row) => row.runtime_version || "–" },
   { id: "restarts", header: "Restarts", align: "right", hideBelow: "sm", cell: (row) => row.restarts },
   { id: "memory", header: "Memory", align: "right", cell: (row) => bytes(row.memory_bytes) },
   {
