@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import may
 from controlplane.accounts.policy import PEOPLE, Permission
-from controlplane.system import selectors
+from controlplane.system import diagnosis, selectors
 from controlplane.system.sbom import bill_of_materials
 from controlplane.system.serializers import SystemSerializer
 from controlplane.system.types import worst
@@ -24,6 +24,15 @@ class SystemView(APIView):
         """How each part does: web, databases, broker, beat, workers, gateways, agents, disks."""
         now = timezone.now()
         parts = selectors.system_parts(now)
+        forwarded = diagnosis.Forwarded(
+            address=str(request.META.get("REMOTE_ADDR") or ""),
+            addresses=request.headers.get("X-Forwarded-For", ""),
+            scheme=request.headers.get("X-Forwarded-Proto", "").lower(),
+            secure=request.is_secure(),
+            public_url=settings.SHOAL_PUBLIC_URL,
+        )
+        if (proxy := diagnosis.proxy(forwarded)) is not None:
+            parts.insert(1, proxy)
         newest = selectors.newest_event(people=may(request, PEOPLE))
         body = {
             "state": worst([part.state for part in parts]),

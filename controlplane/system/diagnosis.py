@@ -62,6 +62,42 @@ def answers_in(ms: float) -> str:
     return "answers in under 0.1 ms" if ms < 0.1 else f"answers in {ms:.1f} ms"
 
 
+PROXY = "Proxy before the studio"
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarded:
+    """How the request came that asks: what its headers say, and what was believed of them."""
+
+    address: str  # whom we take for the caller
+    addresses: str  # X-Forwarded-For
+    scheme: str  # X-Forwarded-Proto
+    secure: bool  # whether we take it for https
+    public_url: str
+
+
+def proxy(seen: Forwarded) -> Part | None:
+    """None where no proxy says that it is there. Only headers tell: a client may write them, too,
+    and then misleads itself."""
+    if not seen.addresses and not seen.scheme:
+        return None
+    public_https = seen.public_url.startswith("https://")
+    summary, hint = f"its headers are believed: you come from {seen.address}", ""
+    if seen.addresses and seen.address not in seen.addresses:
+        summary = f"what {seen.address} says of its callers is not believed"
+        hint = (
+            f"If that is your proxy: SHOAL_TRUSTED_PROXIES={seen.address}. All people seem to "
+            "sign in from there, and wait for each other's wrong passwords."
+        )
+    elif (seen.secure or seen.scheme == "https") and not public_https:
+        summary = f"people come over https, SHOAL_PUBLIC_URL says {seen.public_url}"
+        hint = "Set it to the https address: until then browsers' writes are refused (CsrfFailed)."
+    elif public_https and not seen.secure:
+        summary = "it does not say that people come over https"
+        hint = "Let it set X-Forwarded-Proto to https: the last one in a row, if there are several."
+    return Part("web", PROXY, State.WARNING if hint else State.OK, summary, hint=hint)
+
+
 def database(name: str, look: DatabaseCheck) -> Part:
     if look.error:
         return Part(

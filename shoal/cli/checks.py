@@ -31,6 +31,7 @@ RENEW_S = 14 * 86_400
 NEEDED = ("files", "calls", "network")  # of a node's sandbox, what SHOAL_SANDBOX=require asks for
 
 PARTS = ("beat", "worker", "gateway")  # of the system: they do what nobody asks for
+PROXY = "Proxy before the studio"  # is there for who comes through one
 Status = Literal["ok", "warning", "failed"]
 
 
@@ -159,10 +160,11 @@ def _account(client: Client) -> Iterator[Finding]:
 
 
 def _parts(client: Client) -> Iterator[Finding]:
-    """Clock, workers and gateways, as the page System sees them: by what they last did."""
+    """Clock, workers and gateways, as the page System sees them: by what they last did. And the
+    proxy, by how this very question came."""
     status: dict[str, Status] = {"ok": "ok", "error": "failed"}
     for part in client.system_parts():
-        if part["kind"] in PARTS:
+        if part["kind"] in PARTS or part["name"] == PROXY:
             subject = f"Gateway agent {part['name']}" if part["kind"] == "gateway" else part["name"]
             found = status.get(part["state"], "warning")
             yield Finding(subject, found, part["summary"], part["hint"])

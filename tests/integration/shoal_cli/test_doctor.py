@@ -192,6 +192,11 @@ def gateway_silent(place: Place) -> None:
     place.studio.parts = [BEAT, WORKER, ENVOY | silent]
 
 
+def proxy_unknown(place: Place) -> None:
+    odd = {"kind": "web", "name": "Proxy before the studio", "state": "warning", "hint": "name it"}
+    place.studio.parts = [BEAT, WORKER, BEAT | odd | {"summary": "is not believed"}]
+
+
 def worker_new(place: Place) -> None:
     new = {"state": "unknown", "summary": "has not done a job yet", "hint": "within ten seconds"}
     place.studio.parts = [BEAT, WORKER | new]
@@ -274,6 +279,7 @@ def no_installation(place: Place) -> None:
         (worker_dead, "Worker of control", "failed", "Is it running?"),
         (worker_new, "Worker of control", "warning", "within ten seconds"),
         (gateway_silent, "Gateway agent local", "failed", "no changes"),
+        (proxy_unknown, "Proxy before the studio", "warning", "name it"),
         (clock_wrong, "Clock", "warning", "NTP"),
         (sockets_blocked, "Live sockets", "warning", "Upgrade: websocket"),
         (token_refused, "Token", "failed", "shoal login"),

@@ -1,6 +1,7 @@
 """The system page: what each look means, and that a dead part is an answer, not an error."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from controlplane.gateway import tls
 from controlplane.gateway.models import Gateway
 from controlplane.nodes.models import Node
 from controlplane.system import diagnosis, probes, services
-from controlplane.system.diagnosis import Peer, PulseSeen
+from controlplane.system.diagnosis import Forwarded, Peer, PulseSeen
 from controlplane.system.models import Pulse
 from controlplane.system.probes import BrokerCheck, DatabaseCheck, DiskCheck
 from controlplane.system.tasks import pulse as pulse_job
@@ -50,6 +51,43 @@ def test_a_worker_is_as_well_as_its_last_job(
     assert part.state is state
     assert (part.hint == "") == (state is State.OK)
     assert part.depth == depth
+
+
+FORWARDED = Forwarded(
+    "198.51.100.1", "203.0.113.9, 198.51.100.1", "https", True, "https://studio.example"
+)
+DIRECT = Forwarded("127.0.0.1", "", "", False, "http://127.0.0.1:8080")
+
+
+@pytest.mark.parametrize(
+    ("changes", "state", "told"),
+    [
+        ({}, State.OK, "you come from 198.51.100.1"),
+        ({"address": "10.0.0.5", "secure": False}, State.WARNING, "what 10.0.0.5 says"),
+        ({"public_url": "http://studio"}, State.WARNING, "people come over https"),
+        ({"public_url": "http://studio", "addresses": "", "secure": False}, State.WARNING,
+         "people come over https"),
+        ({"scheme": "http", "secure": False}, State.WARNING, "does not say that people come over"),
+        ({"scheme": "", "secure": False}, State.WARNING, "does not say that people come over"),
+        ({"scheme": "http", "secure": False, "public_url": "http://studio"}, State.OK, "believed"),
+    ],
+)  # fmt: skip
+def test_a_proxy_is_told_by_its_headers(changes: dict[str, Any], state: State, told: str) -> None:
+    part = diagnosis.proxy(replace(FORWARDED, **changes))
+    assert part is not None
+    assert (part.state, told in part.summary) == (state, True), part.summary
+    assert (part.hint == "") == (state is State.OK)
+
+
+@ALL_DATABASES
+def test_who_comes_through_no_proxy_is_told_of_none(viewer_api: APIClient) -> None:
+    assert diagnosis.proxy(DIRECT) is None
+    path = "/api/v1/system"
+    names = [part["name"] for part in viewer_api.get(path).json()["parts"]]
+    assert diagnosis.PROXY not in names
+    forged = viewer_api.get(path, HTTP_X_FORWARDED_FOR="203.0.113.9").json()["parts"]
+    assert forged[1]["name"] == diagnosis.PROXY
+    assert "SHOAL_TRUSTED_PROXIES=127.0.0.1" in forged[1]["hint"]
 
 
 @pytest.mark.parametrize(
