@@ -9,7 +9,7 @@ from typing import IO, Any, Final, TypeVar
 import yaml
 
 from shoal.client.errors import ShoalError
-from shoal.client.names import MAX_LENGTH, MIN_LENGTH, PATTERN, from_text
+from shoal.client.names import MAX_LENGTH, MIN_LENGTH, from_text, is_valid
 from shoal.entities import schemas
 from shoal.entities.base import Entity, Values
 from shoal.entities.deployment import (
@@ -68,7 +68,9 @@ def load_online_deployment(
     values, base = read(source, relative_origin)
     values = laid_over(values, flat(params_override))
     cleaned, walk = _checked(values, schemas.DEPLOYMENT)
-    _check_name(cleaned.get("name"), "name", walk)
+    # why not the rule: Azure takes more, and what is loaded may be given another name
+    if cleaned.get("name") is None:
+        _check_name(None, "name", walk)
     _check_name(cleaned.get("endpoint_name"), "endpoint_name", walk)
     _check_model(cleaned.get("model"), walk)
     if isinstance(cleaned.get("model"), dict):
@@ -169,15 +171,21 @@ def _check_name(name: object, where: str, walk: Walk) -> None:
     if name is None:
         option = "--endpoint-name" if where == "endpoint_name" else "--name"
         walk.fault(where, "is missing", f"Write it into the file, or give {option}.")
-    elif not (MIN_LENGTH <= len(str(name)) <= MAX_LENGTH and PATTERN.fullmatch(str(name))):
-        walk.fault(where, f"{name!r} cannot be a name: {NAME_RULE}", f"{where}: for instance "
-                   f"{from_text(str(name))}")  # fmt: skip
+    elif fault := name_fault(str(name), where):
+        walk.faults.append(fault)
+
+
+def name_fault(name: str, where: str) -> Fault | None:
+    """Why endpoints and deployments cannot be called so; None when they can."""
+    if is_valid(name):
+        return None
+    hint = f"{where}: for instance {from_text(name)}"
+    return Fault(where, f"{name!r} cannot be a name: {NAME_RULE}", hint)
 
 
 def _check_model(model: object, walk: Walk) -> None:
-    if model is None:
-        walk.fault("model", "is missing", "model: azureml:<name>:<version>, or a block with path.")
-    elif isinstance(model, str):
+    """It may be given later, as in Azure: who deploys asks for it."""
+    if isinstance(model, str):
         if model.startswith(REGISTRY_PREFIX):
             walk.fault("model", "models of Azure registries cannot be reached from here",
                        "Download it, and register it with `shoal model create`.")  # fmt: skip

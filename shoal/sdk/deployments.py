@@ -10,6 +10,8 @@ from shoal.client.types import Deployment, Endpoint, ModelVersion, Operation
 from shoal.display.watcher import Watcher
 from shoal.entities import Model, OnlineDeployment
 from shoal.entities.base import Values
+from shoal.entities.errors import EntityInvalid
+from shoal.entities.loading import name_fault
 from shoal.entities.model import REGISTRY_PREFIX, model_reference
 from shoal.entities.settings import ProbeSettings
 from shoal.sdk.endpoints import OnlineEndpointOperations
@@ -55,8 +57,9 @@ class OnlineDeploymentOperations:
             self._watcher.note(note)
         _servable(entity)
         shown = self._client.get_endpoint(str(entity.endpoint_name))  # before anything is uploaded
-        _counted(entity, _named(shown, entity))
-        version = self._version(entity.model)
+        current = _named(shown, entity)
+        _counted(entity, current)
+        version = self._version(entity, current)
         work = self._apply(entity, version, all_traffic=all_traffic, supersede=supersede)
         return LROPoller(work, self._client, self._watcher.operation)
 
@@ -77,7 +80,7 @@ class OnlineDeploymentOperations:
         if isinstance(deployment.model, Model) and deployment.model.path is not None:
             self._models.check(deployment.model)
         else:
-            version = self._version(deployment.model)
+            version = self._version(deployment, current)
         new = current is None or current["provisioning_state"] in BROKEN
         if new and version is None:
             return  # whom it would be asked of takes a model that is registered
@@ -143,7 +146,11 @@ class OnlineDeploymentOperations:
         found = self._client.get_logs(endpoint_name, name, tail=lines)
         return "\n".join(f"{line['at']} {line['replica_id']} {line['text']}" for line in found)
 
-    def _version(self, model: str | Model | None) -> ModelVersion:
+    def _version(self, entity: OnlineDeployment, current: Deployment | None) -> ModelVersion | None:
+        """Of its model, which is registered if need be; None: what ``current`` runs stays."""
+        model = entity.model
+        if model is None:
+            return self._unsaid(entity, current)
         if isinstance(model, Model) and model.path is not None:
             return self._models.register(model)
         if isinstance(model, Model):
@@ -156,10 +163,21 @@ class OnlineDeploymentOperations:
         which = reference.version or reference.label or "latest"
         return self._client.get_model_version(reference.name, which)
 
+    def _unsaid(self, entity: OnlineDeployment, current: Deployment | None) -> ModelVersion | None:
+        if current is None:
+            raise ShoalError(
+                f"{entity.name} has no model",
+                "model: is missing, and there is no such deployment yet whose model could stay",
+                ["azureml:<name>:<version>, or a block with path; `deployment.model = ...`."],
+            )
+        if current["provisioning_state"] in BROKEN:  # it is made anew, of what it was to run
+            return self._client.get_model_version(current["model"], current["version"])
+        return None
+
     def _apply(
         self,
         entity: OnlineDeployment,
-        version: ModelVersion,
+        version: ModelVersion | None,
         *,
         all_traffic: bool,
         supersede: bool,
@@ -239,7 +257,10 @@ def _probes(current: Mapping[str, Any], body: Values) -> Values:
 
 
 def _servable(entity: OnlineDeployment) -> None:
-    """Raises ShoalError for what would need something else than the runtime."""
+    """Raises ShoalError for a name that cannot be, and for what would need something else than the
+    runtime."""
+    if fault := name_fault(str(entity.name), "name"):
+        raise EntityInvalid("The deployment", [fault])
     if entity.code_configuration is not None:
         raise ShoalError(
             "Scoring scripts are not run",

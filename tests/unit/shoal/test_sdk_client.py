@@ -14,6 +14,7 @@ from shoal.entities import (
     Model,
     OnlineRequestSettings,
     load_model,
+    load_online_deployment,
 )
 from shoal.sdk import LROPoller
 from tests.support.shoal_server import FakeServer
@@ -268,3 +269,35 @@ def test_an_endpoint_s_change_is_one_request(ml_client: MLClient, server: FakeSe
     ml_client.begin_create_or_update(shared).result()
     writes = [call for call in server.calls[before:] if not call.startswith("GET")]
     assert writes == ["PATCH /endpoints/net"]
+
+
+def test_a_model_may_be_given_later_than_the_file(
+    ml_client: MLClient, server: FakeServer, models: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "deployment.yml"
+    file.write_text("name: blue\nendpoint_name: net\ninstance_count: 2\n")
+    ml_client.begin_create_or_update(ManagedOnlineEndpoint(name="net")).result()
+    deployment = load_online_deployment(file)
+    with pytest.raises(ShoalError, match="blue has no model"):
+        ml_client.begin_create_or_update(deployment)
+    assert server.endpoints["net"]["deployments"] == []
+    deployment.model = Model(name="net", path=models)
+    assert ml_client.begin_create_or_update(deployment).result().instance_count == 2
+    (row,) = server.endpoints["net"]["deployments"]
+    for state, count in (("Succeeded", 3), ("Failed", 4)):
+        row["provisioning_state"] = state
+        again = load_online_deployment(file, params_override=[{"instance_count": count}])
+        made = ml_client.begin_create_or_update(again).result()  # the model stays as it is
+        assert (made.model, made.instance_count) == ("azureml:net:1", count)
+
+
+def test_a_name_that_only_azure_takes_loads_and_is_refused_before_anything_is_sent(
+    ml_client: MLClient, server: FakeServer, models: Path
+) -> None:
+    ml_client.begin_create_or_update(ManagedOnlineEndpoint(name="net")).result()
+    deployment = blue(models)
+    deployment.name = "my_blue"
+    with pytest.raises(ShoalError, match="'my_blue' cannot be a name") as refused:
+        ml_client.begin_create_or_update(deployment)
+    assert "my-blue" in refused.value.hints[0]
+    assert (server.uploads, server.models) == ({}, {})
