@@ -11,16 +11,20 @@ here, and what is listed is an asynchronous iterator. Calls may run side by side
 
 from shoal.aio.ml_client import MLClient
 from shoal.aio.operations import (
+    EnvironmentOperations,
     ModelOperations,
     OnlineDeploymentOperations,
     OnlineEndpointOperations,
+    WorkspaceOperations,
 )
 from shoal.aio.poller import AsyncLROPoller
 
 __all__ = [
     "AsyncLROPoller",
+    "EnvironmentOperations",
     "MLClient",
     "ModelOperations",
     "OnlineDeploymentOperations",
     "OnlineEndpointOperations",
+    "WorkspaceOperations",
 ]

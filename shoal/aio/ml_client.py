@@ -8,9 +8,11 @@ from shoal import sdk
 from shoal.aio.bridge import run
 from shoal.aio.loop import Loop
 from shoal.aio.operations import (
+    EnvironmentOperations,
     ModelOperations,
     OnlineDeploymentOperations,
     OnlineEndpointOperations,
+    WorkspaceOperations,
     begun,
 )
 from shoal.aio.poller import AsyncLROPoller
@@ -55,6 +57,8 @@ class MLClient:
             show_progress=show_progress,
             watcher=watcher,
         )
+        self.workspaces = WorkspaceOperations(self._blocking.workspaces)
+        self.environments = EnvironmentOperations(self._blocking.environments)
         self.models = ModelOperations(self._blocking.models)
         self.online_endpoints = OnlineEndpointOperations(self._blocking.online_endpoints)
         self.online_deployments = OnlineDeploymentOperations(self._blocking.online_deployments)

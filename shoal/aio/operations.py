@@ -10,9 +10,11 @@ from shoal.aio.poller import AsyncLROPoller
 from shoal.entities import (
     EndpointAuthKeys,
     EndpointAuthToken,
+    Environment,
     Model,
     OnlineDeployment,
     OnlineEndpoint,
+    Workspace,
 )
 from shoal.sdk.poller import LROPoller
 
@@ -215,3 +217,36 @@ class ModelOperations:
     ) -> None:
         """Into ``download_path``/``name``, as the repository that was registered."""
         await run(self._blocking.download, name, version, download_path)
+
+
+class WorkspaceOperations:
+    """``ml_client.workspaces``."""
+
+    def __init__(self, blocking: sdk.WorkspaceOperations) -> None:
+        self._blocking = blocking
+
+    async def get(self, name: str | None = None) -> Workspace:
+        return self._blocking.get(name)
+
+    def list(self, *, scope: str = "resource_group") -> AsyncIterator[Workspace]:
+        return _each(lambda: self._blocking.list(scope=scope))
+
+
+class EnvironmentOperations:
+    """``ml_client.environments``."""
+
+    def __init__(self, blocking: sdk.EnvironmentOperations) -> None:
+        self._blocking = blocking
+
+    async def get(
+        self, name: str, version: str | None = None, label: str | None = None
+    ) -> Environment:
+        """Raises ShoalError."""
+        return self._blocking.get(name, version, label)
+
+    def list(self, name: str | None = None) -> AsyncIterator[Environment]:
+        return _each(lambda: self._blocking.list(name))
+
+    async def create_or_update(self, environment: Environment) -> Environment:
+        """Raises ShoalError."""
+        return self._blocking.create_or_update(environment)

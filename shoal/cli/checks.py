@@ -208,7 +208,8 @@ def _gateway(installation: Installation) -> Iterator[Finding]:
             certificate = secured.getpeercert() or {}
     except ssl.SSLError as error:
         yield Finding("Gateway TLS", "failed", str(error),
-                      f"Let SSL_CERT_FILE name {installation.ca_path}.")  # fmt: skip
+                      f"Let SSL_CERT_FILE name {installation.ca_path}, "
+                      "and REQUESTS_CA_BUNDLE for Python's requests.")  # fmt: skip
         return
     except OSError as error:
         yield Finding("Gateway", "failed", f"{installation.gateway_url}: {error}",

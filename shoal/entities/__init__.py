@@ -31,6 +31,7 @@ from shoal.entities.settings import (
     Route,
     TargetUtilizationScaleSettings,
 )
+from shoal.entities.workspace import Workspace
 
 __all__ = [
     "BuildContext",
@@ -59,6 +60,7 @@ __all__ = [
     "ResourceSettings",
     "Route",
     "TargetUtilizationScaleSettings",
+    "Workspace",
     "load_model",
     "load_online_deployment",
     "load_online_endpoint",

@@ -5,11 +5,14 @@ from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.ml_client import MLClient
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller
+from shoal.sdk.workspaces import EnvironmentOperations, WorkspaceOperations
 
 __all__ = [
+    "EnvironmentOperations",
     "LROPoller",
     "MLClient",
     "ModelOperations",
     "OnlineDeploymentOperations",
     "OnlineEndpointOperations",
+    "WorkspaceOperations",
 ]

@@ -12,6 +12,8 @@ from shoal.sdk.deployments import OnlineDeploymentOperations
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller
+from shoal.sdk.shapes import WORKSPACE_NAME
+from shoal.sdk.workspaces import EnvironmentOperations, WorkspaceOperations
 
 EntityT = TypeVar("EntityT", OnlineEndpoint, OnlineDeployment)
 
@@ -47,9 +49,11 @@ class MLClient:
         del credential, registry_name
         self.subscription_id = subscription_id
         self.resource_group_name = resource_group_name
-        self.workspace_name = workspace_name or "shoal"
+        self.workspace_name = workspace_name or WORKSPACE_NAME
         self.client = client or Client(url, token or "")
         watcher = watcher or (default_watcher() if show_progress else Quiet())
+        self.workspaces = WorkspaceOperations()
+        self.environments = EnvironmentOperations()
         self.models = ModelOperations(self.client, watcher)
         self.online_endpoints = OnlineEndpointOperations(self.client, watcher)
         self.online_deployments = OnlineDeploymentOperations(

@@ -71,7 +71,10 @@ def post(
         raise ShoalError(
             "The endpoint does not answer",
             f"{url}: {error}",
-            [f"Copy the installation's {shown['ca_path']} here and let SSL_CERT_FILE name it."]
+            [
+                f"Copy the installation's {shown['ca_path']} here and let SSL_CERT_FILE name it "
+                "(REQUESTS_CA_BUNDLE for programs with Python's requests)."
+            ]
             if "CERTIFICATE" in str(error)
             else ["Is the gateway running? `shoal doctor` looks."],
         ) from error

@@ -18,9 +18,10 @@ from shoal.entities import (
 from shoal.entities.base import Values
 from shoal.entities.settings import OwnSettings
 
+WORKSPACE_NAME: Final = "shoal"
 WORKSPACE: Final = (
     "/subscriptions/shoal/resourceGroups/shoal/providers/Microsoft.MachineLearningServices"
-    "/workspaces/shoal"
+    f"/workspaces/{WORKSPACE_NAME}"
 )
 OWN_ID: Final = "azureml.onlineendpointid"  # a property that scripts read
 # What REST has fields of its own for; the rest of an entity is declared.

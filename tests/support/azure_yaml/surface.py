@@ -13,7 +13,9 @@ warnings.simplefilter("ignore")
 
 from azure.ai.ml import (  # noqa: E402
     MLClient,
+    constants,
     entities,
+    exceptions,
     load_model,
     load_online_deployment,
     load_online_endpoint,
@@ -49,6 +51,11 @@ def methods(kind: type) -> dict[str, list[str]]:
     }
 
 
+def members(constant: str) -> list[tuple[str, Any]]:
+    found = vars(getattr(constants, constant)).items()
+    return [(name, value) for name, value in found if name.isupper()]
+
+
 if __name__ == "__main__":
     surface = {
         "MLClient": {"": parameters(MLClient), **methods(MLClient)},
@@ -59,6 +66,13 @@ if __name__ == "__main__":
         "load": {
             function.__name__: parameters(function)
             for function in (load_model, load_online_deployment, load_online_endpoint)
+        },
+        "constants": {
+            name: {key: str(getattr(value, "value", value)) for key, value in members(name)}
+            for name in ("AssetTypes", "ListViewType")
+        },
+        "exceptions": {
+            name: [] for name in dir(exceptions) if name.endswith(("Exception", "Error"))
         },
         "entities": {name: parameters(getattr(entities, name)) for name in ENTITIES},
     }

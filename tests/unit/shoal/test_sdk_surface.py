@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import shoal
-from shoal import MLClient, aio, entities, sdk
+from shoal import MLClient, aio, constants, entities, exceptions, sdk
 
 RECORDED: dict[str, dict[str, list[str]]] = json.loads(
     (Path(__file__).parents[2] / "support" / "azure_yaml" / "surface.json").read_text()
@@ -101,3 +101,21 @@ def test_nothing_is_excused_that_is_here() -> None:
     assert [name for part, name in NOT_HERE if hasattr(OURS[part], name)] == []
     taken = [row for row in NOT_TAKEN if accepts(getattr(OURS[row[0]], row[1]), row[2])]
     assert taken == []
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED["constants"]))
+def test_constants_are_azure_s(name: str) -> None:
+    kind = getattr(constants, name)
+    assert {key: str(getattr(kind, key)) for key in RECORDED["constants"][name]} == (
+        RECORDED["constants"][name]
+    )
+
+
+def test_exceptions_under_azure_s_names_are_those_that_calls_raise() -> None:
+    own = {kind for kind in vars(exceptions).values() if isinstance(kind, type)}
+    theirs = {name for name in exceptions.__all__ if name in RECORDED["exceptions"]}
+    assert {"MlException", "ValidationException", "DeploymentException"} <= theirs
+    assert all(getattr(exceptions, name).__name__ in exceptions.__all__ for name in theirs)
+    assert all(issubclass(kind, exceptions.ShoalError | KeyboardInterrupt) for kind in own)
+    with pytest.raises(exceptions.ValidationException, match="auth_mod"):
+        shoal.load_online_endpoint({"name": "net", "auth_mod": "key"})
