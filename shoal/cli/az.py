@@ -1,6 +1,6 @@
 """The name ``az``: called so, the program takes ``az ml ...`` and prints JSON by default.
 
-Only what scripts around ``az ml`` call besides is answered, with stand-ins; all else is refused. No
+Only what scripts around ``az ml`` call besides is answered (``az_around``); all else is refused. No
 file of that name is installed: put a link called ``az`` on PATH where it is wanted.
 """
 
@@ -10,24 +10,17 @@ from typing import Any
 
 import click
 
+from shoal import __version__
+from shoal.cli.az_around import AROUND, DEFAULTS, WORKSPACE, command_of, monitor
 from shoal.cli.model import model
 from shoal.cli.online_deployment import online_deployment
 from shoal.cli.online_endpoint import online_endpoint
-from shoal.cli.options import AzGroup, az_options
+from shoal.cli.options import AzGroup
 from shoal.cli.output import DEFAULT_FORM, emit, output_option, print_fields
-
-STANDS_FOR = {
-    "environmentName": "Shoal",
-    "id": "shoal",
-    "isDefault": True,
-    "name": "shoal",
-    "state": "Enabled",
-    "tenantId": "shoal",
-    "user": {"name": "shoal", "type": "user"},
-}
 
 
 @click.group(cls=AzGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="shoal", message="%(prog)s %(version)s")
 @click.pass_context
 def az(context: click.Context) -> None:
     """Shoal under az's name: the `az ml` commands for models and online endpoints."""
@@ -43,30 +36,22 @@ for group in (model, online_endpoint, online_deployment):
     ml.add_command(group)
 
 
-@az.group(cls=AzGroup)
-def account() -> None:
-    """Stand-ins: there are no subscriptions here."""
-
-
-@account.command()
-@az_options
-@output_option
-def show(output: str) -> None:
-    """Print a stand-in."""
-    emit(STANDS_FOR, output, lambda: print_fields({"name": STANDS_FOR["name"]}))
-
-
-@account.command("set")
-@az_options
-def set_() -> None:
-    """Nothing to choose from."""
+for stand_in in AROUND:
+    az.add_command(command_of(stand_in))
+az.add_command(monitor)
+ml.add_command(command_of(WORKSPACE))
 
 
 @az.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 @click.argument("rest", nargs=-1, type=click.UNPROCESSED)
-def configure(rest: tuple[str, ...]) -> None:
+@click.option("--list-defaults", "-l", is_flag=True, help="Print what stands for them.")
+@output_option
+def configure(rest: tuple[str, ...], list_defaults: bool, output: str) -> None:
     """Accepts --defaults and ignores them: an installation is one workspace."""
     del rest
+    if list_defaults:
+        shown = {name: item["value"] for name, item in DEFAULTS.items()}
+        emit(list(DEFAULTS.values()), output, lambda: print_fields(shown))
 
 
 @az.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
