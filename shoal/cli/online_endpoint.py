@@ -261,7 +261,7 @@ def regenerate_keys(name: str, key_type: str, yes: bool, no_wait: bool, output: 
     metavar="NAME=@FILE.npy",
     help="A tensor from a NumPy file, or NAME=1,2,3. May be repeated.",
 )
-@_local_option
+@click.option("--local", is_flag=True, help="The only deployment answers, also without traffic.")
 @az_options
 @output_option
 def invoke(
@@ -269,6 +269,7 @@ def invoke(
     request_file: Path | None,
     deployment_name: str | None,
     inputs: tuple[str, ...],
+    local: bool,
     output: str,
 ) -> None:
     """Call an endpoint once, and print its answer as it is."""
@@ -285,7 +286,11 @@ def invoke(
             shown = client.client.get_endpoint(name)
             content = request_body(client.client, shown, deployment_name, inputs)
         text = client.online_endpoints.invoke(
-            name, request_file=request_file, deployment_name=deployment_name, input_data=content
+            name,
+            request_file=request_file,
+            deployment_name=deployment_name,
+            input_data=content,
+            local=local,
         )
     click.echo(text)
 

@@ -112,10 +112,13 @@ class OnlineEndpointOperations:
     ) -> str:
         """The answer's text. The body is ``request_file``'s, or ``input_data`` (text, bytes, JSON).
 
-        Raises scoring.ScoringFailed with the endpoint's own words.
+        ``local``: the only deployment answers, also without traffic. Raises scoring.ScoringFailed
+        with the endpoint's own words.
         """
-        del params_override, local
+        del params_override
         shown = self._client.get_endpoint(endpoint_name)
+        if local and deployment_name is None:
+            deployment_name = _only(shown)
         credentials = self.get_keys(endpoint_name)
         secret = (
             credentials.primary_key
@@ -242,6 +245,23 @@ def unconfirmed_text(shown: Endpoint) -> str:
     ]
     named = ", ".join(f"gateway {name} (silent for {max(0, age):.0f} s)" for name, age in silences)
     return f"not confirmed by {named or f'all gateways within {ROUTED_S:.0f} s'}"
+
+
+def _only(shown: Endpoint) -> str | None:
+    """The deployment that answers where traffic is not spoken of: as in Azure's local mode.
+
+    None: traffic says who. Raises ShoalError where it could be one or another.
+    """
+    names = [item["name"] for item in shown["deployments"]]
+    if shown["traffic"] or not names:
+        return None
+    if len(names) > 1:
+        raise ShoalError(
+            f"{shown['name']} has several deployments, and none has traffic",
+            f"deployments: {', '.join(names)}",
+            ["Name one with --deployment-name (deployment_name=), or give one traffic."],
+        )
+    return names[0]
 
 
 def _shared_out(field: str, shares: Mapping[str, int], deployments: Collection[str]) -> None:
