@@ -1,12 +1,13 @@
 """What endpoint, deployment and model files may say, and what becomes of every key."""
 
 from dataclasses import fields
-from typing import Final
+from typing import Any, Final
 
 from shoal.entities.keys import (
     Key,
     Table,
     Use,
+    Walk,
     anything,
     block,
     boolean,
@@ -115,6 +116,30 @@ COLLECTION: Final[Table] = {
 }
 OWN_PROBES = "a replica that starts is probed by its agent, every tenth of a second"
 
+SCALING: Final[Table] = {
+    "type": Key(choice("default", "target_utilization")),
+    **{
+        name: Key(integer)
+        for name in (
+            "min_instances",
+            "max_instances",
+            "polling_interval",
+            "target_utilization_percentage",
+        )
+    },
+}
+
+
+def _scaling(value: Any, where: str, walk: Walk) -> Any:
+    cleaned = block(SCALING)(value, where, walk)
+    if cleaned.get("type") == "target_utilization":
+        walk.notes.append(
+            f"{where}: nothing here scales by itself; there are instance_count replicas, and "
+            "min_instances where a new deployment does not say that"
+        )
+    return cleaned
+
+
 DEPLOYMENT: Final[Table] = {
     **COMMON,
     "endpoint_name": Key(text),
@@ -129,23 +154,7 @@ DEPLOYMENT: Final[Table] = {
     "liveness_probe": Key(block(PROBE)),
     "readiness_probe": Key(block(PROBE)),
     "startup_probe": Key(block(PROBE), Use.KEEP, OWN_PROBES),
-    "scale_settings": Key(
-        block(
-            {
-                "type": Key(choice("default", "target_utilization")),
-                **{
-                    name: Key(integer)
-                    for name in (
-                        "min_instances",
-                        "max_instances",
-                        "polling_interval",
-                        "target_utilization_percentage",
-                    )
-                },
-            }
-        ),
-        Use.MAP,
-    ),
+    "scale_settings": Key(_scaling, Use.MAP),
     "instance_type": Key(text, Use.MAP),
     "resources": Key(
         block({"requests": Key(block(RESOURCES)), "limits": Key(block(RESOURCES))}),

@@ -239,8 +239,11 @@ def _body(
         body |= {"model": version["model"], "version": str(version["version"])}
     if current is not None:
         body |= _probes(current, body)
-    if entity.instance_count is not None:
-        body["instance_count"] = entity.instance_count
+    count = entity.instance_count
+    if count is None and current is None:  # it begins with the least, and stays there
+        count = getattr(entity.scale_settings, "min_instances", None)
+    if count is not None:
+        body["instance_count"] = count
     return body
 
 
