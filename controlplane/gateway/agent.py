@@ -37,6 +37,7 @@ RENEWAL_INTERVAL_S = 3600.0
 CERTIFICATE_INTERVAL_S = 600.0
 RETRY_REFUSED_S = 10.0
 MAX_BACK_OFF_S = 8.0
+LONGEST_DRAIN_S = 3700.0  # Envoy's own takes an hour at most
 MAX_LOG_BYTES = 64 << 20
 MAX_UNSENT = 1000  # samples kept while the control plane is down
 
@@ -115,7 +116,31 @@ class GatewayAgent:
         while not stop.is_set():
             self.step(time.monotonic())
             stop.wait(TICK_S)
+        if self.settings.leaves:
+            self._leave()
         self.close()
+
+    def _leave(self) -> None:
+        """Go on for as long as Envoy answers what it holds, by the newest keys; then say that this
+        gateway is gone, so that nobody waits for its word."""
+        until = time.monotonic() + LONGEST_DRAIN_S
+        while self._envoy_answers():
+            if time.monotonic() > until:
+                logger.warning("Envoy has not ended within %.0f s: not left", LONGEST_DRAIN_S)
+                return
+            self.step(time.monotonic())
+            time.sleep(TICK_S)
+        try:
+            self.client.leave()
+        except ControlPlaneUnavailable as error:
+            logger.warning("Left without a word: %s", error)
+
+    def _envoy_answers(self) -> bool:
+        try:
+            self.admin.host_health()
+        except EnvoyUnreachable:
+            return False
+        return True
 
     def close(self) -> None:
         self.tail.close()

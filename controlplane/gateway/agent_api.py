@@ -95,3 +95,11 @@ def samples(request: HttpRequest, caller: Caller) -> HttpResponse:
     del caller
     batch, _ = tidied(codec.decode(GatewaySampleBatch, request.body))
     return JsonResponse({"sample_interval_s": gateway_samples_ingest(batch)})
+
+
+@gateway_only()
+@require_POST
+def leave(request: HttpRequest, caller: Caller) -> HttpResponse:
+    del request
+    services.gateway_leave(caller=caller)
+    return JsonResponse({})

@@ -8,5 +8,6 @@ urlpatterns = [
     path("gateway/certificate", agent_api.certificate),
     path("gateway/snapshot", agent_api.snapshot),
     path("gateway/report", agent_api.report),
+    path("gateway/leave", agent_api.leave),
     path("gateway/samples", agent_api.samples),
 ]

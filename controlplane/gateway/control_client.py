@@ -88,6 +88,10 @@ class ControlPlaneClient:
         """Raises ControlPlaneUnavailable."""
         self._call("POST", "report", content=codec.encode(report))
 
+    def leave(self) -> None:
+        """This gateway is gone. Raises ControlPlaneUnavailable."""
+        self._call("POST", "leave")
+
     def samples(self, samples: tuple[GatewaySample, ...]) -> float:
         """Send samples; the interval in seconds at which more are wanted.
 

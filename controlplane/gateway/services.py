@@ -254,3 +254,20 @@ def _record_change(before: Gateway | None, report: GatewayReport) -> None:
         ),
         severity=Event.Severity.INFO if report.healthy else Event.Severity.ERROR,
     )
+
+
+@transaction.atomic
+def gateway_leave(*, caller: Caller) -> None:
+    """It says itself that its Envoy has ended for good: nothing waits for it any more.
+
+    Raises Unauthenticated: only a certificate says who it is.
+    """
+    if not caller.name:
+        raise Unauthenticated("Only a gateway that shows its certificate can leave.")
+    Gateway.objects.filter(name=caller.name).delete()
+    events.record(
+        actor=f"gateway/{caller.name}",
+        verb="gateway.left",
+        subject=f"gateway/{caller.name}",
+        message=f"Gateway {caller.name} is gone: its Envoy has ended",
+    )

@@ -33,6 +33,7 @@ class GatewaySettings:
     concurrency: int
     trust_s: int  # how long Envoy believes its keys without news of them; 0: for ever
     drain_s: int  # how long what is open may take when the gateway is stopped
+    leaves: bool  # whether this gateway is gone for good when its agent and Envoy are stopped
 
     @property
     def folder(self) -> Path:
@@ -59,11 +60,19 @@ def load() -> GatewaySettings:
         or min(os.cpu_count() or 1, MAX_DEFAULT_CONCURRENCY),
         trust_s=_trust_s(),
         drain_s=_integer("SHOAL_GATEWAY_DRAIN_S", DEFAULT_DRAIN_S, MAX_DRAIN_S),
+        leaves=_flag("SHOAL_GATEWAY_LEAVES"),
     )
 
 
 def _path(name: str) -> Path | None:
     return Path(os.environ[name]).expanduser() if os.environ.get(name) else None
+
+
+def _flag(name: str) -> bool:
+    text = os.environ.get(name) or "false"
+    if text not in ("true", "false"):
+        raise SettingsError(f"{name}={text!r}: expected true or false.")
+    return text == "true"
 
 
 def _integer(name: str, default: int, highest: int) -> int:

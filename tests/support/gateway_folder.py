@@ -23,5 +23,6 @@ def settings_in(home: Path, **changed: Any) -> GatewaySettings:
         concurrency=1,
         trust_s=0,
         drain_s=20,
+        leaves=False,
     )
     return replace(settings, **changed)

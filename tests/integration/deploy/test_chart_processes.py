@@ -38,3 +38,6 @@ def test_a_release_comes_up_and_a_node_leaves_it(tmp_path: Path) -> None:
         done = chart.leave("node-cpu/node")
         assert done.returncode == 0, done.stderr
         assert shown("nodes")["items"] == []
+        chart.end("gateway/envoy", "gateway/agent")
+        parts = {(part["kind"], part["name"]): part["state"] for part in shown("system")["parts"]}
+        assert ("gateway", "shoal-gateway-x7k2p") not in parts
