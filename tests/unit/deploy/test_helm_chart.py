@@ -339,6 +339,27 @@ def test_values_in_the_documentation_are_taken(block: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    "setting",
+    [
+        "runtimes[0].name=a,runtimes[0].modelsClaim=b",
+        "runtimes[0].name=a,runtimes[0].modelsClaim=b,runtimes[0].gpus=1",
+        "nodes[0].name=a,nodes[0].kind=Deployment,nodes[0].replicas=0,nodes[0].maxSurge=0",
+        "nodes[0].name=a,nodes[0].kind=DaemonSet,nodes[0].readOnlyRootFilesystem=false",
+        "nodes=null",
+        "gateway.autoscaling.enabled=true,gateway.port=8443",
+        "networkPolicy.enabled=false,podDisruptionBudgets=false,storage.existingClaim=x",
+    ],
+)
+def test_what_one_may_say_is_still_valid(setting: str) -> None:
+    """The least of a pool, nothing at all, and the ends of ranges."""
+    text = helm("template", "shoal", CHART, "--set", setting).stdout
+    changed = [one for one in yaml.safe_load_all(text) if one and one not in rendered("minimal")]
+    for document in changed:
+        if document["kind"] in ("Deployment", "DaemonSet", "HorizontalPodAutoscaler"):
+            kubernetes_validate.validate(document, OLDEST, strict=True)
+
+
+@pytest.mark.parametrize(
     ("setting", "told"),
     [
         ("web.replcas=2", "replcas"),

@@ -80,6 +80,15 @@ https://{{ include "shoal.name" . }}-agents.{{ .Release.Namespace }}.svc:8445
 $(POD_IP),{{ include "shoal.host" (include "shoal.studioUrl" .) }},localhost,127.0.0.1,{{ $name }}-web,{{ $name }}-web.{{ .Release.Namespace }},{{ $name }}-web.{{ .Release.Namespace }}.svc
 {{- end }}
 
+{{/* (list resources gpus): with a limit of GPUs, where there are some */}}
+{{- define "shoal.resources" -}}
+{{- $resources := deepCopy (index . 0 | default dict) -}}
+{{- if index . 1 }}
+{{- $_ := set $resources "limits" (set ($resources.limits | default dict) "nvidia.com/gpu" (index . 1 | toString)) }}
+{{- end }}
+{{- toYaml $resources }}
+{{- end }}
+
 {{/* (list NAME SECRET KEY) */}}
 {{- define "shoal.fromSecret" -}}
 - name: {{ index . 0 }}
