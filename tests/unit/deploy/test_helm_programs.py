@@ -182,6 +182,16 @@ def test_nodes_empty_themselves_before_their_pods_end(values: str) -> None:
     assert "STOPSIGNAL SIGINT" in DOCKERFILE
 
 
+@each_set
+def test_gateways_have_time_to_answer_what_they_hold(values: str) -> None:
+    spec = pods(values)["gateway"]["spec"]
+    envoy = spec["containers"][0]
+    pause = int(envoy["lifecycle"]["preStop"]["exec"]["command"][1])
+    drain = int(environment(envoy).get("SHOAL_GATEWAY_DRAIN_S", {"value": "20"})["value"])
+    assert spec["terminationGracePeriodSeconds"] >= pause + drain + 20
+    assert environment(envoy)["SHOAL_GATEWAY_LEAVES"]["value"] == "true"
+
+
 def test_pools_of_gpus_ask_for_them_and_go_where_they_are() -> None:
     found = pods("gpu")
     for name, gpus in (("node-a100", "1"), ("node-t4", "4"), ("runtime-vision", "1")):
