@@ -3,13 +3,14 @@
 import argparse
 import sys
 
-from benchmarks import gateway, limit, load, payloads, python_backend, report, stalls, start
+from benchmarks import gateway, idle, limit, load, payloads, python_backend, report, stalls, start
 from benchmarks.repository import prepared
 from benchmarks.rounds import Row, measured
 from benchmarks.server import running
 from benchmarks.workloads import WORKLOADS
 
-PAYLOADS, PYTHON, STALLS, START, GATEWAY = "payloads", "python", "stalls", "start", "gateway"
+PAYLOADS, PYTHON, STALLS, START = "payloads", "python", "stalls", "start"
+GATEWAY, IDLE = "gateway", "idle"
 
 
 def main() -> int:
@@ -47,8 +48,7 @@ def main() -> int:
         large = payloads.costs(options.duration / 6)
         payloads.print_costs(large)
         verdicts += payloads.verdicts(large)
-    more = {PYTHON: python_models, STALLS: lateness, START: starts, GATEWAY: at_the_door}
-    for name, measure in more.items():
+    for name, measure in MORE.items():
         if not options.only or name in options.only:
             verdicts += measure(options.duration)
     print()
@@ -91,12 +91,28 @@ def at_the_door(seconds: float) -> list[tuple[bool, str]]:
     return gateway.verdicts(costs)
 
 
+def unused(seconds: float) -> list[tuple[bool, str]]:
+    tell(f"{IDLE}: all of `shoal up` with {idle.REPLICAS} replicas, nobody calls")
+    programs = idle.measured(seconds * 10)
+    idle.print_programs(programs)
+    return idle.verdicts(programs)
+
+
+MORE = {
+    PYTHON: python_models,
+    STALLS: lateness,
+    START: starts,
+    GATEWAY: at_the_door,
+    IDLE: unused,
+}
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "--only",
         action="append",
-        choices=[*(item.key for item in WORKLOADS), PAYLOADS, PYTHON, STALLS, START, GATEWAY],
+        choices=[*(item.key for item in WORKLOADS), PAYLOADS, *MORE],
     )
     parser.add_argument("--protocol", choices=["http", "grpc"])
     parser.add_argument("--duration", type=float, default=6.0, help="seconds per round")

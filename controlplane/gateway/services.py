@@ -256,7 +256,6 @@ def _record_change(before: Gateway | None, report: GatewayReport) -> None:
     )
 
 
-@transaction.atomic
 def gateway_leave(*, caller: Caller) -> None:
     """It says itself that its Envoy has ended for good: nothing waits for it any more.
 
@@ -264,10 +263,12 @@ def gateway_leave(*, caller: Caller) -> None:
     """
     if not caller.name:
         raise Unauthenticated("Only a gateway that shows its certificate can leave.")
-    Gateway.objects.filter(name=caller.name).delete()
-    events.record(
-        actor=f"gateway/{caller.name}",
-        verb="gateway.left",
-        subject=f"gateway/{caller.name}",
-        message=f"Gateway {caller.name} is gone: its Envoy has ended",
-    )
+    with transaction.atomic():
+        Gateway.objects.filter(name=caller.name).delete()
+        events.record(
+            actor=f"gateway/{caller.name}",
+            verb="gateway.left",
+            subject=f"gateway/{caller.name}",
+            message=f"Gateway {caller.name} is gone: its Envoy has ended",
+        )
+    _endpoints_told(timezone.now())

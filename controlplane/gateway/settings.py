@@ -31,9 +31,9 @@ class GatewaySettings:
     plain_port: int
     tls_names: tuple[str, ...]
     concurrency: int
-    trust_s: int  # how long Envoy believes its keys without news of them; 0: for ever
-    drain_s: int  # how long what is open may take when the gateway is stopped
-    leaves: bool  # whether this gateway is gone for good when its agent and Envoy are stopped
+    trust_s: int = 0  # how long Envoy believes its keys without news of them; 0: for ever
+    drain_s: int = DEFAULT_DRAIN_S  # how long what is open may take when the gateway is stopped
+    leaves: bool = False  # it is gone for good when its agent and Envoy are stopped
 
     @property
     def folder(self) -> Path:

@@ -21,8 +21,5 @@ def settings_in(home: Path, **changed: Any) -> GatewaySettings:
         plain_port=0,
         tls_names=(),
         concurrency=1,
-        trust_s=0,
-        drain_s=20,
-        leaves=False,
     )
     return replace(settings, **changed)

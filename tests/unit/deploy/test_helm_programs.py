@@ -187,7 +187,7 @@ def test_gateways_have_time_to_answer_what_they_hold(values: str) -> None:
     spec = pods(values)["gateway"]["spec"]
     envoy = spec["containers"][0]
     pause = int(envoy["lifecycle"]["preStop"]["exec"]["command"][1])
-    drain = int(environment(envoy).get("SHOAL_GATEWAY_DRAIN_S", {"value": "20"})["value"])
+    drain = int(environment(envoy)["SHOAL_GATEWAY_DRAIN_S"]["value"])
     assert spec["terminationGracePeriodSeconds"] >= pause + drain + 20
     assert environment(envoy)["SHOAL_GATEWAY_LEAVES"]["value"] == "true"
 

@@ -53,6 +53,22 @@ def test_the_endpoint_prefix_is_cut_and_the_key_stays_at_the_gateway(
     assert int(answer.headers["x-shoal-upstream-us"]) >= 0
 
 
+def test_the_key_stays_at_the_gateway_in_copies_too(gateway: Gateway, upstreams: Launch) -> None:
+    blue, green = upstreams("blue"), upstreams("green")
+    copied = dataclasses.replace(deployment("green", 0, green), mirror_percent=100)
+    gateway.apply(digits(deployment("blue", 100, blue), copied))
+
+    def seen() -> list[str]:
+        url = f"http://127.0.0.1:{green.http_port}/v2"
+        return list(httpx.get(url, trust_env=False).json()["inferred"])
+
+    with gateway.client() as client:
+        answer = client.post("/endpoints/digits/v2/models/m/infer", json={})
+        assert answer.json()["replica"] == "blue"
+    wait_until(lambda: bool(seen()), "the copy came")
+    assert "authorization" not in seen()
+
+
 @pytest.mark.parametrize("path", ["", "/", "/score"])
 def test_score_and_the_scoring_uri_itself_reach_score(
     gateway: Gateway, blue: Upstream, path: str

@@ -53,6 +53,7 @@ class Servicer(service_pb2_grpc.GRPCInferenceServiceServicer):
 
 
 inferences = itertools.count(1)
+inferred: list[str] = []  # headers of the last inference
 asleep: set[object] = set()
 
 
@@ -86,6 +87,8 @@ async def serve_http(name: str, reader: asyncio.StreamReader, writer: asyncio.St
             body = await read_body(reader, headers)
             if path.endswith("/infer") and hangs_up(name):
                 return
+            if path.endswith("/infer"):
+                inferred[:] = sorted(headers)
             if "/sleep/" in path:
                 await sleep(int(headers.get("x-sleep-ms", "0")) / 1000)
             content = json.dumps(
@@ -96,6 +99,7 @@ async def serve_http(name: str, reader: asyncio.StreamReader, writer: asyncio.St
                     "headers": headers,
                     "received": len(body),
                     "asleep": len(asleep),
+                    "inferred": inferred,
                 }
             ).encode()
             status = (
