@@ -87,6 +87,7 @@ function endpoint(name: string, deployments: Deployment[], traffic: Record<strin
     rate_limit: null,
     declared: {},
     left_out: [],
+    unconfirmed: [],
     provisioning_state: "Succeeded",
     serving_state: "Healthy",
     traffic,
