@@ -86,7 +86,7 @@ def starts(seconds: float) -> list[tuple[bool, str]]:
 
 def at_the_door(seconds: float) -> list[tuple[bool, str]]:
     tell(f"{GATEWAY}: Envoy with our files, without each part of them, and as a bare router")
-    costs = gateway.measured(seconds / 24, gateway.TURNS, tell)
+    costs = gateway.measured(seconds / 60, gateway.TURNS, tell)
     gateway.print_costs(costs)
     return gateway.verdicts(costs)
 
