@@ -52,6 +52,7 @@ class GatewayNameTaken(Conflict):
 
 class GatewayNotFound(NotFound):
     code = "GatewayNotFound"
+    tries = ("`GET /api/v1/gateways` lists those that have reported.",)
 
 
 class GatewayAlive(Conflict):

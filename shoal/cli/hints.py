@@ -17,6 +17,7 @@ COMMANDS: Final = tuple(
         (r"`GET \.\.\./(files|config-revisions)`", "`shoal model show NAME -o yaml`"),
         (r"POST /try-loads", "`shoal model try-load NAME`"),
         (r"`GET /api/v1/nodes`", "`shoal node list`"),
+        (r"`GET /api/v1/gateways`", "`shoal gateway list`"),
         (r"`GET /api/v1/operations`", "`shoal operation list`"),
         (r"`GET /api/v1/instance-types`", "`shoal instance-type list`"),
         (r"`GET /api/v1/signing-keys`", "`shoal signing-key list`"),
