@@ -20,6 +20,8 @@ class CacheView(NodeView):
 class WakeUpStreamView(NodeView):
     """An answer that stays open; ``config.agent_pool`` keeps no thread for it."""
 
+    http_method_names = ["get"]
+
     def get(self, request: NodeRequest) -> StreamingHttpResponse:
         return StreamingHttpResponse(
             Listener(request.node),
