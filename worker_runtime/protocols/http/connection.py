@@ -149,7 +149,7 @@ class Connection(Outgoing):
         stop = end + head.content_length
         if stop <= len(data):
             self._head = head
-            if head.content_length > UNCOUNTED and not self.take(head.content_length):
+            if not self._take_body(head.content_length):
                 raise no_room(NO_ROOM)
             self._busy = True
             body = data[end:stop]
@@ -171,7 +171,7 @@ class Connection(Outgoing):
             self.reply(400, refusal, close=head.expects_continue)
             return
         body = self._body = SizedBody(length, head.json_length, start)
-        if not self.take(len(start)):
+        if not self._take_body(len(start)):
             self.read_past(body.left)
             return
         if head.expects_continue and not start:
@@ -189,7 +189,7 @@ class Connection(Outgoing):
         self.progress += 1
         sized = self._body
         assert sized is not None  # noqa: S101
-        if not self.take(len(piece)):
+        if not self._take_body(len(piece)):
             self._transport.set_protocol(self)
             self.read_past(sized.left - len(piece))
             return
@@ -208,7 +208,7 @@ class Connection(Outgoing):
     def _fill(self, sized: SizedBody, data: bytes) -> bytes:
         """Add to a body that comes in pieces; what lies behind it is returned."""
         size = min(len(data), sized.left)
-        if not self.take(size):
+        if not self._take_body(size):
             self.read_past(sized.left - size)
             return _EMPTY
         body, rest = sized.feed(data)
@@ -225,6 +225,12 @@ class Connection(Outgoing):
             self._chunks = None
             self._dispatch(body)
         return rest
+
+    def _take_body(self, size: int) -> bool:
+        """Count bytes of a body of known size; a small one is always served, in whatever pieces."""
+        head = self._head
+        assert head is not None  # noqa: S101
+        return head.content_length <= UNCOUNTED or self.take(size)
 
     def take(self, size: int) -> bool:
         """Count bytes of the request until it is answered; False when they are too many."""

@@ -264,10 +264,13 @@ def test_bytes_that_are_held_are_counted_and_bounded() -> None:
     second.data_received(b"x" * 5000)
     assert said.aborted
     assert other.seen == []
-    third, _, small = made(buffers)
     buffers.held += 50_000
-    third.data_received(post % 4096 + b"x" * 4096)
-    assert len(small.seen) == 1  # what is small is always served
+    for first in (0, 1, 4096):  # with the head, or behind it, as many clients send
+        third, _, small = made(buffers)
+        small.limit = 200_000
+        third.data_received(post % 4096 + b"x" * first)
+        third.data_received(b"x" * (4096 - first))
+        assert len(small.seen) == 1  # what is small is always served
     buffers.held -= 50_000
     connection.reply(200)
     assert buffers.held == 0
