@@ -96,10 +96,11 @@ def product(home: Path, snapshot: GatewaySnapshot, only: str = "") -> GatewaySet
     """
     settings = prepare(settings_in(home))
     xds = XdsFolder(settings.folder / XDS)
-    names = [name for name in snapshot.clusters if only in ("", endpoint_of_cluster(name))]
-    for name in names:
-        xds.write_endpoints(name, snapshot.endpoints[name])
-    xds.write_clusters(snapshot.clusters[name] for name in names)
+    xds.write_clusters(
+        cluster
+        for name, cluster in snapshot.clusters.items()
+        if only in ("", endpoint_of_cluster(name))
+    )
     xds.write_routes(ROUTE_CONFIG, by_endpoint(table_of(snapshot, parts_of(snapshot))))
     xds.write_keys(key_check(keys_of(snapshot)))
     return settings

@@ -339,11 +339,12 @@ class GatewaySampleBatch:
 
 @dataclass(frozen=True, slots=True)
 class GatewaySnapshot:
-    """The files one gateway must have. Apply in this order: keys, endpoints, clusters, (warm),
-    routes; remove in reverse."""
+    """The files one gateway must have. Apply in this order: keys, clusters, (warm), routes; remove
+    in reverse."""
 
     version: str  # digest of the content
-    endpoints: dict[str, Any] = field(default_factory=dict)  # cluster name -> EDS resource
+    # cluster name -> EDS resource; from control planes whose clusters lack them
+    endpoints: dict[str, Any] = field(default_factory=dict)
     clusters: dict[str, Any] = field(default_factory=dict)  # cluster name -> CDS resource
     listeners: dict[str, Any] = field(default_factory=dict)  # listener name -> LDS resource
     routes: dict[str, Any] = field(default_factory=dict)  # route config name -> RDS resource

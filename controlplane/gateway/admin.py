@@ -10,7 +10,7 @@ import httpx
 from controlplane.gateway.fallback import ROUTE_CONFIG
 from controlplane.gateway.keys import LUA
 
-TIMEOUT_S = 3.0
+TIMEOUT_S = 15.0  # it answers on the thread that also reads the routes of a thousand endpoints
 # Parts of the names of Envoy's statistics.
 SCOPES = {
     "keys": f"extension_config_discovery.http_filter.{LUA}",
@@ -18,9 +18,10 @@ SCOPES = {
     "routes": f".rds.{ROUTE_CONFIG}",
 }
 STATISTICS = (
-    rf"^(cluster_manager\.cds|cluster\.[^.]+|.*\.rds\.{ROUTE_CONFIG}|extension_config_discovery\..*)"
+    rf"^(cluster_manager\.cds|.*\.rds\.{ROUTE_CONFIG}|extension_config_discovery\..*)"
     r"\.(version_text|update_attempt)$"
 )
+WARMING, TABLES = "dynamic_warming_clusters", "dynamic_route_configs"  # lists of /config_dump
 
 
 class EnvoyUnreachable(RuntimeError):
@@ -28,15 +29,6 @@ class EnvoyUnreachable(RuntimeError):
 
 
 KEYS, CLUSTERS, ROUTES = "keys", "clusters", "routes"  # see EnvoyAdmin.said
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """Which clusters Envoy uses, and which wait for their first endpoints."""
-
-    clusters: frozenset[str]  # names of those in use
-    warming: frozenset[str]
-    problems: tuple[str, ...]  # Envoy's words about updates that it refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,35 +57,35 @@ class EnvoyAdmin:
     def close(self) -> None:
         self._client.close()
 
-    def taken(self) -> Taken:
-        """Raises EnvoyUnreachable."""
-        active: set[str] = set()
-        warming: set[str] = set()
-        problems: list[str] = []
-        for part in self._json("GET", "/config_dump").get("configs", []):
-            kind = part.get("@type", "").rsplit(".", 1)[-1]
-            if kind == "ClustersConfigDump":
-                for item in part.get("dynamic_active_clusters", []):
-                    active.add(item.get("cluster", {}).get("name", ""))
-                for item in part.get("dynamic_warming_clusters", []):
-                    warming.add(item.get("cluster", {}).get("name", ""))
-                    problems += _refusal(item)
-            elif kind == "RoutesConfigDump":
-                for item in part.get("dynamic_route_configs", []):
-                    problems += _refusal(item)
-        return Taken(frozenset(active), frozenset(warming), tuple(problems))
-
-    def said(self) -> dict[str, Said]:
-        """Of ``KEYS``, ``CLUSTERS``, ``ROUTES``, and of endpoints by the cluster's name.
+    def warming(self) -> frozenset[str]:
+        """Clusters that wait for the first answers of their hosts; what was there before serves.
 
         Raises EnvoyUnreachable.
         """
+        # why masked: each resource names all its hosts
+        found = self._dump(WARMING, mask="cluster.name")
+        return frozenset(item.get("cluster", {}).get("name", "") for item in found)
+
+    def problems(self) -> tuple[str, ...]:
+        """Envoy's words about updates that it refused. Raises EnvoyUnreachable."""
+        found = [*self._dump(WARMING), *self._dump(TABLES)]
+        details = (item.get("error_state", {}).get("details", "") for item in found)
+        return tuple(words for words in details if words)
+
+    def _dump(self, resource: str, **query: str) -> list[dict[str, Any]]:
+        """One list of what Envoy has of its configuration."""
+        found: list[dict[str, Any]] = self._json(
+            "GET", "/config_dump", resource=resource, **query
+        ).get("configs", [])
+        return found
+
+    def said(self) -> dict[str, Said]:
+        """Of ``KEYS``, ``CLUSTERS`` and ``ROUTES``. Raises EnvoyUnreachable."""
         stats = self._json("GET", "/stats", format="json", filter=STATISTICS).get("stats", [])
         found: dict[str, Said] = {}
         for item in stats:
             scope, _, name = str(item.get("name", "")).rpartition(".")
             what = next((key for key, part in SCOPES.items() if part in scope), "")
-            what = what or scope.removeprefix("cluster.")
             before = found.get(what, Said())
             found[what] = (
                 replace(before, version=str(item["value"]))
@@ -142,8 +134,3 @@ class EnvoyAdmin:
         except httpx.HTTPError as error:
             raise EnvoyUnreachable(f"Envoy's admin interface: {error}") from error
         return response.text
-
-
-def _refusal(item: dict[str, Any]) -> list[str]:
-    details = item.get("error_state", {}).get("details", "")
-    return [details] if details else []

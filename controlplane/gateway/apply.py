@@ -8,20 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from controlplane.gateway.admin import CLUSTERS, KEYS, ROUTES, EnvoyAdmin, Said
+from controlplane.gateway.admin import CLUSTERS, KEYS, ROUTES, EnvoyAdmin
 from controlplane.gateway.fallback import ROUTE_CONFIG
 from controlplane.gateway.halves import NoneAccepted, Tries, refused_of
 from controlplane.gateway.keys import digest
 from controlplane.gateway.lookup import by_endpoint
 from controlplane.gateway.names import deployment_of, endpoint_of_cluster
-from controlplane.gateway.parts import Part, merged, parts_of, table_of
-from controlplane.gateway.waiting import (
-    SEE_LOG,
-    WARM_TIMEOUT_S,
-    EnvoyWaiter,
-    SnapshotRefused,
-    hosts_of,
-)
+from controlplane.gateway.parts import Part, address_of, merged, parts_of, table_of
+from controlplane.gateway.waiting import SEE_LOG, EnvoyWaiter, SnapshotRefused
 from controlplane.gateway.xds import XdsFolder
 from wire.messages import GatewaySnapshot, LeftOut
 
@@ -60,14 +54,15 @@ def apply(
 ) -> Applied:
     """Make ``snapshot`` what Envoy serves by; its keys are applied apart, see ``keys``.
 
-    1. endpoints and clusters, of the new state and of the old, so that no route loses its target
-    2. wait until Envoy has taken them, knows their endpoints, and had a first look at new ones
+    1. clusters with their endpoints, of the new state and of the old, so that no route loses its
+       target; Envoy serves by a cluster of before until it had a first look at the hosts of the new
+    2. wait until Envoy has taken them all
     3. routes
-    4. clusters and endpoints that nothing names any more go
+    4. clusters that nothing names any more go
 
     In the naive order (all at once) some requests hit a route whose cluster does not exist yet.
-    What is applied is confirmed, and then replicas are stopped: so endpoints, too, are believed
-    only when Envoy itself shows them.
+    What is applied is confirmed, and then replicas are stopped: so it is believed only when Envoy
+    itself shows it.
 
     An endpoint that Envoy refuses stays as in ``accepted``, the snapshot before; a replica that it
     refuses gets nothing. ``refusals`` is what was refused before, and is added to.
@@ -123,18 +118,18 @@ class _Run:
             self._parts[name] = self._before.get(name, Part())
             self._left_out[name] = LeftOut(name, reason)
         self._skip_known()
-        said = self._wait.said()
-        written = self._write_endpoints()
         self._clusters()
-        self._replicas(written, said)
         self._routes()
         self._remove()
+        for cluster in self._late:
+            why = "Its replicas have not answered the gateway's first question yet"
+            name, deployment = endpoint_of_cluster(cluster), deployment_of(cluster)
+            self._left_out[f"{name} {deployment}"] = LeftOut(name, why, deployment, waits=True)
         # why replaced: what is no longer in the snapshot need not be known any more
         self._refusals.known, self._refusals.late = self._still_known, self._late
-        clusters, endpoints = merged(self._parts.values())
         table = {ROUTE_CONFIG: table_of(self._snapshot, self._parts)}
         accepted = replace(
-            self._snapshot, clusters=clusters, endpoints=endpoints, routes=table, unrendered={}
+            self._snapshot, clusters=self._merged(), endpoints={}, routes=table, unrendered={}
         )
         return Applied(accepted, tuple(self._left_out[key] for key in sorted(self._left_out)))
 
@@ -145,15 +140,13 @@ class _Run:
             if what := self._refusals.find(name, part.digest()):
                 self._leave(name, part.digest(), what)
                 self._parts[name] = part.held(self._before.get(name, Part()))
-        for cluster, resource in self._resources().items():
-            bad = {}
-            for host in hosts_of(resource):
-                if what := self._refusals.find(_host_key(cluster, host), digest(host)):
-                    self._leave(_host_key(cluster, host), digest(host), what)
-                    bad[digest(host)] = host
-            if bad:
-                kept = [host for host in hosts_of(resource) if digest(host) not in bad]
-                self._set_hosts(cluster, kept)
+        for name, part in list(self._parts.items()):
+            bad = set()
+            for key, (_, host) in part.hosts().items():
+                if what := self._refusals.find(key, digest(host)):
+                    self._leave(key, digest(host), what)
+                    bad.add(key)
+            self._parts[name] = part.without(bad)
 
     def _leave(self, key: str, content: str, what: LeftOut) -> None:
         self._left_out[key] = what
@@ -170,11 +163,37 @@ class _Run:
                 name: part if name in chosen or name not in changed else part.held(self._old(name))
                 for name, part in self._parts.items()
             }
-            clusters = {**merged(parts.values())[0], **leaving}
-            return self._write_clusters(clusters)
+            return self._write_clusters({**merged(parts.values()), **leaving})
 
-        for name in self._refused("clusters", changed, accepts):
-            self._hold(name, "Envoy refuses its clusters", self._parts[name].held(self._old(name)))
+        refused = self._refused("clusters", changed, accepts)
+        wanted = {name: self._parts[name] for name in refused}
+        for name in refused:
+            self._parts[name] = self._parts[name].held(self._old(name))
+        for name, part in wanted.items():
+            self._part(name, part, leaving)
+        if refused and not self._write_clusters({**self._merged(), **leaving}):
+            raise SnapshotRefused(f"Envoy refused the clusters that it took before: {SEE_LOG}")
+        self._wait.health({n: c for n, c in self._merged().items() if n not in self._late})
+
+    def _part(self, name: str, part: Part, leaving: Mapping[str, Any]) -> None:
+        """Take in all of a refused endpoint but the replicas for which it is refused."""
+        hosts = part.hosts()
+
+        def accepts(chosen: Sequence[str]) -> bool:
+            parts = {**self._parts, name: part.without(hosts.keys() - set(chosen))}
+            return self._write_clusters({**merged(parts.values()), **leaving})
+
+        try:
+            bad = refused_of(list(hosts), accepts, self._tries)
+        except NoneAccepted:
+            self._hold(name, "Envoy refuses its clusters", self._parts[name])
+            return
+        for key in bad:
+            cluster, host = hosts[key]
+            why = f"Envoy refuses the address {address_of(host)!r}"
+            what = LeftOut(name, why, deployment_of(cluster), address_of(host))
+            self._leave(key, digest(host), what)
+        self._parts[name] = part.without(bad)
 
     def _write_clusters(self, clusters: Mapping[str, Any]) -> bool:
         taken = self._wait.takes(
@@ -184,72 +203,15 @@ class _Run:
             return False
         # why some are not waited for again: who is silent would hold up every later change
         self._late = self._wait.warming(self._late)
-        for cluster in self._late:
-            why = "Its replicas have not answered the gateway's first question yet"
-            name, deployment = endpoint_of_cluster(cluster), deployment_of(cluster)
-            self._left_out[f"{name} {deployment}"] = LeftOut(name, why, deployment, waits=True)
         return True
 
     def _leaving(self) -> dict[str, Any]:
         """Clusters that only the state before has."""
-        wanted, _ = merged(self._parts.values())
+        wanted = self._merged()
         return {n: resource for n, resource in self._xds.clusters().items() if n not in wanted}
 
-    # Endpoints
-
-    def _write_endpoints(self) -> dict[str, str]:
-        """Cluster -> version of its file."""
-        return {
-            name: self._xds.write_endpoints(name, resource)
-            for name, resource in self._resources().items()
-        }
-
-    def _replicas(self, written: Mapping[str, str], said: Mapping[str, Said]) -> None:
-        inplay = {name: written[name] for name in self._resources() if name in written}
-        late = self._wait.endpoints(inplay, said)
-        for cluster, refused in late.items():
-            if refused:
-                self._replicas_of(cluster)
-            else:
-                name = endpoint_of_cluster(cluster)
-                why = f"Envoy has not read its replicas in {WARM_TIMEOUT_S:.0f} s"
-                what = LeftOut(name, why, deployment_of(cluster), waits=True)
-                self._left_out[f"{name} {deployment_of(cluster)}"] = what
-        slow = {*late, *self._late}
-        self._wait.health({n: r for n, r in self._resources().items() if n not in slow})
-
-    def _replicas_of(self, cluster: str) -> None:
-        resource = self._resources()[cluster]
-        hosts = hosts_of(resource)
-
-        def accepts(chosen: Sequence[int]) -> bool:
-            some = _with_hosts(resource, [hosts[number] for number in sorted(chosen)])
-            return self._wait.takes(
-                cluster, self._xds, lambda: self._xds.write_endpoints(cluster, some)
-            )
-
-        name, deployment = endpoint_of_cluster(cluster), deployment_of(cluster)
-        try:
-            bad = refused_of(range(len(hosts)), accepts, self._tries)
-        except NoneAccepted:
-            why = f"Envoy refuses the cluster {cluster}, whatever its replicas: {SEE_LOG}"
-            self._left_out[cluster] = LeftOut(name, why, deployment)
-            return
-        for number in bad:
-            host = hosts[number]
-            why = f"Envoy refuses the address {_address(host)!r}"
-            what = LeftOut(name, why, deployment, _address(host))
-            self._leave(_host_key(cluster, host), digest(host), what)
-        self._set_hosts(cluster, [h for number, h in enumerate(hosts) if number not in bad])
-
-    def _resources(self) -> dict[str, Any]:
-        return merged(self._parts.values())[1]
-
-    def _set_hosts(self, cluster: str, hosts: list[Any]) -> None:
-        name = endpoint_of_cluster(cluster)
-        part = self._parts[name]
-        changed = {cluster: _with_hosts(part.endpoints[cluster], hosts)}
-        self._parts[name] = replace(part, endpoints={**part.endpoints, **changed})
+    def _merged(self) -> dict[str, Any]:
+        return merged(self._parts.values())
 
     # Routes
 
@@ -296,21 +258,6 @@ class _Run:
     # The end
 
     def _remove(self) -> None:
-        clusters, endpoints = merged(self._parts.values())
-        if self._leaving() and not self._write_clusters(clusters):
+        if self._leaving() and not self._write_clusters(self._merged()):
             raise SnapshotRefused(f"Envoy refused fewer clusters: {SEE_LOG}")
-        for name in self._xds.endpoint_files() - set(endpoints):
-            self._xds.remove_endpoints(name)
-
-
-def _with_hosts(resource: Mapping[str, Any], hosts: list[Any]) -> dict[str, Any]:
-    return {**resource, "endpoints": [{"lb_endpoints": hosts}] if hosts else []}
-
-
-def _address(host: Mapping[str, Any]) -> str:
-    address = host["endpoint"]["address"]["socket_address"]
-    return f"{address['address']}:{address['port_value']}"
-
-
-def _host_key(cluster: str, host: Mapping[str, Any]) -> str:
-    return f"{cluster} {_address(host)}"
+        self._xds.remove_endpoints()

@@ -1,4 +1,4 @@
-"""Clusters and endpoints: one HTTP and one gRPC cluster per deployment. Pure."""
+"""Clusters with their endpoints: one HTTP and one gRPC cluster per deployment. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,27 +12,17 @@ MIB = 1 << 20
 MAX_REQUESTS = 16_384
 
 
-def cluster(
-    name: str,
-    protocol: str,
-    concurrency: int | None = None,
-    readiness: Mapping[str, int] | None = None,
-) -> dict[str, Any]:
-    """CDS resource. Its endpoints are in a file of their own.
+def cluster(name: str, protocol: str, deployment: RoutedDeployment) -> dict[str, Any]:
+    """CDS resource, with the addresses of the deployment's replicas.
 
-    ``concurrency``: requests that all replicas together work on at a time; as many again may wait.
-    ``readiness``: the deployment's own probe.
+    why no endpoint discovery (EDS): from files it takes a file and an inotify instance of each
+    cluster, of which a user has 128 by default; Envoy ends when there is none left.
     """
     return {
         "@type": TYPE + "envoy.config.cluster.v3.Cluster",
         "name": name,
-        "type": "EDS",
-        "eds_cluster_config": {
-            "eds_config": {
-                "path_config_source": {"path": f"xds/eds/{name}.json"},
-                "resource_api_version": "V3",
-            }
-        },
+        "type": "STATIC",
+        "load_assignment": _load_assignment(name, protocol, deployment.replicas),
         "connect_timeout": CONNECT_TIMEOUT,
         "lb_policy": "LEAST_REQUEST",
         "per_connection_buffer_limit_bytes": MIB,
@@ -43,25 +33,20 @@ def cluster(
             # and meanwhile sends requests to replicas that drain.
             "update_merge_window": "0s",
         },
-        # why: without it a replica that is gone from the file stays until its health check fails.
-        "ignore_health_on_host_removal": True,
-        "health_checks": [_health_check(readiness)],
+        "health_checks": [_health_check(deployment.readiness_probe)],
         "outlier_detection": _outliers(),
-        "circuit_breakers": {"thresholds": [_limits(concurrency)]},
+        "circuit_breakers": {"thresholds": [_limits(deployment.max_concurrent_requests)]},
         "typed_extension_protocol_options": {
             "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": _protocol(protocol)
         },
     }
 
 
-def endpoints(name: str, protocol: str, deployment: RoutedDeployment) -> dict[str, Any]:
-    """EDS resource: where the deployment's replicas listen."""
-    hosts = [_host(replica, protocol) for replica in _one_per_address(deployment.replicas)]
-    return {
-        "@type": TYPE + "envoy.config.endpoint.v3.ClusterLoadAssignment",
-        "cluster_name": name,
-        "endpoints": [{"lb_endpoints": hosts}] if hosts else [],
-    }
+def _load_assignment(
+    name: str, protocol: str, replicas: tuple[RoutedReplica, ...]
+) -> dict[str, Any]:
+    hosts = [_host(replica, protocol) for replica in _one_per_address(replicas)]
+    return {"cluster_name": name, "endpoints": [{"lb_endpoints": hosts}] if hosts else []}
 
 
 def _one_per_address(replicas: tuple[RoutedReplica, ...]) -> list[RoutedReplica]:
@@ -149,6 +134,8 @@ def _failures() -> dict[str, Any]:
 
 
 def _limits(concurrency: int | None) -> dict[str, Any]:
+    """``concurrency``: requests that all replicas together work on at a time; as many again may
+    wait."""
     return {
         # why: they bound HTTP/1 concurrency besides max_requests.
         "max_connections": 4096,

@@ -3,8 +3,8 @@
 Needs no Django: the same resources that the control plane rendered, taken apart and put together.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from controlplane.gateway.fallback import ROUTE_CONFIG, route_config
@@ -20,37 +20,52 @@ Resources = dict[str, Any]
 class Part:
     """What one endpoint has in a snapshot. Its keys are apart: they always act."""
 
-    clusters: Resources = field(default_factory=dict)  # name -> CDS resource
-    endpoints: Resources = field(default_factory=dict)  # cluster name -> EDS resource
+    clusters: Resources = field(default_factory=dict)  # name -> CDS resource, with its hosts
     routes: list[Any] = field(default_factory=list)
     paces: list[Any] = field(default_factory=list)  # descriptors of its rate limits
 
     def digest(self) -> str:
         """Of what Envoy may refuse as a whole; replicas are refused one by one."""
-        return digest([self.clusters, self.routes, self.paces])
+        clusters = {name: with_hosts(found, ()) for name, found in self.clusters.items()}
+        return digest([clusters, self.routes, self.paces])
+
+    def hosts(self) -> dict[str, tuple[str, Any]]:
+        """Each replica in each of its clusters: the cluster's name, and the host."""
+        return {
+            _host_key(name, host): (name, host)
+            for name, found in self.clusters.items()
+            for host in hosts_of(found)
+        }
+
+    def without(self, unwanted: Collection[str]) -> "Part":
+        """Without these of ``hosts``."""
+        clusters = {
+            name: with_hosts(
+                found, [host for host in hosts_of(found) if _host_key(name, host) not in unwanted]
+            )
+            for name, found in self.clusters.items()
+        }
+        return replace(self, clusters=clusters)
 
     def held(self, before: "Part") -> "Part":
         """As it was before, but with the replicas of now where they are the same deployment's."""
-        now = {name: self.endpoints.get(name, old) for name, old in before.endpoints.items()}
-        return Part(before.clusters, now, before.routes, before.paces)
+        clusters = {
+            name: with_hosts(old, hosts_of(self.clusters[name])) if name in self.clusters else old
+            for name, old in before.clusters.items()
+        }
+        return Part(clusters, before.routes, before.paces)
 
     def with_routes(self, before: "Part") -> "Part":
         """Of now, but routed as before, to whatever that needs."""
-        return Part(
-            {**before.clusters, **self.clusters},
-            {**before.endpoints, **self.endpoints},
-            before.routes,
-            before.paces,
-        )
+        return Part({**before.clusters, **self.clusters}, before.routes, before.paces)
 
 
 def parts_of(snapshot: GatewaySnapshot) -> dict[str, Part]:
     """Endpoint -> its part."""
     found: dict[str, Part] = {}
     for name, resource in snapshot.clusters.items():
-        found.setdefault(endpoint_of_cluster(name), Part()).clusters[name] = resource
-    for name, resource in snapshot.endpoints.items():
-        found.setdefault(endpoint_of_cluster(name), Part()).endpoints[name] = resource
+        whole = _with_endpoints(resource, snapshot.endpoints.get(name))
+        found.setdefault(endpoint_of_cluster(name), Part()).clusters[name] = whole
     host = _host(_table(snapshot))
     for route in host.get("routes", []):
         if name := endpoint_of(route):
@@ -74,14 +89,39 @@ def table_of(snapshot: GatewaySnapshot, parts: Mapping[str, Part]) -> Resources:
     return {**table, "virtual_hosts": [changed, *table.get("virtual_hosts", [])[1:]]}
 
 
-def merged(parts: Iterable[Part]) -> tuple[Resources, Resources]:
-    """Clusters and endpoints of all of them."""
-    clusters: Resources = {}
-    endpoints: Resources = {}
-    for part in parts:
-        clusters |= part.clusters
-        endpoints |= part.endpoints
-    return clusters, endpoints
+def merged(parts: Iterable[Part]) -> Resources:
+    """The clusters of all of them."""
+    return {name: cluster for part in parts for name, cluster in part.clusters.items()}
+
+
+def hosts_of(cluster: Mapping[str, Any]) -> list[Any]:
+    """Of a CDS resource: where its replicas listen."""
+    found = cluster.get("load_assignment", {}).get("endpoints", [])
+    return [host for part in found for host in part["lb_endpoints"]]
+
+
+def with_hosts(cluster: Mapping[str, Any], hosts: Sequence[Any]) -> Resources:
+    endpoints = [{"lb_endpoints": list(hosts)}] if hosts else []
+    name = cluster["name"]
+    return {**cluster, "load_assignment": {"cluster_name": name, "endpoints": endpoints}}
+
+
+def address_of(host: Mapping[str, Any]) -> str:
+    address = host["endpoint"]["address"]["socket_address"]
+    return f"{address['address']}:{address['port_value']}"
+
+
+def _host_key(cluster: str, host: Mapping[str, Any]) -> str:
+    return f"{cluster} {address_of(host)}"
+
+
+def _with_endpoints(cluster: Mapping[str, Any], endpoints: Resources | None) -> Resources:
+    """A control plane of before told clusters to find their endpoints in a file each."""
+    if endpoints is None:
+        return dict(cluster)
+    kept = {key: value for key, value in cluster.items() if key != "eds_cluster_config"}
+    found = {key: value for key, value in endpoints.items() if key != "@type"}
+    return {**kept, "type": "STATIC", "load_assignment": found}
 
 
 def _table(snapshot: GatewaySnapshot) -> Resources:

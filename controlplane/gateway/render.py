@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from controlplane.deployments.selectors import RoutedEndpoint, RoutingView
-from controlplane.gateway.clusters import GRPC, HTTP, cluster, endpoints
+from controlplane.gateway.clusters import GRPC, HTTP, cluster
 from controlplane.gateway.fallback import ROUTE_CONFIG, route_config
 from controlplane.gateway.names import cluster_name
 from controlplane.gateway.policies import paces, slots
@@ -20,13 +20,12 @@ def render(view: RoutingView) -> GatewaySnapshot:
     """The snapshot for ``view``. Equal content gives equal versions. An endpoint that cannot be
     rendered is named in it, and gateways leave that as it is; its keys act nevertheless."""
     found_clusters: dict[str, Any] = {}
-    found_endpoints: dict[str, Any] = {}
     found_routes: list[dict[str, Any]] = []
     rendered: list[RoutedEndpoint] = []
     unrendered: dict[str, str] = {}
     for endpoint in view.endpoints:
         try:
-            clusters, hosts, mine = _endpoint(endpoint)
+            clusters, mine = _endpoint(endpoint)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             # why caught: one row that nobody foresaw would stop what all others need
             logger.exception("Endpoint %s cannot be rendered", endpoint.name)
@@ -34,14 +33,12 @@ def render(view: RoutingView) -> GatewaySnapshot:
             continue
         rendered.append(endpoint)
         found_clusters |= clusters
-        found_endpoints |= hosts
         found_routes += mine
     table = {ROUTE_CONFIG: route_config(found_routes, paces(rendered))}
     keys = {endpoint.name: slots(endpoint) for endpoint in view.endpoints}
-    content = json.dumps([found_clusters, found_endpoints, table, keys, unrendered], sort_keys=True)
+    content = json.dumps([found_clusters, table, keys, unrendered], sort_keys=True)
     return GatewaySnapshot(
         version=hashlib.sha256(content.encode()).hexdigest()[:32],
-        endpoints=found_endpoints,
         clusters=found_clusters,
         routes=table,
         keys=keys,
@@ -49,19 +46,13 @@ def render(view: RoutingView) -> GatewaySnapshot:
     )
 
 
-def _endpoint(
-    endpoint: RoutedEndpoint,
-) -> tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]:
-    """Its clusters, their endpoints, and its routes; nothing of it can fail later."""
+def _endpoint(endpoint: RoutedEndpoint) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Its clusters and its routes; nothing of it can fail later."""
     clusters: dict[str, Any] = {}
-    hosts: dict[str, Any] = {}
     for deployment in endpoint.deployments:
         for protocol in (HTTP, GRPC):
             name = cluster_name(endpoint.name, deployment.name, protocol)
-            clusters[name] = cluster(
-                name, protocol, deployment.max_concurrent_requests, deployment.readiness_probe
-            )
-            hosts[name] = endpoints(name, protocol, deployment)
+            clusters[name] = cluster(name, protocol, deployment)
     mine = routes(endpoint)
-    json.dumps([clusters, hosts, mine, paces([endpoint])])
-    return clusters, hosts, mine
+    json.dumps([clusters, mine, paces([endpoint])])
+    return clusters, mine

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from controlplane.gateway.admin import EnvoyAdmin, Said
+from controlplane.gateway.parts import hosts_of
 from controlplane.gateway.xds import XdsFolder
 
 READ_TIMEOUT_S = 20.0
@@ -29,7 +30,7 @@ class EnvoyWaiter:
         return self._admin.said()
 
     def problems(self) -> tuple[str, ...]:
-        return self._admin.taken().problems
+        return self._admin.problems()
 
     def takes(self, what: str, xds: XdsFolder, write: Callable[[], str]) -> bool:
         """Whether Envoy serves by what ``write`` writes, once it has read it.
@@ -52,7 +53,7 @@ class EnvoyWaiter:
     def warming(self, late: frozenset[str]) -> frozenset[str]:
         """The clusters whose replicas have still not answered; ``late`` are not waited for."""
         deadline = self._clock() + WARM_TIMEOUT_S
-        while (found := self._admin.taken().warming) - late and self._clock() < deadline:
+        while (found := self._admin.warming()) - late and self._clock() < deadline:
             self._sleep(POLL_INTERVAL_S)
         return found
 
@@ -63,28 +64,14 @@ class EnvoyWaiter:
                 raise SnapshotRefused(f"Envoy took no {what} in {READ_TIMEOUT_S:.0f} s: {SEE_LOG}")
             self._sleep(POLL_INTERVAL_S)
 
-    def endpoints(self, versions: Mapping[str, str], before: Mapping[str, Said]) -> dict[str, bool]:
-        """Clusters of which Envoy does not serve by this version: whether it refused it."""
-        deadline = self._clock() + WARM_TIMEOUT_S
-        while True:
-            said = self.said()
-            behind = {
-                name: said.get(name, Said()).attempts != before.get(name, Said()).attempts
-                for name, version in versions.items()
-                if said.get(name, Said()).version != version
-            }
-            if all(behind.values()) or self._clock() > deadline:
-                return behind
-            self._sleep(POLL_INTERVAL_S)
-
-    def health(self, resources: Mapping[str, Mapping[str, Any]]) -> None:
+    def health(self, clusters: Mapping[str, Mapping[str, Any]]) -> None:
         """A while, for the first look at new hosts.
 
         why not for ever: a replica that is dead must not hold up what others need.
         """
         serving = {
             name
-            for name, resource in resources.items()
+            for name, resource in clusters.items()
             if any(host.get("health_status") != "DRAINING" for host in hosts_of(resource))
         }
         deadline = self._clock() + HEALTH_TIMEOUT_S
@@ -97,8 +84,3 @@ class EnvoyWaiter:
         return any(
             not any(host.healthy for host in hosts.get(name, {}).values()) for name in clusters
         )
-
-
-def hosts_of(resource: Mapping[str, Any]) -> list[Any]:
-    """Of an EDS resource."""
-    return [host for part in resource.get("endpoints", []) for host in part["lb_endpoints"]]

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,7 @@ class XdsFolder:
         self.writes = 0  # of files that changed
 
     def prepare(self) -> None:
-        for part in ("eds", "rds"):
-            (self.folder / part).mkdir(parents=True, exist_ok=True)
+        (self.folder / "rds").mkdir(parents=True, exist_ok=True)
 
     def write_listeners(self, resources: list[dict[str, Any]]) -> str:
         return self._write("lds.json", resources)
@@ -26,10 +26,6 @@ class XdsFolder:
 
     def write_keys(self, resource: dict[str, Any]) -> str:
         return self._write("keys.json", [resource])
-
-    def write_endpoints(self, cluster: str, resource: dict[str, Any]) -> str:
-        """why one file per cluster: Envoy finds zero hosts in a file that holds several."""
-        return self._write(f"eds/{cluster}.json", [resource])
 
     def write_clusters(self, resources: Iterable[dict[str, Any]]) -> str:
         return self._write("cds.json", sorted(resources, key=lambda item: str(item["name"])))
@@ -57,12 +53,9 @@ class XdsFolder:
     def has_routes(self, name: str) -> bool:
         return (self.folder / "rds" / f"{name}.json").exists()
 
-    def endpoint_files(self) -> set[str]:
-        """Names of the clusters that have an endpoints file."""
-        return {path.stem for path in (self.folder / "eds").glob("*.json")}
-
-    def remove_endpoints(self, cluster: str) -> None:
-        (self.folder / "eds" / f"{cluster}.json").unlink(missing_ok=True)
+    def remove_endpoints(self) -> None:
+        """The files that clusters had before their endpoints stood within them."""
+        shutil.rmtree(self.folder / "eds", ignore_errors=True)
 
     def _write(self, name: str, resources: list[dict[str, Any]]) -> str:
         """The version that Envoy will name once it serves by these resources.
@@ -71,7 +64,7 @@ class XdsFolder:
         """
         body = json.dumps(resources, sort_keys=True)
         version = hashlib.sha256(body.encode()).hexdigest()[:32]
-        content = json.dumps({"version_info": version, "resources": resources}, indent=1)
+        content = f'{{"version_info": "{version}", "resources": {body}}}'
         file = self.folder / name
         if not file.exists() or file.read_text() != content:
             temporary = file.with_name(f".{file.name}.new")

@@ -125,7 +125,7 @@ def start(settings: GatewaySettings) -> Gateway:
     def listening() -> bool:
         assert process.poll() is None, log.read_text()
         try:
-            running.admin.taken()
+            running.admin.warming()
             return httpx.get(running.plain, trust_env=False).status_code == 404
         except (EnvoyUnreachable, httpx.TransportError):
             return False

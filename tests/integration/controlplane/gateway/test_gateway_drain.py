@@ -45,7 +45,7 @@ def contained(tmp_path: Path) -> Iterator[Gateway]:
     def answers() -> bool:
         assert process.poll() is None, log.read_text()
         try:
-            admin.taken()
+            admin.warming()
             return httpx.get(f"http://127.0.0.1:{port()}", trust_env=False).status_code == 404
         except (EnvoyUnreachable, httpx.TransportError):
             return False

@@ -6,6 +6,7 @@ import ssl
 import threading
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx
 import numpy as np
@@ -447,3 +448,18 @@ def test_with_no_replica_left_the_answer_is_503_in_json(
             lambda: "healthy" in client.get("/endpoints/digits/v2").json()["error"],
             "a deployment without replicas says so",
         )
+
+
+def test_endpoints_take_no_inotify_instance_each(gateway: Gateway, upstreams: Launch) -> None:
+    """Users have 128 by default; an Envoy that gets none ends."""
+
+    def instances() -> int:
+        links = Path(f"/proc/{gateway.process.pid}/fd").iterdir()
+        return sum(link.readlink().name == "anon_inode:inotify" for link in links)
+
+    blue = deployment("blue", 100, upstreams("blue"))
+    gateway.apply(digits(blue))
+    before = instances()
+    gateway.apply(*(endpoint(f"e{number}", blue, keys=(KEY,)) for number in range(80)))
+    assert len(gateway.admin.hosts()) == 160
+    assert instances() == before

@@ -1,6 +1,8 @@
 """The order in which a snapshot reaches Envoy, and what is waited for, with a slow Envoy."""
 
+import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +14,28 @@ from controlplane.deployments.selectors import (
     RoutedReplica,
     RoutingView,
 )
-from controlplane.gateway.admin import Host, Said, Taken
+from controlplane.gateway.admin import Host, Said
 from controlplane.gateway.apply import Applied, apply
-from controlplane.gateway.clusters import endpoints
+from controlplane.gateway.clusters import cluster
+from controlplane.gateway.parts import address_of, hosts_of
 from controlplane.gateway.render import render
 from controlplane.gateway.xds import XdsFolder
+from wire.messages import GatewaySnapshot
 
 
 class SlowEnvoy:
-    """Takes clusters and routes at once, endpoints and their health only after some looks."""
+    """Takes clusters and routes at once; their replicas answer only after some looks."""
 
-    def __init__(self, xds: XdsFolder, *, hosts_after: int, healthy_after: int) -> None:
+    def __init__(self, xds: XdsFolder, *, warm_after: int, healthy_after: int) -> None:
         self.xds = xds
         self.looks = 0
-        self.hosts_after = hosts_after
+        self.warm_after = warm_after
         self.healthy_after = healthy_after
         self.routes_written_at_look = -1
 
-    def taken(self) -> Taken:
-        return Taken(frozenset(self.xds.clusters()), frozenset(), ())
+    def warming(self) -> frozenset[str]:
+        self.looks += 1
+        return frozenset(self.xds.clusters() if self.looks <= self.warm_after else ())
 
     def said(self) -> dict[str, Said]:
         self.looks += 1
@@ -38,30 +43,23 @@ class SlowEnvoy:
         if routes.exists() and self.routes_written_at_look < 0:
             self.routes_written_at_look = self.looks
         read = self.xds.writes
-        found = {
+        return {
             "clusters": Said(_version(self.xds.folder / "cds.json"), read),
             "routes": Said(_version(routes), read),
         }
-        for name in self.xds.endpoint_files():
-            file = self.xds.folder / "eds" / f"{name}.json"
-            late = self.looks <= self.hosts_after
-            found[name] = Said() if late else Said(_version(file), read)
-        return found
 
     def hosts(self) -> dict[str, dict[str, Host]]:
         self.looks += 1
         healthy = self.looks > self.healthy_after
         return {
             name: {
-                "127.0.0.1:9001": Host(draining=False, healthy=healthy),
-                "127.0.0.1:9003": Host(draining=True, healthy=False),
+                address_of(host): Host(
+                    draining="health_status" in host,
+                    healthy=healthy and "health_status" not in host,
+                )
+                for host in hosts_of(cluster)
             }
-            if name.endswith("http")
-            else {
-                "127.0.0.1:9002": Host(draining=False, healthy=healthy),
-                "127.0.0.1:9004": Host(draining=True, healthy=False),
-            }
-            for name in self.xds.endpoint_files()
+            for name, cluster in self.xds.clusters().items()
         }
 
 
@@ -85,36 +83,50 @@ def xds(tmp_path: Path) -> XdsFolder:
     return folder
 
 
-def run(envoy: Any, xds: XdsFolder) -> Applied:
+def run(envoy: Any, xds: XdsFolder, snapshot: GatewaySnapshot | None = None) -> Applied:
     now = [0.0]
 
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
-    return apply(render(VIEW), xds, envoy, sleep=sleep, clock=lambda: now[0])
+    return apply(snapshot or render(VIEW), xds, envoy, sleep=sleep, clock=lambda: now[0])
 
 
-def test_endpoints_are_believed_when_envoy_shows_them(xds: XdsFolder) -> None:
-    envoy = SlowEnvoy(xds, hosts_after=4, healthy_after=7)
+def test_replicas_are_believed_when_envoy_shows_them(xds: XdsFolder) -> None:
+    envoy = SlowEnvoy(xds, warm_after=4, healthy_after=7)
     run(envoy, xds)
     assert envoy.routes_written_at_look > envoy.healthy_after
 
 
 def test_a_dead_replica_holds_up_nothing_for_long(xds: XdsFolder) -> None:
-    run(SlowEnvoy(xds, hosts_after=0, healthy_after=10**9), xds)
+    assert run(SlowEnvoy(xds, warm_after=0, healthy_after=10**9), xds).left_out == ()
 
 
-def test_endpoints_that_never_arrive_are_named(xds: XdsFolder) -> None:
-    found = run(SlowEnvoy(xds, hosts_after=10**9, healthy_after=0), xds)
-    assert {(part.endpoint, part.deployment) for part in found.left_out} == {("digits", "blue")}
+def test_replicas_that_never_answer_are_named(xds: XdsFolder) -> None:
+    (left,) = run(SlowEnvoy(xds, warm_after=10**9, healthy_after=0), xds).left_out
+    assert (left.endpoint, left.deployment, left.waits) == ("digits", "blue", True)
 
 
 def test_a_port_given_again_belongs_to_who_answers() -> None:
     successor = RoutedReplica("c", "127.0.0.1", 9003, 9005, draining=False)
     blue = RoutedDeployment("blue", 100, 0, 5000, True, (*REPLICAS, successor))
-    (part,) = endpoints("digits__blue__http", "http", blue)["endpoints"]
     hosts = [
-        (host["endpoint"]["address"]["socket_address"]["port_value"], host.get("health_status"))
-        for host in part["lb_endpoints"]
+        (address_of(host), host.get("health_status"))
+        for host in hosts_of(cluster("digits__blue__http", "http", blue))
     ]
-    assert hosts == [(9001, None), (9003, None)]
+    assert hosts == [("127.0.0.1:9001", None), ("127.0.0.1:9003", None)]
+
+
+def test_endpoints_of_an_older_control_plane_are_put_into_their_clusters(xds: XdsFolder) -> None:
+    """Its clusters name a file for each, and the addresses come beside them."""
+    snapshot = render(VIEW)
+    clusters, endpoints = copy.deepcopy(snapshot.clusters), {}
+    for name, resource in clusters.items():
+        kind = {"@type": "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"}
+        endpoints[name] = {**kind, **resource.pop("load_assignment")}
+        resource |= {"type": "EDS", "eds_cluster_config": {"eds_config": {}}}
+    older = replace(snapshot, clusters=clusters, endpoints=endpoints)
+    (xds.folder / "eds").mkdir()
+    found = run(SlowEnvoy(xds, warm_after=0, healthy_after=0), xds, older)
+    assert xds.clusters() == found.accepted.clusters == snapshot.clusters
+    assert not (xds.folder / "eds").exists()
