@@ -50,9 +50,11 @@ def test_what_a_second_look_decides(
     environment = {key: value for key, value in os.environ.items() if key != "SECOND_LOOK"}
     if asked:
         environment["SECOND_LOOK"] = "1"
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # they take seconds to import
     done = subprocess.run(
         [sys.executable, "-m", second_look.__name__, str(ledger),
-         "-q", "-n", "0", "-p", "no:django", "-c", str(tmp_path / "pytest.ini"), str(tmp_path)],
+         "-q", "-p", "xdist", "-p", "randomly", "-n", "0",
+         "-c", str(tmp_path / "pytest.ini"), str(tmp_path)],
         cwd=ROOT, env=environment, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr

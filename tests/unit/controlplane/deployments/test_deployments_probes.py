@@ -1,5 +1,6 @@
 """Probes of a deployment: with Azure's names and defaults, told to agents and to gateways."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from rest_framework.test import APIClient
 
 from controlplane.deployments.errors import ProbeInvalid
 from controlplane.deployments.probes import DEFAULTS, allowance_s, probe_declared, rule_of
-from controlplane.deployments.selectors import routing_view
+from controlplane.deployments.selectors import RoutedDeployment, routing_view
 from controlplane.gateway.clusters import cluster
 from controlplane.operations import services
 from tests.support.registered_models import model_register
@@ -57,13 +58,14 @@ def test_azures_defaults_are_those_of_the_wire() -> None:
 
 
 def test_gateways_ask_as_often_as_the_probe_says() -> None:
-    (check,) = cluster("e--d--http", "http", readiness={**AZURE, "failure_threshold": 3})[
-        "health_checks"
-    ]
+    asked = RoutedDeployment(
+        "blue", 100, 0, 5000, True, (), readiness_probe={**AZURE, "failure_threshold": 3}
+    )
+    (check,) = cluster("e--d--http", "http", asked)["health_checks"]
     assert (check["interval"], check["timeout"]) == ("10s", "2s")
     assert (check["healthy_threshold"], check["unhealthy_threshold"]) == (1, 3)
     assert "unhealthy_interval" not in check
-    (own,) = cluster("e--d--http", "http")["health_checks"]
+    (own,) = cluster("e--d--http", "http", replace(asked, readiness_probe=None))["health_checks"]
     assert own["interval"] == "0.5s"
 
 

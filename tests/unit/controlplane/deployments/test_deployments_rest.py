@@ -213,13 +213,11 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("path", LISTS)
 def test_lists_take_no_more_queries_when_there_is_more_to_show(
     api: APIClient,
     admin_api: APIClient,
     serving: SimulatedNode,
     django_assert_max_num_queries: DjangoAssertNumQueries,
-    path: str,
 ) -> None:
     for index in range(4):
         name = f"more-{index}"
@@ -234,10 +232,11 @@ def test_lists_take_no_more_queries_when_there_is_more_to_show(
         gateway_confirms()
         events.record(actor="dora", verb="x", subject="x", message="x")
     assert Endpoint.objects.count() == 5
-    api.get(path)
-    with django_assert_max_num_queries(LISTS[path]):
-        answer = api.get(path)
-    assert answer.status_code == 200
+    for path, most in LISTS.items():
+        api.get(path)
+        with django_assert_max_num_queries(most, info=path):
+            answer = api.get(path)
+        assert answer.status_code == 200, path
 
 
 def test_replicas_and_their_number_have_addresses(api: APIClient, serving: SimulatedNode) -> None:
