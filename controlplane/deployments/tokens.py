@@ -28,7 +28,7 @@ class EndpointToken:
 
 def token_now(endpoint: str, born: int, epoch: int, now: datetime) -> EndpointToken:
     """``born`` tells apart endpoints that had one name after another."""
-    window = _window(now)
+    window = window_at(now)
     return EndpointToken(
         clear=_token(endpoint, born, epoch, window),
         expires_at=_begin(window + 2),
@@ -38,12 +38,13 @@ def token_now(endpoint: str, born: int, epoch: int, now: datetime) -> EndpointTo
 
 def hashes_valid(endpoint: str, born: int, epoch: int, now: datetime) -> tuple[str, ...]:
     """SHA-256 of the tokens to let in: of this window, the one before and the one to come."""
-    window = _window(now)
+    window = window_at(now)
     tokens = (_token(endpoint, born, epoch, window + step) for step in (-1, 0, 1))
     return tuple(hashlib.sha256(token.encode()).hexdigest() for token in tokens)
 
 
-def _window(now: datetime) -> int:
+def window_at(now: datetime) -> int:
+    """Another number means other tokens (``hashes_valid``)."""
     return int(now.timestamp() // WINDOW.total_seconds())
 
 

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 from controlplane.core.errors import Invalid
 from controlplane.gateway import services
 from controlplane.gateway.services import Caller
+from controlplane.gateway.snapshots import snapshots
 from controlplane.metrics.services import gateway_samples_ingest
 from controlplane.nodes.auth import shown
 from controlplane.nodes.claims import name_refused, tidied
@@ -66,10 +67,10 @@ def certificate(request: HttpRequest, caller: Caller) -> HttpResponse:
 @require_GET
 def snapshot(request: HttpRequest, caller: Caller) -> HttpResponse:
     del caller
-    current = services.snapshot_release()
-    if request.GET.get("version") == current.version:
+    newest = snapshots.newest()
+    if request.GET.get("version") == newest.version:
         return HttpResponse(status=304)
-    return HttpResponse(codec.encode(current), content_type="application/json")
+    return HttpResponse(newest.content, content_type="application/json")
 
 
 @gateway_only()

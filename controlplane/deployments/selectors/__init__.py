@@ -6,7 +6,9 @@ from controlplane.deployments.selectors.routing import (
     RoutedDeployment,
     RoutedEndpoint,
     RoutedReplica,
+    RoutingRevision,
     RoutingView,
+    routing_revision,
     routing_view,
 )
 from controlplane.deployments.selectors.rows import (
@@ -25,6 +27,7 @@ __all__ = [
     "RoutedDeployment",
     "RoutedEndpoint",
     "RoutedReplica",
+    "RoutingRevision",
     "RoutingView",
     "ScrapeTarget",
     "addresses",
@@ -34,6 +37,7 @@ __all__ = [
     "endpoint_shown",
     "endpoints_matching",
     "revision_list",
+    "routing_revision",
     "routing_view",
     "scrape_targets",
 ]

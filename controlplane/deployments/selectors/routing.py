@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Prefetch
+from django.db.models import Count, Max, Prefetch, Q, Sum
 from django.utils import timezone
 
 from controlplane.deployments.models import Deployment, Endpoint, Replica
-from controlplane.deployments.tokens import hashes_valid
+from controlplane.deployments.tokens import hashes_valid, window_at
 from controlplane.deployments.types import (
     AuthMode,
     DeploymentState,
@@ -76,6 +76,42 @@ class RoutingView:
 
     def generations(self) -> dict[str, int]:
         return {endpoint.name: endpoint.generation for endpoint in self.endpoints}
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingRevision:
+    """Never the same again once anything has changed that gateways have to route.
+
+    Of endpoints and deployments their number, the newest, and sums of what only rises in each of
+    them. A change raises a sum. Where one that is gone makes up for that, its going changes the
+    number, or the newest where another has come.
+    """
+
+    endpoints: tuple[Any, ...]
+    deployments: tuple[Any, ...]
+    token_window: int  # tokens open and expire with time, without a change of any row
+
+
+def routing_revision() -> RoutingRevision:
+    """That of now, in two queries that give a row each.
+
+    Read it before the view that is kept under it: a change between the two then shows next time.
+    """
+    endpoints = Endpoint.objects.aggregate(
+        Count("pk"), Max("pk"), Max("created_at"), Sum("generation")
+    )
+    # what changes of one raises its endpoint's generation only where replicas serve
+    deleting = Q(provisioning_state=DeploymentState.DELETING)
+    deployments = Deployment.objects.aggregate(
+        Count("pk"),
+        Max("pk"),
+        Sum("generation"),
+        Sum("revision_id"),
+        deleting=Count("pk", filter=deleting),
+    )
+    return RoutingRevision(
+        tuple(endpoints.values()), tuple(deployments.values()), window_at(timezone.now())
+    )
 
 
 def routing_view() -> RoutingView:

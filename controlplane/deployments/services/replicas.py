@@ -69,6 +69,7 @@ def replicas_place(
     return [row.id for row in rows]
 
 
+@transaction.atomic(savepoint=False)
 def replicas_retire(replica_ids: Iterable[str], now: datetime) -> None:
     """No longer wanted: gateways hear of it first, and once they have confirmed, the nodes.
 
@@ -132,6 +133,7 @@ def replica_move(deployment: Deployment, replica_id: str, node_id: str, now: dat
     )
 
 
+@transaction.atomic(savepoint=False)
 def replicas_rest(replica_ids: Iterable[str], now: datetime) -> None:
     """Take traffic away from those that serve; ``rests_end`` starts them again."""
     rows = Replica.objects.filter(
@@ -159,6 +161,7 @@ def rests_end(now: datetime) -> None:
                 endpoint_generation_raise([row.deployment.endpoint_id])
 
 
+@transaction.atomic(savepoint=False)
 def replicas_restart(deployment: Deployment, replica_ids: Iterable[str], now: datetime) -> None:
     """A new generation: the agent ends what runs at the old one, if anything, and starts afresh."""
     ids = list(replica_ids)
@@ -189,6 +192,7 @@ def replicas_restart(deployment: Deployment, replica_ids: Iterable[str], now: da
     _tell_nodes(ids)
 
 
+@transaction.atomic(savepoint=False)
 def replicas_remove(replica_ids: Iterable[str]) -> None:
     """Forget rows. A node that still runs one finds it undesired and stops it."""
     ids = list(replica_ids)
