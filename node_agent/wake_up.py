@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from node_agent.backoff import Backoff
 from node_agent.client import ControlClient, ControlError
-from wire.wake_up import ALIVE, LONGEST_LINE, WAKE_UP
+from wire.wake_up import WAKE_UP, Lines
 
 logger = logging.getLogger(__name__)
 
@@ -39,17 +39,11 @@ async def listen(client: ControlClient, wake: Callable[[], None], delays: Backof
 
 async def lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
     """Whole lines of the stream. Raises ControlError for anything else."""
-    begun = b""
+    cutting = Lines()
     async for chunk in chunks:
-        *whole, begun = (begun + chunk).split(b"\n")
-        for text in whole:
-            line = text + b"\n"
-            if line not in {WAKE_UP, ALIVE}:
-                raise ControlError(
-                    f"wake-ups: expected {WAKE_UP!r} or {ALIVE!r}, got {line[:100]!r}"
-                )
+        try:
+            found = cutting.feed(chunk)
+        except ValueError as error:
+            raise ControlError(str(error)) from error
+        for line in found:
             yield line
-        if len(begun) > LONGEST_LINE:
-            raise ControlError(
-                f"wake-ups: more than {LONGEST_LINE} bytes in a line: {begun[:100]!r}"
-            )

@@ -32,7 +32,7 @@ PATHS: Final = frozenset(
     f"/agent/v1/{name}"
     for name in (
         *("report", "desired", "samples", "logs", "cache", "bell"),
-        *("gateway/snapshot", "gateway/report", "gateway/samples"),
+        *("gateway/snapshot", "gateway/report", "gateway/samples", "gateway/bell"),
     )
 )
 STALL_S: Final = 15.0  # then who does not read what is streamed is left

@@ -3,6 +3,7 @@
 It needs no Django. Whatever fails here, Envoy serves on by its files.
 """
 
+import dataclasses
 import logging
 import random
 import signal
@@ -23,6 +24,7 @@ from controlplane.gateway.control_client import ControlPlaneClient, ControlPlane
 from controlplane.gateway.keys import Trust, key_check, keys_of
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
 from controlplane.gateway.waiting import SnapshotRefused
+from controlplane.gateway.wake_ups import WakeUps
 from controlplane.gateway.xds import XdsFolder
 from wire import codec
 from wire.messages import GatewayReport, GatewaySample, GatewaySnapshot, LeftOut, Problem
@@ -31,8 +33,12 @@ from wire.proof import ProofDamaged
 logger = logging.getLogger("controlplane.gateway.agent")
 
 TICK_S = 0.25
-POLL_INTERVAL_S = 0.5
-REPORT_INTERVAL_S = 2.0
+POLL_INTERVAL_S = 0.5  # without wake-ups
+# With them: one that is lost delays a revoked key, which is promised to be refused after 5 s.
+RESTING_POLL_S = 3.0
+LEAST_GAP_S = 0.25  # between two polls, however often we are woken
+REPORT_INTERVAL_S = 2.0  # between looks at Envoy; what is as before is reported less often
+CALL_ANEW_S = 5.0  # with nothing new: the control plane takes us for dead after 15
 RENEWAL_INTERVAL_S = 3600.0
 CERTIFICATE_INTERVAL_S = 600.0
 RETRY_REFUSED_S = 10.0
@@ -69,8 +75,11 @@ class Timers:
 
     poll: float = 0.0
     retry: float = 0.0  # of a snapshot that was refused as a whole
+    polled: float = float("-inf")  # when it was done last
     report: float = 0.0
+    report_anew: float = 0.0  # also when it says what the last one said
     sample: float = 0.0
+    sample_anew: float = 0.0  # also when there is none
     renewal: float = 0.0  # of what Envoy shows to clients
     certificate: float = 0.0  # of what we show to the control plane
     sampled_at: float = field(default_factory=time.monotonic)
@@ -91,6 +100,7 @@ class GatewayAgent:
             name=settings.name,
             via=settings.control_url,
         )
+        self.wake_ups = WakeUps(self.client)
         self.tail = Tail(settings.folder / "access.log")
         self.sampler = Sampler()
         # Empty until applied once by this process: applying what is already there changes no file.
@@ -103,6 +113,7 @@ class GatewayAgent:
         self._waits = False  # for replicas of what was applied
         self._keys_version = ""
         self._trust = Trust(settings.trust_s)
+        self._reported: GatewayReport | None = None
         self._unsent: deque[GatewaySample] = deque(maxlen=MAX_UNSENT)
         self._back_off = BackOff()
         self._timers = Timers()
@@ -115,7 +126,7 @@ class GatewayAgent:
         )
         while not stop.is_set():
             self.step(time.monotonic())
-            stop.wait(TICK_S)
+            self._rest(TICK_S)
         if self.settings.leaves:
             self._leave()
         self.close()
@@ -143,6 +154,7 @@ class GatewayAgent:
         return True
 
     def close(self) -> None:
+        self.wake_ups.close()
         self.tail.close()
         self.client.close()
         self.admin.close()
@@ -171,12 +183,13 @@ class GatewayAgent:
         if now >= self._timers.certificate:
             self.certificate.show()
             self._timers.certificate = now + CERTIFICATE_INTERVAL_S
+            self.wake_ups.start()
         if now >= self._timers.poll:
             self._fetch(now)
             self._converge(now)
         if now >= self._timers.report:
             self._timers.report = now + REPORT_INTERVAL_S
-            self._report()
+            self._report(now)
         if now >= self._timers.sample:
             self._send_samples(now)
 
@@ -185,7 +198,8 @@ class GatewayAgent:
 
         Raises ControlPlaneUnavailable.
         """
-        self._timers.poll = now + POLL_INTERVAL_S
+        self._timers.polled = now
+        self._timers.poll = now + (RESTING_POLL_S if self.wake_ups.flow else POLL_INTERVAL_S)
         snapshot = self.client.snapshot(self._wanted.version if self._wanted else "")
         if snapshot is not None:
             self._wanted = snapshot
@@ -195,9 +209,17 @@ class GatewayAgent:
             check = key_check(keys_of(self._wanted), trusted_until=until)
             self._keys_version = self.xds.write_keys(check)
 
+    def _rest(self, seconds: float) -> None:
+        """So long, or until the control plane says that there is something new."""
+        if self.wake_ups.heard.wait(seconds):
+            self.wake_ups.heard.clear()
+            self._timers.poll = min(self._timers.poll, self._timers.polled + LEAST_GAP_S)
+            # why: what is new may be a number alone, which we confirm without anything to apply
+            self._timers.report = self._timers.report_anew = self._timers.poll
+
     def _pause(self, seconds: float) -> None:
         """While Envoy is waited for: a key that is renewed meanwhile does not wait too."""
-        time.sleep(seconds)
+        self._rest(seconds)
         now = time.monotonic()
         if now < max(self._timers.poll, self._back_off.not_before):
             return
@@ -225,7 +247,7 @@ class GatewayAgent:
             )
             self._restore()
             self._timers.retry = now + RETRY_REFUSED_S
-        self._timers.report = now
+        self._timers.report = self._timers.report_anew = now
 
     def _apply(self, snapshot: GatewaySnapshot) -> None:
         began = time.monotonic()
@@ -283,7 +305,7 @@ class GatewayAgent:
             logger.warning("%s: %s", problem.code, problem.message)
         self.error = problem
 
-    def _report(self) -> None:
+    def _report(self, now: float) -> None:
         health: dict[str, bool] = {}
         try:
             health = self.admin.host_health()
@@ -292,17 +314,19 @@ class GatewayAgent:
         else:
             if self.error is not None and self.error.code == "EnvoyUnreachable":
                 self.error = None
-        self.client.report(
-            GatewayReport(
-                name=self.settings.name,
-                applied_version=self.applied,
-                sent_at=time.time(),
-                healthy=self.error is None,
-                error=self.error,
-                host_health=health,
-                left_out=self._left_out,
-            )
+        report = GatewayReport(
+            name=self.settings.name,
+            applied_version=self.applied,
+            sent_at=0.0,
+            healthy=self.error is None,
+            error=self.error,
+            host_health=health,
+            left_out=self._left_out,
         )
+        if report == self._reported and now < self._timers.report_anew:
+            return
+        self.client.report(dataclasses.replace(report, sent_at=time.time()))
+        self._reported, self._timers.report_anew = report, now + CALL_ANEW_S
 
     def _read_log(self) -> None:
         for line in self.tail.lines():
@@ -321,6 +345,9 @@ class GatewayAgent:
         self._unsent.extend(self.sampler.take(time.time(), interval))
         self._timers.sampled_at = now
         self._timers.sample = now + self._timers.sample_interval_s
+        if not self._unsent and now < self._timers.sample_anew:
+            return
+        self._timers.sample_anew = now + CALL_ANEW_S
         # why also without samples: the answer says when somebody starts to watch.
         self._timers.sample_interval_s = self.client.samples(tuple(self._unsent))
         self._timers.sample = now + self._timers.sample_interval_s

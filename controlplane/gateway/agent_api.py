@@ -1,10 +1,12 @@
 """The API for gateway agents, below /agent/v1/gateway/. All show the gateway token, and a
 certificate as soon as they have one."""
 
+import secrets
 from collections.abc import Callable
 from functools import wraps
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
@@ -14,25 +16,27 @@ from controlplane.gateway import services
 from controlplane.gateway.services import Caller
 from controlplane.gateway.snapshots import snapshots
 from controlplane.metrics.services import gateway_samples_ingest
+from controlplane.nodes import wake_ups
 from controlplane.nodes.auth import shown
 from controlplane.nodes.claims import name_refused, tidied
+from controlplane.nodes.wake_ups import Listener
 from wire import codec
 from wire.messages import CertificateRequest, GatewayReport, GatewaySampleBatch
 
-View = Callable[[HttpRequest, Caller], HttpResponse]
+View = Callable[[HttpRequest, Caller], HttpResponseBase]
 LONGEST_VERSION = 64  # characters, as the column has them
 
 
-def gateway_only(*, enrolling: bool = False) -> Callable[[View], Callable[..., HttpResponse]]:
+def gateway_only(*, enrolling: bool = False) -> Callable[[View], Callable[..., HttpResponseBase]]:
     """Refuses who does not prove to be a gateway, and messages that cannot be read.
 
     ``enrolling``: the token alone is enough there, for who has no certificate yet.
     """
 
-    def guard(view: View) -> Callable[..., HttpResponse]:
+    def guard(view: View) -> Callable[..., HttpResponseBase]:
         @csrf_exempt
         @wraps(view)
-        def guarded(request: HttpRequest) -> HttpResponse:
+        def guarded(request: HttpRequest) -> HttpResponseBase:
             caller = services.gateway_admitted(
                 authorization=request.headers.get("Authorization", ""),
                 certificate=shown(getattr(request, "scope", {})),
@@ -71,6 +75,15 @@ def snapshot(request: HttpRequest, caller: Caller) -> HttpResponse:
     if request.GET.get("version") == newest.version:
         return HttpResponse(status=304)
     return HttpResponse(newest.content, content_type="application/json")
+
+
+@gateway_only()
+@require_GET
+def bell(request: HttpRequest, caller: Caller) -> HttpResponseBase:
+    """Says when there is something new to be fetched."""
+    del request
+    # why any name for who shows no certificate: one must not end the stream of another
+    return wake_ups.answer(Listener(f"gateway/{caller.name or secrets.token_hex(8)}"))
 
 
 @gateway_only()

@@ -1,6 +1,7 @@
 """A gateway agent's client of the control plane."""
 
 import ssl
+from collections.abc import Iterator
 
 import httpx
 
@@ -13,6 +14,7 @@ from wire.messages import (
     GatewaySampleBatch,
     GatewaySnapshot,
 )
+from wire.wake_up import LIFE_S, WAKE_UP, Lines
 
 TIMEOUT_S = 5.0
 
@@ -32,7 +34,8 @@ class ControlPlaneClient:
         self, control_url: str, token: str, *, trusted: ssl.SSLContext | None = None
     ) -> None:
         self._token = token
-        self._client = self._connected(control_url, trusted)
+        self._place = (control_url, trusted)
+        self._client = self._connected(*self._place)
 
     def _connected(self, control_url: str, trusted: ssl.SSLContext | None) -> httpx.Client:
         return httpx.Client(
@@ -46,7 +49,8 @@ class ControlPlaneClient:
     def move(self, control_url: str, trusted: ssl.SSLContext) -> None:
         """From now on it is called there, and proves itself to this context, as we to it."""
         self._client.close()
-        self._client = self._connected(control_url, trusted)
+        self._place = (control_url, trusted)
+        self._client = self._connected(*self._place)
 
     def answers(self, control_url: str, trusted: ssl.SSLContext) -> None:
         """See whether it answers us there, and leave all as it is.
@@ -88,6 +92,33 @@ class ControlPlaneClient:
         """Raises ControlPlaneUnavailable."""
         self._call("POST", "report", content=codec.encode(report))
 
+    def wake_ups(self) -> Iterator[bytes]:
+        """Lines of the wake-up stream (``wire.wake_up``) as they come, over a connection of its own
+        and for a thread of its own. The first comes with the connection and is a wake-up: what came
+        before was not heard. It ends soon after a move.
+
+        Raises ControlPlaneUnavailable, also for silence of three times what is promised.
+        """
+        place = self._place
+        patience = httpx.Timeout(3 * LIFE_S, connect=TIMEOUT_S)
+        headers = {"Accept-Encoding": "identity"}  # compressed lines would be held back
+        try:
+            with (
+                self._connected(*place) as own,
+                own.stream("GET", "bell", headers=headers, timeout=patience) as response,
+            ):
+                if response.status_code != httpx.codes.OK:
+                    response.read()
+                    raise _refusal("GET", "bell", response)
+                yield WAKE_UP
+                cutting = Lines()
+                for chunk in response.iter_raw():
+                    yield from cutting.feed(chunk)
+                    if self._place is not place:
+                        return
+        except (httpx.HTTPError, ValueError) as error:
+            raise ControlPlaneUnavailable(f"No wake-ups: {error!r}") from error
+
     def leave(self) -> None:
         """This gateway is gone. Raises ControlPlaneUnavailable."""
         self._call("POST", "leave")
@@ -127,10 +158,14 @@ class ControlPlaneClient:
             ) from error
         if response.is_success or response.status_code == httpx.codes.NOT_MODIFIED:
             return response
-        told = f"{method} {path}: status {response.status_code}. {_words(response)}"
-        if response.status_code == httpx.codes.NOT_FOUND:
-            raise ControlPlaneIncompatible(told)
-        raise ControlPlaneUnavailable(told)
+        raise _refusal(method, path, response)
+
+
+def _refusal(method: str, path: str, response: httpx.Response) -> ControlPlaneUnavailable:
+    told = f"{method} {path}: status {response.status_code}. {_words(response)}"
+    if response.status_code == httpx.codes.NOT_FOUND:
+        return ControlPlaneIncompatible(told)
+    return ControlPlaneUnavailable(told)
 
 
 def _words(response: httpx.Response) -> str:

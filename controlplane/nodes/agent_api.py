@@ -5,7 +5,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from controlplane.nodes import authority, services
+from controlplane.nodes import authority, services, wake_ups
 from controlplane.nodes.auth import NodeRequest, NodeView, decoded, message, reply
 from controlplane.nodes.wake_ups import Listener
 from wire.messages import CacheReport, CertificateRequest, RegisterRequest
@@ -18,16 +18,11 @@ class CacheView(NodeView):
 
 
 class WakeUpStreamView(NodeView):
-    """An answer that stays open; ``config.agent_pool`` keeps no thread for it."""
-
     http_method_names = ["get"]
 
     def get(self, request: NodeRequest) -> StreamingHttpResponse:
-        return StreamingHttpResponse(
-            Listener(request.node),
-            content_type="text/plain; charset=utf-8",
-            headers={"X-Accel-Buffering": "no"},  # what nginx needs to pass lines on as they come
-        )
+        node = request.node
+        return wake_ups.answer(Listener(node.id, credential_hash=node.credential_hash))
 
 
 @require_safe

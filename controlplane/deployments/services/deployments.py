@@ -3,11 +3,11 @@
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
 
 from controlplane.core import events
-from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.deployments.models import Deployment
 from controlplane.deployments.selectors import deployment_get
+from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.spec import ROUTED
 from controlplane.metrics.selectors.logs import log_owners
@@ -31,7 +31,7 @@ def deployment_update(*, endpoint: str, name: str, actor: str, **changes: Any) -
         setattr(row, key, changes[key])
     row.save(update_fields=[*changed, "updated_at"])
     if not set(changed).isdisjoint(ROUTED):
-        Endpoint.objects.filter(pk=row.endpoint_id).update(generation=F("generation") + 1)
+        endpoint_generation_raise([row.endpoint_id])
     events.record(
         actor=actor,
         verb="deployment.updated",

@@ -5,15 +5,16 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import F
 
 from controlplane.core import events
 from controlplane.deployments.errors import NameTaken
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.naming import name_check
 from controlplane.deployments.selectors import endpoint_get
+from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.services.keys import keys_create
 from controlplane.deployments.types import AuthMode
+from controlplane.nodes import wake_ups
 
 LIMITS: Final = ("cors_origins", "max_request_bytes", "rate_limit")
 
@@ -49,6 +50,7 @@ def endpoint_create(
         created_by=actor,
     )
     keys_create(endpoint)
+    wake_ups.gateways_wake_on_commit()
     events.record(
         actor=actor,
         verb="endpoint.created",
@@ -72,9 +74,7 @@ def endpoint_update(
     """Change the words about it, what opens it and its limits. Raises EndpointNotFound."""
     endpoint = endpoint_get(name)
     if auth_mode is not None and auth_mode != endpoint.auth_mode:
-        Endpoint.objects.filter(pk=endpoint.pk).update(
-            auth_mode=auth_mode, generation=F("generation") + 1
-        )
+        endpoint_generation_raise([endpoint.pk], auth_mode=auth_mode)
         events.record(
             actor=actor,
             verb="endpoint.auth_mode_changed",
@@ -108,7 +108,7 @@ def limits_change(*, endpoint: Endpoint, limits: Mapping[str, Any], actor: str) 
     if not after:
         return
     before = {name: getattr(endpoint, name) for name in after}
-    Endpoint.objects.filter(pk=endpoint.pk).update(**after, generation=F("generation") + 1)
+    endpoint_generation_raise([endpoint.pk], **after)
     endpoint.refresh_from_db(fields=[*after, "generation"])
     events.record(
         actor=actor,

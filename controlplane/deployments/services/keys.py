@@ -5,7 +5,6 @@ import secrets
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
 from controlplane.core import events, vault
@@ -13,6 +12,7 @@ from controlplane.core.errors import Unavailable
 from controlplane.deployments.errors import AuthModeMismatch
 from controlplane.deployments.models import Endpoint, EndpointKey
 from controlplane.deployments.selectors import endpoint_get
+from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.services.tokens import token_of
 from controlplane.deployments.types import AuthMode
 
@@ -76,7 +76,7 @@ def endpoint_key_regenerate(*, name: str, slot: str, actor: str) -> dict[str, st
     endpoint = endpoint_get(name)
     clear = secrets.token_hex(KEY_BYTES)
     EndpointKey.objects.filter(endpoint=endpoint, slot=slot).update(**_parts(clear))
-    Endpoint.objects.filter(pk=endpoint.pk).update(generation=F("generation") + 1)
+    endpoint_generation_raise([endpoint.pk])
     events.record(
         actor=actor,
         verb="endpoint.key_regenerated",

@@ -11,9 +11,9 @@ from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Replica
 from controlplane.deployments.services.capacity import footprint_remember
+from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.services.locks import endpoints_lock
 from controlplane.deployments.services.reach import Reach, unreachable
-from controlplane.deployments.services.replicas import endpoint_generation_raise
 from controlplane.deployments.states import REPLICAS, ReplicaCause
 from controlplane.deployments.types import NO_GPU_MEMORY, Desired, ReplicaState
 from controlplane.nodes.claims import Violation, address_refused

@@ -11,25 +11,18 @@ from typing import Final
 
 from django.db import transaction
 from django.db.models import F, Q
-from django.utils import timezone
 
 from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.services.capacity import avoided, gpus_give
+from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.services.locks import endpoints_lock
 from controlplane.deployments.states import DESIRED, REPLICAS, DesiredCause, ReplicaCause
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.nodes.services import node_generation_raise
 
 RETIRE_TIMEOUT: Final = timedelta(seconds=10)  # a dead gateway holds up nothing
-
-
-def endpoint_generation_raise(endpoint_ids: Iterable[int]) -> None:
-    """Something that gateways must know has changed."""
-    Endpoint.objects.filter(pk__in=set(endpoint_ids)).update(
-        generation=F("generation") + 1, updated_at=timezone.now()
-    )
 
 
 def replicas_place(

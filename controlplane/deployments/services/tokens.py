@@ -9,6 +9,7 @@ from controlplane.core import events
 from controlplane.deployments.errors import AuthModeMismatch
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.selectors import endpoint_get
+from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.tokens import EndpointToken, token_now
 from controlplane.deployments.types import AuthMode
 
@@ -44,9 +45,7 @@ def born(endpoint: Endpoint) -> int:
 def endpoint_tokens_revoke(*, name: str, actor: str) -> None:
     """All tokens of before stop working as soon as gateways hear of it. Raises EndpointNotFound."""
     endpoint = endpoint_get(name)
-    Endpoint.objects.filter(pk=endpoint.pk).update(
-        token_epoch=F("token_epoch") + 1, generation=F("generation") + 1
-    )
+    endpoint_generation_raise([endpoint.pk], token_epoch=F("token_epoch") + 1)
     events.record(
         actor=actor,
         verb="endpoint.tokens_revoked",

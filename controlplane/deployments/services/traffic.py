@@ -3,10 +3,9 @@
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F
-
 from controlplane.core import events
 from controlplane.deployments.models import Endpoint
+from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.traffic import mirror_beside
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
 
@@ -25,9 +24,7 @@ def shares_write(
     ``gone`` is a deployment on its way out; ``data`` goes into the events.
     """
     mirror = mirror_beside(endpoint.mirror_traffic, traffic=traffic, gone=gone)
-    Endpoint.objects.filter(pk=endpoint.pk).update(
-        traffic=traffic, mirror_traffic=mirror, generation=F("generation") + 1, updated_at=now
-    )
+    endpoint_generation_raise([endpoint.pk], traffic=traffic, mirror_traffic=mirror, updated_at=now)
     if traffic != endpoint.traffic:
         events.record(
             actor=actor,

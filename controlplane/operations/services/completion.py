@@ -12,9 +12,9 @@ from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
 from controlplane.deployments.selectors import addresses
+from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.replicas import (
-    endpoint_generation_raise,
     replicas_remove,
     replicas_retire,
     replicas_stop,
@@ -164,10 +164,8 @@ def _traffic_restore(deployment: Deployment, parameters: dict[str, Any]) -> None
     before = {k: v for k, v in parameters["previous_traffic"].items() if k in names}
     if sum(before.values()) not in (0, 100):  # one of them was deleted meanwhile
         before = traffic_without(before, "")
-    Endpoint.objects.filter(pk=endpoint.pk).update(
-        traffic=traffic_check(before, deployments=names, ready=names)
-    )
-    endpoint_generation_raise([endpoint.pk])
+    traffic = traffic_check(before, deployments=names, ready=names)
+    endpoint_generation_raise([endpoint.pk], traffic=traffic)
 
 
 def _deployment_move(

@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
 
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.selectors import endpoint_get
 from controlplane.deployments.services.endpoints import endpoint_create, endpoint_update
+from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.traffic import mirror_record, ready_deployments, shares_write
 from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
@@ -66,9 +66,7 @@ def mirror_set(*, name: str, mirror_traffic: dict[str, int], actor: str, now: da
     for copied in kept:  # one that gets copies must not be about to answer itself
         _nothing_moves(name, copied)
     if kept != endpoint.mirror_traffic:
-        Endpoint.objects.filter(pk=endpoint.pk).update(
-            mirror_traffic=kept, generation=F("generation") + 1, updated_at=now
-        )
+        endpoint_generation_raise([endpoint.pk], mirror_traffic=kept, updated_at=now)
         mirror_record(endpoint, kept, actor=actor)
     return endpoint_get(name)
 

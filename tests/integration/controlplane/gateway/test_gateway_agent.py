@@ -18,7 +18,7 @@ from gateway_harness import (
 )
 
 from controlplane.deployments.selectors import RoutingView
-from controlplane.gateway.agent import GatewayAgent
+from controlplane.gateway.agent import RESTING_POLL_S, GatewayAgent
 from controlplane.gateway.render import render
 
 Launch = Callable[[str], Upstream]
@@ -45,6 +45,40 @@ def test_a_snapshot_is_applied_reported_and_then_asked_for_by_version(
     asked = control_plane.not_modified
     wait_until(lambda: control_plane.not_modified > asked, "the agent asks by version")
     assert control_plane.tokens == {"Bearer token"}
+
+
+def test_woken_it_looks_at_once_and_rests_else(
+    gateway: Gateway, control_plane: ControlPlane, agent: GatewayAgent, upstreams: Launch
+) -> None:
+    """Also after the stream has ended; a wake-up that is lost costs seconds, and no more."""
+    del gateway
+    blue = upstreams("blue")
+    one = digits(deployment("blue", 100, blue))
+    for wanted in ((one,), ()):
+        control_plane.wakes = True
+        wait_until(lambda: agent.wake_ups.flow, "the stream is open")
+        wait_until(lambda: agent.applied == control_plane.snapshot.version, "all is applied")
+        wait_until(lambda: len(control_plane.reports) > 0, "it has reported")
+        control_plane.snapshot = render(RoutingView(wanted))
+        control_plane.wake()
+        wait_until(
+            lambda: control_plane.reports[-1].applied_version == control_plane.snapshot.version,
+            "what changed is applied and reported",
+            timeout_s=RESTING_POLL_S - 0.5,
+        )
+        control_plane.wakes = False
+        wait_until(lambda: not agent.wake_ups.flow, "the stream has ended")
+    control_plane.wakes = True
+    wait_until(lambda: agent.wake_ups.flow, "the stream is open again")
+    already = len(control_plane.asked)
+    wait_until(lambda: len(control_plane.asked) > already + 1, "it asks once more")
+    control_plane.snapshot = render(RoutingView((one,)))
+    wait_until(
+        lambda: agent.applied == control_plane.snapshot.version,
+        "it is found without a wake-up",
+        timeout_s=5.0,
+    )
+    assert control_plane.asked[-1] - control_plane.asked[-2] > RESTING_POLL_S - 0.5
 
 
 def test_requests_become_samples(

@@ -14,11 +14,14 @@ from channels.db import database_sync_to_async
 from channels.layers import channel_layers, get_channel_layer
 from django.conf import settings
 from django.core.asgi import get_asgi_application
+from django.utils import timezone
 
 from controlplane.config.agent_pool import AgentRequestPool
 from controlplane.config.guards import BodyLimit
 from controlplane.core import fanout
 from controlplane.core.breaker import Breaker
+from controlplane.deployments.services import endpoint_create
+from controlplane.deployments.services.keys import endpoint_key_regenerate
 from controlplane.nodes import services, wake_ups
 from controlplane.nodes.models import Node
 from controlplane.nodes.types import credential_new, secret_hash
@@ -43,9 +46,9 @@ class Web:
         )
 
     @asynccontextmanager
-    async def stream(self, credential: str) -> AsyncIterator["Stream"]:
+    async def stream(self, credential: str, of: str = "") -> AsyncIterator["Stream"]:
         headers = {"Authorization": f"Bearer {credential}"}
-        async with self.client.stream("GET", "/agent/v1/bell", headers=headers) as answer:
+        async with self.client.stream("GET", f"/agent/v1/{of}bell", headers=headers) as answer:
             stream = Stream(answer)
             try:
                 yield stream
@@ -185,6 +188,39 @@ async def test_a_ring_is_heard_within_a_second_and_by_its_node_alone(
             while (line := await other.hear()) == ALIVE.decode().strip():
                 await raised([first.identity.node_id, second.identity.node_id])
             assert line == WAKE_UP.decode().strip()
+
+
+async def test_gateways_hear_what_changes_for_them_and_nodes_nothing_of_it(
+    transactional_db: None, lively: None
+) -> None:
+    node = await joined()
+    created = database_sync_to_async(endpoint_create)
+    endpoint = await created(name="digits", actor="ada", now=timezone.now())
+    key_changed = partial(
+        database_sync_to_async(endpoint_key_regenerate), name="digits", slot="primary", actor="ada"
+    )
+    async with serving() as web:
+        token = settings.SHOAL_GATEWAY_TOKEN
+        async with (
+            web.stream(token, "gateway/") as east,
+            web.stream(token, "gateway/") as west,
+            web.stream(node.identity.credential) as other,
+        ):
+            assert east.answer.status_code == 200
+            await woken(east, key_changed)
+            await west.heard(WAKE_UP)
+            await raised([node.identity.node_id])
+            await other.heard(WAKE_UP)
+            await key_changed()
+            await east.heard(WAKE_UP, within_s=1.0)
+            await west.heard(WAKE_UP, within_s=1.0)
+            assert await other.hear() == ALIVE.decode().strip()
+        before = endpoint.generation
+        await endpoint.arefresh_from_db()
+        assert endpoint.generation > before
+        await until(lambda: listeners() == {}, "they are kept")
+        async with web.stream("nonsense", "gateway/") as refused:
+            assert refused.answer.status_code == 401
 
 
 async def test_rings_are_heard_again_after_redis_was_restarted_or_forgot_us(

@@ -1,14 +1,17 @@
 """The kept snapshot: nothing is read or rendered while nothing changes, and every change shows."""
 
+import ast
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+import controlplane
 from controlplane.deployments import tokens
 from controlplane.deployments.models import Endpoint, Replica
 from controlplane.deployments.selectors import routing, routing_revision
@@ -25,6 +28,7 @@ from wire.messages import GatewaySnapshot
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 DIGITS = "/api/v1/endpoints/digits"
 BLUE = f"{DIGITS}/deployments/blue"
+ROUTED_COLUMNS = ("traffic", "mirror_traffic", "auth_mode", "token_epoch", "cors_origins")
 PROBE = {"readiness_probe": {"period": 3}}
 
 
@@ -109,6 +113,21 @@ def test_every_change_that_gateways_see_is_another_revision(
         assert decoded(kept.newest()) == snapshot_release(), what
         versions.add(kept.newest().version)
     assert len(versions) > len(STEPS) - 3  # they did change something
+
+
+def test_one_place_alone_raises_the_number_of_an_endpoint() -> None:
+    """It also wakes gateways, and nobody else would."""
+    root = Path(controlplane.__file__).parent
+    raising = {
+        source.relative_to(root).as_posix()
+        for source in root.rglob("*.py")
+        for node in ast.walk(ast.parse(source.read_text()))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).startswith("Endpoint.objects")
+        and node.func.attr == "update"  # type: ignore[attr-defined]
+        and any(word.arg in ("generation", *ROUTED_COLUMNS) for word in node.keywords)
+    }
+    assert raising == {"deployments/services/generations.py"}
 
 
 def test_tokens_that_open_and_expire_are_another_revision(monkeypatch: pytest.MonkeyPatch) -> None:
