@@ -1,0 +1,35 @@
+"""Pure: how many replicas a deployment shall have, from what its replicas carry.
+
+Nothing here reads a row or a clock; ``operations.services.autoscaling`` does, and carries it out.
+"""
+
+from controlplane.autoscaling.decision import Decision, decide
+from controlplane.autoscaling.loads import STALE_S, Load
+from controlplane.autoscaling.policy import (
+    Policy,
+    Schedule,
+    Side,
+    Targets,
+    policy_from_json,
+    policy_to_json,
+)
+from controlplane.autoscaling.schedules import Bounds, bounds_at
+from controlplane.autoscaling.state import State, state_from_json, state_to_json
+
+__all__ = [
+    "STALE_S",
+    "Bounds",
+    "Decision",
+    "Load",
+    "Policy",
+    "Schedule",
+    "Side",
+    "State",
+    "Targets",
+    "bounds_at",
+    "decide",
+    "policy_from_json",
+    "policy_to_json",
+    "state_from_json",
+    "state_to_json",
+]

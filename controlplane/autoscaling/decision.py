@@ -1,0 +1,122 @@
+"""The decision: how many replicas from now on, and why."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from controlplane.autoscaling.demands import Demand, demands, knee_learned
+from controlplane.autoscaling.loads import STALE_S, Load
+from controlplane.autoscaling.policy import Policy
+from controlplane.autoscaling.schedules import Bounds, bounds_at
+from controlplane.autoscaling.state import MINUTE_S, State, asked, changed, count_before
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """``asked``: what the load alone asks for, None where it is not known. ``reason``: one
+    sentence with the figures. ``figures``: what one replica carries, by target. ``state``: to be
+    given to the next."""
+
+    wanted: int
+    reason: str
+    state: State
+    asked: int | None = None
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+def decide(
+    policy: Policy, load: Load | None, state: State, current: int, now: datetime
+) -> Decision:
+    """How many replicas, where there are ``current``.
+
+    Within the bounds at ``now``; fewer only where all that serve were sampled without a gap for
+    the whole window, and every target was measured.
+    """
+    moment = now.timestamp()
+    if state.count != current:
+        state = changed(state, current, moment)
+    if not policy.enabled:
+        return Decision(current, "The policy is paused.", state)
+    bounds = bounds_at(policy, now)
+    if not policy.targets.set():
+        why = f"at least {bounds.least}, and no target asks for more"
+        return Decision(bounds.least, _reason(bounds.least, why, bounds), state, bounds.least)
+    if load is None or moment - load.at > STALE_S:
+        age = f"for {moment - load.at:.0f} s" if load else "yet"
+        return _held(current, f"nothing was measured {age}", bounds, state)
+    found = demands(policy, load, current, state.knee)
+    figures = {one.target: one.figure for one in found if one.figure is not None}
+    known = [one for one in found if one.wanted is not None]
+    if not known:
+        return _held(current, "; ".join(one.text for one in found), bounds, state)
+    leading = max(known, key=lambda one: one.wanted or 0)
+    blind = _blind(load, found)
+    raw = max(leading.wanted or 0, current if blind else 0)
+    windows = (policy.up.window_s, policy.down.window_s)
+    state = asked(state, raw, moment, gap_s=max(STALE_S, 3 * policy.interval_s), windows=windows)
+    state = replace(state, knee=knee_learned(policy, load, state.knee))
+    paced, pace = _paced(policy, state, raw, current, moment)
+    wanted = min(max(paced, bounds.least), bounds.most)
+    limit = _limit(paced, wanted)
+    notes = [leading.text, blind if leading.wanted != raw else "", limit or pace]
+    reason = _reason(wanted, "; ".join(part for part in notes if part), bounds)
+    return Decision(wanted, reason, state, raw, figures)
+
+
+def _held(current: int, why: str, bounds: Bounds, state: State) -> Decision:
+    """As many as there are, within the bounds: those are somebody's word, not a measurement."""
+    wanted = min(max(current, bounds.least), bounds.most)
+    limit = _limit(current, wanted)
+    return Decision(wanted, _reason(wanted, f"{why}; {limit}" if limit else why, bounds), state)
+
+
+def _blind(load: Load, found: list[Demand]) -> str:
+    """Why nobody may go, however little is asked; empty where all is known."""
+    if not load.whole:
+        return f"{load.serving - load.sampled} of {load.serving} replicas were not sampled"
+    unknown = [one.text for one in found if one.wanted is None]
+    return unknown[0] if unknown else ""
+
+
+def _paced(policy: Policy, state: State, raw: int, current: int, now: float) -> tuple[int, str]:
+    """``raw`` held back by window, cool-down and rate, and what holds it."""
+    if raw == current:
+        return current, ""
+    rising = raw > current
+    side = policy.up if rising else policy.down
+    watched = now - (now if state.since is None else state.since)
+    if watched < side.window_s:
+        return current, f"{raw} after {side.window_s - watched:.0f} s more of it"
+    seen = [count for _, count in (state.lows if rising else state.highs)]
+    wanted = max(current, min(seen)) if rising else min(current, max(seen))
+    if wanted == current:
+        return current, f"{raw} if it stays so for {side.window_s} s"
+    rested = now - state.changes[-1][0]
+    if len(state.changes) > 1 and rested < side.cooldown_s:
+        return current, f"{wanted} after the cool-down, in {side.cooldown_s - rested:.0f} s"
+    return _rated(side.per_minute, state, wanted, current, now)
+
+
+def _rated(
+    per_minute: int | None, state: State, wanted: int, current: int, now: float
+) -> tuple[int, str]:
+    if per_minute is None:
+        return wanted, ""
+    before = count_before(state, MINUTE_S, now, current)
+    if wanted > current:
+        paced = max(current, min(wanted, before + per_minute))
+    else:
+        paced = min(current, max(wanted, before - per_minute))
+    return paced, f"{wanted} by {per_minute} a minute" if paced != wanted else ""
+
+
+def _limit(count: int, wanted: int) -> str:
+    if count == wanted:
+        return ""
+    return f"{count} but for the least" if count < wanted else f"{count} but for the most"
+
+
+def _reason(wanted: int, why: str, bounds: Bounds) -> str:
+    name = "replica" if wanted == 1 else "replicas"
+    within = f" Bounds {bounds.least} to {bounds.most}"
+    within += f" by schedule {bounds.schedule}." if bounds.schedule else "."
+    return f"{wanted} {name}: {why}.{within}"

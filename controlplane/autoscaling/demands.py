@@ -1,0 +1,104 @@
+"""What each target makes of a load: replicas, and the figures that say why."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from controlplane.autoscaling.loads import Load
+from controlplane.autoscaling.policy import Policy
+
+# Of instances that execute all the time no queue is short; so much of it is given away.
+BUSY_MOST: Final = 0.7
+KNEE_SHARE: Final = 0.8  # of the busy time at which the queue was too long before
+QUEUE_MOST: Final = 2.0  # a queue grows without bound; so many times the replicas at once
+UNITS: Final[Mapping[str, str]] = {
+    "in_flight": "requests in flight",
+    "requests_per_second": "requests/s",
+    "queue_ms": "ms in the queue",
+    "cpu_percent": "% of a replica's processors",
+    "gpu_percent": "% of a replica's GPUs",
+}
+# Target -> the sum over replicas that it divides, and how many of its units are 1.0 of that.
+SUMS: Final[Mapping[str, tuple[str, float]]] = {
+    "in_flight": ("in_flight", 1.0),
+    "requests_per_second": ("requests_per_second", 1.0),
+    "cpu_percent": ("cpu", 100.0),
+    "gpu_percent": ("gpu", 100.0),
+}
+ROUNDING: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """``wanted``: None where that was not measured. ``figure``: what one replica carries."""
+
+    target: str
+    wanted: int | None
+    figure: float | None
+    text: str
+
+
+def demands(policy: Policy, load: Load, current: int, knee: float) -> list[Demand]:
+    """One for each target that is set."""
+    share = policy.tolerance_percent / 100
+    found = []
+    for name, goal in policy.targets.set().items():
+        if name == "queue_ms":
+            found.append(_of_queue(load, goal, current, share, knee))
+        else:
+            found.append(_of_sum(name, load, goal, current, share))
+    return found
+
+
+def _of_sum(name: str, load: Load, goal: float, current: int, share: float) -> Demand:
+    """As many as share the load by the goal each.
+
+    why so much less before one goes: else the load that sent it away would ask for it again.
+    """
+    of, units = SUMS[name]
+    measured: float | None = getattr(load, of)
+    if measured is None:
+        return Demand(name, None, None, f"{UNITS[name]} were not measured")
+    total = measured * units
+    each = total / max(current, 1)
+    up, down = _pieces(total, goal), _pieces(total, goal * (1 - share))
+    over = total > current * goal * (1 + share)
+    wanted = max(up, current + 1) if over else min(down, current)
+    shown = _number(total if units == 1.0 else each)
+    return Demand(name, wanted, each, f"{shown} {UNITS[name]}, target {_number(goal)} for each")
+
+
+def _of_queue(load: Load, goal: float, current: int, share: float, knee: float) -> Demand:
+    """More in proportion to the wait; fewer only if those that stay are not too busy then, as a
+    wait says nothing of how many could go."""
+    waited = load.queue_ms
+    if waited is None:
+        return Demand("queue_ms", None, None, "the wait in the queue was not measured")
+    text = f"{_number(waited)} {UNITS['queue_ms']}, target {_number(goal)}"
+    if waited > goal * (1 + share):
+        more = math.ceil(current * min(waited / goal, QUEUE_MOST) - ROUNDING)
+        return Demand("queue_ms", max(more, current + 1), waited, text)
+    if load.busy is None:
+        return Demand("queue_ms", current, waited, text)
+    fewer = _pieces(load.busy * current, min(BUSY_MOST, KNEE_SHARE * knee))
+    return Demand("queue_ms", min(fewer, current), waited, f"{text}, {load.busy:.0%} busy")
+
+
+def knee_learned(policy: Policy, load: Load, knee: float) -> float:
+    """The busy share up to which the queue is short: lower where it was too long at a lower one,
+    higher where it was short at a higher one."""
+    goal = policy.targets.queue_ms
+    if goal is None or load.queue_ms is None or load.busy is None:
+        return knee
+    if load.queue_ms > goal * (1 + policy.tolerance_percent / 100):
+        return max(0.05, min(knee, load.busy))
+    return max(knee, load.busy)
+
+
+def _pieces(total: float, each: float) -> int:
+    return math.ceil(total / each - ROUNDING)
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"

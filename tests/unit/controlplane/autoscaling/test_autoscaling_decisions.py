@@ -1,0 +1,144 @@
+"""Single decisions as a table: figures in, replicas and a sentence out."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from controlplane.autoscaling import (
+    Load,
+    Policy,
+    Schedule,
+    Side,
+    State,
+    Targets,
+    decide,
+    state_from_json,
+    state_to_json,
+)
+
+NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)  # a Monday
+AT_ONCE = Side(window_s=0, cooldown_s=0)
+PER_FOUR = Targets(in_flight=4)
+
+
+def policy(**values: Any) -> Policy:
+    return Policy(**{"max": 10, "targets": PER_FOUR, "up": AT_ONCE, "down": AT_ONCE, **values})
+
+
+def load(at: datetime = NOW, serving: int = 2, **values: Any) -> Load:
+    return Load(at=at.timestamp(), **{"serving": serving, "sampled": serving, **values})
+
+
+@pytest.mark.parametrize(
+    ("targets", "carried", "current", "wanted", "words"),
+    [
+        (PER_FOUR, {"in_flight": 40.0}, 2, 10, "40 requests in flight, target 4 for each"),
+        (PER_FOUR, {"in_flight": 8.7}, 2, 2, "8.7 requests in flight"),  # 10 % more is nothing
+        (PER_FOUR, {"in_flight": 8.9}, 2, 3, ""),
+        (PER_FOUR, {"in_flight": 3.7}, 2, 2, ""),  # one alone would carry 10 % less than 4
+        (PER_FOUR, {"in_flight": 3.5}, 2, 1, ""),
+        (PER_FOUR, {"in_flight": 0.0}, 5, 1, "0 but for the least"),
+        (PER_FOUR, {"in_flight": 400.0}, 5, 10, "100 but for the most"),
+        (PER_FOUR, {}, 5, 5, "requests in flight were not measured"),
+        (Targets(requests_per_second=50), {"requests_per_second": 240.0}, 2, 5, "240 requests/s"),
+        (Targets(cpu_percent=70), {"cpu": 1.8}, 2, 3, "90 % of a replica's processors, target 70"),
+        (Targets(gpu_percent=50), {"gpu": 0.4}, 2, 1, "20 % of a replica's GPUs, target 50"),
+        (Targets(queue_ms=10), {"queue_ms": 15.0, "busy": 0.9}, 2, 3, "15 ms in the queue"),
+        (Targets(queue_ms=10), {"queue_ms": 900.0, "busy": 1.0}, 3, 6, ""),  # twice at most
+        (Targets(queue_ms=10), {"queue_ms": 1.0, "busy": 0.3}, 4, 2, "30% busy"),
+        (Targets(queue_ms=10), {"queue_ms": 1.0, "busy": 0.6}, 4, 4, ""),  # three were too busy
+        (Targets(queue_ms=10), {"queue_ms": 1.0}, 4, 4, ""),
+        (Targets(queue_ms=10), {}, 4, 4, "the wait in the queue was not measured"),
+        (Targets(in_flight=4, cpu_percent=50), {"in_flight": 4.0, "cpu": 1.5}, 2, 3, "75 %"),
+        (Targets(in_flight=4, cpu_percent=50), {"in_flight": 30.0}, 2, 8, "30 requests"),
+        (Targets(in_flight=4, cpu_percent=50), {"in_flight": 0.0}, 2, 2, "were not measured"),
+    ],
+)
+def test_the_largest_of_what_targets_want_is_taken(
+    targets: Targets, carried: dict[str, float], current: int, wanted: int, words: str
+) -> None:
+    found = decide(policy(targets=targets), load(serving=current, **carried), State(), current, NOW)
+    assert (found.wanted, words in found.reason) == (wanted, True), found.reason
+
+
+def test_no_replica_goes_where_one_was_not_sampled() -> None:
+    idle = load(serving=3, sampled=2, in_flight=0.0)
+    held = decide(policy(), idle, State(), 3, NOW)
+    assert (held.wanted, "1 of 3 replicas were not sampled" in held.reason) == (3, True)
+    assert decide(policy(), replace(idle, in_flight=40.0), State(), 3, NOW).wanted == 10
+
+
+@pytest.mark.parametrize("seen", [None, load(NOW - timedelta(seconds=11), in_flight=0.0)])
+def test_without_samples_nothing_changes_but_what_the_bounds_say(seen: Load | None) -> None:
+    assert decide(policy(), seen, State(), 5, NOW).wanted == 5
+    assert decide(policy(min=6), seen, State(), 5, NOW).wanted == 6
+    assert decide(policy(max=4), seen, State(), 5, NOW).wanted == 4
+
+
+def run(wanted: Policy, loads: list[float | None], current: int = 1, step_s: int = 10) -> list[int]:
+    """Counts over time; a change is carried out at once. None: no sample."""
+    state, counts = State(), []
+    for index, carried in enumerate(loads):
+        now = NOW + timedelta(seconds=index * step_s)
+        seen = None if carried is None else load(now, current, in_flight=carried)
+        found = decide(wanted, seen, state, current, now)
+        state, current = state_from_json(state_to_json(found.state)), found.wanted
+        counts.append(current)
+    return counts
+
+
+def test_windows_want_the_load_for_so_long() -> None:
+    slow = policy(up=replace(AT_ONCE, window_s=20), down=replace(AT_ONCE, window_s=30))
+    assert run(slow, [40.0, 40.0, 40.0]) == [1, 1, 10]
+    assert run(slow, [4.0, 4.0, 40.0, 4.0, 40.0, 20.0, 20.0]) == [1, 1, 1, 1, 1, 1, 5]
+    assert run(slow, [0.0] * 4, current=8) == [8, 8, 8, 1]
+    assert run(slow, [0.0, 0.0, 20.0, 0.0, 0.0, 0.0, 0.0], current=8) == [8, 8, 8, 6, 6, 6, 1]
+
+
+def test_a_window_begins_anew_after_a_gap() -> None:
+    slow = policy(down=replace(AT_ONCE, window_s=20))
+    assert run(slow, [0.0, 0.0, None, None, 0.0, 0.0, 0.0], current=8) == [8] * 6 + [1]
+
+
+def test_a_cool_down_rests_after_any_change() -> None:
+    rests = policy(up=replace(AT_ONCE, cooldown_s=20), down=replace(AT_ONCE, cooldown_s=30))
+    assert run(rests, [8.0, 40.0, 40.0, 0.0, 0.0, 0.0]) == [2, 2, 2, 2, 1, 1]
+    assert run(rests, [8.0, 40.0, 40.0, 40.0]) == [2, 2, 2, 10]
+
+
+def test_rates_are_of_a_minute() -> None:
+    up = policy(up=replace(AT_ONCE, per_minute=2))
+    assert run(up, [40.0] * 8) == [3, 3, 3, 3, 3, 3, 3, 5]
+    down = policy(down=replace(AT_ONCE, per_minute=3))
+    assert run(down, [0.0] * 8, current=9) == [6, 6, 6, 6, 6, 6, 6, 3]
+
+
+def test_who_changes_the_count_by_hand_is_left_to_it_for_the_cool_down() -> None:
+    rests = policy(down=replace(AT_ONCE, cooldown_s=30))
+    first = decide(rests, load(serving=1, in_flight=1.0), State(), 1, NOW)
+    later = NOW + timedelta(seconds=10)
+    held = decide(rests, load(later, 5, in_flight=1.0), first.state, 5, later)
+    assert (held.wanted, "after the cool-down, in 30 s" in held.reason) == (5, True), held.reason
+
+
+def test_a_queue_that_was_too_long_is_remembered() -> None:
+    """Half busy was too slow, so of four that are busy for a quarter one goes, and not two."""
+    wanted = policy(targets=Targets(queue_ms=5))
+    up = decide(wanted, load(queue_ms=20.0, busy=0.5), State(), 2, NOW)
+    assert up.wanted == 4
+    later = NOW + timedelta(seconds=5)
+    calm = decide(wanted, load(later, 4, queue_ms=0.1, busy=0.25), up.state, 4, later)
+    assert calm.wanted == 3
+
+
+def test_paused_it_leaves_everything_alone() -> None:
+    assert decide(policy(enabled=False, min=3), load(in_flight=99.0), State(), 1, NOW).wanted == 1
+
+
+def test_a_schedule_alone_sets_the_count() -> None:
+    day = Schedule(start="0 8 * * *", end="0 18 * * *", min=3)
+    wanted = policy(targets=Targets(), schedules=(day,))
+    assert decide(wanted, None, State(), 1, NOW).wanted == 3
+    assert decide(wanted, None, State(), 3, NOW + timedelta(hours=7)).wanted == 1
