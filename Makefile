@@ -32,7 +32,7 @@ SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=targe
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
 	test-studio test-pages ui-budgets test-integration test-load test-hostile chaos test-chaos fuzz api-fuzz security helm test-postgres e2e screenshots \
-	examples bench compatibility \
+	examples bench autoscale-sim compatibility \
 	openapi cli-docs state-docs sbom audit notebooks azure-oracle seeds lock fmt clean
 
 help: ## list the commands
@@ -157,6 +157,9 @@ examples: $(STAMPS)/dev install ## every example on a fresh installation, checke
 
 notebooks: $(STAMPS)/dev install studio ## every notebook of examples/notebooks, against a fresh installation
 	@$(PYTEST) -q tests/e2e/test_notebooks.py
+
+autoscale-sim: $(STAMPS)/dev install ## the autoscaler against 1,000 made loads: oscillations (none), too many and too few replicas
+	@$(BIN)/python -m benchmarks.autoscale_sim
 
 bench: $(STAMPS)/dev install ## workloads M0 to M3 against the bare ONNX Runtime limit; what Python models and the gateway cost
 	@$(BIN)/python -m benchmarks

@@ -1,13 +1,13 @@
 """The decision: how many replicas from now on, and why."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from controlplane.autoscaling.demands import Demand, demands, knee_learned
 from controlplane.autoscaling.loads import STALE_S, Load
 from controlplane.autoscaling.policy import Policy
 from controlplane.autoscaling.schedules import Bounds, bounds_at
-from controlplane.autoscaling.state import MINUTE_S, State, asked, changed, count_before
+from controlplane.autoscaling.state import MINUTE_S, State, asked, changed, count_before, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,11 @@ def decide(
     leading = max(known, key=lambda one: one.wanted or 0)
     blind = _blind(load, found)
     raw = max(leading.wanted or 0, current if blind else 0)
-    windows = (policy.up.window_s, policy.down.window_s)
-    state = asked(state, raw, moment, gap_s=max(STALE_S, 3 * policy.interval_s), windows=windows)
-    state = replace(state, knee=knee_learned(policy, load, state.knee))
-    paced, pace = _paced(policy, state, raw, current, moment)
+    knee = knee_learned(policy, load, state.knee)
+    state = asked(state, raw, moment, policy, knee)
+    patience_s = min([one.patience_s for one in known if (one.wanted or 0) > current], default=0.0)
+    patience_s *= patience_s > policy.interval_s  # one look is as good as that
+    paced, pace = _paced(policy, state, raw, current, moment, patience_s)
     wanted = min(max(paced, bounds.least), bounds.most)
     limit = _limit(paced, wanted)
     notes = [leading.text, blind if leading.wanted != raw else "", limit or pace]
@@ -77,19 +78,22 @@ def _blind(load: Load, found: list[Demand]) -> str:
     return unknown[0] if unknown else ""
 
 
-def _paced(policy: Policy, state: State, raw: int, current: int, now: float) -> tuple[int, str]:
+def _paced(
+    policy: Policy, state: State, raw: int, current: int, now: float, patience_s: float
+) -> tuple[int, str]:
     """``raw`` held back by window, cool-down and rate, and what holds it."""
     if raw == current:
         return current, ""
     rising = raw > current
     side = policy.up if rising else policy.down
+    window_s = max(side.window_s, patience_s) if rising else side.window_s
     watched = now - (now if state.since is None else state.since)
-    if watched < side.window_s:
-        return current, f"{raw} after {side.window_s - watched:.0f} s more of it"
-    seen = [count for _, count in (state.lows if rising else state.highs)]
+    if watched < window_s:
+        return current, f"{raw} after {window_s - watched:.0f} s more of it"
+    seen = within(state.lows if rising else state.highs, window_s, now)
     wanted = max(current, min(seen)) if rising else min(current, max(seen))
     if wanted == current:
-        return current, f"{raw} if it stays so for {side.window_s} s"
+        return current, f"{raw} if it stays so for {window_s:.0f} s"
     rested = now - state.changes[-1][0]
     if len(state.changes) > 1 and rested < side.cooldown_s:
         return current, f"{wanted} after the cool-down, in {side.cooldown_s - rested:.0f} s"

@@ -11,7 +11,7 @@ from controlplane.autoscaling.policy import Policy
 # Of instances that execute all the time no queue is short; so much of it is given away.
 BUSY_MOST: Final = 0.7
 KNEE_SHARE: Final = 0.8  # of the busy time at which the queue was too long before
-QUEUE_MOST: Final = 2.0  # a queue grows without bound; so many times the replicas at once
+QUEUE_MOST: Final = 2.0
 UNITS: Final[Mapping[str, str]] = {
     "in_flight": "requests in flight",
     "requests_per_second": "requests/s",
@@ -27,16 +27,20 @@ SUMS: Final[Mapping[str, tuple[str, float]]] = {
     "gpu_percent": ("gpu", 100.0),
 }
 ROUNDING: Final = 1e-9
+SPREAD: Final = 2.0  # standard deviations of counted requests that are taken for chance
+PATIENCE_MOST_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """``wanted``: None where that was not measured. ``figure``: what one replica carries."""
+    """``wanted``: None where that was not measured. ``figure``: what one replica carries.
+    ``patience_s``: so long more must be asked for before it is no chance."""
 
     target: str
     wanted: int | None
     figure: float | None
     text: str
+    patience_s: float = 0.0
 
 
 def demands(policy: Policy, load: Load, current: int, knee: float) -> list[Demand]:
@@ -57,7 +61,7 @@ def _of_sum(name: str, load: Load, goal: float, current: int, share: float) -> D
     why so much less before one goes: else the load that sent it away would ask for it again.
     """
     of, units = SUMS[name]
-    measured: float | None = getattr(load, of)
+    measured = load.due(of)
     if measured is None:
         return Demand(name, None, None, f"{UNITS[name]} were not measured")
     total = measured * units
@@ -65,24 +69,46 @@ def _of_sum(name: str, load: Load, goal: float, current: int, share: float) -> D
     up, down = _pieces(total, goal), _pieces(total, goal * (1 - share))
     over = total > current * goal * (1 + share)
     wanted = max(up, current + 1) if over else min(down, current)
-    shown = _number(total if units == 1.0 else each)
-    return Demand(name, wanted, each, f"{shown} {UNITS[name]}, target {_number(goal)} for each")
+    text = f"{_number(total if units == 1.0 else each)} {UNITS[name]}"
+    if load.waiting >= 1:
+        text += f" with the {_number(load.waiting)} that wait"
+    text += f", target {_number(goal)} for each"
+    patience_s = _patience_s(load, total / (max(current, 1) * goal)) if over else 0.0
+    return Demand(name, wanted, each, text, patience_s)
 
 
 def _of_queue(load: Load, goal: float, current: int, share: float, knee: float) -> Demand:
-    """More in proportion to the wait; fewer only if those that stay are not too busy then, as a
-    wait says nothing of how many could go."""
+    """A wait says that more are needed; how many, and how many could go, is read from how busy they
+    are. In proportion to the wait, at most twice as many, only where that is not known."""
     waited = load.queue_ms
     if waited is None:
         return Demand("queue_ms", None, None, "the wait in the queue was not measured")
     text = f"{_number(waited)} {UNITS['queue_ms']}, target {_number(goal)}"
+    at_most = min(BUSY_MOST, KNEE_SHARE * knee)
+    due = None if load.busy is None else load.busy * current * load.pressure
     if waited > goal * (1 + share):
-        more = math.ceil(current * min(waited / goal, QUEUE_MOST) - ROUNDING)
-        return Demand("queue_ms", max(more, current + 1), waited, text)
-    if load.busy is None:
+        if due is None or not load.requests_per_second:
+            more = math.ceil(current * min(waited / goal, QUEUE_MOST) - ROUNDING)
+        else:
+            more = _pieces(due, at_most)
+        patience_s = _patience_s(load, waited / goal)
+        return Demand("queue_ms", max(more, current + 1), waited, text, patience_s)
+    if due is None:
         return Demand("queue_ms", current, waited, text)
-    fewer = _pieces(load.busy * current, min(BUSY_MOST, KNEE_SHARE * knee))
-    return Demand("queue_ms", min(fewer, current), waited, f"{text}, {load.busy:.0%} busy")
+    return Demand(
+        "queue_ms", min(_pieces(due, at_most), current), waited, f"{text}, {load.busy:.0%} busy"
+    )
+
+
+def _patience_s(load: Load, times: float) -> float:
+    """Until so many requests have been counted that ``times`` the target is no chance of theirs.
+
+    why: ten times the load is seen at once, a tenth too much of two requests/s takes a while.
+    """
+    if not load.requests_per_second:
+        return 0.0
+    counted = (SPREAD / (times - 1)) ** 2
+    return min(counted / load.requests_per_second, PATIENCE_MOST_S)
 
 
 def knee_learned(policy: Policy, load: Load, knee: float) -> float:

@@ -1,8 +1,12 @@
 """What the autoscaler remembers of a deployment from one look to the next."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
+
+from controlplane.autoscaling.demands import PATIENCE_MOST_S
+from controlplane.autoscaling.loads import STALE_S
+from controlplane.autoscaling.policy import Policy
 
 MINUTE_S = 60.0
 Moments = tuple[tuple[float, int], ...]  # Unix seconds, replicas
@@ -42,7 +46,7 @@ def changed(state: State, count: int, now: float) -> State:
     """``count`` replicas from now on."""
     kept = [moment for moment in state.changes if moment[0] > now - MINUTE_S]
     before = [moment for moment in state.changes if moment[0] <= now - MINUTE_S]
-    return _with(state, count=count, changes=(*before[-1:], *kept, (now, count)))
+    return replace(state, count=count, changes=(*before[-1:], *kept, (now, count)))
 
 
 def count_before(state: State, seconds: float, now: float, current: int) -> int:
@@ -53,18 +57,22 @@ def count_before(state: State, seconds: float, now: float, current: int) -> int:
     return state.changes[0][1] if state.changes else current
 
 
-def asked(
-    state: State, wanted: int, now: float, *, gap_s: float, windows: tuple[int, int]
-) -> State:
-    """The load asks for ``wanted``; ``windows``: seconds, up and down."""
-    gap = state.at is None or now - state.at > gap_s
-    if gap:
-        return _with(state, since=now, at=now, highs=((now, wanted),), lows=((now, wanted),))
-    up_s, down_s = windows
-    highs = [moment for moment in state.highs if moment[0] >= now - down_s and moment[1] > wanted]
-    lows = [moment for moment in state.lows if moment[0] >= now - up_s and moment[1] < wanted]
-    return _with(state, at=now, highs=(*highs, (now, wanted)), lows=(*lows, (now, wanted)))
+def asked(state: State, wanted: int, now: float, policy: Policy, knee: float) -> State:
+    """The load asks for ``wanted`` now; what is older than the windows is forgotten."""
+    gap_s = max(STALE_S, 3 * policy.interval_s)
+    highs: Moments = ()
+    lows: Moments = ()
+    since = now
+    if state.at is not None and now - state.at <= gap_s:
+        since = now if state.since is None else state.since
+        first = now - policy.down.window_s
+        highs = tuple(one for one in state.highs if one[0] >= first and one[1] > wanted)
+        first = now - max(policy.up.window_s, PATIENCE_MOST_S)
+        lows = tuple(one for one in state.lows if one[0] >= first and one[1] < wanted)
+    moment = (now, wanted)
+    return State(state.count, state.changes, since, now, (*highs, moment), (*lows, moment), knee)
 
 
-def _with(state: State, **values: Any) -> State:
-    return State(**{**{part.name: getattr(state, part.name) for part in fields(State)}, **values})
+def within(moments: Moments, seconds: float, now: float) -> list[int]:
+    """The counts of the last ``seconds``; the newest at least."""
+    return [count for at, count in moments if at >= now - seconds] or [moments[-1][1]]

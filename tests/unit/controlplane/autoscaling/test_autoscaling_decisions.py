@@ -133,6 +133,42 @@ def test_a_queue_that_was_too_long_is_remembered() -> None:
     assert calm.wanted == 3
 
 
+@pytest.mark.parametrize(
+    ("answered", "carried", "after"),
+    [
+        (100.0, 10.0, 0),  # a hundred requests/s are no chance
+        (1.0, 80.0, 0),  # nor are ten times the target, however few they are
+        (1.0, 12.0, 16),
+        (0.2, 10.0, 60),  # never more than a minute
+    ],
+)
+def test_the_fewer_requests_the_longer_a_little_more_must_last(
+    answered: float, carried: float, after: int
+) -> None:
+    state, seconds = State(), -2
+    wanted = 2
+    while wanted == 2 and seconds < 100:
+        seconds += 2
+        now = NOW + timedelta(seconds=seconds)
+        seen = load(now, 2, in_flight=carried, requests_per_second=answered)
+        found = decide(policy(), seen, state, 2, now)
+        state, wanted = found.state, found.wanted
+    assert (wanted > 2, after <= seconds <= after + 2) == (True, True), seconds
+
+
+def test_what_waits_counts_by_how_quickly_it_shall_be_gone() -> None:
+    """Two that answer 20/s while 180/s more pile up need twenty, and a few for those that wait."""
+    flooded = load(
+        in_flight=604.0, waiting=600.0, growth=180.0, requests_per_second=20.0, serving=2
+    )
+    found = decide(policy(targets=Targets(in_flight=2), max=50), flooded, State(), 2, NOW)
+    assert (found.wanted, "with the 600 that wait" in found.reason) == (22, True), found.reason
+    refusing = load(in_flight=4.0, refused=180.0, requests_per_second=20.0)
+    assert (
+        decide(policy(targets=Targets(in_flight=2), max=50), refusing, State(), 2, NOW).wanted == 20
+    )
+
+
 def test_paused_it_leaves_everything_alone() -> None:
     assert decide(policy(enabled=False, min=3), load(in_flight=99.0), State(), 1, NOW).wanted == 1
 

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from controlplane.autoscaling import Load, Policy, Schedule, Side, State, Targets, bounds_at, decide
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
-MEASURED = ("in_flight", "requests_per_second", "queue_ms", "cpu", "gpu", "busy")
+MEASURED = (
+    "in_flight", "waiting", "growth", "refused", "requests_per_second",
+    "queue_ms", "cpu", "gpu", "busy",
+)  # fmt: skip
 
 amounts = st.floats(0, 5_000) | st.none()
 shares = st.floats(0, 1) | st.none()
@@ -51,6 +54,9 @@ loads = st.builds(
     serving=st.integers(1, 20),
     sampled=st.integers(1, 20),
     in_flight=amounts,
+    waiting=st.floats(0, 500),
+    growth=st.floats(-50, 50),
+    refused=st.floats(0, 50),
     requests_per_second=amounts,
     queue_ms=amounts,
     cpu=amounts,

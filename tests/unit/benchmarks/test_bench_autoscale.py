@@ -1,0 +1,82 @@
+"""The simulator of the autoscaler: a share of its seeds, and that it can find what it looks for."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import autoscale_sim
+from benchmarks.autoscale_loads import KINDS, STEP_S, Course, recorded
+from benchmarks.autoscale_plant import Machine, Plant
+from benchmarks.autoscale_sim import drawn, oscillations, simulated, told
+from controlplane.autoscaling import Policy, Side, Targets
+
+
+def test_no_seed_oscillates_and_each_is_told() -> None:
+    runs = [drawn(seed) for seed in range(20)]
+    assert [run.seed for run in runs if run.oscillations] == []
+    assert all(min(run.ready) >= 1 for run in runs)
+    text = told(runs)
+    assert {run.kind for run in runs} <= set(KINDS)
+    assert all(run.kind in text for run in runs)
+
+
+def test_a_hasty_policy_oscillates() -> None:
+    """Without windows and tolerance the same function follows every waver of the same load."""
+    hasty = Side(window_s=0, cooldown_s=0)
+    policy = Policy(
+        max=100, targets=Targets(requests_per_second=50), tolerance_percent=0, up=hasty, down=hasty
+    )
+    rng = np.random.default_rng(1)
+    rates = rng.poisson(np.full(200, 400.0))  # eight replicas exactly, give or take
+    course = Course("noisy", rates.astype(float), ((0, 200),))
+    machine = Machine(service_s=0.01, slots=1, start_s=1)
+    lost = np.zeros(200, bool)
+    assert simulated(0, course, machine, policy, lost).oscillations
+    calm = Policy(max=100, targets=policy.targets)
+    assert not simulated(0, course, machine, calm, lost).oscillations
+
+
+@pytest.mark.parametrize(
+    ("counts", "found"),
+    [
+        ([1, 1, 4, 4, 3, 3], []),  # too many, then right
+        ([4, 3, 3, 2, 1], []),
+        ([1, 2, 1, 2], [[1, 2, 1, 2]]),
+        ([3, 3, 2, 5, 4], [[3, 2, 5, 4]]),
+    ],
+)
+def test_turning_twice_is_an_oscillation(counts: list[int], found: list[list[int]]) -> None:
+    assert oscillations(counts, [(0, len(counts))]) == found
+    assert oscillations(counts, []) == []
+
+
+def test_replicas_answer_once_they_have_started() -> None:
+    plant = Plant(Machine(service_s=0.1, slots=1, start_s=5))
+    flooded = plant.step(50, 0, STEP_S)
+    assert (flooded.requests_per_second, flooded.growth, flooded.busy) == (10, 40, 1)
+    plant.scale(6, 0)
+    assert plant.changing
+    assert plant.step(50, 4, STEP_S).serving == 1
+    assert plant.step(50, 8, STEP_S).serving == 6
+    assert not plant.changing
+
+
+def test_a_recorded_load_is_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "load.csv"
+    path.write_text("time,request_rate\n100,2\n140,\n160,30\n200,30\n")
+    course = recorded(path)
+    assert list(course.rates) == [2] * 10 + [0] * 5 + [30] * 10
+    monkeypatch.setattr("sys.argv", ["sim", "--recorded", str(path), "--seeds", "2"])
+    assert autoscale_sim.main() == 0
+    assert "recorded" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["", "1,2\n", "2,1\n1,1\n", "1,a\n2,b\n", "1\n2\n", "1,-1\n2,1\n"])
+def test_a_file_that_is_no_load_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "load.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"load\.csv: .*expected"):
+        recorded(path)
