@@ -19,6 +19,8 @@ TIMEOUT_S = 5.0
 WARM_TIMEOUT_S = 60.0
 SAID_BYTES = 500  # of a refusal
 WARM_LIMIT_BYTES = 256 * 2**20
+# Of models around scoring scripts, which fail at zeros as at any text that is no request of theirs.
+SCORING_SCRIPT = "AZUREML_ENTRY_SCRIPT"
 # A whole sequence of one request, with an identifier that no client is likely to choose.
 WARM_SEQUENCE = {"sequence_id": 2**63 - 1, "sequence_start": True, "sequence_end": True}
 ITEM_BYTES = {
@@ -99,6 +101,8 @@ class RuntimeProbe:
         try:
             metadata = (await self._http.get(path)).raise_for_status().json()
             config = (await self._http.get(f"{path}/config")).raise_for_status().json()
+            if SCORING_SCRIPT in config.get("parameters", {}):
+                return ""
             body = _zeros(metadata["inputs"], WARM_SEQUENCE if _has_sequences(config) else {})
             if body is None:
                 return "its smallest input is too large to try"

@@ -15,6 +15,7 @@ READERS = {
     "worker_runtime/server.py",
     "node_agent/settings.py",
     "worker_runtime/backends/python/environment.py",
+    "worker_runtime/backends/python/stub/shoal_stub/scoring/model.py",  # sets what scripts read
     "shoal/client/discovery.py",
     "shoal/local/settings.py",
 }

@@ -4,10 +4,18 @@ import json
 import os
 from pathlib import Path
 
+import httpx
 import pytest
 
 from node_agent.failure import ReplicaFailed
-from node_agent.probe import WARM_SEQUENCE, Ports, _raise_if_failed, _zeros, read_ports
+from node_agent.probe import (
+    WARM_SEQUENCE,
+    Ports,
+    RuntimeProbe,
+    _raise_if_failed,
+    _zeros,
+    read_ports,
+)
 
 
 def tensor(datatype: str, *shape: int) -> dict[str, object]:
@@ -34,6 +42,25 @@ def test_a_model_with_sequences_gets_a_whole_one() -> None:
 
 def test_an_input_too_large_to_try_is_not_built() -> None:
     assert _zeros([tensor("FP64", 1 << 30)]) is None
+
+
+@pytest.mark.parametrize(("parameters", "calls"), [({}, 1), ({"AZUREML_ENTRY_SCRIPT": {}}, 0)])
+async def test_a_scoring_script_is_not_tried_with_zeros(
+    parameters: dict[str, object], calls: int
+) -> None:
+    seen = []
+
+    def answered(request: httpx.Request) -> httpx.Response:
+        seen.append(request.url.path)
+        about = json.dumps({"inputs": [tensor("BYTES", 1)], "parameters": parameters})
+        return httpx.Response(200, stream=httpx.ByteStream(about.encode()))
+
+    probe = RuntimeProbe.__new__(RuntimeProbe)
+    transport = httpx.MockTransport(answered)
+    probe._http = httpx.AsyncClient(transport=transport, base_url="http://replica")
+    async with probe._http:
+        assert await probe.warm("m") == ""
+    assert seen.count("/v2/models/m/infer") == calls
 
 
 def test_an_unavailable_model_fails_with_its_reason() -> None:

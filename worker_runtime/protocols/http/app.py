@@ -23,6 +23,7 @@ from worker_runtime.protocols.http.generate import Generation, generate_request
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.http.limits import check_document, check_size
 from worker_runtime.protocols.http.routes import Route, match
+from worker_runtime.protocols.http.scoring import Scoring, is_scoring_script, scoring_request
 from worker_runtime.protocols.http.slices import Later, Slices
 from worker_runtime.protocols.http.streamed import StreamedInfer
 from worker_runtime.protocols.members import Members
@@ -31,6 +32,8 @@ from worker_runtime.types.request import InferRequest, Sink
 from worker_runtime.types.restrictions import Restrictions
 
 logger = logging.getLogger(__name__)
+
+_WRONG_METHOD = b'{"error":"Method Not Allowed"}'
 
 Handler = Callable[[Connection, Head, Route, Any], None]
 
@@ -89,7 +92,7 @@ class HttpApp:
                 _check_allowed(self._restrictions, route, head)
             if head.method not in route.verbs:
                 allowed = b"Allow: %s\r\n" % ", ".join(route.verbs).encode()
-                connection.reply(405, b'{"error":"Method Not Allowed"}', headers=allowed)
+                connection.reply(405, _WRONG_METHOD, headers=allowed)
             elif route.kind == "infer":
                 self._infer(connection, head, self._engine.resolve(route.name, route.version), body)
             else:
@@ -131,7 +134,18 @@ class HttpApp:
         self._engine.cancel(request)
 
     def _score(self, connection: Connection, head: Head, _route: Route, body: Any) -> None:
-        self._infer(connection, head, self._engine.only_model(), body)
+        model = self._engine.only_model()
+        if not is_scoring_script(model):
+            if head.method != "POST":
+                connection.reply(405, _WRONG_METHOD, headers=b"Allow: POST\r\n")
+                return
+            self._infer(connection, head, model, body)
+        elif head.content_encoding and head.content_encoding != "identity":
+            self._unpack(connection, head, body)
+        else:
+            sink = Scoring(connection)
+            request = scoring_request(self._engine, model, head, bytes(body), sink, self._limit)
+            self._submit(connection, head, model, request)
 
     def _infer(self, connection: Connection, head: Head, model: Model, body: Any) -> None:
         if head.content_encoding and head.content_encoding != "identity":

@@ -1,6 +1,7 @@
 """The one map from faults to HTTP status codes."""
 
 import re
+from http import HTTPStatus
 
 import msgspec
 
@@ -104,15 +105,22 @@ def scored(error: Exception) -> tuple[int, bytes]:
 
     The second is the lines of ``headers_of``, with what the model said in two more.
     """
-    status, headers = status_of(error), headers_of(error)
+    headers = headers_of(error)
     if isinstance(error, Overloaded):
         return 429, headers
-    reason = REASONS.get(status, "").lower().replace(" ", "_")
-    details = b"ms-azureml-model-error-statuscode: %d\r\nms-azureml-model-error-reason: %s\r\n" % (
+    return 424, headers + model_error(status_of(error))
+
+
+def model_error(status: int) -> bytes:
+    """The lines that tell the status of a model whose answer is not 200."""
+    try:
+        reason = REASONS.get(status) or HTTPStatus(status).phrase
+    except ValueError:  # a number of the model's own
+        reason = ""
+    return b"ms-azureml-model-error-statuscode: %d\r\nms-azureml-model-error-reason: %s\r\n" % (
         status,
-        reason.encode(),
+        reason.lower().replace(" ", "_").encode(),
     )
-    return 424, headers + details
 
 
 def invoked(error: Exception) -> int:

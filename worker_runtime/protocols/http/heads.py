@@ -37,6 +37,7 @@ class Head(msgspec.Struct):
     content_encoding: str = ""
     accept_encoding: str = ""
     json_text: str = ""
+    query: str = ""
     route: Any = None
     forwarded: Any = None
 
@@ -95,22 +96,24 @@ def parse_head(raw: bytes) -> Head:
     version = parser.get_http_version()
     if version not in ("1.1", "1.0"):
         raise HttpRefusal(505, f"HTTP version {version} is not supported", close=True)
+    path, query = _target(found.url)
     head = Head(
         method=parser.get_method().decode("ascii"),
-        path=_path(found.url),
+        path=path,
         headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in found.headers),
         keep_alive=found.keep_alive,
         old_http=version == "1.0",
+        query=query,
     )
     _read_headers(head, found.headers)
     return head
 
 
-def _path(url: bytes) -> str:
-    """The path as it was sent, without query."""
+def _target(url: bytes) -> tuple[str, str]:
+    """Path and query as they were sent."""
     try:
         parsed = httptools.parse_url(url)
-        return (parsed.path or b"/").decode("ascii")
+        return (parsed.path or b"/").decode("ascii"), (parsed.query or b"").decode("latin-1")
     except (httptools.HttpParserInvalidURLError, UnicodeDecodeError) as error:
         raise HttpRefusal(400, "malformed HTTP request: bad request target", close=True) from error
 

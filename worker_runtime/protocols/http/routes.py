@@ -48,7 +48,7 @@ _FIXED = {
     "/v2/health/live": Route("live", _GET, Category.HEALTH),
     "/v2/health/ready": Route("ready", _GET, Category.HEALTH),
     "/v2/trace/setting": Route("trace", _BOTH, Category.TRACE),
-    "/score": Route("score", _POST, Category.INFERENCE),
+    "/score": Route("score", (*_BOTH, "OPTIONS"), Category.INFERENCE),
 }
 
 _MODEL = {

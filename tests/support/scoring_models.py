@@ -1,0 +1,44 @@
+"""Models around Azure ML's scoring scripts, as the client lays them out."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+MODEL = "from shoal_stub.scoring import TritonPythonModel\n"
+CONFIG = """backend: "python"
+input { name: "REQUEST" data_type: TYPE_STRING dims: [1] }
+input { name: "REQUEST_HEAD" data_type: TYPE_STRING dims: [1] optional: true }
+output { name: "RESPONSE" data_type: TYPE_STRING dims: [1] }
+output { name: "RESPONSE_HEAD" data_type: TYPE_STRING dims: [1] }
+instance_group { count: 1 kind: KIND_CPU }
+"""
+
+
+def add(
+    root: Path,
+    name: str,
+    script: str,
+    *,
+    files: Mapping[str, bytes] | None = None,
+    **parameters: str,
+) -> Path:
+    """Write a model whose script is ``score.py``; ``files`` by their path in the version."""
+    version = root / name / "1"
+    written = {"azureml-app/score.py": script.encode(), "model.py": MODEL.encode(), **(files or {})}
+    for path, data in written.items():
+        (version / path).parent.mkdir(parents=True, exist_ok=True)
+        (version / path).write_bytes(data)
+    given = {"AZUREML_ENTRY_SCRIPT": "azureml-app/score.py", **parameters}
+    config = CONFIG + "".join(
+        f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n'
+        for key, value in given.items()
+    )
+    (root / name / "config.pbtxt").write_text(config)
+    return version
+
+
+def text(value: str) -> "np.ndarray[Any, Any]":
+    """One BYTES element."""
+    return np.array([value.encode()], dtype=np.object_)

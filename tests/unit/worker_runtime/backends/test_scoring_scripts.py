@@ -1,0 +1,160 @@
+"""Scoring scripts without a process: what ``run`` takes, decorators, requests and responses."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from worker_runtime.backends.python.stub.shoal_stub.faults import Misuse
+from worker_runtime.backends.python.stub.shoal_stub.scoring import imports
+from worker_runtime.backends.python.stub.shoal_stub.scoring.http import (
+    AMLRequest,
+    AMLResponse,
+    Refused,
+)
+from worker_runtime.backends.python.stub.shoal_stub.scoring.script import Script
+
+_INIT = "def init():\n    pass\n\n\n"
+_SCHEMA = (
+    """
+import numpy as np
+from inference_schema.parameter_types.numpy_parameter_type import NumpyParameterType
+from inference_schema.parameter_types.standard_py_parameter_type import StandardPythonParameterType
+from inference_schema.schema_decorators import input_schema, output_schema
+
+"""
+    + _INIT
+    + """
+@input_schema("data", NumpyParameterType(np.array([[1.0, 2.0]], dtype=np.float32)))
+@input_schema("limit", StandardPythonParameterType(1.5), optional=True)
+@output_schema(StandardPythonParameterType([1.0]))
+def run(data, limit=2.0):
+    assert data.dtype == np.float32
+    return (data * limit).sum(axis=1).tolist()
+"""
+)
+
+
+@pytest.fixture(autouse=True)
+def _names(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    imports.offer()
+    yield
+    for name in {*imports.OURS, *imports.ELSE}:
+        sys.modules.pop(name, None)
+
+
+def script(folder: Path, text: str) -> Script:
+    path = folder / "score.py"
+    path.write_text(text)
+    return Script(str(path), 0)
+
+
+def asked(found: Script, body: Any, query: str = "", method: str = "POST") -> Any:
+    data = json.dumps(body).encode()
+    return json.loads(found.answer(AMLRequest(method, query=query, body=data)).get_data())
+
+
+def test_a_schema_says_what_run_gets(tmp_path: Path) -> None:
+    found = script(tmp_path, _SCHEMA)
+    assert asked(found, {"data": [[1, 2], [3, 4]]}) == [6.0, 14.0]
+    assert asked(found, {"data": [[1, 2]], "limit": 1}) == [3.0]
+    assert asked(found, None, "data=[[1,2]]&limit=0.5", "GET") == [1.5]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "words"),
+    [
+        ([1], Refused, "Expected a JSON object with data, limit"),
+        ({"limit": 1}, Refused, "data is missing"),
+        ({"data": [[1, 2]], "x": 1}, Refused, "x is not a parameter"),
+        ({"data": [[1, 2, 3]]}, ValueError, r"data: the array has shape \(1, 3\)"),
+        ({"data": [["a", "b"]]}, ValueError, "data: could not convert string"),
+        ({"data": [[1, 2]], "limit": "x"}, ValueError, "limit: expected float, got str"),
+    ],
+)
+def test_what_does_not_fit_a_schema_is_told_by_name(
+    tmp_path: Path, body: Any, kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind, match=words):
+        asked(script(tmp_path, _SCHEMA), body)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("def run(data): pass\n", r"score.py has no init\(\) function"),
+        (_INIT, r"score.py has no run\(\) function"),
+        (f"{_INIT}run = 3\n", r"has no run\(\) function"),
+        (f"{_INIT}def run(): pass\n", r"score.py\(5\): run\(\) has no parameter"),
+        (f"{_INIT}def run(request_headers): pass\n", "has no parameter for the request's data"),
+        (f"{_INIT}def run(*data): pass\n", "cannot have positional-only parameters"),
+        (
+            "from azureml.contrib.services.aml_request import rawhttp\n"
+            + _SCHEMA.replace("@input_schema", "@rawhttp\n@input_schema", 1),
+            "both @rawhttp and @input_schema",
+        ),
+    ],
+)  # fmt: skip
+def test_a_script_that_cannot_be_asked_says_why(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(Misuse, match=words):
+        script(tmp_path, text)
+
+
+def test_what_the_environment_has_is_taken_before_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for the request and the response, whose server does not run here."""
+    for package in ("inference_schema", "azureml"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text("")
+    (tmp_path / "inference_schema" / "schema_util.py").write_text(
+        "def is_schema_decorated(function): return True\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    taken = script(tmp_path, f"{_INIT}def run(x): return x + 1\n")
+    assert asked(taken, {"x": 2}) == 3
+    text = f"from azureml.contrib.services.aml_response import AMLResponse as A\n{_INIT}"
+    found = script(tmp_path, f"{text}def run(x): return A(None, 200)\n")
+    assert asked(found, {"x": 2}) == {}
+
+
+def test_a_request_is_read_as_flask_reads_it() -> None:
+    form = AMLRequest(
+        headers=[("content-type", "application/x-www-form-urlencoded")], body=b"a=1&a=2&b=%C3%BC"
+    )
+    assert (form.form.getlist("a"), form.form["b"]) == (["1", "2"], "ü")
+    assert form.headers["Content-Type"] == form.headers.get("CONTENT-TYPE") == form.content_type
+    plain = AMLRequest(query="x=1", headers=[("Host", "h:1")], body=b"[1]")
+    assert (plain.url, plain.full_path) == ("http://h:1/score?x=1", "/score?x=1")
+    assert plain.get_json(silent=True) is None
+    assert plain.get_json(force=True) == [1]
+    with pytest.raises(Refused, match="expected application/json") as refused:
+        _ = plain.json
+    assert refused.value.status == 415
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "words"),
+    [
+        ("multipart/form-data", b"x", "no boundary"),
+        ("multipart/form-data; boundary=b", b"--b\r\nA: b\r\n\r\nx", "--b-- is missing"),
+        ("multipart/form-data; boundary=b", b"--b\r\nx\r\n--b--", "no headers"),
+    ],
+)
+def test_a_torn_form_is_refused(kind: str, body: bytes, words: str) -> None:
+    with pytest.raises(Refused, match=words):
+        _ = AMLRequest(headers=[("Content-Type", kind)], body=body).files
+
+
+def test_a_response_is_made_as_flask_makes_it() -> None:
+    found = AMLResponse("a", 201, {"X-Two": "1, 2"})
+    assert found.content_type == "text/html; charset=utf-8"
+    assert found.headers.getlist("x-two") == ["1", "2"]
+    assert AMLResponse({"a": 1}, 200, json_str=True).get_data(as_text=True) == '{"a": 1}'
+    assert AMLResponse(b"\x00", 200, {"Content-Type": "image/png"}).mimetype == "image/png"
+    found.mimetype = "text/plain"
+    assert found.content_type == "text/plain; charset=utf-8"

@@ -1,0 +1,121 @@
+"""The Python model around a scoring script.
+
+Parameters of its configuration: AZUREML_ENTRY_SCRIPT, the script's place in the version's folder;
+SCORING_TIMEOUT_MS, how long one ``run`` may take. A folder ``azureml-models`` beside ``model.py``
+is AZUREML_MODEL_DIR.
+
+Inputs are REQUEST (the body) and REQUEST_HEAD (JSON: method, path, query, headers; without it a
+POST of JSON), outputs RESPONSE and RESPONSE_HEAD (JSON: status, headers); all BYTES of shape [1].
+"""
+
+import json
+import logging
+import os
+import sys
+import traceback
+from typing import Any, Optional
+
+import numpy as np
+
+from ..api import get_input_tensor_by_name
+from ..faults import Misuse, described
+from ..responses import InferenceResponse
+from ..tensors import Tensor
+from ..values import TritonError
+from . import imports
+from .http import AMLRequest, AMLResponse, Refused
+from .script import Script
+
+ENTRY_SCRIPT = "AZUREML_ENTRY_SCRIPT"
+TIMEOUT_MS = "SCORING_TIMEOUT_MS"
+MODELS = "azureml-models"
+_LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+class TritonPythonModel:
+    def initialize(self, args: "dict[str, str]") -> None:
+        """Raises Misuse for a configuration or a script that cannot be, and what these raise."""
+        version = os.path.join(args["model_repository"], args["model_version"])
+        parameters = json.loads(args["model_config"])["parameters"]
+        script = _script(version, _parameter(parameters, ENTRY_SCRIPT))
+        timeout = _parameter(parameters, TIMEOUT_MS) or "0"
+        if not timeout.isdecimal():
+            raise Misuse(f"parameter {TIMEOUT_MS} is {timeout!r}, expected a whole number")
+        _prepare(version, script)
+        self._script = Script(script, int(timeout))
+        self._script.init()
+
+    def execute(self, requests: "list[Any]") -> "list[InferenceResponse]":
+        return [self._one(request) for request in requests]
+
+    def _one(self, request: Any) -> InferenceResponse:
+        try:
+            return _response(self._script.answer(_request(request)))
+        except Refused as error:
+            return _response(AMLResponse({"message": str(error)}, error.status, json_str=True))
+        except Exception as error:  # of the script: its request has failed, and no other
+            traceback.print_exc()
+            return InferenceResponse(error=TritonError(described(error)))
+
+
+def _prepare(version: str, script: str) -> None:
+    """What a script finds around it: its folder, variables, names to import, a logger."""
+    folder = os.path.dirname(script)
+    models = os.path.join(version, MODELS)
+    if os.path.isdir(models):
+        os.environ["AZUREML_MODEL_DIR"] = models
+    os.environ["AML_APP_ROOT"] = folder
+    os.environ[ENTRY_SCRIPT] = os.path.basename(script)
+    sys.path.insert(0, folder)
+    os.chdir(folder)
+    imports.offer()
+    logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stdout)
+
+
+def _script(version: str, name: str) -> str:
+    """Where the script lies. Raises Misuse unless that is a file below the version's folder."""
+    path = os.path.normpath(os.path.join(version, name))
+    if not name or not path.startswith(version + os.sep):
+        raise Misuse(
+            f"parameter {ENTRY_SCRIPT} is {name!r}, expected a file of the model's version"
+        )
+    if not os.path.isfile(path):
+        raise Misuse(f"parameter {ENTRY_SCRIPT} is {name!r}, and there is no such file")
+    return path
+
+
+def _parameter(parameters: "dict[str, Any]", name: str) -> str:
+    return str(parameters.get(name, {}).get("string_value", ""))
+
+
+def _request(request: Any) -> AMLRequest:
+    head = json.loads(_bytes(request, "REQUEST_HEAD") or b"{}")
+    return AMLRequest(
+        method=head.get("method", "POST"),
+        path=head.get("path", "/score"),
+        query=head.get("query", ""),
+        headers=head.get("headers", [["Content-Type", "application/json"]]),
+        body=_bytes(request, "REQUEST") or b"",
+    )
+
+
+def _bytes(request: Any, name: str) -> "Optional[bytes]":
+    tensor = get_input_tensor_by_name(request, name)
+    if tensor is None:
+        return None
+    return bytes(tensor.as_numpy().reshape(-1)[0])
+
+
+def _response(answer: Any) -> InferenceResponse:
+    headers = answer.headers
+    pairs = headers.pairs() if hasattr(headers, "pairs") else list(headers.items())
+    head = {"status": answer.status_code, "headers": pairs}
+    return InferenceResponse(
+        [_tensor("RESPONSE", answer.get_data()), _tensor("RESPONSE_HEAD", json.dumps(head))]
+    )
+
+
+def _tensor(name: str, value: Any) -> Tensor:
+    array = np.empty(1, np.object_)
+    array[0] = value.encode() if isinstance(value, str) else bytes(value)
+    return Tensor(name, array)

@@ -1,0 +1,182 @@
+"""One scoring script: imported, initialised, and asked with what its ``run`` takes."""
+
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any, Callable, Optional
+
+from ..faults import Misuse
+from .http import AMLRequest, AMLResponse, Refused, is_raw
+
+_HEADERS = "request_headers"
+_POSITIONAL = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class ScoringTimeout(TimeoutError):
+    """``run`` took longer than it may."""
+
+
+class Script:
+    """``timeout_ms`` bounds each ``run``; 0 is no bound."""
+
+    def __init__(self, path: str, timeout_ms: int) -> None:
+        self._path = path
+        self._timeout_ms = timeout_ms
+        self._module = _imported(path)
+        self._run: Callable[..., Any] = self._function("run")
+        self._init: Callable[..., Any] = self._function("init")
+        self._takes_headers, self._parameters = self._parameters_of(self._run)
+        self._raw = is_raw(self._run) or is_raw(inspect.unwrap(self._run))
+        self._schema = _is_schema_decorated(self._run)
+        if self._raw and self._schema:
+            raise Misuse(f"{path}: run() has both @rawhttp and @input_schema")
+
+    def init(self) -> None:
+        self._init()
+
+    def answer(self, request: AMLRequest) -> Any:
+        """The response: an ``AMLResponse``, or another object with Flask's attributes.
+
+        Raises Refused for a request that ``run`` is not asked about, ScoringTimeout, Misuse for an
+        answer that cannot be sent, and whatever ``run`` raises.
+        """
+        if not self._raw and request.method == "OPTIONS":
+            return AMLResponse("")
+        arguments = self._arguments(request)
+        if self._takes_headers:
+            arguments[_HEADERS] = dict(request.headers)
+        began = time.perf_counter()
+        with _bounded(self._timeout_ms):
+            found = self._run(**arguments)
+        taken_ms = (time.perf_counter() - began) * 1e3
+        if not (hasattr(found, "status_code") and hasattr(found, "get_data")):
+            found = self._as_json(found)
+        found.headers["x-ms-run-fn-exec-ms"] = f"{taken_ms:.3f}"
+        return found
+
+    def _as_json(self, found: Any) -> AMLResponse:
+        try:
+            return AMLResponse(found, json_str=True)
+        except (TypeError, ValueError) as error:
+            raise Misuse(
+                f"{self._place('run')}: run() returned {type(found).__name__}, which is no JSON: "
+                f"{error}. Return lists, mappings, numbers and texts (array.tolist()), or an "
+                "AMLResponse."
+            ) from None
+
+    # --- what run takes ----------------------------------------------------------------------
+
+    def _arguments(self, request: AMLRequest) -> "dict[str, Any]":
+        first = self._parameters[0].name
+        if self._raw:
+            return {first: request}
+        if request.method == "GET":
+            given = _query(request)
+            return self._named(given) if self._schema else {first: json.dumps(given)}
+        if request.method != "POST":
+            raise Refused(405, "Method not allowed")
+        if self._schema:
+            return self._named(request.get_json(force=True))
+        try:
+            return {first: request.data.decode("utf-8")}
+        except UnicodeDecodeError as error:
+            raise Refused(400, f"The body is no UTF-8 text: {error}") from None
+
+    def _named(self, given: Any) -> "dict[str, Any]":
+        """The members of a JSON object by the names of the parameters. Raises Refused."""
+        names = [item.name for item in self._parameters]
+        if not isinstance(given, dict):
+            raise Refused(400, f"Expected a JSON object with {', '.join(names)}")
+        empty = inspect.Parameter.empty
+        needed = [item.name for item in self._parameters if item.default is empty]
+        missing = [name for name in needed if name not in given]
+        unknown = [name for name in given if name not in names]
+        if missing or unknown:
+            what = [f"{name} is missing" for name in missing]
+            what += [f"{name} is not a parameter of run()" for name in unknown]
+            raise Refused(400, f"{'; '.join(what)}. Expected {', '.join(names)}.")
+        return given
+
+    def _parameters_of(
+        self, function: "Callable[..., Any]"
+    ) -> "tuple[bool, list[inspect.Parameter]]":
+        """Whether it wants the headers, and its other parameters. Raises Misuse."""
+        found = list(inspect.signature(function).parameters.values())
+        if any(item.kind not in _POSITIONAL for item in found):
+            raise Misuse(
+                f"{self._place('run')}: run() cannot have positional-only parameters, *args or "
+                "**kwargs"
+            )
+        others = [item for item in found if item.name != _HEADERS]
+        if not others:
+            raise Misuse(f"{self._place('run')}: run() has no parameter for the request's data")
+        return len(others) < len(found), others
+
+    def _function(self, name: str) -> "Callable[..., Any]":
+        found = getattr(self._module, name, None)
+        if not callable(found):
+            raise Misuse(f"The scoring script {self._path} has no {name}() function")
+        return found  # type: ignore[no-any-return]  # what callable() has told
+
+    def _place(self, name: str) -> str:
+        code = getattr(inspect.unwrap(getattr(self._module, name)), "__code__", None)
+        return f"{self._path}({code.co_firstlineno})" if code is not None else self._path
+
+
+def _imported(path: str) -> Any:
+    """The module of the script, by its own name. Raises what the import raises."""
+    name = os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(f"scoring_script_{name}", path)
+    if spec is None or spec.loader is None:
+        raise Misuse(f"The scoring script {path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _is_schema_decorated(function: Any) -> bool:
+    """As the package says where the model's environment has it, or what stands for it."""
+    schema_util = importlib.import_module("inference_schema.schema_util")
+    return bool(schema_util.is_schema_decorated(function))
+
+
+def _query(request: AMLRequest) -> "dict[str, Any]":
+    """Each value as JSON if it is some, else as text; a name that comes twice is a list."""
+    found = {}
+    for name in request.args:
+        values = [_read(value) for value in request.args.getlist(name)]
+        found[name] = values[0] if len(values) == 1 else values
+    return found
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+@contextlib.contextmanager
+def _bounded(timeout_ms: int) -> "Iterator[None]":
+    """Raise ScoringTimeout at the line that runs when the time is over. In the main thread."""
+    if not timeout_ms:
+        yield
+        return
+
+    def over(_number: int, _frame: "Optional[FrameType]") -> None:
+        raise ScoringTimeout(f"run() took longer than {timeout_ms} ms")
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, timeout_ms / 1000)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
