@@ -40,6 +40,11 @@ GRPC_METHODS = (
     "ServerLive|ServerReady|ServerMetadata|ModelReady|ModelMetadata|ModelInfer|ModelConfig"
     "|ModelStatistics"
 )
+# GET and OPTIONS are for scoring scripts; other models answer them 405.
+SCORING_METHODS: Match = {
+    "name": ":method",
+    "string_match": {"safe_regex": {"regex": "GET|POST|OPTIONS"}},
+}
 NOT_HERE = "This is not reachable through the gateway: it manages the server, it does not score."
 
 
@@ -98,7 +103,7 @@ def _actions(endpoint: str) -> tuple[Action, ...]:
         Action(
             HTTP,
             base,
-            (_header(":method", "POST"), _path(score)),
+            (SCORING_METHODS, _path(score)),
             rewrite=(
                 ("regex_rewrite", {"pattern": {"regex": f"^{score}$"}, "substitution": "/score"}),
             ),

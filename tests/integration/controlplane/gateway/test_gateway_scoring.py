@@ -77,7 +77,10 @@ def test_score_and_the_scoring_uri_itself_reach_score(
     with gateway.client() as client:
         answer = client.post(f"/endpoints/digits{path}", json={})
         assert answer.json()["path"] == "/score"
-        assert client.get(f"/endpoints/digits{path}").status_code == 404
+        asked = client.get(f"/endpoints/digits{path}?x=1")
+        assert asked.json()["path"] == "/score?x=1"
+        assert client.options(f"/endpoints/digits{path}").status_code != 404
+        assert client.put(f"/endpoints/digits{path}").status_code == 404
 
 
 @pytest.mark.parametrize(
