@@ -32,6 +32,10 @@ def run(raw_data, request_headers):
         raise KeyError("no column age")
     if kind == "sleeps":
         while True: time.sleep(0.01)
+    if kind == "stubborn":
+        while True:
+            try: time.sleep(60)
+            except Exception: pass
     if kind == "array":
         return np.arange(3)
     if kind == "headers":
@@ -137,6 +141,20 @@ def test_what_run_does_wrong_is_424_with_the_line(
     said = json.loads(text)["error"]
     assert all(word in said for word in words), said
     assert score(plain, {"data": [1]})[0] == 200  # and it goes on
+
+
+def test_a_run_lasts_no_longer_than_the_gateway_waits(plain: Runtime) -> None:
+    headers = {"x-envoy-expected-rq-timeout-ms": "40"}
+    assert "longer than 40 ms" in score(plain, {"kind": "sleeps"}, headers=headers)[2]
+
+
+def test_a_run_that_nothing_interrupts_costs_its_process_and_no_more(plain: Runtime) -> None:
+    status, _, text = score(plain, {"kind": "stubborn"})
+    assert status == 424
+    said = json.loads(text)["error"]
+    assert "exited with code 1" in said
+    assert 'score.py", line 25 in run' in said
+    assert score(plain, {"data": [1]})[0] == 200
 
 
 def test_a_body_that_is_no_text_is_the_callers_fault(plain: Runtime) -> None:

@@ -1,6 +1,7 @@
 """One scoring script: imported, initialised, and asked with what its ``run`` takes."""
 
 import contextlib
+import faulthandler
 import importlib
 import importlib.util
 import inspect
@@ -16,6 +17,9 @@ from ..faults import Misuse
 from .http import AMLRequest, AMLResponse, Refused, is_raw
 
 _HEADERS = "request_headers"
+# How long the route waits for this request, which gateways of Envoy tell.
+_EXPECTED_MS = "x-envoy-expected-rq-timeout-ms"
+_GRACE_S = 2.0  # for code that no signal interrupts
 _POSITIONAL = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -24,7 +28,7 @@ class ScoringTimeout(TimeoutError):
 
 
 class Script:
-    """``timeout_ms`` bounds each ``run``; 0 is no bound."""
+    """``timeout_ms`` bounds each ``run``, as does what the gateway waits; 0 is no bound."""
 
     def __init__(self, path: str, timeout_ms: int) -> None:
         self._path = path
@@ -53,13 +57,18 @@ class Script:
         if self._takes_headers:
             arguments[_HEADERS] = dict(request.headers)
         began = time.perf_counter()
-        with _bounded(self._timeout_ms):
+        with _bounded(self._bound_ms(request)):
             found = self._run(**arguments)
         taken_ms = (time.perf_counter() - began) * 1e3
         if not (hasattr(found, "status_code") and hasattr(found, "get_data")):
             found = self._as_json(found)
         found.headers["x-ms-run-fn-exec-ms"] = f"{taken_ms:.3f}"
         return found
+
+    def _bound_ms(self, request: AMLRequest) -> int:
+        told = request.headers.get(_EXPECTED_MS, "")
+        bounds = [self._timeout_ms, int(told) if told.isdecimal() else 0]
+        return min((bound for bound in bounds if bound), default=0)
 
     def _as_json(self, found: Any) -> AMLResponse:
         try:
@@ -165,7 +174,11 @@ def _read(text: str) -> Any:
 
 @contextlib.contextmanager
 def _bounded(timeout_ms: int) -> "Iterator[None]":
-    """Raise ScoringTimeout at the line that runs when the time is over. In the main thread."""
+    """Raise ScoringTimeout at the line that runs when the time is over. In the main thread.
+
+    Where nothing comes of that (in C, or when somebody catches it), print where it is and end the
+    process: the server starts another.
+    """
     if not timeout_ms:
         yield
         return
@@ -174,9 +187,11 @@ def _bounded(timeout_ms: int) -> "Iterator[None]":
         raise ScoringTimeout(f"run() took longer than {timeout_ms} ms")
 
     before = signal.signal(signal.SIGALRM, over)
+    faulthandler.dump_traceback_later(timeout_ms / 1000 + _GRACE_S, exit=True)
     signal.setitimer(signal.ITIMER_REAL, timeout_ms / 1000)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        faulthandler.cancel_dump_traceback_later()
         signal.signal(signal.SIGALRM, before)
