@@ -10,9 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import httpx
-
-from node_agent import answers, identity, sampler, trust, wake_up
+from node_agent import identity, sampler, trust, wake_up
 from node_agent.backoff import Backoff
 from node_agent.bandwidth import Throttle
 from node_agent.cache import BlobCache
@@ -25,25 +23,25 @@ from node_agent.host import Host
 from node_agent.identity import Identity
 from node_agent.launch import RUNTIME
 from node_agent.logs import LogTail
-from node_agent.machine import Machine, usage
+from node_agent.machine import Machine
 from node_agent.recheck import Schedule
+from node_agent.sampling import Sampling
 from node_agent.sandbox import Sandbox, prepared
 from node_agent.settings import AgentSettings
+from node_agent.usage import usages
 from wire.messages import (
     LogBatch,
     NodeReport,
-    ReplicaSample,
     ReportReply,
-    SampleBatch,
 )
 
 logger = logging.getLogger(__name__)
 
 ALONE_AFTER_S = 10.0  # without a control plane: dormant replicas then start from the journal
 REPORT_GAP_S = 0.2
+RESTING_POLL_S = 30.0  # between polls while wake-ups arrive
 LOG_INTERVAL_S = 1.0
 LOG_PAGE_S = 0.25  # between pages while there are more; bounds what one replica costs
-NODE_INTERVAL_S = 1.9  # between samples of the machine itself, however often replicas are sampled
 STOP_DRAIN_S = 10.0
 LAST_REPORT_S = 2.0
 
@@ -71,6 +69,8 @@ class Agent:
             settings.folder / "certificate.json", self._client, via=settings.control_url
         )
         self._woken = asyncio.Event()
+        self._flows = asyncio.Event()  # set while wake-ups arrive
+        self._sooner = asyncio.Event()  # samples are wanted more often than before
         self._changed = asyncio.Event()
         self._stop = asyncio.Event()
         self._stop_replicas = False
@@ -118,8 +118,8 @@ class Agent:
         self._poll_s = 2.0
         self._heartbeat_s = 5.0
         self._refused: set[str] = set()
-        self._sample_s = 2.0
-        self._described_at = float("-inf")
+        self._sample_s = sampler.INTERVAL_S
+        self._sampling = Sampling(self._fleet, self._machine)
         self._orphans_ended = False
 
     def request_stop(self, *, replicas: bool) -> None:
@@ -220,17 +220,19 @@ class Agent:
     async def _converge(self) -> None:
         desired = await self._client.desired()
         self._poll_s = desired.poll_interval_s
-        self._sample_s = desired.sample_interval_s
+        self._sample_every(desired.sample_interval_s)
         if not self._orphans_ended:
             # why only now: they serve until something else can
             await self._fleet.end_orphans()
             self._orphans_ended = True
         self._fleet.apply(desired)
-        await _wait(self._woken, self._poll_s)
+        # why so rarely: each answer to a report or to samples names the generation, too
+        flows = self._flows.is_set()
+        await _wait(self._woken, max(self._poll_s, RESTING_POLL_S) if flows else self._poll_s)
 
     async def _listen_for_wake_ups(self) -> None:
         delays = Backoff(first_s=1.0, limit_s=30.0)
-        await wake_up.listen(self._client, self._woken.set, delays)
+        await wake_up.listen(self._client, self._woken.set, delays, self._flows)
 
     async def _report(self) -> None:
         if await asyncio.to_thread(self._folder.lost):
@@ -263,9 +265,13 @@ class Agent:
             self._authority.write_bytes(self._authority_pem)
 
     def _make_report(self, generation: int) -> NodeReport:
+        observed = self._fleet.observed()
+        taken = usages({seen.pid for seen in observed if seen.pid})
         replicas = tuple(
-            dataclasses.replace(seen, memory_bytes=usage(seen.pid)[0]) if seen.pid else seen
-            for seen in self._fleet.observed()
+            dataclasses.replace(seen, memory_bytes=taken[seen.pid].memory_bytes)
+            if seen.pid
+            else seen
+            for seen in observed
         )
         described = self._machine.describe()
         return NodeReport(
@@ -277,42 +283,23 @@ class Agent:
 
     def _apply_reply(self, reply: ReportReply) -> None:
         self._poll_s = reply.poll_interval_s
-        self._sample_s = reply.sample_interval_s
+        self._sample_every(reply.sample_interval_s)
         self._heartbeat_s = reply.heartbeat_interval_s
         if reply.desired_generation > self._fleet.generation:
             self._woken.set()
 
+    def _sample_every(self, seconds: float) -> None:
+        if seconds < self._sample_s:
+            self._sooner.set()
+        self._sample_s = seconds
+
     async def _sample(self) -> None:
         began = time.monotonic()
-        samples = []
-        async with answers.client(sampler.TIMEOUT_S) as client:
-            for replica, seen in self._fleet.serving():
-                try:
-                    models = await sampler.scrape(client, "127.0.0.1", seen.metrics_port)
-                except (httpx.HTTPError, ValueError) as error:
-                    logger.debug("No sample of %s: %s", replica.replica_id, error)
-                    continue
-                self._fleet.sampled(replica.replica_id, seen.pid, models)
-                memory, seconds = await asyncio.to_thread(usage, seen.pid)
-                samples.append(
-                    ReplicaSample(
-                        replica_id=replica.replica_id,
-                        endpoint=replica.endpoint,
-                        deployment=replica.deployment,
-                        at=time.time(),
-                        models=models,
-                        memory_bytes=memory,
-                        cpu_seconds=seconds,
-                        started_at=seen.started_at,
-                    )
-                )
-        node = None
-        if began - self._described_at >= NODE_INTERVAL_S:
-            self._described_at = began
-            node = self._machine.describe()
-        if samples or node:
-            self._apply_reply(await self._client.samples(SampleBatch(tuple(samples), node)))
-        await asyncio.sleep(max(0.05, self._sample_s - (time.monotonic() - began)))
+        batch = await self._sampling.round()
+        if batch is not None:
+            self._apply_reply(await self._client.samples(batch))
+        rest_s = self._sampling.rest_s(self._sample_s) - (time.monotonic() - began)
+        await _wait(self._sooner, max(0.05, rest_s))
 
     async def _ship_logs(self) -> None:
         """One page of each replica: one that writes without end must not silence the others."""
@@ -339,6 +326,7 @@ class Agent:
             await self._fleet.leave()
         if self._node is not None:  # who never joined has nothing to say, and nobody to say it as
             await self._last_report()
+        await self._sampling.close()
         await self._client.close()
 
     async def _last_report(self) -> None:

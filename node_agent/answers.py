@@ -9,6 +9,7 @@ from typing import Final
 import httpx
 
 LIMIT_BYTES: Final = 1 << 20
+KEPT_S: Final = 60.0  # of an idle connection
 MOST_BYTES: Final = "answer_bytes"  # among a request's extensions, where that is another one
 # What would have the client unpack without end, or keep something for later calls.
 _IGNORED: Final = ("content-encoding", "set-cookie")
@@ -25,7 +26,7 @@ def client(timeout_s: float, base_url: str = "") -> httpx.AsyncClient:
         base_url=base_url,
         timeout=timeout_s,
         trust_env=False,
-        transport=_Bounded(verify=_NO_TLS),
+        transport=_Bounded(verify=_NO_TLS, limits=httpx.Limits(keepalive_expiry=KEPT_S)),
         headers={"Accept-Encoding": "identity"},
     )
 

@@ -32,7 +32,7 @@ CHUNK_BYTES = 1 << 20
 # They become names of files here, so nothing but plain names comes through.
 REPLICA_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", re.ASCII)
 SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
-KEPT_S = 3.0  # of an idle connection; servers close them after 5, maybe just as we write
+KEPT_S = 30.0  # of an idle connection, which saves handshakes; the agents' port keeps it longer
 
 
 class ControlError(RuntimeError):

@@ -51,6 +51,7 @@ class Machine:
         self._address = address
         self._folder = folder
         self._boot_id = boot_id()
+        self._version, self._cpu_count = version("shoal"), psutil.cpu_count() or 0
         self._backends = backends()
         self._cache_quota_bytes = cache_quota_bytes
         self.folder_id = folder_id
@@ -79,11 +80,11 @@ class Machine:
         disk = shutil.disk_usage(self._folder)
         return NodeInfo(
             name=self._name,
-            agent_version=version("shoal"),
+            agent_version=self._version,
             boot_id=self._boot_id,
             folder_id=self.folder_id,
             address=self._address,
-            cpu_count=psutil.cpu_count() or 0,
+            cpu_count=self._cpu_count,
             cpu_utilization=psutil.cpu_percent() / 100,
             memory_total_bytes=memory.total,
             memory_used_bytes=memory.total - memory.available,
@@ -117,19 +118,3 @@ def backends() -> tuple[str, ...]:
         if name not in LIBRARIES or importlib.util.find_spec(LIBRARIES[name])
     )
     return tuple(dict.fromkeys((*ours, *third_party())))
-
-
-def usage(pid: int) -> tuple[int, float]:
-    """Resident bytes and processor seconds of a process and its descendants; zeros when gone."""
-    if not pid:
-        return 0, 0.0
-    resident, seconds = 0, 0.0
-    try:
-        parent = psutil.Process(pid)
-        for process in (parent, *parent.children(recursive=True)):
-            times = process.cpu_times()
-            resident += process.memory_info().rss
-            seconds += times.user + times.system
-    except psutil.Error:  # ended while we looked: what was counted so far is as good as any
-        return resident, seconds
-    return resident, seconds

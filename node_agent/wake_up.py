@@ -15,8 +15,14 @@ from wire.wake_up import WAKE_UP, Lines
 logger = logging.getLogger(__name__)
 
 
-async def listen(client: ControlClient, wake: Callable[[], None], delays: Backoff) -> NoReturn:
-    """Call `wake` at each wake-up; open the stream again, after `delays`, whenever it ends."""
+async def listen(
+    client: ControlClient, wake: Callable[[], None], delays: Backoff, flows: asyncio.Event
+) -> NoReturn:
+    """Call `wake` at each wake-up; open the stream again, after `delays`, whenever it ends.
+
+    `flows` is set from its first line to its end. Both are a wake-up: what came before the one, or
+    behind the other, was not heard.
+    """
     lost = False
     while True:
         try:
@@ -26,11 +32,15 @@ async def listen(client: ControlClient, wake: Callable[[], None], delays: Backof
                     if lost:
                         logger.info("Wake-ups arrive again")
                         lost = False
-                    if line == WAKE_UP:
+                    if line == WAKE_UP or not flows.is_set():
                         wake()
+                    flows.set()
             reason = "the control plane ended it"
         except ControlError as error:
             reason = str(error)
+        if flows.is_set():
+            flows.clear()
+            wake()
         if not lost:
             logger.warning("No wake-ups, desired state is polled meanwhile: %s", reason)
             lost = True

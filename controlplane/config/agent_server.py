@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 
 RENEWED_EVERY: Final = timedelta(days=7)  # certificates live for 30 days
 LOOK_S: Final = 3600.0
+# Of an idle connection: longer than agents keep theirs between calls, which are handshakes saved.
+KEPT_S: Final = 75
 SCHEME: Final = "shoal:"
 
 
@@ -123,6 +125,7 @@ async def _serve(tls: AgentTls) -> None:
         ws="none",
         lifespan="off",
         ssl_context_factory=lambda _config, _default: tls.context,
+        timeout_keep_alive=KEPT_S,
         timeout_graceful_shutdown=3,
         access_log=False,
         server_header=False,

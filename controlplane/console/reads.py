@@ -9,11 +9,12 @@ from django.utils import timezone
 
 from controlplane.accounts.selectors import events_shown
 from controlplane.core.models import Event
-from controlplane.deployments.selectors import endpoint_get, endpoint_shown
+from controlplane.deployments.selectors import endpoint_get, endpoint_shown, nodes_running
 from controlplane.deployments.serializers.endpoints import EndpointSerializer
 from controlplane.events.serializers import EventSerializer
 from controlplane.metrics import selectors as metrics
 from controlplane.metrics.services import watch
+from controlplane.nodes import wake_ups
 from controlplane.operations.selectors import latest_operations, operation_get, operation_shown
 from controlplane.operations.serializers import OperationSerializer
 from controlplane.overview.selectors import overview
@@ -31,7 +32,10 @@ def endpoint_state(name: str) -> dict[str, Any]:
 
 
 def endpoint_watch(name: str) -> None:
-    watch(name)
+    """Somebody watches; the agents concerned are told at once, or chart nothing for seconds."""
+    if watch(name):
+        wake_ups.wake_on_commit(nodes_running(name))
+        wake_ups.gateways_wake_on_commit()
 
 
 def endpoint_series(name: str, range_s: float) -> dict[str, Any]:

@@ -216,6 +216,7 @@ class GatewayAgent:
             self._timers.poll = min(self._timers.poll, self._timers.polled + LEAST_GAP_S)
             # why: what is new may be a number alone, which we confirm without anything to apply
             self._timers.report = self._timers.report_anew = self._timers.poll
+            self._timers.sample = self._timers.sample_anew = self._timers.poll  # somebody watches
 
     def _pause(self, seconds: float) -> None:
         """While Envoy is waited for: a key that is renewed meanwhile does not wait too."""

@@ -17,6 +17,7 @@ from wire.messages import (
 from wire.wake_up import LIFE_S, WAKE_UP, Lines
 
 TIMEOUT_S = 5.0
+KEPT_S = 30.0  # of an idle connection; the server keeps it longer
 
 
 class ControlPlaneUnavailable(RuntimeError):
@@ -44,6 +45,7 @@ class ControlPlaneClient:
             timeout=TIMEOUT_S,
             trust_env=False,
             verify=trusted or True,
+            limits=httpx.Limits(keepalive_expiry=KEPT_S),
         )
 
     def move(self, control_url: str, trusted: ssl.SSLContext) -> None:

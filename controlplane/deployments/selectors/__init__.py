@@ -16,6 +16,7 @@ from controlplane.deployments.selectors.rows import (
     endpoint_get,
     endpoint_list,
     endpoints_matching,
+    nodes_running,
     revision_list,
 )
 from controlplane.deployments.selectors.scraping import ScrapeTarget, scrape_targets
@@ -36,6 +37,7 @@ __all__ = [
     "endpoint_list",
     "endpoint_shown",
     "endpoints_matching",
+    "nodes_running",
     "revision_list",
     "routing_revision",
     "routing_view",

@@ -52,6 +52,12 @@ def revision_list(endpoint: str, name: str) -> list[DeploymentRevision]:
     return found
 
 
+def nodes_running(endpoint: str) -> list[str]:
+    """Ids of the nodes that have replicas of this endpoint."""
+    rows = Replica.objects.filter(deployment__endpoint__name=endpoint)
+    return list(rows.values_list("node_id", flat=True).distinct())
+
+
 def endpoints_matching(
     *,
     q: str = "",

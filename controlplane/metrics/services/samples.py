@@ -92,11 +92,14 @@ def logs_ingest(batch: LogBatch, *, ahead_s: float = 0.0) -> None:
     )
 
 
-def watch(endpoint: str) -> None:
+def watch(endpoint: str) -> bool:
     """Somebody looks at this endpoint: agents sample every half second for the next 30 s.
 
-    To be called again while they look.
+    To be called again while they look. True where nobody did: agents do not know yet.
     """
+    now = time.time()
+    known = Watch.objects.filter(endpoint=endpoint, expires_at__gt=now).exists()
     Watch.objects.update_or_create(
-        endpoint=endpoint, defaults={"expires_at": time.time() + WATCH_LIFETIME_S}
+        endpoint=endpoint, defaults={"expires_at": now + WATCH_LIFETIME_S}
     )
+    return not known

@@ -73,7 +73,7 @@ async def listened(*answers: Answer) -> tuple[int, Delays, list[httpx.Request]]:
     client.use_credential("snode_n1_secret")
     delays = Delays(len(answers))
     with pytest.raises(Stop):
-        await wake_up.listen(client, wake, delays)
+        await wake_up.listen(client, wake, delays, asyncio.Event())
     await client.close()
     return wakes, delays, requests
 
@@ -85,7 +85,7 @@ async def listened(*answers: Answer) -> tuple[int, Delays, list[httpx.Request]]:
         ([WAKE_UP + WAKE_UP + ALIVE], 2, 3),
         ([b"ri", b"ng", b"\nali", b"ve\n", b"r"], 1, 2),
         ([b"", WAKE_UP, b""], 1, 1),
-        ([ALIVE, ALIVE], 0, 2),
+        ([ALIVE, ALIVE], 1, 2),  # what came before the stream was not heard
         ([], 0, 0),
         ([b"ring"], 0, 0),
         ([httpx.ReadTimeout("silence")], 0, 0),
@@ -101,9 +101,24 @@ async def listened(*answers: Answer) -> tuple[int, Delays, list[httpx.Request]]:
     ],
 )
 async def test_what_wakes(chunks: list[bytes | Exception], wakes: int, lines: int) -> None:
-    """However it ends, the stream is opened again; what is none is left at once."""
+    """However it ends, the stream is opened again; what is none is left at once. The end of one
+    that was there is a reason to look, too."""
     found, delays, requests = await listened(streamed(*chunks), streamed(WAKE_UP))
-    assert (found, delays.resets, len(requests)) == (wakes + 1, lines + 1, 2)
+    assert (found, delays.resets, len(requests)) == (wakes + bool(lines) + 2, lines + 1, 2)
+
+
+async def test_while_it_flows_it_says_so() -> None:
+    flows, seen = asyncio.Event(), []
+    answers = [streamed(ALIVE, WAKE_UP), streamed(b"nonsense\n"), streamed(WAKE_UP)]
+    client = ControlClient(
+        "http://control", transport=httpx.MockTransport(lambda _: answers.pop(0)())
+    )
+    with pytest.raises(Stop):
+        await wake_up.listen(client, lambda: seen.append(flows.is_set()), Delays(3), flows)
+    await client.close()
+    # as each begins, at its wake-ups, and as it has ended
+    assert seen == [False, True, False, False, False]
+    assert not flows.is_set()
 
 
 async def test_a_line_without_end_is_left_early() -> None:
@@ -125,7 +140,7 @@ async def test_whoever_refuses_is_asked_again_later(status: int) -> None:
     """A control plane of the version before answers 404."""
     refusal = lambda: httpx.Response(status, headers={"Location": "http://evil/"}, json={})  # noqa: E731
     wakes, delays, requests = await listened(refusal, refusal, streamed(WAKE_UP))
-    assert (wakes, delays.resets) == (1, 1)
+    assert (wakes, delays.resets) == (2, 1)
     assert {str(request.url) for request in requests} == {"http://control/agent/v1/bell"}
     assert {request.headers["Authorization"] for request in requests} == {"Bearer snode_n1_secret"}
 
@@ -160,7 +175,7 @@ async def test_silence_of_three_lines_of_life_is_noticed(monkeypatch: pytest.Mon
     port = server.sockets[0].getsockname()[1]
     client = ControlClient(f"http://127.0.0.1:{port}")
     listening = asyncio.create_task(
-        wake_up.listen(client, lambda: None, Backoff(first_s=0.01, limit_s=0.01))
+        wake_up.listen(client, lambda: None, Backoff(first_s=0.01, limit_s=0.01), asyncio.Event())
     )
     async with asyncio.timeout(10):
         await asked.wait()

@@ -2,14 +2,20 @@
 
 import json
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 from controlplane.console import frames, reads
 from controlplane.console.feeds import EndpointFeed
 from controlplane.console.outbox import Outbox
+from controlplane.core import fanout
+from controlplane.metrics.models import Watch
+from controlplane.nodes import wake_ups
+from tests.support.placed_replicas import replica_place
+from tests.support.simulated_node import SimulatedNode
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "metrics"])
 
 
 class Kept(Outbox):
@@ -50,6 +56,29 @@ class Columns:
 @pytest.fixture
 def columns(monkeypatch: pytest.MonkeyPatch) -> Columns:
     return Columns(monkeypatch)
+
+
+def test_who_begins_to_watch_wakes_the_agents_that_sample_and_who_goes_on_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent = []
+    layer = AsyncMock()
+    node, other = (SimulatedNode(name).row() for name in ("n1", "n2"))
+    replica_place(node)
+    monkeypatch.setattr(fanout, "get_channel_layer", lambda: layer)
+    for _ in range(2):
+        reads.endpoint_watch("digits")
+        sent.append([call.args[1] for call in layer.group_send.call_args_list])
+    assert sent[0] == [
+        {"type": "nodes.woken", "nodes": [node.pk]},
+        {"type": wake_ups.GATEWAYS_WOKEN},
+    ]
+    assert sent[1] == sent[0], "known already"
+    assert other.pk not in str(sent)
+    Watch.objects.update(expires_at=0.0)
+    layer.reset_mock()
+    reads.endpoint_watch("digits")
+    assert len(layer.group_send.call_args_list) == 2
 
 
 async def follow(feed: EndpointFeed) -> Kept:

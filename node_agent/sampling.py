@@ -1,0 +1,87 @@
+"""The node's samples: what its runtimes count, what their processes take, and what it is itself."""
+
+import asyncio
+import logging
+import time
+from hashlib import sha256
+
+import httpx
+
+from node_agent import answers, sampler
+from node_agent.fleet import Fleet
+from node_agent.machine import Machine
+from node_agent.usage import usages
+from wire.messages import ModelCounters, ReplicaSample, SampleBatch
+
+logger = logging.getLogger(__name__)
+
+NODE_INTERVAL_S = 1.9  # between samples of the machine itself, however often replicas are sampled
+# Where nobody watches and nothing has changed; a replica that is silent for 6 s shows a gap.
+RESTING_S = 5.0
+
+
+class Sampling:
+    """Of all that the fleet serves; connections to the runtimes stay open between rounds."""
+
+    def __init__(self, fleet: Fleet, machine: Machine) -> None:
+        self._fleet = fleet
+        self._machine = machine
+        self._client = answers.client(sampler.TIMEOUT_S)
+        self._described_at = float("-inf")
+        self._seen: dict[str, tuple[bytes, tuple[ModelCounters, ...]]] = {}
+        self._still = False
+
+    def rest_s(self, told_s: float) -> float:
+        """How long to wait between rounds where ``told_s`` is asked for."""
+        return max(told_s, RESTING_S) if self._still and told_s >= sampler.INTERVAL_S else told_s
+
+    async def round(self) -> SampleBatch | None:
+        """None where there is nothing to say."""
+        found = []
+        before, self._seen = self._seen, {}
+        for replica, seen in self._fleet.serving():
+            try:
+                text = await sampler.scrape(self._client, "127.0.0.1", seen.metrics_port)
+                models = await self._counters(replica.replica_id, text, before)
+            except (httpx.HTTPError, ValueError) as error:
+                logger.debug("No sample of %s: %s", replica.replica_id, error)
+                continue
+            self._fleet.sampled(replica.replica_id, seen.pid, models)
+            found.append((replica, seen, models, time.time()))
+        self._still = self._seen == before
+        taken = await asyncio.to_thread(usages, {seen.pid for _, seen, _, _ in found if seen.pid})
+        samples = tuple(
+            ReplicaSample(
+                replica_id=replica.replica_id,
+                endpoint=replica.endpoint,
+                deployment=replica.deployment,
+                at=at,
+                models=models,
+                memory_bytes=taken[seen.pid].memory_bytes if seen.pid else 0,
+                cpu_seconds=taken[seen.pid].cpu_seconds if seen.pid else 0.0,
+                started_at=seen.started_at,
+            )
+            for replica, seen, models, at in found
+        )
+        node = None
+        if time.monotonic() - self._described_at >= NODE_INTERVAL_S:
+            self._described_at = time.monotonic()
+            node = self._machine.describe()
+        return SampleBatch(samples, node) if samples or node else None
+
+    async def _counters(
+        self,
+        replica_id: str,
+        text: str,
+        before: dict[str, tuple[bytes, tuple[ModelCounters, ...]]],
+    ) -> tuple[ModelCounters, ...]:
+        """Parsed only where they have changed. Raises ValueError."""
+        digest = sha256(text.encode()).digest()
+        known = before.get(replica_id)
+        if known is None or known[0] != digest:
+            known = digest, await asyncio.to_thread(sampler.parse, text)
+        self._seen[replica_id] = known
+        return known[1]
+
+    async def close(self) -> None:
+        await self._client.aclose()

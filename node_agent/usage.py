@@ -1,0 +1,59 @@
+"""What processes take, from one look at /proc, however many of them are asked for."""
+
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+PROC: Final = Path("/proc")
+# Of /proc/<pid>/stat, after the name: parent, processor time of user and system, resident pages.
+_PARENT, _USER, _SYSTEM, _RESIDENT = 1, 11, 12, 21
+_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Of a process and its descendants; zeros where there is none any more."""
+
+    memory_bytes: int = 0  # resident; pages that several of them share count for each
+    cpu_seconds: float = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(self.memory_bytes + other.memory_bytes, self.cpu_seconds + other.cpu_seconds)
+
+
+def usages(pids: Collection[int], proc: Path = PROC) -> dict[int, Usage]:
+    """Process id -> what it takes. Blocks for some microseconds per process of the machine."""
+    own: dict[int, Usage] = {}
+    children: dict[int, list[int]] = {}
+    for pid, parent, usage in _processes(proc) if pids else ():
+        own[pid] = usage
+        children.setdefault(parent, []).append(pid)
+    return {pid: sum((own[each] for each in _family(pid, own, children)), Usage()) for pid in pids}
+
+
+def _family(pid: int, own: dict[int, Usage], children: dict[int, list[int]]) -> Iterator[int]:
+    # why a set: between two reads a number may have gone to another process, and made a ring
+    seen, waiting = set(), [pid]
+    while waiting:
+        each = waiting.pop()
+        if each in own and each not in seen:
+            seen.add(each)
+            yield each
+            waiting += children.get(each, ())
+
+
+def _processes(proc: Path) -> Iterator[tuple[int, int, Usage]]:
+    for name in os.listdir(proc):  # noqa: PTH208 # hundreds of them each time
+        if not name.isdecimal():
+            continue
+        try:
+            with open(f"{proc}/{name}/stat", "rb") as stat:  # noqa: PTH123 # of hundreds each time
+                fields = stat.read().rpartition(b")")[2].split()
+        except OSError:  # it has ended meanwhile
+            continue
+        ticks = int(fields[_USER]) + int(fields[_SYSTEM])
+        memory_bytes = int(fields[_RESIDENT]) * _PAGE_BYTES
+        yield int(name), int(fields[_PARENT]), Usage(memory_bytes, ticks / _TICKS_PER_S)

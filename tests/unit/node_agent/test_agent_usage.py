@@ -1,0 +1,51 @@
+"""What processes take: of whole families, from one look."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from node_agent.usage import Usage, usages
+
+
+def stat(proc: Path, pid: int, parent: int, *, ticks: int, pages: int, name: str = "x") -> None:
+    fields = ["S", str(parent), *["0"] * 9, str(ticks), "0", *["0"] * 8, str(pages), "0"]
+    (proc / str(pid)).mkdir()
+    (proc / str(pid) / "stat").write_text(f"{pid} ({name}) {' '.join(fields)}\n")
+
+
+def test_a_family_adds_up_whatever_its_processes_are_called(tmp_path: Path) -> None:
+    stat(tmp_path, 10, 1, ticks=100, pages=1, name="a) S 1 (b")
+    stat(tmp_path, 11, 10, ticks=200, pages=2)
+    stat(tmp_path, 12, 11, ticks=300, pages=4)
+    stat(tmp_path, 20, 1, ticks=400, pages=8)
+    (tmp_path / "30").mkdir()  # it has just ended
+    (tmp_path / "self").mkdir()
+    second, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+    assert usages({10, 20, 30}, tmp_path) == {
+        10: Usage(7 * page, 600 / second),
+        20: Usage(8 * page, 400 / second),
+        30: Usage(),
+    }
+    assert usages(set(), tmp_path) == {}
+
+
+def test_a_ring_of_parents_ends(tmp_path: Path) -> None:
+    """Between two reads a number may have gone to another process."""
+    stat(tmp_path, 10, 11, ticks=0, pages=1)
+    stat(tmp_path, 11, 10, ticks=0, pages=2)
+    assert usages({10}, tmp_path)[10].memory_bytes == 3 * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_it_is_what_psutil_says() -> None:
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'input()'], check=False)"
+    with subprocess.Popen([sys.executable, "-c", f"{code}"], stdin=subprocess.PIPE) as process:
+        root = psutil.Process(process.pid)
+        while not (children := root.children()) or root.status() != psutil.STATUS_SLEEPING:
+            pass
+        found = usages({process.pid})[process.pid]
+        known = sum(each.memory_info().rss for each in (root, *children))
+        process.communicate(b"\n")
+    assert 0.5 < found.memory_bytes / known < 2.0
