@@ -141,9 +141,8 @@ def _registered(client: MLClient, change: Change) -> Change:
     if isinstance(entity, Model):
         client.models.register(entity)
         return replace(change, action="none")
-    if isinstance(entity, OnlineDeployment) and _brings_model(entity):
-        version = client.models.register(cast(Model, entity.model))
-        entity.model = f"azureml:{version['model']}:{version['version']}"
+    if isinstance(entity, OnlineDeployment):
+        return replace(change, entity=client.online_deployments.register(entity))
     return change
 
 
@@ -200,8 +199,8 @@ def _change(client: MLClient, entity: Entity) -> Change:
     version: ModelVersion | None = None
     if isinstance(entity, Model):
         version = client.models.known(entity)
-    elif isinstance(entity, OnlineDeployment) and _brings_model(entity):
-        version = client.models.known(cast(Model, entity.model))
+    elif isinstance(entity, OnlineDeployment):
+        version = client.online_deployments.known(entity)
     try:
         current, lines = _current(client, entity, version)
     except Problem as problem:
@@ -222,10 +221,15 @@ def _current(
         return client.online_endpoints.get(str(entity.name)), ()
     if isinstance(entity, OnlineDeployment):
         current = client.online_deployments.get(str(entity.name), str(entity.endpoint_name))
+        there = version and f"azureml:{version['model']}:{version['version']}" == current.model
+        if entity.code_configuration is not None:  # compared by content, not by its text
+            current.code_configuration = entity.code_configuration
+            current.model, current.environment = entity.model, entity.environment
+            what = "code_configuration: script, model or environment have other content"
+            return current, () if there else (what,)
         if _brings_model(entity):
+            current.model = entity.model
             path = cast(Model, entity.model).path
-            there = version and f"azureml:{version['model']}:{version['version']}" == current.model
-            current.model = entity.model  # compared by content, not by its text
             return current, () if there else (f"model: {path} has other content",)
         return current, ()
     if version is None:

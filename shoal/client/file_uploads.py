@@ -19,9 +19,12 @@ _TRIES = 3  # of sending what the server still misses
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """``name`` is the path in the repository; a folder's ends with a slash and has no bytes."""
+    """``name`` is the path in the repository; a folder's ends with a slash and has no bytes.
 
-    path: Path
+    ``path`` None: a file of a registered version, whose bytes the server has.
+    """
+
+    path: Path | None
     name: str
     size: int
     sha256: str
@@ -72,7 +75,8 @@ def send(
     body = {"filename": filename, "files": [file.announced() for file in files]}
     upload = cast(Upload, transport.json("POST", "/uploads", json=body, repeat=True))
     where = f"/uploads/{upload['id']}"
-    paths = {file.sha256: file.path for file in files}
+    names = {file.sha256: file.name for file in files}
+    paths = {file.sha256: file.path for file in sorted(files, key=_has_bytes)}
     counter = _Counter(on_bytes)
     for attempt in range(_TRIES):
         missing = transport.json("GET", f"{where}/files")["items"]
@@ -80,6 +84,8 @@ def send(
 
         def send_one(item: dict[str, Any]) -> None:
             sha256, path = item["sha256"], paths[item["sha256"]]
+            if path is None:
+                raise UnusableSource("A file of a registered version is gone", names[sha256])
             if path.stat().st_size != item["size"]:
                 raise UnusableSource("The file changed while it was sent", str(path))
             grow(
@@ -122,3 +128,7 @@ class _Counter:
         with self._lock:
             self._done[sha256] = done
             self._on_bytes(sum(self._done.values()), self._total)
+
+
+def _has_bytes(file: Listed) -> bool:
+    return file.path is not None

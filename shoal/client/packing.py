@@ -51,7 +51,7 @@ def packaged(source: Path, *, serve_as: str | None = None) -> Package:
             "No such file or folder", str(source), ["Give an .onnx file, a folder or a .zip."]
         )
     prefix, note = _layout(source)
-    entries = _graph_first_named([(path, f"{prefix}{name}") for path, name in _walk(source)])
+    entries = _graph_first_named([(path, f"{prefix}{name}") for path, name in walked(source)])
     if not any(path.is_file() for path, _ in entries):
         raise UnusableSource("The folder is empty", str(source))
     return Package(source.resolve().name, files=tuple(entries), note=note)
@@ -116,7 +116,7 @@ def _configured_name(text: str) -> str | None:
     return None
 
 
-def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
+def walked(folder: Path) -> Iterator[tuple[Path, str]]:
     """Files, and folders that hold nothing, in a fixed order; links are followed, once each."""
     seen: set[str] = set()
     for here, folders, files in os.walk(folder, followlinks=True):

@@ -1,5 +1,6 @@
 """Online deployments: brought up, changed, scaled, read, deleted."""
 
+import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
@@ -17,6 +18,7 @@ from shoal.entities.settings import ProbeSettings
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller, Work
+from shoal.sdk.scoring_code import ScoringCode, brings_code
 from shoal.sdk.shapes import deployment_body, deployment_of
 
 BROKEN = frozenset({"Failed", "Canceled"})
@@ -36,6 +38,7 @@ class OnlineDeploymentOperations:
     ) -> None:
         self._client, self._watcher = client, watcher
         self._models, self._endpoints = models, endpoints
+        self._code = ScoringCode(client, watcher, models)
 
     def begin_create_or_update(
         self,
@@ -59,7 +62,7 @@ class OnlineDeploymentOperations:
         shown = self._client.get_endpoint(str(entity.endpoint_name))  # before anything is uploaded
         current = _named(shown, entity)
         _counted(entity, current)
-        version = self._version(entity, current)
+        entity, version = self._registered(entity, current)
         work = self._apply(entity, version, all_traffic=all_traffic, supersede=supersede)
         return LROPoller(work, self._client, self._watcher.operation)
 
@@ -77,7 +80,9 @@ class OnlineDeploymentOperations:
         shown = None if new_endpoint else self._client.get_endpoint(endpoint)
         current = _named(shown, deployment) if shown else None
         _counted(deployment, current)
-        if isinstance(deployment.model, Model) and deployment.model.path is not None:
+        if brings_code(deployment, current):
+            self._code.check(_with_model(deployment, current))
+        elif isinstance(deployment.model, Model) and deployment.model.path is not None:
             self._models.check(deployment.model)
         else:
             version = self._version(deployment, current)
@@ -145,6 +150,40 @@ class OnlineDeploymentOperations:
             raise ShoalError(f"There is no container {container_type}", ", ".join(CONTAINERS))
         found = self._client.get_logs(endpoint_name, name, tail=lines)
         return "\n".join(f"{line['at']} {line['replica_id']} {line['text']}" for line in found)
+
+    def register(self, deployment: OnlineDeployment) -> OnlineDeployment:
+        """The same, referring to what it brings: that is registered now. Not in Azure's SDK."""
+        model = deployment.model
+        if not brings_code(deployment, None):
+            if isinstance(model, Model) and model.path is not None:
+                version = self._models.register(model)
+                deployment.model = f"azureml:{version['model']}:{version['version']}"
+            return deployment
+        return self._code.register(_with_model(deployment, self._current(deployment)))[0]
+
+    def known(self, deployment: OnlineDeployment) -> ModelVersion | None:
+        """The version that has what it brings already, if there is one. Not in Azure's SDK."""
+        model = deployment.model
+        if brings_code(deployment, None):
+            return self._code.known(_with_model(deployment, self._current(deployment)))
+        if isinstance(model, Model) and model.path is not None:
+            return self._models.known(model)
+        return None
+
+    def _current(self, entity: OnlineDeployment) -> Deployment | None:
+        try:
+            return self._client.get_deployment(str(entity.endpoint_name), str(entity.name))
+        except Problem as problem:
+            if not problem.is_not_found:
+                raise
+            return None
+
+    def _registered(
+        self, entity: OnlineDeployment, current: Deployment | None
+    ) -> tuple[OnlineDeployment, ModelVersion | None]:
+        if brings_code(entity, current):
+            return self._code.register(_with_model(entity, current))
+        return entity, self._version(entity, current)
 
     def _version(self, entity: OnlineDeployment, current: Deployment | None) -> ModelVersion | None:
         """Of its model, which is registered if need be; None: what ``current`` runs stays."""
@@ -218,6 +257,15 @@ def _named(shown: Endpoint, entity: OnlineDeployment) -> Deployment | None:
     return next((item for item in shown["deployments"] if item["name"] == entity.name), None)
 
 
+def _with_model(entity: OnlineDeployment, current: Deployment | None) -> OnlineDeployment:
+    """A file without a model keeps the one that runs."""
+    if entity.model is not None or current is None:
+        return entity
+    kept = copy.copy(entity)
+    kept.model = f"azureml:{current['model']}:{current['version']}"
+    return kept
+
+
 def _counted(entity: OnlineDeployment, current: Deployment | None) -> None:
     """Raises ShoalError for no replicas, unless it is paused and stays so."""
     count = entity.instance_count
@@ -264,15 +312,9 @@ def _servable(entity: OnlineDeployment) -> None:
     runtime."""
     if fault := name_fault(str(entity.name), "name"):
         raise EntityInvalid("The deployment", [fault])
-    if entity.code_configuration is not None:
-        raise ShoalError(
-            "Scoring scripts are not run",
-            f"code_configuration of {entity.name}",
-            ["Write a Python model (model.py) instead: docs/from-azure-ml.md."],
-        )
     image = getattr(entity.environment, "image", None)
     routes = getattr(entity.environment, "inference_config", None)
-    if image and not routes:
+    if image and not routes and entity.code_configuration is None:
         raise ShoalError(
             "Images are not run",
             f"environment.image of {entity.name}: {image}",

@@ -46,9 +46,31 @@ class ModelOperations:
             raise UnusableSource("The model has no path", "path: the file or folder to register")
         package = _package(model)
         files = listed(package, self._client.concurrency, self._watcher.hashing)
-        # as in Azure: a model without a name is called by its content
-        name = model.name or _content(package, files)
-        known = self._known(name, number, package, files)
+        given = declared(model._to_dict(), MODEL_FIELDS)
+        if given.get("type") in ("custom_model", "triton_model"):
+            del given["type"]  # everything is served as Triton serves it
+        return self.register_files(
+            package,
+            files,
+            # as in Azure: a model without a name is called by its content
+            name=model.name or _content(package, files),
+            number=number if model.name else None,
+            description=model.description,
+            tags=texts(model.tags),
+            declared=given,
+        )
+
+    def register_files(
+        self,
+        package: Package,
+        files: Sequence[Listed],
+        *,
+        name: str,
+        number: int | None = None,
+        **fields: Any,
+    ) -> ModelVersion:
+        """As ``create_or_update``, for files that have been hashed. ``fields`` are REST's."""
+        known = self.known_files(name, package, files, number)
         if known is not None:
             self._watcher.note(f"Model {name}:{known['version']} has this content already")
             return self._back(known)
@@ -59,17 +81,7 @@ class ModelOperations:
             on_bytes=self._watcher.sending,
             on_change=self._watcher.upload,
         )
-        given = declared(model._to_dict(), MODEL_FIELDS)
-        if given.get("type") in ("custom_model", "triton_model"):
-            del given["type"]  # everything is served as Triton serves it
-        version = self._client.register_model(
-            name,
-            upload["id"],
-            description=model.description,
-            version=number if model.name else None,
-            tags=texts(model.tags),
-            declared=given,
-        )
+        version = self._client.register_model(name, upload["id"], version=number, **fields)
         for warning in version.get("warnings", []):
             self._watcher.note(f"Note: {warning}")
         return self._back(version)
@@ -90,7 +102,8 @@ class ModelOperations:
         """The version that has the content of ``model.path`` already, if there is one."""
         package = _package(model)
         files = listed(package, self._client.concurrency)
-        return self._known(model.name or _content(package, files), _number(model), package, files)
+        name = model.name or _content(package, files)
+        return self.known_files(name, package, files, _number(model))
 
     def get(self, name: str, version: str | int | None = None, label: str | None = None) -> Model:
         """``label``: latest, or an alias. Raises Problem when there is none."""
@@ -158,8 +171,12 @@ class ModelOperations:
             return version  # type: ignore[no-any-return]  # a text or a number
         return self._client.get_model_version(name, label)["version"]
 
-    def _known(
-        self, name: str, number: int | None, package: Package, listed_files: Sequence[Listed]
+    def known_files(
+        self,
+        name: str,
+        package: Package,
+        listed_files: Sequence[Listed],
+        number: int | None = None,
     ) -> ModelVersion | None:
         """The version that holds the very same files, so that nothing needs to be sent."""
         try:
@@ -182,6 +199,12 @@ class ModelOperations:
 
 def _package(model: Model) -> Package:
     """Raises UnusableSource."""
+    serve_as = model.name if model.name and not model.name.isdigit() else None
+    return packaged(located(model), serve_as=serve_as)
+
+
+def located(model: Model) -> Path:
+    """Where its path leads to. Raises UnusableSource where that is another machine."""
     where = resolved(str(model.path), model.base_path)
     if REMOTE.match(where):
         raise UnusableSource(
@@ -189,8 +212,7 @@ def _package(model: Model) -> Package:
             f"{where} names another place",
             ["Download it first, then give the local file or folder."],
         )
-    serve_as = model.name if model.name and not model.name.isdigit() else None
-    return packaged(Path(where), serve_as=serve_as)
+    return Path(where)
 
 
 def _number(model: Model) -> int | None:

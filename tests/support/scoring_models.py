@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy as np
 
-MODEL = "from shoal_stub.scoring import TritonPythonModel\n"
+MODEL = """from shoal_stub.scoring import ScoringScript
+
+
+class TritonPythonModel(ScoringScript):
+    pass
+"""
 CONFIG = """backend: "python"
 input { name: "REQUEST" data_type: TYPE_STRING dims: [1] }
 input { name: "REQUEST_HEAD" data_type: TYPE_STRING dims: [1] optional: true }

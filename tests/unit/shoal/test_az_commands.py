@@ -271,13 +271,13 @@ def test_bad_files_are_1_with_every_fault_and_a_suggestion(
     assert az("ml", "online-endpoint", "create", "-f", str(files / "none.yml")) == 2
 
 
-def test_scoring_scripts_and_images_are_refused_before_anything_is_sent(
+def test_missing_scripts_and_images_are_refused_before_anything_is_sent(
     az: Az, files: Path, installed: FakeServer, capsys: Capture
 ) -> None:
     az("ml", "online-endpoint", "create", "-n", "ep-1")
     create = deployment_of(files)
     assert az(*create, "--set", "code_configuration.scoring_script=score.py") == 1
-    assert "from-azure-ml" in capsys.readouterr().err
+    assert "code_configuration.scoring_script: score.py is no file" in capsys.readouterr().err
     assert az(*create, "--set", "environment.image=img:1") == 1
     assert installed.uploads == {}
 

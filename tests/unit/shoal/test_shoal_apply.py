@@ -54,13 +54,31 @@ def test_a_folder_is_made_and_made_again_without_a_change(
     assert installed.models["net"][0]["version"] == 1
 
 
+def test_a_scoring_script_is_registered_and_compared_by_its_content(
+    installed: FakeServer, write: Write, capsys: Capture, tmp_path: Path
+) -> None:
+    (tmp_path / "all" / "code").mkdir(parents=True)
+    script = tmp_path / "all" / "code" / "score.py"
+    script.write_text("def init(): pass\n")
+    code = {"code": "code", "scoring_script": "score.py"}
+    write(endpoint=ENDPOINT, deployment={**BLUE, "code_configuration": code})
+    assert main(["apply", "-f", "all"]) == 0
+    assert installed.endpoints["ep-1"]["deployments"][0]["model"] == "ep-1-blue"
+    capsys.readouterr()
+    for text, action in (("def init(): pass\n", "none"), ("def init(): 1\n", "update")):
+        script.write_text(text)
+        assert main(["apply", "-f", "all", "--dry-run", "-o", "json"]) == 0
+        rows = json.loads(capsys.readouterr().out)
+        assert [row["action"] for row in rows] == ["none", action]
+
+
 @pytest.mark.parametrize("dry_run", [True, False], ids=["dry run", "run"])
 @pytest.mark.parametrize(
     ("files", "said"),
     [
         (
             {"deployment": {**BLUE, "code_configuration": {"code": ".", "scoring_script": "s.py"}}},
-            ["deployment ep-1/blue: Scoring scripts are not run"],
+            ["There is no such scoring script", "s.py is no file in"],
         ),
         ({"deployment": {**BLUE, "environment": {"image": "img:1"}}}, ["Images are not run"]),
         ({"deployment": {**BLUE, "instance_count": 0}}, ["instance_count: 0"]),

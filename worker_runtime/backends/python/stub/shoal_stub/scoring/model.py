@@ -1,8 +1,8 @@
 """The Python model around a scoring script.
 
 Parameters of its configuration: AZUREML_ENTRY_SCRIPT, the script's place in the version's folder;
-SCORING_TIMEOUT_MS, how long one ``run`` may take. A folder ``azureml-models`` beside ``model.py``
-is AZUREML_MODEL_DIR.
+SCORING_TIMEOUT_MS, how long one ``run`` may take (else the variable of that name says). A folder
+``azureml-models`` beside ``model.py`` is AZUREML_MODEL_DIR.
 
 Inputs are REQUEST (the body) and REQUEST_HEAD (JSON: method, path, query, headers; without it a
 POST of JSON), outputs RESPONSE and RESPONSE_HEAD (JSON: status, headers); all BYTES of shape [1].
@@ -32,15 +32,15 @@ MODELS = "azureml-models"
 _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
-class TritonPythonModel:
+class ScoringScript:
     def initialize(self, args: "dict[str, str]") -> None:
         """Raises Misuse for a configuration or a script that cannot be, and what these raise."""
         version = os.path.join(args["model_repository"], args["model_version"])
         parameters = json.loads(args["model_config"])["parameters"]
         script = _script(version, _parameter(parameters, ENTRY_SCRIPT))
-        timeout = _parameter(parameters, TIMEOUT_MS) or "0"
+        timeout = _parameter(parameters, TIMEOUT_MS) or os.environ.get(TIMEOUT_MS, "0")
         if not timeout.isdecimal():
-            raise Misuse(f"parameter {TIMEOUT_MS} is {timeout!r}, expected a whole number")
+            raise Misuse(f"{TIMEOUT_MS} is {timeout!r}, expected a whole number of milliseconds")
         _prepare(version, script)
         self._script = Script(script, int(timeout))
         self._script.init()

@@ -1,0 +1,241 @@
+"""A deployment's scoring script, with its model and its environment, as one registered model.
+
+The version is told by its content: the same script, model and packages are the same version.
+"""
+
+import copy
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from shoal.client.client import Client
+from shoal.client.errors import ShoalError
+from shoal.client.file_uploads import Listed, listed
+from shoal.client.packing import Package, walked
+from shoal.client.types import Deployment, ModelVersion
+from shoal.display.watcher import Watcher
+from shoal.entities import CodeConfiguration, Environment, Model, OnlineDeployment
+from shoal.entities.base import plain
+from shoal.entities.loading import REMOTE, resolved
+from shoal.entities.model import ModelReference, model_reference
+from shoal.sdk.models import ModelOperations, located
+from shoal.sdk.requirements import conda_of, requirements_of
+
+APP: Final = "azureml-app"
+MODELS: Final = "azureml-models"
+_WRAPPER = """from shoal_stub.scoring import ScoringScript
+
+
+class TritonPythonModel(ScoringScript):
+    pass
+"""
+_CONFIG = """backend: "python"
+input {{ name: "REQUEST" data_type: TYPE_STRING dims: [1] }}
+input {{ name: "REQUEST_HEAD" data_type: TYPE_STRING dims: [1] optional: true }}
+output {{ name: "RESPONSE" data_type: TYPE_STRING dims: [1] }}
+output {{ name: "RESPONSE_HEAD" data_type: TYPE_STRING dims: [1] }}
+parameters {{ key: "AZUREML_ENTRY_SCRIPT" value {{ string_value: "{script}" }} }}
+"""
+
+
+class ScriptUnusable(ShoalError):
+    """A code configuration that names no script."""
+
+    code = "BadArgument"
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What is sent: files of this machine, and files of registered versions by their digest."""
+
+    package: Package
+    registered: tuple[Listed, ...]
+    notes: tuple[str, ...]
+
+
+class ScoringCode:
+    """Registers what deployments with a ``code_configuration`` run."""
+
+    def __init__(self, client: Client, watcher: Watcher, models: ModelOperations) -> None:
+        self._client, self._watcher, self._models = client, watcher, models
+
+    def register(self, entity: OnlineDeployment) -> tuple[OnlineDeployment, ModelVersion]:
+        """The deployment as it refers to what was registered, and that version.
+
+        Raises ScriptUnusable, NotMapped, UnusableSource, and what registering raises.
+        """
+        with self._parts(entity) as parts:
+            for note in parts.notes:
+                self._watcher.note(note)
+            files = self._listed(parts)
+            version = self._models.register_files(
+                parts.package,
+                files,
+                name=parts.package.filename,
+                description=f"{_script(entity)} of deployment {entity.endpoint_name}/{entity.name}",
+            )
+        return _referring(entity, version), version
+
+    def known(self, entity: OnlineDeployment) -> ModelVersion | None:
+        """The version that has all of it already, if there is one."""
+        with self._parts(entity) as parts:
+            files = self._listed(parts)
+            return self._models.known_files(parts.package.filename, parts.package, files)
+
+    def check(self, entity: OnlineDeployment) -> None:
+        """Whether it could be sent. Raises what ``register`` raises before it sends anything."""
+        with self._parts(entity):
+            pass
+
+    def _listed(self, parts: _Parts) -> list[Listed]:
+        own = listed(parts.package, self._client.concurrency, self._watcher.hashing)
+        return [*own, *parts.registered]
+
+    @contextmanager
+    def _parts(self, entity: OnlineDeployment) -> Iterator[_Parts]:
+        name = f"{entity.endpoint_name}-{entity.name}"
+        version, script = f"{name}/1", _script(entity)
+        needed = requirements_of(entity.environment, entity.base_path)
+        texts = {
+            f"{name}/config.pbtxt": _CONFIG.format(script=f"{APP}/{script}"),
+            f"{version}/model.py": _WRAPPER,
+            f"{version}/requirements.txt": needed.text,
+        }
+        code, registered = self._code(entity, script, f"{version}/{APP}")
+        model, more = self._model(entity, f"{version}/{MODELS}")
+        with tempfile.TemporaryDirectory(prefix="shoal-scoring-") as folder:
+            written = []
+            for number, (path, text) in enumerate(texts.items()):
+                if text:
+                    file = Path(folder) / str(number)
+                    file.write_text(text, encoding="utf-8")
+                    written.append((file, path))
+            package = Package(name, files=(*written, *code, *model))
+            yield _Parts(package, (*registered, *more), tuple(needed.notes))
+
+    def _code(
+        self, entity: OnlineDeployment, script: str, target: str
+    ) -> tuple[list[tuple[Path, str]], list[Listed]]:
+        given = str(_configuration(entity).code or ".")
+        reference = model_reference(given) if REMOTE.match(given) else None
+        if reference is not None:
+            return [], self._of_version(reference, APP, target)
+        folder = Path(resolved(given, entity.base_path))
+        if not folder.is_dir():
+            raise ScriptUnusable(
+                "The code folder cannot be read", f"code_configuration.code: {folder} is no folder"
+            )
+        if not (folder / script).is_file():
+            raise ScriptUnusable(
+                "There is no such scoring script",
+                f"code_configuration.scoring_script: {script} is no file in {folder}",
+            )
+        return [(path, f"{target}/{name}") for path, name in walked(folder)], []
+
+    def _model(
+        self, entity: OnlineDeployment, target: str
+    ) -> tuple[list[tuple[Path, str]], list[Listed]]:
+        """A folder or a file keeps its own name below ``target``, as in Azure."""
+        model = entity.model
+        if model is None:
+            return [], []
+        if isinstance(model, Model) and model.path is None:
+            named = ModelReference(str(model.name), model.version)
+            return [], self._of_version(named, MODELS, target)
+        if isinstance(model, str):
+            reference = model_reference(model)
+            if reference is None:
+                raise ShoalError(f"{model!r} refers to no model", "", [_REFERENCES])
+            return [], self._of_version(reference, MODELS, target)
+        path = located(model)
+        if path.is_file():
+            return [(path, f"{target}/{path.name}")], []
+        if not path.is_dir():
+            raise ShoalError("No such file or folder", f"model.path: {path}")
+        where = f"{target}/{path.name}"
+        return [(file, f"{where}/{name}") for file, name in walked(path)], []
+
+    def _of_version(self, reference: ModelReference, part: str, target: str) -> list[Listed]:
+        """Files of a registered version: of one with a script that ``part``, else all of them."""
+        which = reference.version or reference.label or "latest"
+        version = self._client.get_model_version(reference.name, which)
+        found = {PurePosixPath(row["path"]): row for row in version["manifest"]}
+        below = {path: row for path, row in found.items() if path.parts[1:3] == ("1", part)}
+        if part == APP and not below:
+            raise ScriptUnusable(
+                "There is no scoring script in that version",
+                f"code_configuration.code: azureml:{version['model']}:{version['version']}",
+                ["Give the local folder of the script."],
+            )
+        scripted = any(path.parts[1:3] == ("1", APP) for path in found)
+        if scripted:
+            chosen = {PurePosixPath(*path.parts[3:]): row for path, row in below.items()}
+        else:
+            chosen = found
+        return [
+            Listed(None, f"{target}/{path}", row["size"], row["sha256"])
+            for path, row in sorted(chosen.items())
+        ]
+
+
+_REFERENCES = "azureml:<name>:<version>, or <name>@latest."
+
+
+def brings_code(entity: OnlineDeployment, current: Deployment | None) -> bool:
+    """Whether a version has to be made of it: not if it names one that is meant as it is."""
+    given = entity.code_configuration
+    if given is None:
+        return False
+    runs = f"azureml:{current['model']}:{current['version']}" if current else None
+    if not given.code or (_reference_of(entity.model) or runs) != given.code:
+        return True
+    before = (current.get("declared") or {}) if current and given.code == runs else None
+    return before is not None and (
+        plain(given) != before.get("code_configuration")
+        or plain(entity.environment) != before.get("environment")
+    )
+
+
+def _reference_of(model: str | Model | None) -> str | None:
+    if isinstance(model, Model):
+        return str(model.path) if model.path else f"azureml:{model.name}:{model.version}"
+    return model
+
+
+def _configuration(entity: OnlineDeployment) -> CodeConfiguration:
+    assert entity.code_configuration is not None  # noqa: S101 # who asks has looked
+    return entity.code_configuration
+
+
+def _script(entity: OnlineDeployment) -> str:
+    """The script's path in its folder. Raises ScriptUnusable."""
+    given = _configuration(entity).scoring_script
+    path = PurePosixPath(str(given or ""))
+    if not given or path.is_absolute() or ".." in path.parts or path.suffix != ".py":
+        raise ScriptUnusable(
+            "There is no scoring script",
+            f"code_configuration.scoring_script: {str(given or '')!r}, expected a .py file below "
+            "code_configuration.code",
+        )
+    if '"' in str(path) or "\\" in str(path) or not str(path).isprintable():
+        raise ScriptUnusable(
+            "The scoring script cannot be called so",
+            f"code_configuration.scoring_script: {str(path)!r} has quotes or backslashes",
+        )
+    return path.as_posix()
+
+
+def _referring(entity: OnlineDeployment, version: ModelVersion) -> OnlineDeployment:
+    """What is kept of it: that version for model and code, the environment with its packages."""
+    name = f"azureml:{version['model']}:{version['version']}"
+    kept = copy.copy(entity)
+    kept.model = name
+    kept.code_configuration = CodeConfiguration(name, _script(entity))
+    if isinstance(entity.environment, Environment):
+        environment = copy.copy(entity.environment)
+        environment.conda_file = conda_of(entity.environment, entity.base_path)
+        kept.environment = environment
+    return kept
