@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.deployments.selectors.shown import Shown, endpoint_shown
+from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
+from controlplane.nodes.types import LIVENESS
 from controlplane.operations.errors import OperationNotFound
 from controlplane.operations.models import Operation
 from controlplane.operations.types import ACTIVE, StageStatus
@@ -45,6 +48,37 @@ class OperationFilter:
         if self.q:
             rows = rows.filter(Q(endpoint__icontains=self.q) | Q(deployment__icontains=self.q))
         return rows
+
+
+def settled_to_keep(now: datetime) -> list[tuple[int, str]]:
+    """Primary keys and names of the settled deployments that may need something.
+
+    All others have as many replicas as are wanted, one for each ordinal, that serve without trouble
+    on nodes heard of so short ago that none of them can be given up. In one query, whatever their
+    number: each of them would take three.
+    """
+    heard = now - timedelta(seconds=LIVENESS.offline_after_s)
+    serving = Q(
+        replicas__desired=Desired.RUNNING,
+        replicas__state=ReplicaState.READY,
+        replicas__error__isnull=True,
+        replicas__retire_generation__isnull=True,
+        replicas__node__last_seen_at__gte=heard,
+    )
+    well = Q(
+        error__isnull=True,
+        all_replicas=F("instance_count"),
+        serving=F("instance_count"),
+        ordinals=F("instance_count"),
+        end=F("instance_count"),
+    )
+    settled = Deployment.objects.filter(provisioning_state=DeploymentState.SUCCEEDED).annotate(
+        all_replicas=Count("replicas"),
+        serving=Count("replicas", filter=serving),
+        ordinals=Count("replicas__ordinal", distinct=True),
+        end=Coalesce(Max("replicas__ordinal") + 1, 0),
+    )
+    return list(settled.filter(~well).order_by("pk").values_list("pk", "name"))
 
 
 def operation_get(operation_id: str) -> Operation:

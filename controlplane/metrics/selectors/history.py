@@ -7,7 +7,8 @@ lowest and highest in it. Times without samples are gaps.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from typing import Any, Final
 
 from controlplane.metrics import formulas, series, stored
 from controlplane.metrics.formulas import SIZED, Value
@@ -205,27 +206,34 @@ class _Past:
 
 
 class _Samples:
-    """Raw samples of a stretch of time."""
+    """Raw samples of a stretch of time, each kind read once and when it is asked for."""
 
     def __init__(self, endpoint: str, since: float, until: float) -> None:
-        span = {"at__gt": since, "at__lte": until} | ({"endpoint": endpoint} if endpoint else {})
-        self.replicas = [
-            stored.Row(*row)
-            for row in ReplicaSample.objects.filter(**span)
-            .order_by("at")
-            .values_list("endpoint", "node", "data")
-        ]
-        self.gateway = [
-            stored.Row(name, "", data)
-            for name, data in GatewaySample.objects.filter(**span)
-            .order_by("at")
-            .values_list("endpoint", "data")
-        ]
-        self.hosts = host_sources(None, since, until)
+        self._endpoint, self._since, self._until = endpoint, since, until
+        self._span: dict[str, Any] = {"at__gt": since, "at__lte": until}
+        self._span |= {"endpoint": endpoint} if endpoint else {}
+        self._hosts: dict[str, series.Source] = {}
+
+    @cached_property
+    def replicas(self) -> list[stored.Row]:
+        rows = ReplicaSample.objects.filter(**self._span).order_by("at")
+        return [stored.Row(*row) for row in rows.values_list("endpoint", "node", "data")]
+
+    @cached_property
+    def gateway(self) -> list[stored.Row]:
+        rows = GatewaySample.objects.filter(**self._span).order_by("at")
+        return [stored.Row(name, "", data) for name, data in rows.values_list("endpoint", "data")]
+
+    def host(self, name: str) -> series.Source:
+        if name not in self._hosts:
+            beside = {row.node for row in self.replicas} if self._endpoint else set()
+            read = host_sources({name, *beside}, self._since, self._until)
+            self._hosts |= {each: read.get(each, series.Source()) for each in (name, *beside)}
+        return self._hosts[name]
 
     def source(self, scope: Scope) -> series.Source:
         if scope.kind == "node":
-            return self.hosts.get(scope.name, series.Source())
+            return self.host(scope.name)
         if scope.kind == "model":
             tracks = series.tracks((row.data for row in self.replicas), only=scope.name)
             return series.source(tracks.values())
@@ -266,7 +274,8 @@ def _tail(scope: Scope, since: float, until: float) -> list[tuple[float, stored.
     rows = []
     for start in range(int(first), math.ceil(until), MINUTE_S):
         if data := stored.rolled(of, float(start), float(start + MINUTE_S)):
-            data["nodes"] = sorted({row.node for row in samples.replicas if row.node})
+            if scope.kind != "node":
+                data["nodes"] = sorted({row.node for row in samples.replicas if row.node})
             rows.append((float(start + MINUTE_S), data))
     return [row for row in rows if row[0] > since]
 

@@ -108,7 +108,7 @@ def nodes_expire(*, now: datetime) -> int:
     A clock that was set back makes no silence end: only a report brings a node back.
     """
     changed = 0
-    for node in selectors.node_list():
+    for node in selectors.nodes_silent(now).exclude(state=NodeState.OFFLINE):
         state = NodeState(selectors.node_state(node, now))
         if NODES.allows(NodeState(node.state), NodeCause.SILENCE, state):
             changed += _node_state_set(node, state, now)

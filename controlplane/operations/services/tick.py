@@ -24,7 +24,7 @@ from controlplane.deployments.services.replicas import (
 from controlplane.deployments.services.trials import trials_tick
 from controlplane.deployments.states import REPLICAS, ReplicaCause
 from controlplane.deployments.types import DeploymentState, failure_data
-from controlplane.nodes.selectors import node_list, node_state
+from controlplane.nodes.selectors import node_state, nodes_silent
 from controlplane.operations.reconcile import (
     Action,
     Move,
@@ -36,7 +36,7 @@ from controlplane.operations.reconcile import (
     Stop,
     upkeep,
 )
-from controlplane.operations.selectors import operations_active
+from controlplane.operations.selectors import operations_active, settled_to_keep
 from controlplane.operations.services import completion, facts
 from controlplane.operations.services.advance import operation_advance
 from controlplane.operations.services.draining import drains_advance
@@ -61,12 +61,11 @@ def operations_tick(*, now: datetime) -> None:
             logger.exception("Operation %s (%s) cannot be advanced", operation.pk, operation)
             if now > operation.deadline_at + SWEEP_AFTER:
                 completion.operation_abandon(operation, now)
-    settled = Deployment.objects.filter(provisioning_state=DeploymentState.SUCCEEDED)
-    for deployment in settled:
+    for deployment_id, name in settled_to_keep(now):
         try:
-            deployment_upkeep(deployment_id=deployment.pk, now=now)
+            deployment_upkeep(deployment_id=deployment_id, now=now)
         except Exception:
-            logger.exception("Upkeep of %s failed, the next pass tries again", deployment.name)
+            logger.exception("Upkeep of %s failed, the next pass tries again", name)
     drains_advance(now=now)
     trials_tick(now=now)
 
@@ -74,12 +73,9 @@ def operations_tick(*, now: datetime) -> None:
 @transaction.atomic
 def replicas_expire(*, now: datetime) -> None:
     """Replicas of silent nodes become unknown; gateways keep the routes and watch their health."""
-    offline = [node.pk for node in node_list() if node_state(node, now) == "offline"]
-    rows = list(
-        Replica.objects.filter(node_id__in=offline)
-        .filter(state__in=REPLICAS.sources(ReplicaCause.SILENCE))
-        .select_related("node", "deployment__endpoint")
-    )
+    heard = Replica.objects.filter(state__in=REPLICAS.sources(ReplicaCause.SILENCE))
+    found = heard.filter(node__in=nodes_silent(now)).select_related("node", "deployment__endpoint")
+    rows = [row for row in found if node_state(row.node, now) == "offline"]
     endpoints_lock(row.deployment.endpoint_id for row in rows)
     for row in rows:
         same = Replica.objects.filter(state=row.state)

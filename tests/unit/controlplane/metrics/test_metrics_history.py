@@ -4,11 +4,13 @@ import itertools
 from typing import Any
 
 import pytest
+from django.db import connections
 from rest_framework.test import APIClient
 
 from controlplane.metrics import selectors, series, services, stored
 from controlplane.metrics.models import GatewaySample, NodeSample, ReplicaSample, RollUp
 from controlplane.metrics.types import KEEP_ROLL_UPS_S, Scope
+from tests.support.rows_read import rows_read
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 START = 1_700_000_040  # a whole minute, 20 s before nothing in particular
@@ -268,3 +270,39 @@ def test_scopes_have_keys_of_their_own() -> None:
         "deployment/a/b@n",
     ]
     assert stored.columns([], [60.0, 120.0], 60.0) == [None, None]
+
+
+@pytest.mark.parametrize("span_s", [600.0, 7200.0], ids=["samples", "roll-ups"])
+def test_the_chart_of_an_endpoint_reads_nothing_of_other_nodes(span_s: float) -> None:
+    now = START + 120.0
+    ReplicaSample.objects.bulk_create(replica(START + at, at) for at in range(0, 120, 2))
+    query = selectors.Query(start=now - span_s, end=now)
+
+    def read() -> int:
+        with rows_read("metrics") as found:
+            assert selectors.endpoint_history("digits", query, now=now).keys
+        return found.rows
+
+    NodeSample.objects.create(node_id="1", node="n1", at=now - 10, data={"cpu_utilization": 0.5})
+    alone = read()
+    for number in range(50):
+        NodeSample.objects.create(
+            node_id=f"x{number}", node=f"x{number}", at=now - 10, data={"cpu_utilization": 0.5}
+        )
+    assert read() == alone
+    scope = Scope("node", "n1")
+    with rows_read("metrics") as found:
+        selectors.scope_history([scope], ["node_cpu"], query, now=now)
+    assert found.rows <= 2, "of its own samples alone, however many replicas there are"
+
+
+def test_postgresql_finds_scopes_by_how_they_begin() -> None:
+    connection = connections["metrics"]
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite scans: it is for one machine")
+    rows = RollUp.objects.filter(scope__startswith="deployment/digits/").order_by()
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        plan = rows.explain()
+    assert "roll_up_by_prefix" in plan
+    assert "Index Cond" in plan, plan

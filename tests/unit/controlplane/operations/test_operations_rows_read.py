@@ -11,12 +11,16 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from controlplane.deployments.models import Endpoint
+from controlplane.deployments.models import Deployment, Endpoint, Replica
+from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
+from controlplane.nodes.models import Node
+from controlplane.nodes.services import nodes_expire
 from controlplane.operations.models import Operation
 from controlplane.operations.selectors import (
     latest_operations,
     operation_list,
     operations_active,
+    settled_to_keep,
 )
 from controlplane.operations.services import operations_prune, operations_tick
 from controlplane.operations.types import OperationState
@@ -66,6 +70,77 @@ def endpoint() -> Endpoint:
     for name in ("blue", "green"):
         deployment_add(made, version, name)
     return made
+
+
+def settled(count: int, begin: int = 0) -> None:
+    """So many endpoints with a deployment of two replicas that serve, on two nodes of their own."""
+    version = model_register()
+    for number in range(begin, begin + count):
+        made = Endpoint.objects.create(name=f"e{number}", created_by="dora")
+        row = deployment_add(
+            made, version, instance_count=2, provisioning_state=DeploymentState.SUCCEEDED
+        )
+        for ordinal in range(2):
+            node = Node.objects.create(
+                id=f"{number}-{ordinal}", name=f"n{number}-{ordinal}", last_seen_at=NOW,
+                online_since=NOW, info={"backends": ["onnxruntime"]},
+            )  # fmt: skip
+            Replica.objects.create(
+                id=f"{number}-{ordinal}", deployment=row, revision=row.revision, node=node,
+                ordinal=ordinal, state=ReplicaState.READY, observed={"state": "ready"},
+            )  # fmt: skip
+
+
+def test_a_tick_over_what_serves_reads_nothing_of_it_however_much_there_is() -> None:
+    settled(2)
+    few = read_by(lambda: operations_tick(now=NOW))
+    settled(20, begin=2)
+    assert read_by(lambda: operations_tick(now=NOW)) == few
+
+
+def test_the_states_of_nodes_are_looked_at_where_they_may_change() -> None:
+    settled(10)
+    assert read_by(lambda: nodes_expire(now=NOW)) == 0
+    later = NOW + timedelta(seconds=60)
+    assert nodes_expire(now=later) == 20
+    assert read_by(lambda: nodes_expire(now=later)) == 0, "all are offline already"
+
+
+UNSETTLED: dict[str, Callable[[], Any]] = {
+    "a replica failed": lambda: first(Replica).update(state=ReplicaState.FAILED),
+    "a replica is in trouble": lambda: first(Replica).update(error={"code": "x"}),
+    "a replica rests": lambda: first(Replica).update(retire_generation=1),
+    "a replica goes": lambda: first(Replica).update(desired=Desired.STOPPED),
+    "a replica lacks": lambda: first(Replica).delete(),
+    "an ordinal lacks": lambda: first(Replica).update(ordinal=2),
+    "an ordinal is there twice": lambda: first(Replica).update(ordinal=1),
+    "more are wanted": lambda: first(Deployment).update(instance_count=3),
+    "fewer are wanted": lambda: first(Deployment).update(instance_count=1),
+    "none is wanted": lambda: first(Deployment).update(instance_count=0),
+    "it was in trouble": lambda: first(Deployment).update(error={"code": "x"}),
+    "a node fell silent": lambda: first(Node).update(last_seen_at=NOW - timedelta(seconds=21)),
+}
+
+
+def first(model: type[Replica | Deployment | Node]) -> QuerySet[Any]:
+    """Its first row, alone."""
+    rows: QuerySet[Any] = model._default_manager.order_by("pk")
+    return rows.filter(pk=rows[0].pk)
+
+
+@pytest.mark.parametrize("change", UNSETTLED)
+def test_a_tick_looks_at_what_may_need_something(change: str) -> None:
+    settled(2)
+    assert settled_to_keep(NOW) == []
+    UNSETTLED[change]()
+    assert [pk for pk, _ in settled_to_keep(NOW)] == [Deployment.objects.order_by("pk")[0].pk]
+
+
+def test_a_deployment_without_replicas_that_wants_none_needs_nothing() -> None:
+    settled(1)
+    Replica.objects.all().delete()
+    Deployment.objects.update(instance_count=0)
+    assert settled_to_keep(NOW) == []
 
 
 def read_by(ask: Callable[[], Any]) -> int:

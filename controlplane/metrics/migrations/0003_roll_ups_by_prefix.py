@@ -1,0 +1,28 @@
+from typing import Any
+
+from django.db import migrations
+
+NAME = "roll_up_by_prefix"
+
+
+def made(apps: Any, schema_editor: Any) -> None:
+    """PostgreSQL finds texts by how they begin only with an index that compares by bytes. SQLite
+    would not use it. Nobody waits for it: the table may be large, and samples are being rolled up.
+    """
+    if schema_editor.connection.vendor == "postgresql":
+        schema_editor.execute(
+            f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {NAME} "
+            "ON metrics_rollup (scope varchar_pattern_ops)"
+        )
+
+
+def dropped(apps: Any, schema_editor: Any) -> None:
+    if schema_editor.connection.vendor == "postgresql":
+        schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {NAME}")
+
+
+class Migration(migrations.Migration):
+    atomic = False  # else it could not be made beside others' work
+    dependencies = [("metrics", "0002_history")]
+
+    operations = [migrations.RunPython(made, dropped)]
