@@ -17,6 +17,7 @@ from node_agent.cache import BlobCache
 from node_agent.cache_upkeep import CacheUpkeep
 from node_agent.certificate import LOOK_S, Certificate
 from node_agent.client import ControlClient, ControlError, CredentialRefused
+from node_agent.environments import Environments
 from node_agent.fleet import Fleet
 from node_agent.folder import NodeFolder
 from node_agent.host import Host
@@ -99,6 +100,7 @@ class Agent:
             changed=self._note_change,
             runtime=runtime,
             memory_pressure=settings.memory_pressure,
+            environments=Environments(settings.folder / "environments", sandbox),
             signed_only=settings.signed_only,
         )
         self._fleet = Fleet(settings.folder / "replicas", host)

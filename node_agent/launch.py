@@ -2,10 +2,12 @@
 
 import contextlib
 import ctypes
+import os
 import socket
 import struct
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from node_agent import process
 from node_agent.failure import ReplicaFailed
@@ -108,8 +110,13 @@ def command(
     replica: DesiredReplica,
     folder: ReplicaFolder,
     sockets: Mapping[str, socket.socket],
+    environments: tuple[Path, ...] = (),
 ) -> list[str]:
-    """The argument list: it serves each protocol on the socket that it is handed."""
+    """The argument list: it serves each protocol on the socket that it is handed.
+
+    `environments` of Python models are there already.
+    """
+    built = os.pathsep.join(map(str, environments))
     return [
         *runtime,
         f"{REPOSITORY_FLAG}{folder.repository}",
@@ -117,6 +124,7 @@ def command(
         *(f"--{protocol}-fd={sockets[protocol].fileno()}" for protocol in PROTOCOLS),
         f"--id={replica.replica_id}",
         "--exit-on-error=false",
+        *([f"--backend-config=python,environments={built}"] if built else []),
         "--strict-readiness=true",
         *replica.runtime_args,
         # why after those: of several, what all of them allow

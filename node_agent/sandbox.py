@@ -123,8 +123,18 @@ class Sandbox:
                 ),
             )
 
-    def launch(self, command: list[str], replica: DesiredReplica, folder: ReplicaFolder) -> Launch:
-        """How to start the runtime of `replica`. Raises ReplicaFailed, OSError."""
+    def launch(
+        self,
+        command: list[str],
+        replica: DesiredReplica,
+        folder: ReplicaFolder,
+        *,
+        read: tuple[Path, ...] = (),
+        write: Path | None = None,
+    ) -> Launch:
+        """How to start the runtime of `replica`, which may `read` more; or what builds for it, and
+        may `write` one more folder. Raises ReplicaFailed, OSError.
+        """
         self.require()
         if self.settings.mode == OFF:
             return Launch(command, launch.environment(self.inherited, replica))
@@ -136,8 +146,13 @@ class Sandbox:
             "XDG_CACHE_HOME": str(scratch.home / ".cache"),
             "TMPDIR": str(scratch.temporary),
         }
+        if write is not None and user:
+            os.chown(write, user, user)
+        plan = self._plan(scratch, folder.repository, user)
         plan = dataclasses.replace(
-            self._plan(scratch, folder.repository, user),
+            plan,
+            read=(*plan.read, *map(str, read)),
+            write=(*plan.write, *([] if write is None else [str(write)])),
             environment=launch.environment({**self.inherited, **own}, replica),
             landlock=bool(self.offered["landlock"]),
             seccomp=bool(self.offered["seccomp"]),

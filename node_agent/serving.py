@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from pathlib import Path
 
 from node_agent.backoff import Backoff
 from node_agent.crashes import Crashes
@@ -83,10 +84,23 @@ class Serving:
     async def _start(self) -> ProcessIdentity:
         if self._unseen_repository() or not self._record.folder.repository.exists():
             await self._files.stage()
+        environments = await self._environments()
         await self.gpu.look()
-        identity = start(self._record)
+        identity = start(self._record, environments)
         self._pressure = MemoryPressure(self._record.host.memory_pressure, fresh=True)
         return identity
+
+    async def _environments(self) -> tuple[Path, ...]:
+        """Of its Python models, as far as this node keeps them. Raises ReplicaFailed, OSError."""
+        record = self._record
+        if record.host.environments is None:
+            return ()
+        record.host.check_signature(record.replica)
+        record.set(state="starting", **NO_PROCESS)
+        try:
+            return await record.host.environments.provide(record.replica, record.folder)
+        except ReplicaFailed as error:
+            raise record.with_log(error) from error
 
     def _unseen_repository(self) -> bool:
         """Laid out by an agent before this one, which may have had no keys."""

@@ -2,6 +2,7 @@
 
 import time
 from importlib.metadata import version
+from pathlib import Path
 
 from node_agent import launch, process
 from node_agent.probe import Ports
@@ -10,7 +11,7 @@ from node_agent.record import Record
 from node_agent.sandbox import LOOPBACK
 
 
-def start(record: Record) -> ProcessIdentity:
+def start(record: Record, environments: tuple[Path, ...] = ()) -> ProcessIdentity:
     """In the replica's sandbox; told and journalled. Raises ReplicaFailed, OSError."""
     folder, replica, host = record.folder, record.replica, record.host
     host.check_signature(replica)
@@ -18,8 +19,8 @@ def start(record: Record) -> ProcessIdentity:
     record.warm = False
     kept = host.sandbox.network_of(replica) == LOOPBACK
     with launch.listening(host.bind, kept=kept) as sockets:
-        command = launch.command(host.runtime, replica, folder, sockets)
-        wanted = host.sandbox.launch(command, replica, folder)
+        command = launch.command(host.runtime, replica, folder, sockets, environments)
+        wanted = host.sandbox.launch(command, replica, folder, read=environments)
         try:
             record.process = process.spawn(
                 wanted.argv,

@@ -1,8 +1,13 @@
-"""Which Python runs a model: the server's own, or one that the model brings."""
+"""Which Python runs a model: the server's own, or one that the model brings.
+
+``python -m worker_runtime.backends.python.environment REQUIREMENTS FOLDER`` builds one ahead, for
+servers that are started with ``--backend-config=python,environments=FOLDER``.
+"""
 
 import contextlib
 import fcntl
 import hashlib
+import itertools
 import logging
 import os
 import shutil
@@ -10,7 +15,9 @@ import signal
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable, Mapping
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy
@@ -24,8 +31,14 @@ logger = logging.getLogger(__name__)
 EXECUTION_ENV = "EXECUTION_ENV_PATH"
 _MODEL_DIRECTORY = "$$TRITON_MODEL_DIRECTORY"
 CONFIG = "config.pbtxt"
+_COMPLETE = ".complete"
 _SHARED_ENVIRONMENT = "pb_exec_env_model.py.tar.gz"
 _INSTALL_TIMEOUT_S = 1800
+_LAST_LINES = 20
+# Of the backend: folders of environments that were built ahead, which are only read.
+_BUILT = "environments"
+# Where pip is told what uv does not read.
+_PIP_FILES = ("~/.config/pip/pip.conf", "~/.pip/pip.conf", "/etc/pip.conf", "/etc/xdg/pip/pip.conf")
 
 
 def interpreter(spec: LoadSpec) -> tuple[Path | None, dict[str, str]]:
@@ -119,8 +132,8 @@ def _requirements(spec: LoadSpec) -> Path | None:
     return None
 
 
-def _installed(requirements: Path, spec: LoadSpec) -> Path:
-    """A virtual environment with ``requirements``, made once per content and Python.
+def _installed(requirements: Path, spec: LoadSpec, root: Path | None = None) -> Path:
+    """A virtual environment with ``requirements``, made once per content and Python, in ``root``.
 
     It sees the server's numpy until a requirement brings another: nothing is fetched for that.
     """
@@ -129,14 +142,27 @@ def _installed(requirements: Path, spec: LoadSpec) -> Path:
 
     def install(target: Path) -> None:
         logger.info("model '%s': installing %s", spec.name, requirements)
-        folder = requirements.parent  # paths in it are relative to it
+        # paths in it are relative to it; what is built ahead has none, and no code of a model near
+        folder = root or requirements.parent
         _run([sys.executable, "-m", "venv", str(target)], folder, spec)
-        pip = [str(target / "bin" / "python"), "-m", "pip", "install", "--no-input"]
-        quiet = ["--disable-pip-version-check", "--no-warn-script-location"]
-        _run([*pip, *quiet, "-r", str(requirements)], folder, spec)
+        _run([*_installer(target / "bin" / "python"), "-r", str(requirements)], folder, spec)
         _share(home, target)
 
-    return _made_once(f"requirements-{key}", install)
+    name = f"requirements-{key}"
+    for built in filter(None, spec.backend_settings.get(_BUILT, "").split(os.pathsep)):
+        if (Path(built) / name / _COMPLETE).exists():
+            return Path(built) / name
+    return _made_once(name, install, root)
+
+
+def _installer(python: Path) -> list[str]:
+    """uv where it is there and pip's settings, which it does not read, say nothing; else pip."""
+    uv = shutil.which("uv")
+    told = any(name.startswith("PIP_") for name in os.environ)
+    if uv and not told and not any(Path(file).expanduser().exists() for file in _PIP_FILES):
+        return [uv, "pip", "install", "--python", str(python), "--no-progress"]
+    pip = [str(python), "-m", "pip", "install", "--no-input", "--progress-bar=off"]
+    return [*pip, "--disable-pip-version-check", "--no-warn-script-location"]
 
 
 def _share(package: Path, target: Path) -> None:
@@ -154,13 +180,13 @@ def _key(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
-def _made_once(name: str, make: Callable[[Path], None]) -> Path:
+def _made_once(name: str, make: Callable[[Path], None], root: Path | None = None) -> Path:
     """The cached folder ``name``; whoever comes first makes it, others wait for that.
 
     Why in place: environments know where they are. What was left half made is made again.
     """
-    root = cache_root()
-    target, done = root / name, root / name / ".complete"
+    root = root or cache_root()
+    target, done = root / name, root / name / _COMPLETE
     if done.exists():
         return target
     with (root / f"{name}.lock").open("w") as lock:
@@ -179,37 +205,73 @@ def _made_once(name: str, make: Callable[[Path], None]) -> Path:
 
 
 def _run(command: list[str], folder: Path, spec: LoadSpec) -> None:
+    """What it says is in the log as it comes; the end of that is the reason when it fails."""
     try:
         process = subprocess.Popen(
             command,
             cwd=folder,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
+            errors="replace",
             stdin=subprocess.DEVNULL,
             process_group=0,
         )
     except OSError as error:
         raise _failed(spec, f"its environment could not be made: {error}") from error
+    late = threading.Event()
 
     def kill() -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
 
-    spec.attempt.on_give_up(kill)
-    try:
-        said, complained = process.communicate(timeout=_INSTALL_TIMEOUT_S)
-    except subprocess.TimeoutExpired as error:
+    def end() -> None:
+        late.set()
         kill()
-        process.communicate()
-        raise _failed(spec, f"its environment could not be made: {error}") from error
+
+    spec.attempt.on_give_up(kill)
+    timer = threading.Timer(_INSTALL_TIMEOUT_S, end)
+    timer.daemon = True
+    timer.start()
+    lines: deque[str] = deque(maxlen=_LAST_LINES)
+    try:
+        with process:
+            assert process.stdout is not None  # noqa: S101 # asked for above
+            for line in process.stdout:
+                lines.append(line.rstrip("\n"))
+                sys.stderr.write(line)
     finally:
+        timer.cancel()
         spec.attempt.forget(kill)
+    if late.is_set():
+        lines.append(f"it was ended after {_INSTALL_TIMEOUT_S} s")
     if process.returncode:
-        last = "\n".join((complained or said).splitlines()[-10:])
+        last = "\n".join(_errors(lines) or lines)
         raise _failed(spec, f"its environment could not be made:\n{last}")
+
+
+def _errors(lines: Iterable[str]) -> list[str]:
+    """From the first line that speaks of an error."""
+    return list(itertools.dropwhile(lambda line: "error" not in line.lower(), lines))
 
 
 def _failed(spec: LoadSpec, text: str) -> LoadFailed:
     message = f"model '{spec.name}': {text}"
     return LoadFailed(message, Problem("ModelLoadFailed", message, model=spec.name), "Internal")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Build the environment of one list: 0, or 1 with pip's words."""
+    requirements, root = map(Path, arguments)
+    spec = LoadSpec(requirements.parent.name, 0, requirements.parent, "", {}, (), 1)
+    root.mkdir(parents=True, exist_ok=True)
+    try:
+        _installed(requirements, spec, root)
+    except LoadFailed as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

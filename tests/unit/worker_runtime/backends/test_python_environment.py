@@ -7,6 +7,7 @@ import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from worker_runtime.backends.base import LoadSpec
@@ -86,11 +87,14 @@ def test_a_model_without_wishes_gets_the_servers_python(tmp_path: Path) -> None:
     assert environment.interpreter(model(tmp_path)) == (None, {})
 
 
-def test_requirements_are_installed_once_for_all_who_ask(tmp_path: Path, own_cache: Path) -> None:
+def test_requirements_are_installed_once_for_all_who_ask(
+    tmp_path: Path, own_cache: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     spec = model(tmp_path, "./extra\n")
     package(spec.path)
     with ThreadPoolExecutor(3) as pool:
         found = list(pool.map(environment.interpreter, [spec] * 3))
+    assert capfd.readouterr().err.count("Successfully installed tiny-extra") == 1
     pythons = {python for python, _ in found}
     assert len(pythons) == 1
     (python,) = pythons
@@ -187,3 +191,55 @@ def test_an_environment_without_python_is_told(tmp_path: Path) -> None:
     (tmp_path / "env").mkdir()
     with pytest.raises(LoadFailed, match="has no bin/python"):
         environment.interpreter(model(tmp_path, EXECUTION_ENV_PATH=str(tmp_path / "env")))
+
+
+def test_one_that_was_built_ahead_is_taken_and_nothing_is_written(
+    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = model(tmp_path, "anything==1\n")
+
+    def made(command: list[str], _folder: Path, _spec: LoadSpec) -> None:
+        if "venv" in command:
+            for folder in ("bin", "lib/python3.11/site-packages"):
+                (Path(command[-1]) / folder).mkdir(parents=True)
+            (Path(command[-1]) / "bin" / "python3").touch()
+
+    built, other = tmp_path / "built", tmp_path / "other"
+    monkeypatch.setattr(environment, "_run", made)
+    assert environment.main([str(spec.path / "requirements.txt"), str(built)]) == 0
+    monkeypatch.delattr(environment, "_run")
+    settings = {"environments": f"{other}{os.pathsep}{built}"}
+    python, _ = environment.interpreter(msgspec.structs.replace(spec, backend_settings=settings))
+    assert python is not None
+    assert python.is_relative_to(built)
+    assert not own_cache.exists()
+
+
+def test_one_that_cannot_be_built_ahead_says_why(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requirements = model(tmp_path, "anything==1\n").path / "requirements.txt"
+    monkeypatch.setattr(environment.sys, "executable", str(tmp_path / "no-python"))
+    assert environment.main([str(requirements), str(tmp_path / "built")]) == 1
+    assert "its environment could not be made: " in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variables", "program"), [({}, "uv pip install --python"), ({"PIP_PROXY": "http://x"}, "pip")]
+)
+def test_uv_installs_where_it_is_and_pip_is_told_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], program: str
+) -> None:
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    uv = tmp_path / "bin" / "uv"
+    uv.parent.mkdir()
+    uv.write_text("#!/bin/sh\n")
+    uv.chmod(0o755)
+    monkeypatch.setenv("PATH", str(uv.parent))
+    monkeypatch.setattr(environment, "_PIP_FILES", (str(tmp_path / "none.conf"),))
+    found = " ".join(environment._installer(Path("/env/bin/python")))
+    assert program in found
+    assert found.startswith(str(uv)) == (not variables)
