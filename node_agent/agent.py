@@ -122,6 +122,7 @@ class Agent:
         self._refused: set[str] = set()
         self._sample_s = sampler.INTERVAL_S
         self._sampling = Sampling(self._fleet, self._machine)
+        self._rests = False  # it samples less often than it is asked to
         self._orphans_ended = False
 
     def request_stop(self, *, replicas: bool) -> None:
@@ -300,8 +301,9 @@ class Agent:
         batch = await self._sampling.round()
         if batch is not None:
             self._apply_reply(await self._client.samples(batch))
-        rest_s = self._sampling.rest_s(self._sample_s) - (time.monotonic() - began)
-        await _wait(self._sooner, max(0.05, rest_s))
+        rest_s = self._sampling.rest_s(self._sample_s)
+        self._rests = rest_s > self._sample_s
+        await _wait(self._sooner, max(0.05, rest_s - (time.monotonic() - began)))
 
     async def _ship_logs(self) -> None:
         """One page of each replica: one that writes without end must not silence the others."""
@@ -349,6 +351,8 @@ class Agent:
 
     def _note_change(self) -> None:
         self._changed.set()
+        if self._rests:
+            self._sooner.set()
 
 
 async def run(settings: AgentSettings) -> None:

@@ -18,6 +18,7 @@ logger = logging.getLogger(__name__)
 NODE_INTERVAL_S = 1.9  # between samples of the machine itself, however often replicas are sampled
 # Where nobody watches and nothing has changed; a replica that is silent for 6 s shows a gap.
 RESTING_S = 5.0
+SETTLED = ("ready", "failed", "stopped")
 
 
 class Sampling:
@@ -33,7 +34,10 @@ class Sampling:
 
     def rest_s(self, told_s: float) -> float:
         """How long to wait between rounds where ``told_s`` is asked for."""
-        return max(told_s, RESTING_S) if self._still and told_s >= sampler.INTERVAL_S else told_s
+        # why none while something starts: what it counts from its first second on must be seen
+        settled = all(seen.state in SETTLED for seen in self._fleet.observed())
+        rests = self._still and settled and told_s >= sampler.INTERVAL_S
+        return max(told_s, RESTING_S) if rests else told_s
 
     async def round(self) -> SampleBatch | None:
         """None where there is nothing to say."""

@@ -98,6 +98,29 @@ class LogLine(models.Model):
         return self.text[:80]
 
 
+class GatewayTotal(models.Model):
+    """What gateways have answered of one deployment in all (``gateway_totals``)."""
+
+    endpoint = models.CharField(max_length=64)
+    deployment = models.CharField(max_length=64)  # empty: refused before one was chosen
+    classes = models.JSONField(default=dict)  # status class -> answers
+    within = models.JSONField(default=dict)  # bound in seconds as text -> answers that were quicker
+    seconds = models.FloatField(default=0.0)
+    received = models.BigIntegerField(default=0)  # bytes
+    sent = models.BigIntegerField(default=0)
+    at = models.FloatField(default=0.0)  # Unix seconds of the latest
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["endpoint", "deployment"], name="one_total_per_deployment"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.endpoint}/{self.deployment}"
+
+
 class Watch(models.Model):
     """Somebody has a live view of this endpoint open; agents sample faster until it expires."""
 

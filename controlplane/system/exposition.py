@@ -27,6 +27,7 @@ from controlplane.console import hub
 from controlplane.deployments.models import Replica
 from controlplane.deployments.selectors import endpoint_list, scrape_targets
 from controlplane.deployments.types import Desired
+from controlplane.metrics.gateway_totals import GatewayTotals
 from controlplane.metrics.selectors import freshness
 from controlplane.metrics.totals import REGISTRY
 from controlplane.nodes.selectors import node_list, node_state
@@ -87,6 +88,7 @@ def _live() -> Iterator[Metric]:
 def _registry() -> CollectorRegistry:
     registry = CollectorRegistry()
     registry.register(ControlPlane())
+    registry.register(GatewayTotals())
     PlatformCollector(registry=registry)
     ProcessCollector(registry=registry)
     return registry
@@ -120,8 +122,8 @@ class MetricsView(APIView):
         responses={(200, "text/plain"): OpenApiResponse(OpenApiTypes.STR)},
     )
     def get(self, request: Request) -> HttpResponse:
-        """The control plane itself in Prometheus' text format: states, freshness, its requests,
-        and what the gateways answered since this process started."""
+        """The control plane itself in Prometheus' text format: states, freshness, what the gateways
+        answered, and the requests of this process."""
         del request
         text = generate_latest(_registry()) + generate_latest(REGISTRY)
         return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)

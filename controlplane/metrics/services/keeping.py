@@ -8,6 +8,7 @@ from django.db.models import Max, Min
 from controlplane.metrics import stored
 from controlplane.metrics.models import (
     GatewaySample,
+    GatewayTotal,
     LogLine,
     NodeSample,
     ReplicaSample,
@@ -121,6 +122,7 @@ def prune(*, now: float) -> None:
     for model in SAMPLES:
         model._default_manager.filter(at__lt=now - KEEP_SAMPLES_S).delete()
     RollUp.objects.filter(at__lt=now - KEEP_ROLL_UPS_S).delete()
+    GatewayTotal.objects.filter(at__lt=now - KEEP_ROLL_UPS_S).delete()  # nobody calls it any more
     Watch.objects.filter(expires_at__lt=now).delete()
     for endpoint, deployment in log_owners():
         mine = LogLine.objects.filter(endpoint=endpoint, deployment=deployment)

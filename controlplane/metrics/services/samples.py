@@ -5,7 +5,8 @@ import time
 
 from django.db import transaction
 
-from controlplane.metrics import selectors, totals
+from controlplane.metrics import selectors
+from controlplane.metrics.gateway_totals import gateway_totals_add
 from controlplane.metrics.models import GatewaySample, LogLine, NodeSample, ReplicaSample, Watch
 from controlplane.metrics.types import MAX_LOG_LINE, WATCH_LIFETIME_S
 from wire.messages import GatewaySampleBatch, LogBatch, SampleBatch
@@ -46,23 +47,19 @@ def samples_ingest(*, node_id: str, node: str, batch: SampleBatch, ahead_s: floa
 
 def gateway_samples_ingest(batch: GatewaySampleBatch) -> float:
     """Keep what a gateway saw; returns how long it shall wait until its next sample, in seconds."""
-    GatewaySample.objects.bulk_create(
-        [
-            GatewaySample(
-                endpoint=sample.endpoint,
-                deployment=sample.deployment,
-                at=sample.at,
-                data=dataclasses.asdict(sample),
-            )
-            for sample in batch.samples
-        ],
-        batch_size=BATCH_ROWS,
-    )
-    for sample in batch.samples:
-        names = (sample.endpoint, sample.deployment)
-        totals.count_answers(*names, sample.status_classes)
-        totals.GATEWAY_TIMES.add(*names, sample.histogram)
-        totals.count_bytes(*names, sample.request_bytes, sample.response_bytes)
+    rows = [
+        GatewaySample(
+            endpoint=sample.endpoint,
+            deployment=sample.deployment,
+            at=sample.at,
+            data=dataclasses.asdict(sample),
+        )
+        for sample in batch.samples
+    ]
+    if rows:
+        with transaction.atomic(using=DATABASE):
+            GatewaySample.objects.bulk_create(rows, batch_size=BATCH_ROWS)
+            gateway_totals_add(batch.samples)
     return selectors.sample_interval_s()
 
 

@@ -27,6 +27,10 @@ class Replicas:
 
     counts: dict[str, int]
     told: list[tuple[ModelCounters, ...]] = field(default_factory=list)
+    state: str = "ready"
+
+    def observed(self) -> tuple[Any, ...]:
+        return tuple(SimpleNamespace(state=self.state) for _ in self.counts)
 
     def serving(self) -> list[tuple[Any, Any]]:
         return [
@@ -78,6 +82,10 @@ async def test_what_is_as_before_is_not_parsed_and_rests(parsed: list[str]) -> N
     assert rounds.rest_s(2.0) == RESTING_S
     assert rounds.rest_s(0.5) == 0.5, "somebody watches"
     assert rounds.rest_s(60.0) == 60.0, "there are many nodes"
+    replicas.state = "loading"
+    assert rounds.rest_s(2.0) == 2.0, "its first requests count"
+    replicas.state = "failed"
+    assert rounds.rest_s(2.0) == RESTING_S
     assert first is not None
     assert again is not None
     assert [sample.models for sample in again.samples] == [one.models for one in first.samples]

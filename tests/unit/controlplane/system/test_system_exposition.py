@@ -1,13 +1,19 @@
 """What Prometheus reads of the control plane."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+from django.db import connections
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
 from controlplane.deployments.models import Replica
 from controlplane.deployments.selectors import scrape_targets
-from controlplane.metrics.services import gateway_samples_ingest
+from controlplane.metrics.services import gateway_samples_ingest, prune
+from controlplane.metrics.totals import REGISTRY
+from controlplane.metrics.types import KEEP_ROLL_UPS_S
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode
 from wire.messages import GatewaySample, GatewaySampleBatch
@@ -66,6 +72,36 @@ def test_answers_of_the_gateways_add_up(api: APIClient) -> None:
     assert not [name for name, _ in found if name.endswith("_created")]
     assert found["shoal_gateway_received_bytes_total", name] == 140
     assert found["shoal_gateway_sample_age_seconds", ()] > 0
+
+
+def test_answers_are_counted_whichever_process_took_them_in(api: APIClient) -> None:
+    """Also at once by several of them, of one deployment, and by processes that have ended."""
+    sample = GatewaySample("shared", "blue", 1.0, 2.0, 3, {"2xx": 3}, {"50": 3}, 7, 8)
+    other = GatewaySample("shared", "", 1.0, 2.0, 1, {"4xx": 1}, {}, 1, 1)
+    gateway_samples_ingest(GatewaySampleBatch((sample, other, sample)))
+    # a process keeps its own requests alone
+    assert [family.name for family in REGISTRY.collect()] == ["shoal_http_request_seconds"]
+    found = scraped(api)
+    assert found["shoal_gateway_answers_total", ("blue", "shared", "2xx")] == 6
+    assert found["shoal_gateway_answers_total", ("", "shared", "4xx")] == 1
+    assert found["shoal_gateway_sent_bytes_total", ("blue", "shared")] == 16
+    prune(now=time.time() + KEEP_ROLL_UPS_S + 1)
+    assert not [name for name, _ in scraped(api) if name.startswith("shoal_gateway_answers")]
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "metrics"])
+def test_gateways_that_send_at_once_are_all_counted(api: APIClient) -> None:
+    sample = GatewaySample("shared", "blue", 1.0, 2.0, 1, {"2xx": 1}, {"50": 1}, 1, 1)
+
+    def send(_: int) -> None:
+        try:
+            gateway_samples_ingest(GatewaySampleBatch((sample,)))
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(send, range(20)))
+    assert scraped(api)["shoal_gateway_answers_total", ("blue", "shared", "2xx")] == 20
 
 
 def test_it_is_not_for_everybody() -> None:

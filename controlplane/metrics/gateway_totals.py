@@ -1,0 +1,103 @@
+"""What gateways have answered in all, for Prometheus: rows, since whoever takes samples in (the
+agents' port) is not whoever is scraped (the studio's process), and there may be several of each.
+
+Counters that only rise; they outlive processes.
+"""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from django.db import transaction
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from controlplane.metrics.histogram import FIRST_US, GROWTH
+from controlplane.metrics.models import GatewayTotal
+from controlplane.metrics.totals import SECONDS
+from wire.messages import GatewaySample
+
+DATABASE: Final = "metrics"
+BOUNDS: Final = {f"{bound:g}": bound for bound in SECONDS} | {"+Inf": math.inf}
+
+
+@dataclass(slots=True)
+class _More:
+    """Of one deployment in one message."""
+
+    classes: Counter[str] = field(default_factory=Counter)
+    within: Counter[str] = field(default_factory=Counter)  # answers by bound, and all
+    seconds: float = 0.0
+    received: int = 0
+    sent: int = 0
+
+    def add(self, sample: GatewaySample) -> None:
+        self.classes.update(sample.status_classes)
+        # buckets count by their upper edge
+        edges = [(_edge_s(int(bucket)), count) for bucket, count in sample.histogram.items()]
+        for name, bound in BOUNDS.items():
+            self.within[name] += sum(count for edge, count in edges if edge <= bound)
+        self.seconds += sum(edge * count for edge, count in edges)
+        self.received += sample.request_bytes
+        self.sent += sample.response_bytes
+
+
+def _edge_s(bucket: int) -> float:
+    return FIRST_US * GROWTH ** (bucket + 1) / 1e6
+
+
+def gateway_totals_add(samples: Iterable[GatewaySample]) -> None:
+    """Inside the transaction that keeps them, so that each counts once."""
+    more: dict[tuple[str, str], _More] = {}
+    for sample in samples:
+        more.setdefault((sample.endpoint, sample.deployment), _More()).add(sample)
+    with transaction.atomic(using=DATABASE):
+        # why sorted: gateways that report at once wait for one another, and never in a ring
+        for (endpoint, deployment), one in sorted(more.items()):
+            rows = GatewayTotal.objects.select_for_update()
+            row, _ = rows.get_or_create(endpoint=endpoint, deployment=deployment)
+            row.classes = dict(Counter(row.classes) + one.classes)
+            row.within = dict(Counter(row.within) + one.within)
+            row.seconds += one.seconds
+            row.received += one.received
+            row.sent += one.sent
+            row.at = time.time()
+            row.save()
+
+
+class GatewayTotals(Collector):
+    """Reads the rows when scraped."""
+
+    def collect(self) -> Iterator[Metric]:
+        labels = ("endpoint", "deployment")
+        answers = CounterMetricFamily(
+            "shoal_gateway_answers",
+            "Answers of the gateways, as clients saw them",
+            labels=(*labels, "status_class"),
+        )
+        seconds = HistogramMetricFamily(
+            "shoal_gateway_request_seconds",
+            "Time that requests took at the gateways; the sum is at most 5 % too high",
+            labels=labels,
+        )
+        received = CounterMetricFamily(
+            "shoal_gateway_received_bytes",
+            "Bytes of request bodies at the gateways",
+            labels=labels,
+        )
+        sent = CounterMetricFamily(
+            "shoal_gateway_sent_bytes", "Bytes of answers' bodies at the gateways", labels=labels
+        )
+        for row in GatewayTotal.objects.order_by("endpoint", "deployment"):
+            names = (row.endpoint, row.deployment)
+            for kind, count in sorted(row.classes.items()):
+                answers.add_metric((*names, kind), count)
+            seconds.add_metric(
+                names, [(name, row.within.get(name, 0)) for name in BOUNDS], row.seconds
+            )
+            received.add_metric(names, row.received)
+            sent.add_metric(names, row.sent)
+        yield from (answers, seconds, received, sent)
