@@ -42,7 +42,7 @@ class Target:
     endpoint: str
     scoring_uri: str
     grpc_target: str
-    ca_path: str
+    ca_path: str  # empty: whom the caller's machine trusts
     model: str
     inputs: tuple[Tensor, ...]
     outputs: tuple[str, ...]
@@ -82,7 +82,7 @@ def _curl(target: Target) -> str:
     body = json.dumps({"inputs": inputs})
     large = {item.name: item for item in target.inputs if item.count > LITERAL_VALUES}
     call = [
-        f"curl --cacert {quoted(target.ca_path)} \\",
+        f"curl --cacert {quoted(target.ca_path)} \\" if target.ca_path else "curl \\",
         f'  -H "Authorization: Bearer ${KEY_VARIABLE}" -H "Content-Type: application/json" \\',
     ]
     uri = quoted(f"{target.scoring_uri}v2/models/{target.model}/infer")
@@ -147,7 +147,7 @@ def _python_http(target: Target) -> str:
             "client = triton.InferenceServerClient(",
             f"    {url!r},",
             "    ssl=True,",
-            f"    ssl_options={{'ca_certs': {target.ca_path!r}}},",
+            *([f"    ssl_options={{'ca_certs': {target.ca_path!r}}},"] if target.ca_path else []),
             ")",
         ],
         f"{{'Authorization': 'Bearer ' + environ[{KEY_VARIABLE!r}]}}",
@@ -162,7 +162,7 @@ def _python_grpc(target: Target) -> str:
             "client = triton.InferenceServerClient(",
             f"    {target.grpc_target!r},",
             "    ssl=True,",
-            f"    root_certificates={target.ca_path!r},",
+            *([f"    root_certificates={target.ca_path!r},"] if target.ca_path else []),
             ")",
         ],
         f"{{'authorization': 'Bearer ' + environ[{KEY_VARIABLE!r}], "

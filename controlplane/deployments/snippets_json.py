@@ -33,7 +33,7 @@ def _python_requests(target: Target) -> str:
         f"    {_infer_url(target)!r},",
         "    json={'inputs': inputs},",
         f"    headers={{'Authorization': 'Bearer ' + environ[{KEY_VARIABLE!r}]}},",
-        f"    verify={target.ca_path!r},",
+        *([f"    verify={target.ca_path!r},"] if target.ca_path else []),
         "    timeout=60,",
         ")",
         "answer.raise_for_status()",
@@ -45,8 +45,9 @@ def _python_requests(target: Target) -> str:
 
 def _javascript(target: Target) -> str:
     """With ``fetch``, as Node and Deno have it; browsers need the certificate in their store."""
+    trusted = f"NODE_EXTRA_CA_CERTS={quoted(target.ca_path)} " if target.ca_path else ""
     lines = [
-        f"// NODE_EXTRA_CA_CERTS={quoted(target.ca_path)} {KEY_VARIABLE}='<key>' node call.mjs",
+        f"// {trusted}{KEY_VARIABLE}='<key>' node call.mjs",
         "const inputs = [",
     ]
     lines += [f"  {_js_input(item)}," for item in target.inputs]
@@ -88,10 +89,11 @@ def _grpcurl(target: Target) -> str:
         'json.dump(request, open("request.json", "w"))',
     ]
     endpoint = quoted(f"x-shoal-endpoint: {target.endpoint}")
+    trusted = f"-cacert {quoted(target.ca_path)} " if target.ca_path else ""
     lines = [
         f"export {KEY_VARIABLE}='<key of {target.endpoint}>'",
         f"python3 -c {quoted(chr(10).join(prepare))}",
-        f"grpcurl -cacert {quoted(target.ca_path)} -protoset triton.protoset \\",
+        f"grpcurl {trusted}-protoset triton.protoset \\",
         f'  -H "authorization: Bearer ${KEY_VARIABLE}" -H {endpoint} \\',
         f"  -d @ {quoted(target.grpc_target)} \\",
         "  inference.GRPCInferenceService/ModelInfer < request.json",

@@ -63,12 +63,15 @@ def is_routed(endpoint: Endpoint) -> bool:
 def addresses(endpoint: str) -> Shown:
     """Where clients reach an endpoint; the trailing slash is part of the promise."""
     tls = settings.SHOAL_GATEWAY_URL
+    authority = settings.SHOAL_TLS_DIR / "ca.pem"
     return {
         "scoring_uri": f"{tls}/endpoints/{endpoint}/",
         "openapi_uri": f"{settings.SHOAL_PUBLIC_URL}/api/v1/endpoints/{endpoint}/openapi.json",
         "plain_uri": f"{settings.SHOAL_GATEWAY_PLAIN_URL}/endpoints/{endpoint}/",
         "grpc_target": tls.partition("://")[2],
-        "ca_path": str(settings.SHOAL_TLS_DIR / "ca.pem"),
+        # why empty: gateways of other machines, or with an operator's certificate, have none here,
+        # and clients must not be sent to a file that nobody has
+        "ca_path": str(authority) if authority.is_file() else "",
     }
 
 

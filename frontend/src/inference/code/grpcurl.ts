@@ -76,7 +76,7 @@ export function grpcurl(target: CodeTarget, inputs: readonly BuiltInput[]): stri
     "# once: Triton's messages, from pip install tritonclient[grpc]",
     `python3 -c ${shellQuoted(PROTOSET)}`,
     `export ${KEY}='<key of ${target.endpoint}>'`,
-    `grpcurl -cacert ${shellQuoted(target.caPath)} -protoset triton.protoset \\`,
+    `grpcurl ${target.caPath ? `-cacert ${shellQuoted(target.caPath)} ` : ""}-protoset triton.protoset \\`,
     `  -H "authorization: Bearer $${KEY}" -H ${shellQuoted(`x-shoal-endpoint: ${target.endpoint}`)} \\`,
     ...(target.deployment ? [`  -H ${shellQuoted(`x-shoal-deployment: ${target.deployment}`)} \\`] : []),
     `  -d ${large ? "@" : shellQuoted(grpcRequest(target, inputs))} \\`,

@@ -53,6 +53,13 @@ describe("code for the call in view", () => {
     );
   });
 
+  it("names no certificate where the machine's own trust is enough", () => {
+    for (const language of LANGUAGES) {
+      const code = snippet(language, { ...TARGET, caPath: "" }, [input()]);
+      expect(code).not.toMatch(/cacert|ca_certs|root_certificates|verify=|NODE_EXTRA_CA_CERTS|\(\s*,/);
+    }
+  });
+
   it("reads large tensors from files", () => {
     const large = input({ name: "a/b:0", shape: [1, 300], elements: new Float32Array(300) });
     expect(snippet("python_http", TARGET, [large])).toContain('np.load("a_b_0.npy")');

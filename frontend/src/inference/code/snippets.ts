@@ -49,7 +49,7 @@ function curl(target: CodeTarget, inputs: readonly BuiltInput[]): string {
   const data = inputs.some(isLarge) ? `@${REQUEST_FILE}` : shellQuoted(body(target, inputs));
   return [
     `export ${KEY}='<key of ${target.endpoint}>'`,
-    `curl --cacert ${shellQuoted(target.caPath)} \\`,
+    target.caPath ? `curl --cacert ${shellQuoted(target.caPath)} \\` : "curl \\",
     `  -H "Authorization: Bearer $${KEY}" -H "Content-Type: application/json" \\`,
     ...pin,
     `  -d ${data} \\`,
@@ -78,7 +78,7 @@ function pythonRequests(target: CodeTarget, inputs: readonly BuiltInput[]): stri
     `    ${quoted(inferUrl(target))},`,
     "    json=body,",
     `    headers={"Authorization": "Bearer " + os.environ[${quoted(KEY)}]${target.deployment ? `, "x-shoal-deployment": ${quoted(target.deployment)}` : ""}},`,
-    `    verify=${quoted(target.caPath)},`,
+    ...(target.caPath ? [`    verify=${quoted(target.caPath)},`] : []),
     ")",
     "answer.raise_for_status()",
     'for output in answer.json()["outputs"]:',
@@ -141,7 +141,7 @@ function pythonHttp(target: CodeTarget, inputs: readonly BuiltInput[]): string {
     "client = triton.InferenceServerClient(",
     `    ${quoted(target.scoringUri.replace(/^https?:\/\//, "").replace(/\/$/, ""))},`,
     "    ssl=True,",
-    `    ssl_options={"ca_certs": ${quoted(target.caPath)}},`,
+    ...(target.caPath ? [`    ssl_options={"ca_certs": ${quoted(target.caPath)}},`] : []),
     ")",
     `headers = {"Authorization": "Bearer " + os.environ[${quoted(KEY)}]${pin}}`,
     "inputs = []",
@@ -164,7 +164,7 @@ function pythonGrpc(target: CodeTarget, inputs: readonly BuiltInput[]): string {
     "client = triton.InferenceServerClient(",
     `    ${quoted(target.grpcTarget)},`,
     "    ssl=True,",
-    `    root_certificates=${quoted(target.caPath)},`,
+    ...(target.caPath ? [`    root_certificates=${quoted(target.caPath)},`] : []),
     ")",
     "headers = {",
     `    "authorization": "Bearer " + os.environ[${quoted(KEY)}],`,
@@ -199,7 +199,7 @@ function javascript(target: CodeTarget, inputs: readonly BuiltInput[]): string {
     ? `await readFile(${quoted(REQUEST_FILE)}, "utf8")`
     : `JSON.stringify(${indented(body(target, inputs), 2)})`;
   return [
-    "// Node 20 or later; the gateway's own authority: NODE_EXTRA_CA_CERTS=" + target.caPath,
+    target.caPath ? `// Node 20 or later; the gateway's own authority: NODE_EXTRA_CA_CERTS=${target.caPath}` : "// Node 20 or later",
     ...(inputs.some(isLarge) ? ['import { readFile } from "node:fs/promises";', ""] : []),
     `const answer = await fetch(${quoted(inferUrl(target))}, {`,
     '  method: "POST",',

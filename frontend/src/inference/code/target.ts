@@ -7,6 +7,7 @@ export interface CodeTarget {
   endpoint: string;
   scoringUri: string;
   grpcTarget: string;
+  /** Empty: whom the caller's machine trusts. */
   caPath: string;
   deployment: string | null;
   model: string;

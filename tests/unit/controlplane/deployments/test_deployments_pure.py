@@ -1,11 +1,13 @@
 """Placement, the traffic rule, names, snippets: values in, values out."""
 
 import ast
+import re
 import shlex
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from google.protobuf import json_format
@@ -17,6 +19,7 @@ from controlplane.core.sending import byte_range
 from controlplane.deployments.errors import MirrorInvalid, NameInvalid, TrafficInvalid
 from controlplane.deployments.naming import colour_for, endpoint_name_for, name_check
 from controlplane.deployments.placement import Need, Offer, place
+from controlplane.deployments.selectors import addresses
 from controlplane.deployments.snippets import Target, snippets, tensor
 from controlplane.deployments.snippets_json import json_snippets
 from controlplane.deployments.traffic import (
@@ -229,6 +232,25 @@ def test_snippets_are_programs_that_name_the_real_tensors(shape: list[int], data
     assert "https://127.0.0.1:8443/endpoints/digits/v2/models/digits/infer" in words
     assert "/home/o'neil/ca.pem" in words
     assert len(made["curl"]) < 2000
+
+
+def test_only_a_certificate_that_is_there_is_named(tmp_path: Path, settings: Any) -> None:
+    settings.SHOAL_TLS_DIR = tmp_path
+    assert addresses("digits")["ca_path"] == ""
+    (tmp_path / "ca.pem").touch()
+    assert addresses("digits")["ca_path"] == str(tmp_path / "ca.pem")
+
+
+def test_no_certificate_is_named_where_the_machine_s_own_trust_is_enough() -> None:
+    anywhere = replace(target([2, 3]), ca_path="")
+    made = snippets(anywhere) | json_snippets(anywhere)
+    for program in made.values():
+        assert not re.search(
+            "cacert|ca_certs|root_certificates|verify|NODE_EXTRA_CA_CERTS", program
+        ), program
+    for name in ("python_http", "python_grpc", "python_requests"):
+        ast.parse(made[name])
+    shlex.split(made["curl"])
 
 
 @pytest.mark.parametrize("datatype", ["FP32", "BYTES", "BOOL", "INT64", "BF16"])

@@ -56,8 +56,8 @@ export function ConsumeTab() {
     ["Scoring URL", "POST", endpoint.scoring_uri],
     ["On this machine, without TLS", "POST", endpoint.plain_uri],
     [`gRPC, with metadata x-shoal-endpoint: ${endpoint.name}`, "gRPC", endpoint.grpc_target],
-    ["Certificate to trust", "CA", endpoint.ca_path],
   ];
+  if (endpoint.ca_path) addresses.push(["Certificate to trust", "CA", endpoint.ca_path]);
   return (
     <div className={classes["grid"]}>
       <Card title="Call it" hint={kind.hint}>
