@@ -21,7 +21,7 @@ PYTEST_AGAIN := $(BIN)/python -m tests.support.second_look tests/second_looks.tx
 # the same tree is told the same.
 SEED ?=
 # How long `make fuzz` looks, all targets together, of which two run at once; empty: the shares of
-# tests/fuzz/catalog.py, thirteen minutes.
+# tests/fuzz/catalog.py, four minutes.
 FUZZ_SECONDS ?=
 # How long `make api-fuzz` asks, in all.
 API_FUZZ_SECONDS ?= 600
@@ -31,7 +31,7 @@ API_FUZZ_SECONDS ?= 600
 SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
-	test-studio test-pages ui-budgets test-integration test-load test-hostile chaos test-chaos fuzz api-fuzz security helm test-postgres e2e screenshots \
+	test-studio test-pages ui-budgets test-integration test-load test-hostile chaos test-chaos fuzz fuzz-corpora api-fuzz security helm test-postgres e2e screenshots \
 	examples bench autoscale-sim compatibility \
 	openapi cli-docs state-docs sbom audit notebooks azure-oracle seeds lock fmt clean
 
@@ -114,9 +114,12 @@ test-chaos: $(STAMPS)/dev install ## the most valuable cases of make chaos, in a
 	@echo "== chaos, the short share"
 	@$(PYTEST) -q --randomly-dont-reorganize tests/chaos -m quick
 
-fuzz: $(STAMPS)/dev install ## fuzz parsers, protocols, the verdict on code, lying nodes, the gateway's Lua: thirteen minutes, or FUZZ_SECONDS=N
+fuzz: $(STAMPS)/dev install ## fuzz parsers, protocols, the verdict on code, lying nodes, the gateway's Lua: four minutes, or FUZZ_SECONDS=N
 	@echo "== fuzzing"
 	@$(BIN)/python -m tests.fuzz $(if $(FUZZ_SECONDS),--seconds $(FUZZ_SECONDS)) $(if $(SEED),--seed $(SEED))
+
+fuzz-corpora: $(STAMPS)/dev install ## keep what `make fuzz` found for later runs: few inputs that reach all that it did
+	@$(BIN)/python -m tests.fuzz.corpora
 
 api-fuzz: $(STAMPS)/dev install ## Schemathesis against the REST API with each role; API_FUZZ_SECONDS=600 in all
 	@echo "== fuzzing the API"

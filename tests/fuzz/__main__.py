@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.fuzz.catalog import AT_ONCE, MEMORY_MIB, ONE_INPUT_S, SHARES
+from tests.fuzz.corpora import say, unpack
 from tests.fuzz.seeds import SEEDS, dictionary
 
 ROOT = Path(__file__).parents[2] / ".build" / "fuzz"
@@ -28,12 +29,13 @@ _RUN = [sys.executable, "-m", "tests.fuzz.run_target"]
 
 
 def prepared(name: str, root: Path) -> Path:
-    """The folder of a target, with seeds and dictionary in it."""
+    """The folder of a target, with seeds, dictionary and what was found before in it."""
     home = root / name
     for folder in ("corpus", "seeds", "findings"):
         (home / folder).mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(SEEDS[name]()):
         (home / "seeds" / f"{number:04}").write_bytes(seed)
+    unpack(name, home / "corpus")
     (home / "tokens.dict").write_text(dictionary(name) + "\n")
     return home
 
@@ -95,11 +97,6 @@ def _finding_in(log: str) -> str:
     at = min((found for mark in marks if (found := log.find(mark)) >= 0), default=0)
     end = log.find("\n==", at + 20)
     return log[at : end if end > at else None][:6000]
-
-
-def say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
 
 
 def main() -> int:

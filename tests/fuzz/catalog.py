@@ -4,15 +4,15 @@ import importlib
 from collections.abc import Callable
 from typing import Final
 
-# Seconds in `make test`; more or less time in all is shared out the same way. Two minutes each for
-# what an attacker sends to the control plane and its gateway, and for the gate; little for the
-# rest. Two at once, in this order: the short ones run beside `make api-fuzz`, and at the end there
-# are two of a minute, so that neither core waits long for the other.
+# Seconds in `make test`; more or less time in all is shared out the same way. Half a minute each
+# for what an attacker sends to the control plane and its gateway, and for the gate; little for the
+# rest: each goes on from what was found before (tests/fuzz/corpora). Two at once, in this order:
+# the short ones run beside `make api-fuzz`, and none that lasts comes last.
 SHARES: Final = {
     "http": 10, "http_bodies": 10, "chunks": 10, "json_text": 10,
     "grpc_messages": 10, "grpc_wire": 10, "http2_frames": 10,
-    "verdict": 120, "archive": 120, "socket_frames": 120, "agent_messages": 120,
-    "gateway_headers": 120, "config_text": 60, "config_json": 60,
+    "verdict": 30, "archive": 30, "socket_frames": 30, "agent_messages": 30,
+    "gateway_headers": 30, "config_text": 20, "config_json": 20,
 }  # fmt: skip
 AT_ONCE: Final = 2
 ONE_INPUT_S: Final = 30

@@ -5,6 +5,7 @@ python -m tests.fuzz.run_target replay NAME FOLDER...
 """
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -40,7 +41,9 @@ def fuzz(name: str, arguments: list[str]) -> None:
     with atheris.instrument_imports(include=_WATCHED):
         fuzzed = target(name)
 
-    atheris.Setup([name, *arguments], fuzzed)
+    # why a whole command: libFuzzer merges in processes of its own, which it starts by this
+    itself = f"{shlex.quote(sys.executable)} -m tests.fuzz.run_target fuzz {name}"
+    atheris.Setup([itself, *arguments], fuzzed)
     atheris.Fuzz()
 
 
