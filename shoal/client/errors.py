@@ -4,6 +4,7 @@ ShoalError
 ├── InstallationNotFound   no configuration says where Shoal is
 ├── ConnectionFailed       Shoal does not answer there
 ├── UnusableSource         the file or folder cannot be packed for upload
+│   └── NothingServable    its files are no model that is served by itself
 ├── Problem                the server refused (RFC 9457)
 │   └── OperationFailed    an accepted operation, or an upload's inspection, ended badly
 ├── WaitTimeout            the wait ended before the operation did
@@ -35,6 +36,10 @@ class ConnectionFailed(ShoalError):
 
 
 class UnusableSource(ShoalError):
+    pass
+
+
+class NothingServable(UnusableSource):
     pass
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from shoal.client.errors import UnusableSource
+from shoal.client.errors import NothingServable, UnusableSource
 
 SKIPPED = {".git", ".DS_Store", "__MACOSX", "__pycache__"}
 
@@ -88,7 +88,7 @@ def _layout(folder: Path) -> tuple[str, str]:
             f"{folder} has an MLmodel file, and nothing that Triton serves",
             ["Save it as ONNX, or write a Python model (model.py): docs/from-azure-ml.md."],
         )
-    raise UnusableSource(
+    raise NothingServable(
         "Nothing in the folder looks like a model",
         f"{folder}: expected <model>/<version>/model.onnx, config.pbtxt and 1/, or an .onnx file",
     )

@@ -5,17 +5,19 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from shoal.client.client import Client
 from shoal.client.errors import Problem, ShoalError, UnusableSource
 from shoal.client.file_uploads import Listed, listed
-from shoal.client.packing import Package, packaged
+from shoal.client.packing import Package
 from shoal.client.types import ModelVersion
 from shoal.display.watcher import Watcher
 from shoal.entities import Model
 from shoal.entities.loading import REMOTE, resolved
+from shoal.sdk.scoring_files import WAITS, model_package
 from shoal.sdk.shapes import MODEL_FIELDS, declared, model_of, texts
 
 # What Python's reader raises over an archive that is damaged or encrypted.
@@ -44,21 +46,23 @@ class ModelOperations:
             if model.name and model.version:
                 return self._update(model)
             raise UnusableSource("The model has no path", "path: the file or folder to register")
-        package = _package(model)
-        files = listed(package, self._client.concurrency, self._watcher.hashing)
         given = declared(model._to_dict(), MODEL_FIELDS)
         if given.get("type") in ("custom_model", "triton_model"):
             del given["type"]  # everything is served as Triton serves it
-        return self.register_files(
-            package,
-            files,
-            # as in Azure: a model without a name is called by its content
-            name=model.name or _content(package, files),
-            number=number if model.name else None,
-            description=model.description,
-            tags=texts(model.tags),
-            declared=given,
-        )
+        with _package(model) as package:
+            if package.note.endswith(WAITS):
+                self._watcher.note(package.note)
+            files = listed(package, self._client.concurrency, self._watcher.hashing)
+            return self.register_files(
+                package,
+                files,
+                # as in Azure: a model without a name is called by its content
+                name=model.name or _content(package, files),
+                number=number if model.name else None,
+                description=model.description,
+                tags=texts(model.tags),
+                declared=given,
+            )
 
     def register_files(
         self,
@@ -96,14 +100,15 @@ class ModelOperations:
     def check(self, model: Model) -> None:
         """Whether its files could be sent. Raises UnusableSource, ShoalError."""
         _number(model)
-        _package(model)
+        with _package(model):
+            pass
 
     def known(self, model: Model) -> ModelVersion | None:
         """The version that has the content of ``model.path`` already, if there is one."""
-        package = _package(model)
-        files = listed(package, self._client.concurrency)
-        name = model.name or _content(package, files)
-        return self.known_files(name, package, files, _number(model))
+        with _package(model) as package:
+            files = listed(package, self._client.concurrency)
+            name = model.name or _content(package, files)
+            return self.known_files(name, package, files, _number(model))
 
     def get(self, name: str, version: str | int | None = None, label: str | None = None) -> Model:
         """``label``: latest, or an alias. Raises Problem when there is none."""
@@ -197,10 +202,10 @@ class ModelOperations:
         return None
 
 
-def _package(model: Model) -> Package:
+def _package(model: Model) -> AbstractContextManager[Package]:
     """Raises UnusableSource."""
     serve_as = model.name if model.name and not model.name.isdigit() else None
-    return packaged(located(model), serve_as=serve_as)
+    return model_package(located(model), serve_as, may_wait=model.type == "custom_model")
 
 
 def located(model: Model) -> Path:

@@ -4,12 +4,10 @@ The version is told by its content: the same script, model and packages are the 
 """
 
 import copy
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final
 
 from shoal.client.client import Client
 from shoal.client.errors import ShoalError
@@ -23,22 +21,7 @@ from shoal.entities.loading import REMOTE, resolved
 from shoal.entities.model import ModelReference, model_reference
 from shoal.sdk.models import ModelOperations, located
 from shoal.sdk.requirements import conda_of, requirements_of
-
-APP: Final = "azureml-app"
-MODELS: Final = "azureml-models"
-_WRAPPER = """from shoal_stub.scoring import ScoringScript
-
-
-class TritonPythonModel(ScoringScript):
-    pass
-"""
-_CONFIG = """backend: "python"
-input {{ name: "REQUEST" data_type: TYPE_STRING dims: [1] }}
-input {{ name: "REQUEST_HEAD" data_type: TYPE_STRING dims: [1] optional: true }}
-output {{ name: "RESPONSE" data_type: TYPE_STRING dims: [1] }}
-output {{ name: "RESPONSE_HEAD" data_type: TYPE_STRING dims: [1] }}
-parameters {{ key: "AZUREML_ENTRY_SCRIPT" value {{ string_value: "{script}" }} }}
-"""
+from shoal.sdk.scoring_files import APP, MODELS, Placed, placed, scoring_package
 
 
 class ScriptUnusable(ShoalError):
@@ -99,26 +82,15 @@ class ScoringCode:
         name = f"{entity.endpoint_name}-{entity.name}"
         version, script = f"{name}/1", _script(entity)
         needed = requirements_of(entity.environment, entity.base_path)
-        texts = {
-            f"{name}/config.pbtxt": _CONFIG.format(script=f"{APP}/{script}"),
-            f"{version}/model.py": _WRAPPER,
-            f"{version}/requirements.txt": needed.text,
-        }
         code, registered = self._code(entity, script, f"{version}/{APP}")
         model, more = self._model(entity, f"{version}/{MODELS}")
-        with tempfile.TemporaryDirectory(prefix="shoal-scoring-") as folder:
-            written = []
-            for number, (path, text) in enumerate(texts.items()):
-                if text:
-                    file = Path(folder) / str(number)
-                    file.write_text(text, encoding="utf-8")
-                    written.append((file, path))
-            package = Package(name, files=(*written, *code, *model))
+        texts = {"requirements.txt": needed.text} if needed.text else {}
+        with scoring_package(name, [*code, *model], script=script, texts=texts) as package:
             yield _Parts(package, (*registered, *more), tuple(needed.notes))
 
     def _code(
         self, entity: OnlineDeployment, script: str, target: str
-    ) -> tuple[list[tuple[Path, str]], list[Listed]]:
+    ) -> tuple[list[Placed], list[Listed]]:
         given = str(_configuration(entity).code or ".")
         reference = model_reference(given) if REMOTE.match(given) else None
         if reference is not None:
@@ -135,9 +107,7 @@ class ScoringCode:
             )
         return [(path, f"{target}/{name}") for path, name in walked(folder)], []
 
-    def _model(
-        self, entity: OnlineDeployment, target: str
-    ) -> tuple[list[tuple[Path, str]], list[Listed]]:
+    def _model(self, entity: OnlineDeployment, target: str) -> tuple[list[Placed], list[Listed]]:
         """A folder or a file keeps its own name below ``target``, as in Azure."""
         model = entity.model
         if model is None:
@@ -150,16 +120,10 @@ class ScoringCode:
             if reference is None:
                 raise ShoalError(f"{model!r} refers to no model", "", [_REFERENCES])
             return [], self._of_version(reference, MODELS, target)
-        path = located(model)
-        if path.is_file():
-            return [(path, f"{target}/{path.name}")], []
-        if not path.is_dir():
-            raise ShoalError("No such file or folder", f"model.path: {path}")
-        where = f"{target}/{path.name}"
-        return [(file, f"{where}/{name}") for file, name in walked(path)], []
+        return placed(located(model), target), []
 
     def _of_version(self, reference: ModelReference, part: str, target: str) -> list[Listed]:
-        """Files of a registered version: of one with a script that ``part``, else all of them."""
+        """Files of a registered version: of one for scripts that ``part``, else all of them."""
         which = reference.version or reference.label or "latest"
         version = self._client.get_model_version(reference.name, which)
         found = {PurePosixPath(row["path"]): row for row in version["manifest"]}
@@ -170,7 +134,7 @@ class ScoringCode:
                 f"code_configuration.code: azureml:{version['model']}:{version['version']}",
                 ["Give the local folder of the script."],
             )
-        scripted = any(path.parts[1:3] == ("1", APP) for path in found)
+        scripted = any(path.parts[1:3] in (("1", APP), ("1", MODELS)) for path in found)
         if scripted:
             chosen = {PurePosixPath(*path.parts[3:]): row for path, row in below.items()}
         else:

@@ -88,6 +88,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
     )
     sm.add(root, "broken", BROKEN)
     sm.add(root, "failing", FAILING)
+    sm.add(root, "waiting", FAILING, AZUREML_ENTRY_SCRIPT="")
     sm.add(root, "elsewhere", FAILING, AZUREML_ENTRY_SCRIPT="../../plain/1/azureml-app/score.py")
     with runtime(root, "--exit-on-error=false", "--strict-readiness=false") as found:
         yield found
@@ -168,6 +169,7 @@ def test_a_body_that_is_no_text_is_the_callers_fault(plain: Runtime) -> None:
     [
         ("broken", ("ModuleNotFoundError: No module named 'nowhere_to_be_found'", "score.py(1)")),
         ("failing", ("KeyError: 'layer1'", "azureml-app/score.py(3): init")),
+        ("waiting", ("files for a scoring script", "code_configuration")),
         ("elsewhere", ("AZUREML_ENTRY_SCRIPT", "expected a file of the model's version")),
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from shoal.client import Client
+from shoal.client import Client, UnusableSource
 from shoal.entities import (
     CodeConfiguration,
     Environment,
@@ -133,6 +133,26 @@ def test_a_registered_model_is_taken_without_sending_it(
     assert found["1/azureml-models/net/1/model.onnx"] == "graph"
     # config.pbtxt, model.py, score.py, shapes.py
     assert len(server.blobs) == sent + 4
+
+
+@pytest.mark.parametrize("path", ["model", "model/sklearn_regression_model.pkl"])
+def test_files_that_nothing_serves_wait_for_a_script(
+    ml: MLClient, server: FakeServer, project: Path, path: str
+) -> None:
+    kept = ml.models.create_or_update(Model(name="regression", path=project / path))
+    assert kept.version == "1"
+    place = f"1/azureml-models/{path.partition('/')[2] or 'model/sklearn_regression_model.pkl'}"
+    found = manifest(server, "regression")
+    assert set(found) == {"config.pbtxt", "1/model.py", place}
+    assert "AZUREML_ENTRY_SCRIPT" not in found["config.pbtxt"]
+    put(ml, blue(project, model="azureml:regression@latest"))
+    assert manifest(server)[place] == "pickled"
+    assert len([name for name in manifest(server) if "azureml-models" in name]) == 1
+
+
+def test_a_model_for_triton_has_to_be_one(ml: MLClient, project: Path) -> None:
+    with pytest.raises(UnusableSource, match="looks like a model"):
+        ml.models.create_or_update(Model(path=project / "model", type="triton_model"))
 
 
 def test_a_single_file_and_no_model_at_all(ml: MLClient, server: FakeServer, project: Path) -> None:

@@ -74,8 +74,13 @@ def _prepare(version: str, script: str) -> None:
 
 def _script(version: str, name: str) -> str:
     """Where the script lies. Raises Misuse unless that is a file below the version's folder."""
+    if not name:
+        raise Misuse(
+            "this model is files for a scoring script: deploy it with code_configuration "
+            "(docs/from-azure-ml.md)"
+        )
     path = os.path.normpath(os.path.join(version, name))
-    if not name or not path.startswith(version + os.sep):
+    if not path.startswith(version + os.sep):
         raise Misuse(
             f"parameter {ENTRY_SCRIPT} is {name!r}, expected a file of the model's version"
         )

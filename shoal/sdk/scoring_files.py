@@ -1,0 +1,80 @@
+"""Where files for scoring scripts lie in a registered model, and the model around them."""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from shoal.client.errors import NothingServable, UnusableSource
+from shoal.client.packing import Package, packaged, walked
+
+APP: Final = "azureml-app"
+MODELS: Final = "azureml-models"
+WAITS: Final = "is kept for scoring scripts: nothing in it is served by itself"
+# What Python's libraries keep models in.
+PICKLES: Final = frozenset({".pkl", ".pickle", ".joblib", ".sav", ".dill"})
+_WRAPPER = """from shoal_stub.scoring import ScoringScript
+
+
+class TritonPythonModel(ScoringScript):
+    pass
+"""
+_CONFIG = """backend: "python"
+input { name: "REQUEST" data_type: TYPE_STRING dims: [1] }
+input { name: "REQUEST_HEAD" data_type: TYPE_STRING dims: [1] optional: true }
+output { name: "RESPONSE" data_type: TYPE_STRING dims: [1] }
+output { name: "RESPONSE_HEAD" data_type: TYPE_STRING dims: [1] }
+"""
+_SCRIPT = 'parameters { key: "AZUREML_ENTRY_SCRIPT" value { string_value: "%s" } }\n'
+
+Placed = tuple[Path, str]  # a file of this machine, and its place in the repository
+
+
+@contextmanager
+def scoring_package(
+    name: str, files: Sequence[Placed], *, script: str = "", texts: Mapping[str, str] | None = None
+) -> Iterator[Package]:
+    """``files`` with the model around them; ``texts`` are more, by their place in the version.
+
+    Without a ``script`` they are kept for one that comes with a deployment.
+    """
+    config = _CONFIG + (_SCRIPT % f"{APP}/{script}" if script else "")
+    written = {"config.pbtxt": config, "1/model.py": _WRAPPER}
+    written |= {f"1/{place}": text for place, text in (texts or {}).items()}
+    with tempfile.TemporaryDirectory(prefix="shoal-scoring-") as folder:
+        made = []
+        for number, (place, text) in enumerate(written.items()):
+            file = Path(folder) / str(number)
+            file.write_text(text, encoding="utf-8")
+            made.append((file, f"{name}/{place}"))
+        yield Package(name, files=(*made, *files))
+
+
+@contextmanager
+def model_package(path: Path, name: str | None, *, may_wait: bool) -> Iterator[Package]:
+    """Of a model that is served by itself, or else of files that wait for a scoring script: its
+    ``note`` says so. Raises UnusableSource, also for the second unless they ``may_wait``."""
+    waits = may_wait and path.suffix in PICKLES and path.is_file()
+    try:
+        found = None if waits else packaged(path, serve_as=name)
+    except NothingServable:
+        if not may_wait:
+            raise
+        found = None
+    if found is not None:
+        yield found
+        return
+    called = name or path.resolve().stem
+    with scoring_package(called, placed(path.resolve(), f"{called}/1/{MODELS}")) as package:
+        yield replace(package, note=f"{path.name} {WAITS}")
+
+
+def placed(path: Path, target: str) -> list[Placed]:
+    """A file or a folder below ``target``, by its own name. Raises UnusableSource."""
+    if path.is_file():
+        return [(path, f"{target}/{path.name}")]
+    if not path.is_dir():
+        raise UnusableSource("No such file or folder", f"model.path: {path}")
+    return [(file, f"{target}/{path.name}/{name}") for file, name in walked(path)]
