@@ -17,7 +17,14 @@ BUCKET_GROWTH = 1.05
 READ_BYTES = 1 << 20
 MAX_READ_BYTES = 16 << 20  # of one poll: after a long stop the rest comes with the next polls
 
-SCORING_SUFFIXES = ("/infer", "/generate", "/generate_stream", "/score", "/ModelInfer")
+SCORING_SUFFIXES = (
+    "/infer",
+    "/generate",
+    "/generate_stream",
+    "/score",
+    "/invocations",
+    "/ModelInfer",
+)
 STREAM_PATH = "/inference.GRPCInferenceService/ModelStreamInfer"
 # By the key check, by the endpoint's limits of pace and of size: no replica has seen these.
 REFUSED = frozenset({"lua_response", "local_rate_limited", "request_payload_too_large"})

@@ -32,6 +32,7 @@ V2_PATHS = (
     r"|/v2/models/stats"
     r"|/v2/models/[^/?]+(/versions/[^/?]+)?(/(config|generate|generate_stream|infer|ready|stats))?"
 )
+SCORING_PATHS = "(/|/score|/invocations)?"  # the last is MLflow's
 MANAGEMENT_PATHS = (
     r"/v2/(repository|systemsharedmemory|cudasharedmemory|trace|logging)([/?].*)?"
     r"|/v2/models/[^/?]+(/versions/[^/?]+)?/trace([/?].*)?"
@@ -95,7 +96,7 @@ def _metadata(endpoint: RoutedEndpoint) -> dict[str, Any]:
 def _actions(endpoint: str) -> tuple[Action, ...]:
     base = f"/endpoints/{endpoint}"
     named = _header(NAMED, endpoint)
-    score = f"{base}(/|/score)?"
+    score = f"{base}{SCORING_PATHS}"
     return (
         Action(
             HTTP, f"{base}/", (_path(f"{base}({V2_PATHS})"),), rewrite=(("prefix_rewrite", "/"),)
@@ -223,7 +224,7 @@ def _left_over(endpoint: str, guard: dict[str, Any]) -> list[dict[str, Any]]:
     no_such = "This endpoint has no deployment of that name."
     nothing = "Nothing is here: score with POST on this endpoint's URI, or use v2/ below it."
     calls = _path(f"{SERVICE}({GRPC_METHODS}|ModelStreamInfer)")
-    scoring = _path(f"{base}(/score|{V2_PATHS}|/)?")
+    scoring = _path(f"{base}({SCORING_PATHS}|{V2_PATHS})")
     return [
         answer({"prefix": base, "headers": [pinned, scoring]}, 404, no_such, **guard),
         answer({"path_separated_prefix": base}, 404, nothing, **guard),

@@ -84,9 +84,9 @@ def _layout(folder: Path) -> tuple[str, str]:
         return "", f"model repository {name}"
     if (folder / "MLmodel").is_file():
         raise UnusableSource(
-            "MLflow models are not served",
+            "This is a model of MLflow",
             f"{folder} has an MLmodel file, and nothing that Triton serves",
-            ["Save it as ONNX, or write a Python model (model.py): docs/from-azure-ml.md."],
+            ["Register it with `shoal model create`, then deploy that: docs/from-azure-ml.md."],
         )
     raise NothingServable(
         "Nothing in the folder looks like a model",

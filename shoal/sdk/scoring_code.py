@@ -85,7 +85,9 @@ class ScoringCode:
         code, registered = self._code(entity, script, f"{version}/{APP}")
         model, more = self._model(entity, f"{version}/{MODELS}")
         texts = {"requirements.txt": needed.text} if needed.text else {}
-        with scoring_package(name, [*code, *model], script=script, texts=texts) as package:
+        with scoring_package(
+            name, [*code, *model], script=f"{APP}/{script}", texts=texts
+        ) as package:
             yield _Parts(package, (*registered, *more), tuple(needed.notes))
 
     def _code(

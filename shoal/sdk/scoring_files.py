@@ -1,5 +1,6 @@
 """Where files for scoring scripts lie in a registered model, and the model around them."""
 
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,9 +10,12 @@ from typing import Final
 
 from shoal.client.errors import NothingServable, UnusableSource
 from shoal.client.packing import Package, packaged, walked
+from shoal.entities import Environment
+from shoal.sdk.requirements import Requirements, requirements_of
 
 APP: Final = "azureml-app"
 MODELS: Final = "azureml-models"
+MLMODEL: Final = "MLmodel"
 WAITS: Final = "is kept for scoring scripts: nothing in it is served by itself"
 # What Python's libraries keep models in.
 PICKLES: Final = frozenset({".pkl", ".pickle", ".joblib", ".sav", ".dill"})
@@ -29,6 +33,8 @@ output { name: "RESPONSE_HEAD" data_type: TYPE_STRING dims: [1] }
 """
 _SCRIPT = 'parameters { key: "AZUREML_ENTRY_SCRIPT" value { string_value: "%s" } }\n'
 
+_UNQUOTED = re.compile(r"[A-Za-z0-9._ -]+")
+
 Placed = tuple[Path, str]  # a file of this machine, and its place in the repository
 
 
@@ -38,9 +44,10 @@ def scoring_package(
 ) -> Iterator[Package]:
     """``files`` with the model around them; ``texts`` are more, by their place in the version.
 
-    Without a ``script`` they are kept for one that comes with a deployment.
+    ``script`` is its place in the version. Without one they wait for one that comes with a
+    deployment.
     """
-    config = _CONFIG + (_SCRIPT % f"{APP}/{script}" if script else "")
+    config = _CONFIG + (_SCRIPT % script if script else "")
     written = {"config.pbtxt": config, "1/model.py": _WRAPPER}
     written |= {f"1/{place}": text for place, text in (texts or {}).items()}
     with tempfile.TemporaryDirectory(prefix="shoal-scoring-") as folder:
@@ -56,6 +63,10 @@ def scoring_package(
 def model_package(path: Path, name: str | None, *, may_wait: bool) -> Iterator[Package]:
     """Of a model that is served by itself, or else of files that wait for a scoring script: its
     ``note`` says so. Raises UnusableSource, also for the second unless they ``may_wait``."""
+    if is_mlflow(path):
+        with _mlflow_package(path.resolve(), name) as package:
+            yield package
+        return
     waits = may_wait and path.suffix in PICKLES and path.is_file()
     try:
         found = None if waits else packaged(path, serve_as=name)
@@ -69,6 +80,38 @@ def model_package(path: Path, name: str | None, *, may_wait: bool) -> Iterator[P
     called = name or path.resolve().stem
     with scoring_package(called, placed(path.resolve(), f"{called}/1/{MODELS}")) as package:
         yield replace(package, note=f"{path.name} {WAITS}")
+
+
+def is_mlflow(path: Path) -> bool:
+    """A folder that MLflow saved; not one whose graph is served by itself."""
+    if not (path / MLMODEL).is_file() or (path / "config.pbtxt").exists():
+        return False
+    return not any(item.suffix == ".onnx" or item.name.isdigit() for item in path.iterdir())
+
+
+@contextmanager
+def _mlflow_package(path: Path, name: str | None) -> Iterator[Package]:
+    if not _UNQUOTED.fullmatch(path.name):
+        raise UnusableSource(
+            "The folder cannot be called so",
+            f"{path}: expected letters, digits, spaces and ._- only, for a configuration names it",
+        )
+    called = name or path.name
+    requirements = _mlflow_requirements(path)
+    texts = {"requirements.txt": requirements.text} if requirements.text else {}
+    files = placed(path, f"{called}/1/{MODELS}")
+    script = f"{MODELS}/{path.name}/{MLMODEL}"
+    with scoring_package(called, files, script=script, texts=texts) as package:
+        yield package
+
+
+def _mlflow_requirements(path: Path) -> Requirements:
+    """As MLflow wrote them beside the model: for pip, or else for conda. Raises NotMapped."""
+    if (path / "requirements.txt").is_file():
+        return Requirements((path / "requirements.txt").read_text(encoding="utf-8"))
+    if (path / "conda.yaml").is_file():
+        return requirements_of(Environment(conda_file="conda.yaml"), path)
+    return Requirements()
 
 
 def placed(path: Path, target: str) -> list[Placed]:

@@ -150,6 +150,38 @@ def test_files_that_nothing_serves_wait_for_a_script(
     assert len([name for name in manifest(server) if "azureml-models" in name]) == 1
 
 
+@pytest.mark.parametrize("lists", [("requirements.txt",), ("conda.yaml",), ()])
+def test_a_folder_of_mlflow_is_a_model_with_its_packages(
+    ml: MLClient, server: FakeServer, project: Path, lists: tuple[str, ...]
+) -> None:
+    flow = project / "flow"
+    (flow / "code").mkdir(parents=True)
+    (flow / "code" / "more.py").write_text("SIDES = 4\n")
+    (flow / "MLmodel").write_text("flavors: {python_function: {}}\n")
+    texts = {"requirements.txt": "mlflow==3\n", "conda.yaml": "dependencies: [{pip: [mlflow==3]}]"}
+    for name in lists:
+        (flow / name).write_text(texts[name])
+    deployment = blue(
+        project, code_configuration=None, environment=None,
+        model={"name": "flow", "path": "flow", "type": "mlflow_model"},
+    )  # fmt: skip
+    assert put(ml, deployment).model == "azureml:flow:1"
+    found = manifest(server, "flow")
+    assert 'string_value: "azureml-models/flow/MLmodel"' in found["config.pbtxt"]
+    assert found.get("1/requirements.txt", "") == ("mlflow==3\n" if lists else "")
+    assert "1/azureml-models/flow/code/more.py" in found
+
+
+def test_a_graph_that_mlflow_saved_is_served_by_itself(
+    ml: MLClient, server: FakeServer, project: Path
+) -> None:
+    (project / "flow").mkdir()
+    for name in ("MLmodel", "model.onnx"):
+        (project / "flow" / name).write_text(name)
+    ml.models.create_or_update(Model(name="flow", path=project / "flow"))
+    assert set(manifest(server, "flow")) == {"1/MLmodel", "1/model.onnx"}
+
+
 def test_a_model_for_triton_has_to_be_one(ml: MLClient, project: Path) -> None:
     with pytest.raises(UnusableSource, match="looks like a model"):
         ml.models.create_or_update(Model(path=project / "model", type="triton_model"))

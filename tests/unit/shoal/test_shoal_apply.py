@@ -28,8 +28,6 @@ def write(installed: FakeServer, tmp_path: Path) -> Write:
     model = tmp_path / "models" / "net" / "1" / "model.onnx"
     model.parent.mkdir(parents=True)
     model.write_bytes(b"graph")
-    (tmp_path / "flow").mkdir()
-    (tmp_path / "flow" / "MLmodel").write_text("flavors: {python_function: {}}\n")
     folder = tmp_path / "all"
     folder.mkdir()
 
@@ -83,7 +81,6 @@ def test_a_scoring_script_is_registered_and_compared_by_its_content(
         ({"deployment": {**BLUE, "environment": {"image": "img:1"}}}, ["Images are not run"]),
         ({"deployment": {**BLUE, "instance_count": 0}}, ["instance_count: 0"]),
         ({"deployment": {**BLUE, "model": "azureml:none:1"}}, ["deployment ep-1/blue: Model none"]),
-        ({"deployment": {**BLUE, "model": {"path": "../flow"}}}, ["MLflow models are not served"]),
         ({"deployment": {**BLUE, "model": {"path": "../nothing"}}}, ["No such file or folder"]),
         ({"deployment": {**BLUE, "model": {"path": "https://x/y"}}}, ["Only local paths"]),
         (

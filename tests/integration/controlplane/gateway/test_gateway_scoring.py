@@ -70,7 +70,7 @@ def test_the_key_stays_at_the_gateway_in_copies_too(gateway: Gateway, upstreams:
     assert "authorization" not in seen()
 
 
-@pytest.mark.parametrize("path", ["", "/", "/score"])
+@pytest.mark.parametrize("path", ["", "/", "/score", "/invocations"])
 def test_score_and_the_scoring_uri_itself_reach_score(
     gateway: Gateway, blue: Upstream, path: str
 ) -> None:

@@ -1,6 +1,7 @@
 """The Python model around a scoring script.
 
-Parameters of its configuration: AZUREML_ENTRY_SCRIPT, the script's place in the version's folder;
+Parameters of its configuration: AZUREML_ENTRY_SCRIPT, the place of the script, or of an MLflow
+model's MLmodel, in the version's folder;
 SCORING_TIMEOUT_MS, how long one ``run`` may take (else the variable of that name says). A folder
 ``azureml-models`` beside ``model.py`` is AZUREML_MODEL_DIR.
 
@@ -22,7 +23,7 @@ from ..faults import Misuse, described
 from ..responses import InferenceResponse
 from ..tensors import Tensor
 from ..values import TritonError
-from . import imports
+from . import imports, mlflow_model
 from .http import AMLRequest, AMLResponse, Refused
 from .script import Script
 
@@ -42,7 +43,8 @@ class ScoringScript:
         if not timeout.isdecimal():
             raise Misuse(f"{TIMEOUT_MS} is {timeout!r}, expected a whole number of milliseconds")
         _prepare(version, script)
-        self._script = Script(script, int(timeout))
+        mlflow = mlflow_model if os.path.basename(script) == mlflow_model.MLMODEL else None
+        self._script = Script(script, int(timeout), mlflow)
         self._script.init()
 
     def execute(self, requests: "list[Any]") -> "list[InferenceResponse]":

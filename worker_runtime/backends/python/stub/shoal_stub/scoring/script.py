@@ -28,12 +28,15 @@ class ScoringTimeout(TimeoutError):
 
 
 class Script:
-    """``timeout_ms`` bounds each ``run``, as does what the gateway waits; 0 is no bound."""
+    """``timeout_ms`` bounds each ``run``, as does what the gateway waits; 0 is no bound.
 
-    def __init__(self, path: str, timeout_ms: int) -> None:
+    ``module`` has the functions where the file at ``path`` is no script.
+    """
+
+    def __init__(self, path: str, timeout_ms: int, module: Any = None) -> None:
         self._path = path
         self._timeout_ms = timeout_ms
-        self._module = _imported(path)
+        self._module = module or _imported(path)
         self._run: Callable[..., Any] = self._function("run")
         self._init: Callable[..., Any] = self._function("init")
         self._takes_headers, self._parameters = self._parameters_of(self._run)
