@@ -45,7 +45,11 @@ def run_all(work: Path, home: Path, authority: str) -> int:
         "REQUESTS_CA_BUNDLE": authority,
         "PYTHONPATH": f"{work / 'stand_ins'}:{ROOT}",
     }
-    tabs = {"Azure CLI": ["bash", "cli.sh"], "Python": [sys.executable, "sdk.py"]}
+    tabs = {
+        "Azure CLI": ["bash", "cli.sh"],
+        "Python": [sys.executable, "sdk.py"],
+        "Scoring script": ["bash", "scoring.sh"],
+    }
     failed = []
     for tab, command in tabs.items():
         print(f"== {tab}", flush=True)
