@@ -13,6 +13,7 @@ from controlplane.autoscaling.policy import (
     policy_from_json,
     policy_to_json,
 )
+from controlplane.autoscaling.replay import Replay, replayed
 from controlplane.autoscaling.schedules import Bounds, bounds_at
 from controlplane.autoscaling.state import State, state_from_json, state_to_json
 
@@ -22,6 +23,7 @@ __all__ = [
     "Decision",
     "Load",
     "Policy",
+    "Replay",
     "Schedule",
     "Side",
     "State",
@@ -30,6 +32,7 @@ __all__ = [
     "decide",
     "policy_from_json",
     "policy_to_json",
+    "replayed",
     "state_from_json",
     "state_to_json",
 ]

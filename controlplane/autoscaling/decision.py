@@ -4,10 +4,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from controlplane.autoscaling.demands import Demand, demands, knee_learned
-from controlplane.autoscaling.loads import STALE_S, Load
+from controlplane.autoscaling.loads import Load
 from controlplane.autoscaling.policy import Policy
 from controlplane.autoscaling.schedules import Bounds, bounds_at
-from controlplane.autoscaling.state import MINUTE_S, State, asked, changed, count_before, within
+from controlplane.autoscaling.state import (
+    MINUTE_S,
+    State,
+    asked,
+    changed,
+    count_before,
+    fell_lately,
+    set_back,
+    within,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,7 @@ def decide(
     the whole window, and every target was measured.
     """
     moment = now.timestamp()
+    state = set_back(state, moment)
     if state.count != current:
         state = changed(state, current, moment)
     if not policy.enabled:
@@ -40,10 +50,10 @@ def decide(
     if not policy.targets.set():
         why = f"at least {bounds.least}, and no target asks for more"
         return Decision(bounds.least, _reason(bounds.least, why, bounds), state, bounds.least)
-    if load is None or moment - load.at > STALE_S:
+    if load is None or moment - load.at > load.fresh_s:
         age = f"for {moment - load.at:.0f} s" if load else "yet"
         return _held(current, f"nothing was measured {age}", bounds, state)
-    found = demands(policy, load, current, state.knee)
+    found = demands(policy, load, current, state.knee, fell=fell_lately(state, moment))
     figures = {one.target: one.figure for one in found if one.figure is not None}
     known = [one for one in found if one.wanted is not None]
     if not known:
@@ -52,7 +62,7 @@ def decide(
     blind = _blind(load, found)
     raw = max(leading.wanted or 0, current if blind else 0)
     knee = knee_learned(policy, load, state.knee)
-    state = asked(state, raw, moment, policy, knee)
+    state = asked(state, raw, moment, policy, knee, load.fresh_s)
     patience_s = min([one.patience_s for one in known if (one.wanted or 0) > current], default=0.0)
     patience_s *= patience_s > policy.interval_s  # one look is as good as that
     paced, pace = _paced(policy, state, raw, current, moment, patience_s)
@@ -87,15 +97,15 @@ def _paced(
     rising = raw > current
     side = policy.up if rising else policy.down
     window_s = max(side.window_s, patience_s) if rising else side.window_s
-    watched = now - (now if state.since is None else state.since)
+    watched = max(0.0, now - (now if state.since is None else state.since))
     if watched < window_s:
         return current, f"{raw} after {window_s - watched:.0f} s more of it"
     seen = within(state.lows if rising else state.highs, window_s, now)
     wanted = max(current, min(seen)) if rising else min(current, max(seen))
     if wanted == current:
         return current, f"{raw} if it stays so for {window_s:.0f} s"
-    rested = now - state.changes[-1][0]
-    if len(state.changes) > 1 and rested < side.cooldown_s:
+    rested = now - state.changes[-1][0] if len(state.changes) > 1 else side.cooldown_s
+    if rested < side.cooldown_s:
         return current, f"{wanted} after the cool-down, in {side.cooldown_s - rested:.0f} s"
     return _rated(side.per_minute, state, wanted, current, now)
 

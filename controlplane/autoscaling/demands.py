@@ -10,7 +10,7 @@ from controlplane.autoscaling.policy import Policy
 
 # Of instances that execute all the time no queue is short; so much of it is given away.
 BUSY_MOST: Final = 0.7
-KNEE_SHARE: Final = 0.8  # of the busy time at which the queue was too long before
+KNEE_SHARE: Final = 0.7  # of the busy time at which the queue was too long before
 QUEUE_MOST: Final = 2.0
 UNITS: Final[Mapping[str, str]] = {
     "in_flight": "requests in flight",
@@ -43,19 +43,25 @@ class Demand:
     patience_s: float = 0.0
 
 
-def demands(policy: Policy, load: Load, current: int, knee: float) -> list[Demand]:
-    """One for each target that is set."""
-    share = policy.tolerance_percent / 100
+def demands(policy: Policy, load: Load, current: int, knee: float, *, fell: bool) -> list[Demand]:
+    """One for each target that is set. ``fell``: replicas have gone a short time ago.
+
+    why twice the tolerance then: what wavers around a bound would send for them again.
+    """
+    down = policy.tolerance_percent / 100
+    shares = (2 * down if fell else down, down)
     found = []
     for name, goal in policy.targets.set().items():
         if name == "queue_ms":
-            found.append(_of_queue(load, goal, current, share, knee))
+            found.append(_of_queue(load, goal, current, shares[0], knee))
         else:
-            found.append(_of_sum(name, load, goal, current, share))
+            found.append(_of_sum(name, load, goal, current, shares))
     return found
 
 
-def _of_sum(name: str, load: Load, goal: float, current: int, share: float) -> Demand:
+def _of_sum(
+    name: str, load: Load, goal: float, current: int, shares: tuple[float, float]
+) -> Demand:
     """As many as share the load by the goal each.
 
     why so much less before one goes: else the load that sent it away would ask for it again.
@@ -66,8 +72,8 @@ def _of_sum(name: str, load: Load, goal: float, current: int, share: float) -> D
         return Demand(name, None, None, f"{UNITS[name]} were not measured")
     total = measured * units
     each = total / max(current, 1)
-    up, down = _pieces(total, goal), _pieces(total, goal * (1 - share))
-    over = total > current * goal * (1 + share)
+    up, down = _pieces(total, goal), _pieces(total, goal * (1 - shares[1]))
+    over = total > current * goal * (1 + shares[0])
     wanted = max(up, current + 1) if over else min(down, current)
     text = f"{_number(total if units == 1.0 else each)} {UNITS[name]}"
     if load.waiting >= 1:

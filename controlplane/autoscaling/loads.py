@@ -12,7 +12,8 @@ PRESSURE_MOST: Final = 20.0  # where next to nothing is answered its measure is 
 class Load:
     """Sums over the replicas that were sampled; None: that was not measured.
 
-    ``at``: of the newest sample, Unix seconds. ``serving``: replicas that answer requests;
+    ``at``: of the newest sample, Unix seconds; ``fresh_s`` later it says nothing.
+    ``serving``: replicas that answer requests;
     ``sampled`` of them are in the sums. ``cpu`` and ``gpu``: 1.0 is all that one replica may use.
     ``in_flight``: requests that execute or wait, ``waiting`` of them wait, ``growth`` more each
     second; ``requests_per_second`` are answered, ``refused`` for lack of room.
@@ -20,6 +21,7 @@ class Load:
     """
 
     at: float
+    fresh_s: float = STALE_S
     serving: int
     sampled: int
     in_flight: float | None = None

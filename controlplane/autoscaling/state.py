@@ -9,6 +9,7 @@ from controlplane.autoscaling.loads import STALE_S
 from controlplane.autoscaling.policy import Policy
 
 MINUTE_S = 60.0
+REGRET_S = 600.0
 Moments = tuple[tuple[float, int], ...]  # Unix seconds, replicas
 
 
@@ -49,6 +50,22 @@ def changed(state: State, count: int, now: float) -> State:
     return replace(state, count=count, changes=(*before[-1:], *kept, (now, count)))
 
 
+def set_back(state: State, now: float) -> State:
+    """Without what lies in the future: the clock was set back, and nobody waits until then."""
+    moments = (state.at or 0.0, *(at for at, _ in state.changes[-1:]))
+    if max(moments) <= now + STALE_S:
+        return state
+    return State(count=state.count, knee=state.knee)
+
+
+def fell_lately(state: State, now: float) -> bool:
+    """Whether the last change took replicas away, a short time ago."""
+    if len(state.changes) < 2:
+        return False
+    (_, before), (at, after) = state.changes[-2:]
+    return after < before and now - at < REGRET_S
+
+
 def count_before(state: State, seconds: float, now: float, current: int) -> int:
     """Replicas so long ago, as far as is remembered."""
     found = [count for at, count in state.changes if at <= now - seconds]
@@ -57,9 +74,11 @@ def count_before(state: State, seconds: float, now: float, current: int) -> int:
     return state.changes[0][1] if state.changes else current
 
 
-def asked(state: State, wanted: int, now: float, policy: Policy, knee: float) -> State:
+def asked(
+    state: State, wanted: int, now: float, policy: Policy, knee: float, fresh_s: float
+) -> State:
     """The load asks for ``wanted`` now; what is older than the windows is forgotten."""
-    gap_s = max(STALE_S, 3 * policy.interval_s)
+    gap_s = max(fresh_s, 3 * policy.interval_s)
     highs: Moments = ()
     lows: Moments = ()
     since = now

@@ -96,6 +96,10 @@ EXAMPLES: Final[dict[str, Any]] = {
     "PatchedNodePatchRequest": {"labels": {"zone": "a"}},
     "PatchedTrafficInputRequest": {"traffic": {"blue": 80, "green": 20}},
     "PatchedUserPatchRequest": {"role": "operator"},
+    "AutoscalePreviewInputRequest": {
+        "autoscale": {"min": 1, "max": 8, "targets": {"in_flight": 4}},
+        "hours": 24,
+    },
     "PlacementPreviewInputRequest": {
         "model": "digits",
         "instance_type": "gpu",

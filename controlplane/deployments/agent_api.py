@@ -11,7 +11,7 @@ from controlplane.core.errors import NotFound
 from controlplane.core.sending import bytes_response, has_seen
 from controlplane.deployments.selectors.desired import desired_state, node_may_read
 from controlplane.deployments.selectors.ownership import Claim, claims_upheld
-from controlplane.metrics.selectors import sample_interval_s
+from controlplane.deployments.selectors.sampling import sampling_s
 from controlplane.metrics.services import logs_ingest, samples_ingest
 from controlplane.nodes.auth import NodeRequest, NodeView, message, reply
 from controlplane.nodes.models import Node
@@ -50,7 +50,7 @@ class SamplesView(NodeView):
         return reply(
             ReportReply(
                 desired_generation=node.desired_generation,
-                sample_interval_s=pace.sampling_s(sample_interval_s(endpoints)),
+                sample_interval_s=sampling_s(endpoints),
                 poll_interval_s=pace.poll_s,
                 heartbeat_interval_s=pace.report_s,
             )

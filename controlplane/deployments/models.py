@@ -109,6 +109,8 @@ class Deployment(Stamped):
     generation = models.BigIntegerField(default=1)
     error = models.JSONField(null=True, blank=True)
     paused_count = models.PositiveIntegerField(null=True, blank=True)  # replicas before a pause
+    # autoscaling.Policy, as policy_to_json writes it; null: people decide on instance_count
+    autoscale = models.JSONField(null=True, blank=True)
 
     class Meta:
         constraints = [
@@ -117,6 +119,24 @@ class Deployment(Stamped):
 
     def __str__(self) -> str:
         return f"{self.endpoint.name}/{self.name}"
+
+
+class Autoscaler(Stamped):
+    """What the autoscaler remembers of a deployment, and what it decided last.
+
+    A row of its own: it is written every few seconds, and the deployment is not changed by that.
+    """
+
+    deployment = models.OneToOneField(
+        Deployment, on_delete=models.CASCADE, related_name="autoscaler", primary_key=True
+    )
+    number = models.BigIntegerField(default=0)  # compare-and-set of every look
+    memory = models.JSONField(default=dict)  # autoscaling.State, as state_to_json writes it
+    decision = models.JSONField(default=dict)  # operations.services.autoscaling.Verdict
+    decided_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"autoscaler of {self.deployment}"
 
 
 class DeploymentRevision(Stamped):

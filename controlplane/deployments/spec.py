@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from django.db.models import TextChoices
 
+from controlplane.autoscaling import policy_from_json
 from controlplane.core.errors import Invalid
 from controlplane.deployments.probes import Probe
 from controlplane.deployments.types import AntiAffinity
@@ -22,7 +23,7 @@ LARGEST_CACHE: Final = 2**40
 class Applies(Enum):
     """What a change of a setting takes."""
 
-    AT_ONCE = "nobody acts on it"
+    AT_ONCE = "no node and no gateway acts on it"
     GATEWAYS = "gateways act on it within seconds"
     REPLICAS = "new replicas, by a rollout: it is part of a revision"
 
@@ -37,6 +38,7 @@ class Kind(Enum):
     VARIABLES = "environment variables by name"
     SECRETS = "the same, write-only; null takes one away"
     PROBE = "the fields of a probe, or null"
+    POLICY = "the fields of a policy of the autoscaler, or null"
     DECLARED = "whatever a client keeps here"
 
 
@@ -164,13 +166,14 @@ class RunSettings:
 class Spec(RunSettings):
     """What somebody asks for. ``traffic`` is the percent that it gets once it is ready.
 
-    Raises Invalid for a number out of its range, and for a choice that there is not.
+    ``instance_count`` None: not said; ``count`` says what that is. Raises Invalid for a number out
+    of its range, for a choice that there is not, and for a policy that cannot be.
     """
 
     model: str
     version: str = "latest"
     config_revision: int | None = None
-    instance_count: int = 1
+    instance_count: int | None = None
     traffic: int = 0
     instance_type: str = field(
         default="",
@@ -219,11 +222,34 @@ class Spec(RunSettings):
     declared: dict[str, Any] = field(
         default_factory=dict, metadata=_setting(Kind.DECLARED, Applies.AT_ONCE)
     )
+    autoscale: dict[str, Any] | None = field(
+        default=None,
+        metadata=_setting(
+            Kind.POLICY,
+            Applies.AT_ONCE,
+            help="how many replicas it has is decided from what they carry; null: people decide",
+            shown_help="null: people decide how many replicas it has",
+        ),
+    )
 
     def __post_init__(self) -> None:
         for name, setting in SETTINGS.items():
             if why := problem(setting, getattr(self, name)):
                 raise Invalid(f"{name}: {why}", field=name)
+        if self.autoscale is not None:
+            policy_from_json(self.autoscale)
+
+    def count(self, running: int | None = None) -> int:
+        """Replicas: as said, else as many as are ``running`` under a policy, or as it has at
+        least; without one, 1."""
+        if self.instance_count is not None:
+            return self.instance_count
+        if self.autoscale is None:
+            return 1
+        policy = policy_from_json(self.autoscale)
+        if running == 0 or (running is not None and not policy.enabled):
+            return running
+        return min(max(running or 0, policy.min), policy.widest)
 
 
 def _default(part: Field[Any]) -> Any:

@@ -12,6 +12,11 @@ def deployments_reconcile() -> None:
     services.operations_tick(now=timezone.now())
 
 
+@shared_task(name="operations.autoscale")
+def operations_autoscale() -> None:
+    services.autoscale(now=timezone.now())
+
+
 @shared_task(name="operations.prune")
 def operations_prune() -> None:
     services.operations_prune(now=timezone.now())

@@ -39,6 +39,10 @@ urlpatterns = [
         "endpoints/<str:endpoint>/deployments/<str:deployment>/scale", changes.ScaleView.as_view()
     ),
     path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/autoscale/preview",
+        changes.AutoscalePreviewView.as_view(),
+    ),
+    path(
         "endpoints/<str:endpoint>/deployments/<str:deployment>/replicas",
         changes.ReplicasView.as_view(),
     ),

@@ -71,6 +71,7 @@ MATRIX: dict[str, dict[str, str]] = {
     },
     "endpoints/<str:endpoint>/deployments/<str:deployment>/logs": {"GET": R},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/scale": {"POST": D},
+    "endpoints/<str:endpoint>/deployments/<str:deployment>/autoscale/preview": {"POST": D},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/replicas": {"GET": R},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/revisions": {"GET": R},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/update": {"POST": D},

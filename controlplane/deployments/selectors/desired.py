@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from controlplane.core import vault
 from controlplane.deployments.models import DeploymentRevision, Replica, TryLoad
 from controlplane.deployments.probes import allowance_s, rule_of
+from controlplane.deployments.selectors.sampling import sampling_s
 from controlplane.deployments.selectors.trials import (
     LOG_OWNER,
     trial_list,
@@ -19,7 +20,6 @@ from controlplane.deployments.selectors.trials import (
 )
 from controlplane.deployments.spec import RUN_SETTINGS, SETTINGS, RunSettings
 from controlplane.deployments.types import TRIAL_ACTIVE, Desired
-from controlplane.metrics.selectors import sample_interval_s
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now
 from controlplane.registry.code import KINDS
@@ -62,7 +62,7 @@ def desired_state(node: Node) -> DesiredState:
         generation=node.desired_generation,
         replicas=_with_signatures(wanted),
         poll_interval_s=pace.poll_s,
-        sample_interval_s=pace.sampling_s(sample_interval_s(_endpoints(replicas))),
+        sample_interval_s=sampling_s(_endpoints(replicas)),
     )
 
 

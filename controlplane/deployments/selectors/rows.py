@@ -15,7 +15,10 @@ def endpoint_list() -> QuerySet[Endpoint]:
     replicas = Replica.objects.select_related("node").order_by("ordinal", "created_at")
     deployments = (
         Deployment.objects.select_related(
-            "revision__model_version__model", "revision__config_revision", "revision__instance_type"
+            "autoscaler",
+            "revision__model_version__model",
+            "revision__config_revision",
+            "revision__instance_type",
         )
         .prefetch_related(Prefetch("replicas", replicas), "revision__model_version__repo_models")
         .order_by("created_at", "id")

@@ -115,7 +115,15 @@ def deployment_shown(
         "created_at": deployment.created_at,
         "updated_at": deployment.updated_at,
         "operation": operations.get((endpoint.name, deployment.name)),
+        "autoscaling": autoscaling_shown(deployment),
     }
+
+
+def autoscaling_shown(deployment: Deployment) -> Shown | None:
+    row = getattr(deployment, "autoscaler", None)
+    if deployment.autoscale is None or row is None or not row.decision:
+        return None
+    return {**row.decision, "decided_at": row.decided_at}
 
 
 def replica_shown(replica: Replica, endpoint: str, deployment: str) -> Shown:

@@ -22,6 +22,8 @@ from controlplane.deployments.spec import (
 )
 from controlplane.registry.serializers.versions import VersionField
 
+COUNT_HELP = "default: 1, or under a policy (`autoscale`) as many as run, and `min` at least"
+
 
 class RunFields(NewSettings):
     """What shall run, where, and how it is asked."""
@@ -32,7 +34,7 @@ class RunFields(NewSettings):
     version = VersionField()
     config_revision = serializers.IntegerField(required=False, allow_null=True, default=None)
     instance_count = serializers.IntegerField(
-        required=False, default=1, min_value=1, max_value=LIMIT_REPLICAS
+        required=False, min_value=1, max_value=LIMIT_REPLICAS, help_text=COUNT_HELP
     )
 
 
@@ -98,10 +100,9 @@ class DeploymentPutSerializer(Change, RunFields):
     )
     instance_count = serializers.IntegerField(
         required=False,
-        default=1,
         min_value=0,
         max_value=LIMIT_REPLICAS,
-        help_text="0 only as it was read, of one that is paused",
+        help_text=f"{COUNT_HELP}; 0 only as it was read, of one that is paused",
     )
 
 

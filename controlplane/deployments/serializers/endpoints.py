@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.core.requests import Change
+from controlplane.deployments.serializers.autoscaling import AutoscalingSerializer
 from controlplane.deployments.serializers.limits import (
     LimitsFields,
     MaxRequestBytesField,
@@ -92,6 +93,9 @@ class DeploymentSerializer(ShownSettings):
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     operation = serializers.CharField(allow_null=True, help_text="id of the latest operation")
+    autoscaling = AutoscalingSerializer(
+        allow_null=True, help_text="null: no policy, or not looked at yet"
+    )
 
 
 class DeployedModelSerializer(Fields):

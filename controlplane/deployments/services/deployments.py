@@ -5,7 +5,7 @@ from typing import Any
 from django.db import transaction
 
 from controlplane.core import events
-from controlplane.deployments.models import Deployment
+from controlplane.deployments.models import Autoscaler, Deployment
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.services.locks import endpoint_lock
@@ -30,6 +30,8 @@ def deployment_update(*, endpoint: str, name: str, actor: str, **changes: Any) -
     for key in changed:
         setattr(row, key, changes[key])
     row.save(update_fields=[*changed, "updated_at"])
+    if "autoscale" in changed:  # what the load asked for under another policy says nothing
+        Autoscaler.objects.filter(deployment=row).delete()
     if not set(changed).isdisjoint(ROUTED):
         endpoint_generation_raise([row.endpoint_id])
     events.record(

@@ -4,6 +4,7 @@ from controlplane.metrics.selectors.history import (
     History,
     Query,
     endpoint_history,
+    minutes,
     scope_history,
 )
 from controlplane.metrics.selectors.live import (
@@ -14,6 +15,7 @@ from controlplane.metrics.selectors.live import (
     live_now,
     live_series,
     live_tick,
+    live_tracks,
     sample_interval_s,
 )
 from controlplane.metrics.selectors.logs import log_lines, log_owners
@@ -31,8 +33,10 @@ __all__ = [
     "live_now",
     "live_series",
     "live_tick",
+    "live_tracks",
     "log_lines",
     "log_owners",
+    "minutes",
     "replica_history",
     "sample_interval_s",
     "scope_history",

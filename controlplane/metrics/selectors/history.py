@@ -121,6 +121,14 @@ def _scopes_of(endpoint: str, query: Query, now: float) -> set[Scope]:
     return {Scope("deployment", endpoint, name) for name in found}
 
 
+def minutes(scope: Scope, since: float, until: float) -> list[tuple[float, stored.Data | None]]:
+    """One roll-up for each minute that ends in (since, until]; None where nothing was sampled."""
+    first, last = math.floor(since / MINUTE_S) + 1, math.floor(until / MINUTE_S)
+    times = [float(index * MINUTE_S) for index in range(first, last + 1)]
+    found = dict(_kept(scope, MINUTE_S, since, until))
+    return [(at, found.get(at)) for at in times]
+
+
 class _Past:
     """One query's reads, each scope read once."""
 

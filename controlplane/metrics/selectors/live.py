@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Max
 
 from controlplane.metrics import series
-from controlplane.metrics.counters import STALE_S
+from controlplane.metrics.counters import STALE_S, Track
 from controlplane.metrics.models import GatewaySample, NodeSample, ReplicaSample, RollUp, Watch
 from controlplane.metrics.types import SAMPLE_INTERVAL_S, WATCHED_INTERVAL_S
 
@@ -74,6 +74,21 @@ def live_now(endpoints: Collection[str], now: float) -> dict[str, dict[str, floa
         )
         answer[name] = dict(zip(metrics, found, strict=True))
     return answer
+
+
+def live_tracks(
+    endpoints: Collection[str], since: float, until: float
+) -> dict[tuple[str, str], dict[str, Track]]:
+    """(endpoint, deployment) -> replica -> what it counted, in one read for all."""
+    rows = ReplicaSample.objects.filter(endpoint__in=endpoints, at__gt=since, at__lte=until)
+    by_endpoint: dict[str, list[Any]] = {}
+    for name, data in rows.order_by("at").values_list("endpoint", "data"):
+        by_endpoint.setdefault(name, []).append(data)
+    found: dict[tuple[str, str], dict[str, Track]] = {}
+    for name, samples in by_endpoint.items():
+        for (deployment, replica), made in series.tracks(samples).items():
+            found.setdefault((name, deployment), {})[replica] = made
+    return found
 
 
 def _sources(endpoint: str, since: float, until: float) -> dict[str, series.Source]:

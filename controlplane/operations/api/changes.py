@@ -1,5 +1,6 @@
 """REST of what is done to a deployment as a whole: revisions, going back, pausing."""
 
+from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
@@ -13,6 +14,10 @@ from controlplane.core.requests import flag, read_body, read_query
 from controlplane.deployments import selectors
 from controlplane.deployments.live_config import config_served
 from controlplane.deployments.selectors.shown import deployment_shown
+from controlplane.deployments.serializers.autoscaling import (
+    AutoscalePreviewInputSerializer,
+    ReplaySerializer,
+)
 from controlplane.deployments.serializers.deployment_inputs import (
     DeploymentRollSerializer,
     RollbackSerializer,
@@ -84,6 +89,24 @@ class ScaleView(APIView):
         """That many replicas. A `PATCH` of `instance_count` does the same."""
         values = read_body(ScaleSerializer, request)
         return operate(request, endpoint, deployment, services.deployment_scale, **values)
+
+
+class AutoscalePreviewView(APIView):
+    @extend_schema(
+        operation_id="deployments_autoscale_preview",
+        request=AutoscalePreviewInputSerializer,
+        responses={
+            200: ReplaySerializer,
+            409: OpenApiResponse(description="`NothingMeasured`"),
+        },
+    )
+    def post(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """What a policy would have done with the last hours; nothing is changed."""
+        values = read_body(AutoscalePreviewInputSerializer, request)
+        found = services.autoscaling_preview(
+            endpoint=endpoint, name=deployment, now=timezone.now(), **values
+        )
+        return Response(ReplaySerializer(found).data)
 
 
 class ReplicasView(APIView):

@@ -93,7 +93,10 @@ def endpoint_etag(body: Any) -> str:
 
 
 def deployment_etag(body: Any) -> str:
-    return etag_of(body["endpoint"], body["name"], *(body[name] for name in DEPLOYMENT_TAG))
+    # why: else who edits a deployment is told that it is another one whenever the load changes
+    scaled = (body["autoscale"] or {}).get("enabled") and not body["paused"]
+    names = [name for name in DEPLOYMENT_TAG if not (scaled and name == "instance_count")]
+    return etag_of(body["endpoint"], body["name"], *(body[name] for name in names))
 
 
 def endpoint_seen(name: str) -> tuple[str, Any]:

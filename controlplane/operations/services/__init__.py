@@ -1,6 +1,7 @@
 """Writes that begin, move or end operations, one file per noun."""
 
 from controlplane.operations.services.advance import operation_cancel
+from controlplane.operations.services.autoscaling import autoscale
 from controlplane.operations.services.completion import operations_supersede
 from controlplane.operations.services.deployments import (
     deploy,
@@ -23,6 +24,7 @@ from controlplane.operations.services.endpoints import (
 )
 from controlplane.operations.services.keeping import operations_prune
 from controlplane.operations.services.nodes import node_delete, node_leave
+from controlplane.operations.services.previews import autoscaling_preview
 from controlplane.operations.services.reports import (
     GatewayFacts,
     LeftOutPart,
@@ -43,6 +45,8 @@ __all__ = [
     "GatewayFacts",
     "LeftOutPart",
     "Put",
+    "autoscale",
+    "autoscaling_preview",
     "deploy",
     "deployment_confirm",
     "deployment_create",

@@ -34,6 +34,7 @@ from controlplane.operations.services.starting import (
     BROKEN,
     Put,
     colour_free,
+    count_within,
     deployment_place,
     is_same,
     running_as_asked,
@@ -65,9 +66,11 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
         existing = running_as_asked(row, deployment, spec, version, revision)
         if existing is not None:
             # the same model runs there already: only the difference is made up
+            count = existing.instance_count if existing.autoscale else 1
+            count_within(existing.autoscale, spec.instance_count or count)
             operation = scaling_open(
                 existing,
-                spec.instance_count,
+                spec.instance_count or count,
                 actor,
                 now,
                 kind=OperationKind.DEPLOY,
@@ -112,6 +115,7 @@ def deployment_scale(
         endpoint_lock(endpoint)
         row = deployment_get(endpoint, name)
         nothing_active(endpoint, name)
+        count_within(row.autoscale, instance_count)
         if row.provisioning_state != DeploymentState.SUCCEEDED:
             raise Conflict(
                 f"{name} is {row.provisioning_state}; only a deployment that works can be scaled.",
@@ -185,18 +189,20 @@ def deployment_put(*, endpoint: str, name: str, spec: Spec, actor: str, now: dat
     nothing_active(endpoint, name)
     existing = row.deployments.filter(name=name).first()
     if existing is None or existing.provisioning_state in BROKEN:
-        _count_check(spec.instance_count, paused=False)
+        _count_check(spec.count(), paused=False)
         operation = deployment_create(
             endpoint=endpoint, name=name, spec=spec, actor=actor, now=now, replace=True
         )
         return Put(created=existing is None, operation=operation)
-    _count_check(spec.instance_count, paused=existing.instance_count == 0)
+    wanted = spec.count(existing.instance_count)
+    _count_check(wanted, paused=existing.instance_count == 0)
+    count_within(spec.autoscale, wanted)
     at_once = {word: getattr(spec, word) for word in (*DESCRIPTIVE, *ROUTED)}  # no replica notices
     deployment_update(endpoint=endpoint, name=name, actor=actor, **at_once)
     changes = _changes(existing, spec)
-    counted = spec.instance_count != existing.instance_count
+    counted = wanted != existing.instance_count
     if changes:
-        count = spec.instance_count if counted else None
+        count = wanted if counted else None
         operation = deployment_roll(
             endpoint=endpoint, name=name, actor=actor, now=now, instance_count=count, **changes
         )
@@ -204,7 +210,7 @@ def deployment_put(*, endpoint: str, name: str, spec: Spec, actor: str, now: dat
         operation = deployment_scale(
             endpoint=endpoint,
             name=name,
-            instance_count=spec.instance_count,
+            instance_count=wanted,
             actor=actor,
             now=now,
         )
@@ -230,9 +236,8 @@ def deployment_patch(
     words and request settings are said.
     """
     endpoint_lock(endpoint)
-    row = deployment_get(endpoint, name)
     at_once = {word: changes.pop(word) for word in (*DESCRIPTIVE, *ROUTED) if word in changes}
-    deployment_update(endpoint=endpoint, name=name, actor=actor, **at_once)
+    row = deployment_update(endpoint=endpoint, name=name, actor=actor, **at_once)
     if not changes.get("secret_environment"):
         changes.pop("secret_environment", None)
     if not changes and instance_count is None:
@@ -241,6 +246,7 @@ def deployment_patch(
     counted = instance_count not in (None, row.instance_count)
     if counted and instance_count is not None:
         _count_check(instance_count, paused=row.instance_count == 0)
+        count_within(row.autoscale, instance_count)
     if changes:
         try:
             return deployment_roll(

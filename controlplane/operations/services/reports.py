@@ -11,11 +11,11 @@ from django.utils import timezone
 from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.deployments.selectors.sampling import sampling_s
 from controlplane.deployments.services.observations import replicas_observe
 from controlplane.deployments.services.replicas import retirements_end
 from controlplane.deployments.services.trials import trials_observe
 from controlplane.deployments.types import Desired
-from controlplane.metrics.selectors import sample_interval_s
 from controlplane.nodes.claims import MOST_SHOWN, Violation
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now, desired_generation, drains_pending
@@ -52,7 +52,7 @@ def node_report(
     running = {row.deployment.endpoint.name for row in rows if row.desired == Desired.RUNNING}
     return ReportReply(
         desired_generation=desired_generation(node),
-        sample_interval_s=pace.sampling_s(sample_interval_s(running)),
+        sample_interval_s=sampling_s(running),
         poll_interval_s=pace.poll_s,
         heartbeat_interval_s=pace.report_s,
         refused=tuple(str(violation) for violation in violations[:MOST_SHOWN]),

@@ -6,12 +6,13 @@ from typing import Any
 
 from django.db.models import F, QuerySet
 
-from controlplane.core.errors import Conflict
+from controlplane.autoscaling import policy_from_json
+from controlplane.core.errors import Conflict, Invalid
 from controlplane.deployments.errors import (
     DeploymentHasTraffic,
     NameTaken,
 )
-from controlplane.deployments.models import Deployment, Endpoint, Replica
+from controlplane.deployments.models import Autoscaler, Deployment, Endpoint, Replica
 from controlplane.deployments.naming import colour_for, name_check
 from controlplane.deployments.services.replicas import replicas_remove, replicas_stop
 from controlplane.deployments.services.revisions import (
@@ -94,6 +95,24 @@ def running_as_asked(
     return free[0] if free else None
 
 
+def count_within(autoscale: dict[str, Any] | None, count: int) -> None:
+    """A person's count stands until the autoscaler's next change; what it would take back at once
+    is refused. Raises Invalid."""
+    policy = None if autoscale is None else policy_from_json(autoscale)
+    if policy is None or not policy.enabled or count == 0:
+        return
+    if not policy.min <= count <= policy.widest:
+        raise Invalid(
+            f"instance_count: {count}, expected {policy.min} to {policy.widest}: "
+            "its autoscaling policy would take it back.",
+            field="instance_count",
+            hints=(
+                "Change `min` or `max` of `autoscale`.",
+                "Pause the policy: `autoscale.enabled: false`.",
+            ),
+        )
+
+
 def colour_free(endpoint: Endpoint) -> str:
     rows = list(endpoint.deployments.all())
     busy = set(operations_active(endpoint.name).values_list("deployment", flat=True))
@@ -141,7 +160,9 @@ def deployment_place(
         allow_code=allow_code,
         settings=run_settings(spec),
     )
-    values = {name: getattr(spec, name) for name in ("instance_count", *DESCRIPTIVE, *ROUTED)}
+    values: dict[str, Any] = {name: getattr(spec, name) for name in (*DESCRIPTIVE, *ROUTED)}
+    values["instance_count"] = spec.count()
+    count_within(values["autoscale"], values["instance_count"])
     if row is None:
         row = deployment_record(endpoint, name, template, author=actor, **values)
         return _open(row, spec.traffic, actor, now)
@@ -153,6 +174,7 @@ def deployment_place(
     if not replace and row.provisioning_state not in BROKEN:
         raise NameTaken(f"{endpoint.name} has a deployment called {name} already.", field="name")
     Deployment.objects.filter(pk=row.pk).update(**values, paused_count=None)
+    Autoscaler.objects.filter(deployment=row).delete()
     row.refresh_from_db()
     revision_record(row, template, author=actor, cause="replaced")
     return deployment_start(row, spec.traffic, actor, now)

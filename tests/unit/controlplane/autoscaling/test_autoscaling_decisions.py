@@ -169,6 +169,14 @@ def test_what_waits_counts_by_how_quickly_it_shall_be_gone() -> None:
     )
 
 
+def test_a_clock_that_is_set_back_holds_nothing_up() -> None:
+    rests = policy(up=Side(window_s=0, cooldown_s=30), down=AT_ONCE)
+    first = decide(rests, load(serving=1, in_flight=8.0), State(), 1, NOW)
+    before = decide(rests, load(in_flight=8.0), first.state, 2, NOW)
+    earlier = NOW - timedelta(hours=1)
+    assert decide(rests, load(earlier, in_flight=40.0), before.state, 2, earlier).wanted == 10
+
+
 def test_paused_it_leaves_everything_alone() -> None:
     assert decide(policy(enabled=False, min=3), load(in_flight=99.0), State(), 1, NOW).wanted == 1
 

@@ -24,7 +24,7 @@ from controlplane.registry.serializers.models import (
 
 WORDS: dict[str, Any] = {
     "description": "", "tags": {}, "declared": {}, "request_timeout_ms": 60_000,
-    "retries": True, "max_concurrent_requests_per_instance": None,
+    "retries": True, "max_concurrent_requests_per_instance": None, "autoscale": None,
 }  # fmt: skip
 RUNS: dict[str, Any] = {
     "instance_type": "", "node_labels": {}, "anti_affinity": "preferred",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from controlplane.autoscaling import Policy, Targets, policy_to_json
 from controlplane.core.errors import Invalid
 from controlplane.deployments.models import Deployment, DeploymentRevision, InstanceType
 from controlplane.deployments.spec import (
@@ -52,6 +53,7 @@ OTHER: dict[Kind, Any] = {
     Kind.SECRETS: {"APP_TOKEN": "t0ken"},
     Kind.PROBE: PROBE,
     Kind.DECLARED: {"sku": "F2"},
+    Kind.POLICY: policy_to_json(Policy(max=4, targets=Targets(in_flight=2))),
 }
 database = pytest.mark.django_db(databases=["default", "metrics"])
 every = pytest.mark.parametrize("name", SETTINGS)

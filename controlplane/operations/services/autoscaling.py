@@ -1,0 +1,223 @@
+"""Deployments under a policy, looked at every few seconds and scaled as a person would.
+
+The decision is ``controlplane.autoscaling``'s; here are its samples, its memory, and the road that
+every change of a count takes: the endpoint's lock, placement, an operation, events.
+"""
+
+import logging
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import F, Prefetch
+
+from controlplane.autoscaling import (
+    Decision,
+    decide,
+    policy_from_json,
+    state_from_json,
+    state_to_json,
+)
+from controlplane.core import events
+from controlplane.core.models import Event
+from controlplane.deployments.models import Autoscaler, Deployment, Replica
+from controlplane.deployments.services.locks import endpoint_lock
+from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
+from controlplane.metrics.counters import Track
+from controlplane.metrics.selectors import live_tracks
+from controlplane.nodes.selectors import cadence_now
+from controlplane.operations.models import Operation
+from controlplane.operations.selectors import operations_active
+from controlplane.operations.services import facts
+from controlplane.operations.services.advance import advanced
+from controlplane.operations.services.loads import Pace, load_of
+from controlplane.operations.services.operations import describe
+from controlplane.operations.services.starting import scaling_open
+from controlplane.operations.types import OperationState
+
+logger = logging.getLogger(__name__)
+
+ACTOR: Final = "autoscaler"
+EARLY: Final = timedelta(milliseconds=500)  # beat is not exact
+RETRY_AFTER: Final = timedelta(minutes=2)  # a change of its own that failed
+OPEN_ENDED: Final = (OperationState.FAILED, OperationState.CANCELED)
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Why a decision is not, or not wholly, carried out; ``by`` is a stable word for programs."""
+
+    by: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is shown of a look: ``serializers.autoscaling`` has what the fields mean."""
+
+    wanted: int
+    asked: int | None
+    reason: str
+    figures: dict[str, float]
+    blocked: str = ""
+    blocked_by: str = ""
+
+
+def autoscale(*, now: datetime) -> int:
+    """Look at every deployment whose policy is due. One that fails does not keep the others from
+    it. Returns how many were looked at."""
+    rows = [row for row in _under_policies() if _is_due(row, now)]
+    if not rows:
+        return 0
+    pace = Pace(cadence_now().sample_s)
+    endpoints = {row.endpoint.name for row in rows}
+    found = live_tracks(endpoints, now.timestamp() - pace.lookback_s, now.timestamp())
+    for row in rows:
+        tracks = found.get((row.endpoint.name, row.name), {})
+        try:
+            _look(row, tracks, pace, now)
+        except Exception:
+            logger.exception("Autoscaling of %s failed, the next look tries again", row)
+    return len(rows)
+
+
+def _under_policies() -> list[Deployment]:
+    ready = Replica.objects.filter(state=ReplicaState.READY, desired=Desired.RUNNING)
+    ready = ready.select_related("node", "revision__instance_type")
+    rows = Deployment.objects.filter(autoscale__isnull=False).select_related(
+        "endpoint", "autoscaler", "revision__model_version", "revision__instance_type"
+    )
+    return list(rows.prefetch_related(Prefetch("replicas", ready)))
+
+
+def _is_due(row: Deployment, now: datetime) -> bool:
+    known = getattr(row, "autoscaler", None)
+    if known is None or known.decided_at is None:
+        return True
+    interval = timedelta(seconds=policy_from_json(row.autoscale or {}).interval_s)
+    since: timedelta = now - known.decided_at
+    return abs(since) >= interval - EARLY  # a clock that was set back is no wait
+
+
+def _look(row: Deployment, tracks: dict[str, Track], pace: Pace, now: datetime) -> None:
+    known = getattr(row, "autoscaler", None) or Autoscaler.objects.get_or_create(deployment=row)[0]
+    policy = policy_from_json(row.autoscale or {})
+    load = load_of(tracks, row.replicas.all(), now.timestamp(), pace)
+    found = decide(policy, load, state_from_json(known.memory), row.instance_count, now)
+    operation, blocked = None, None
+    with transaction.atomic():
+        if row.instance_count == 0:
+            blocked = Blocked("Paused", "Somebody paused the deployment: it has no replicas.")
+        elif found.wanted != row.instance_count:
+            operation, blocked = _carry_out(row, found, now)
+        if not _remember(known, found, blocked, now):
+            transaction.set_rollback(True)  # another process has looked, too
+            return
+        _tell_blocked(row, known, blocked)
+    if operation is not None:
+        advanced(operation, now)
+
+
+def _remember(known: Autoscaler, found: Decision, blocked: Blocked | None, now: datetime) -> bool:
+    verdict = Verdict(found.wanted, found.asked, found.reason, found.figures)
+    told = asdict(verdict)
+    if blocked is not None:
+        told |= {"blocked": blocked.text, "blocked_by": blocked.by}
+    same = Autoscaler.objects.filter(pk=known.pk, number=known.number)
+    return bool(
+        same.update(
+            number=F("number") + 1,
+            memory=state_to_json(found.state),
+            decision=told,
+            decided_at=now,
+            updated_at=now,
+        )
+    )
+
+
+def _carry_out(
+    row: Deployment, found: Decision, now: datetime
+) -> tuple[Operation | None, Blocked | None]:
+    """Within the caller's transaction, as ``deployment_scale`` does for a person."""
+    endpoint_lock(row.endpoint.name)
+    seen = {"instance_count": row.instance_count, "autoscale": row.autoscale}
+    fresh = Deployment.objects.filter(pk=row.pk).values(*seen, "provisioning_state").first()
+    if fresh is None or any(fresh[name] != value for name, value in seen.items()):
+        return None, Blocked("OperationInProgress", "Somebody has just changed the deployment.")
+    running = operations_active(row.endpoint.name, row.name).first()
+    if running is not None:
+        return None, Blocked("OperationInProgress", f"It waits for: {describe(running)}.")
+    if fresh["provisioning_state"] != DeploymentState.SUCCEEDED:
+        state = fresh["provisioning_state"]
+        text = f"The deployment is {state}; only one that works is scaled."
+        return None, Blocked("NotSucceeded", text)
+    if failed := _failed_lately(row, now):
+        return None, failed
+    count, blocked = _placeable(row, found.wanted, now)
+    if count == row.instance_count:
+        return None, blocked
+    operation = scaling_open(row, count, ACTOR, now)
+    events.record(
+        actor=ACTOR,
+        verb="deployment.autoscaled",
+        subject=f"endpoint/{row.endpoint.name}",
+        message=f"{row.name}: {found.reason}" + (f" {blocked.text}" if blocked else ""),
+        data={"deployment": row.name, "operation": operation.id, "figures": found.figures},
+        before={"instance_count": seen["instance_count"]},
+        after={"instance_count": count},
+    )
+    return operation, blocked
+
+
+def _failed_lately(row: Deployment, now: datetime) -> Blocked | None:
+    """Its last change, if that came to nothing a short time ago: the next would as well."""
+    last = (
+        Operation.objects.filter(endpoint=row.endpoint.name, deployment=row.name)
+        .order_by("-created_at")
+        .first()
+    )
+    if last is None or last.created_by != ACTOR or last.state not in OPEN_ENDED:
+        return None
+    again = (last.finished_at or now) + RETRY_AFTER
+    if now >= again:
+        return None
+    ended = "was canceled" if last.state == OperationState.CANCELED else "failed"
+    why = f": {last.error['message']}" if last.error else "."
+    text = f"To {describe(last)} {ended}{why} It tries again at {again:%H:%M:%S} UTC."
+    return Blocked("LastChangeFailed", text)
+
+
+def _placeable(row: Deployment, wanted: int, now: datetime) -> tuple[int, Blocked | None]:
+    """As many of ``wanted`` as nodes can take, and why no more."""
+    if wanted <= row.instance_count:
+        return wanted, None
+    asked = Deployment.objects.select_related(
+        "endpoint", "revision__model_version", "revision__instance_type"
+    ).get(pk=row.pk)
+    asked.instance_count = wanted  # as a question; it is not saved
+    replicas = list(asked.replicas.select_related("node").order_by("ordinal", "id"))
+    chosen = facts.choose(asked, facts.replica_facts(replicas, now=now), now)
+    missing = len(chosen.unplaced)
+    if not missing:
+        return wanted, None
+    count = max(wanted - missing, row.instance_count)
+    text = f"No node can take {missing} of {wanted} replicas: {chosen.why_not}"
+    return count, Blocked("OutOfCapacity", text)
+
+
+def _tell_blocked(row: Deployment, known: Autoscaler, blocked: Blocked | None) -> None:
+    """Once when it begins; what ends by itself in a moment is no event."""
+    if blocked is None or blocked.by not in ("OutOfCapacity", "LastChangeFailed"):
+        return
+    before: dict[str, Any] = known.decision
+    if before.get("blocked_by") == blocked.by:
+        return
+    events.record(
+        actor=ACTOR,
+        verb="deployment.autoscaling_blocked",
+        subject=f"endpoint/{row.endpoint.name}",
+        message=f"{row.name}: {blocked.text}",
+        severity=Event.Severity.WARNING,
+        data={"deployment": row.name, "cause": blocked.by},
+    )
