@@ -229,6 +229,7 @@ class Spec(RunSettings):
             Applies.AT_ONCE,
             help="how many replicas it has is decided from what they carry; null: people decide",
             shown_help="null: people decide how many replicas it has",
+            yaml="autoscale",
         ),
     )
 

@@ -127,7 +127,8 @@ AROUND: Final = (
     StandIn("role", "roles are those of `shoal user`", _nothing),
 )
 WORKSPACE: Final = StandIn("workspace", ONE, _workspace)
-RULE: Final = StandIn("rule", "it has no effect, nothing here scales by itself", _nothing)
+RULE: Final = StandIn("rule", "it has no effect, `autoscale` of the deployment says more", _nothing)
+CPU_PERCENT: Final = 70  # at which `monitor autoscale create` aims
 
 
 def command_of(stand_in: StandIn) -> click.Command:
@@ -163,12 +164,12 @@ def _print(value: Any) -> None:
 
 @click.group(cls=AzGroup)
 def monitor() -> None:
-    """`autoscale create` sets the count that it begins with."""
+    """`autoscale create` lets a deployment scale by its processors."""
 
 
 @monitor.group(cls=AzGroup)
 def autoscale() -> None:
-    """Nothing here scales by itself yet."""
+    """Policies of deployments; docs/autoscaling.md has all that they can say."""
 
 
 @autoscale.command()
@@ -176,7 +177,7 @@ def autoscale() -> None:
 @click.option("--resource", required=True, help="Id of the deployment, as `show` prints it.")
 @click.option("--min-count", type=click.IntRange(1), required=True)
 @click.option("--max-count", type=click.IntRange(1), required=True)
-@click.option("--count", type=click.IntRange(1), help="Default: the least.")
+@click.option("--count", type=click.IntRange(1), help="To begin with; default: what runs.")
 @az_options
 @output_option
 def create(
@@ -187,27 +188,31 @@ def create(
     count: int | None,
     output: str,
 ) -> None:
-    """Give a deployment the count of replicas that it begins with."""
+    """Let a deployment scale by its processors, between two counts of replicas."""
     from shoal.cli.session import ml_client
 
     _, found, rest = resource.partition("/onlineEndpoints/")
     parts = rest.strip("/").split("/")
     if not found or len(parts) != 3 or parts[1] != "deployments":
         raise click.UsageError(f"--resource: {resource} is the id of no online deployment.")
-    chosen = min_count if count is None else count
-    if not min_count <= chosen <= max_count:
-        raise click.UsageError(f"--count: {chosen}, expected {min_count} to {max_count}.")
+    if count is not None and not min_count <= count <= max_count:
+        raise click.UsageError(f"--count: {count}, expected {min_count} to {max_count}.")
     endpoint, _, deployment = parts
+    policy = {"min": min_count, "max": max_count, "targets": {"cpu_percent": CPU_PERCENT}}
+    changes: dict[str, Any] = {"autoscale": policy}
+    if count is not None:
+        changes["instance_count"] = count
     with ml_client() as client:
-        client.online_deployments.get(deployment, endpoint)
-        changed = client.client.change_deployment(endpoint, deployment, instance_count=chosen)
+        runs = client.online_deployments.get(deployment, endpoint)
+        changed = client.client.change_deployment(endpoint, deployment, **changes)
         if changed is not None:
             client.client.wait_operation(changed)
     click.echo(
-        f"Note: {deployment} has {chosen} replicas and stays at {chosen}: nothing here scales by "
-        "itself.",
+        f"Note: {deployment} aims at {CPU_PERCENT} % of its processors; rules have no effect, "
+        "`autoscale` of the deployment says more.",
         err=True,
     )
+    chosen = count or min(max(runs.instance_count or 0, min_count), max_count)
     capacity = {"default": str(chosen), "maximum": str(max_count), "minimum": str(min_count)}
     shown = {
         "enabled": True,
@@ -219,4 +224,6 @@ def create(
 
 
 autoscale.add_command(command_of(RULE))
-autoscale.add_command(command_of(StandIn("delete", RULE.why, _nothing)))
+autoscale.add_command(
+    command_of(StandIn("delete", "set `autoscale` of the deployment to null", _nothing))
+)

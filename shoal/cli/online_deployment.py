@@ -292,6 +292,19 @@ def _emit_result(
     _emit(found, output)
 
 
+def _scaled(values: dict[str, Any]) -> dict[str, str]:
+    """What the autoscaler wants, why, and what stands in its way."""
+    policy, decided = values.get("autoscale"), values.get("autoscaling")
+    if not policy:
+        return {}
+    told = f"{policy['min']} to {policy['max']}" + ("" if policy["enabled"] else ", paused")
+    if decided is None:
+        return {"Autoscaling": told}
+    told += f"; {decided['wanted']} wanted"
+    found = {"Autoscaling": told, "Why": decided["reason"]}
+    return found | ({"Blocked": decided["blocked"]} if decided["blocked"] else {})
+
+
 def _emit(entity: Any, output: str) -> None:
     from shoal.sdk.shapes import as_shown
 
@@ -307,6 +320,7 @@ def _emit(entity: Any, output: str) -> None:
                 "Description": values.get("description"),
                 "State": f"{values['serving_state']} ({values['provisioning_state']})",
                 "Model": values["model"],
+                **_scaled(values),
                 "Instances": values["instance_count"],
                 "Time-out": f"{settings.get('request_timeout_ms')} ms",
                 "Queue wait": _wait(settings.get("max_queue_wait_ms")),

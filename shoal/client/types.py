@@ -139,6 +139,8 @@ class Deployment(TypedDict):
     max_queue_wait_ms: int | None
     retries: bool
     instance_count: int
+    autoscale: dict[str, Any] | None
+    autoscaling: dict[str, Any] | None
     provisioning_state: str
     serving_state: str
     traffic: int

@@ -22,7 +22,10 @@ from shoal.entities.settings import (
 
 @dataclass(kw_only=True)
 class OnlineDeployment(OwnSettings, Entity):
-    """``model``: one to register on the way, or ``azureml:name:version`` (or ``@label``)."""
+    """``model``: one to register on the way, or ``azureml:name:version`` (or ``@label``).
+
+    ``autoscale``: REST's policy; goes before ``scale_settings``, which are made into one.
+    """
 
     endpoint_name: str | None = None
     model: str | Model | None = None
@@ -30,6 +33,7 @@ class OnlineDeployment(OwnSettings, Entity):
     code_configuration: CodeConfiguration | None = None
     environment: str | Environment | None = None
     app_insights_enabled: bool | None = False
+    autoscale: dict[str, Any] | None = None
     scale_settings: DefaultScaleSettings | TargetUtilizationScaleSettings | None = None
     request_settings: OnlineRequestSettings | None = None
     liveness_probe: ProbeSettings | None = None

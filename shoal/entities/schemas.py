@@ -1,13 +1,12 @@
 """What endpoint, deployment and model files may say, and what becomes of every key."""
 
 from dataclasses import fields
-from typing import Any, Final
+from typing import Final
 
 from shoal.entities.keys import (
     Key,
     Table,
     Use,
-    Walk,
     anything,
     block,
     boolean,
@@ -130,15 +129,41 @@ SCALING: Final[Table] = {
 }
 
 
-def _scaling(value: Any, where: str, walk: Walk) -> Any:
-    cleaned = block(SCALING)(value, where, walk)
-    if cleaned.get("type") == "target_utilization":
-        walk.notes.append(
-            f"{where}: nothing here scales by itself; there are instance_count replicas, and "
-            "min_instances where a new deployment does not say that"
+SIDE: Final[Table] = {name: Key(integer) for name in ("window_s", "cooldown_s", "per_minute")}
+# As REST takes it; what is out of range is its business to say.
+AUTOSCALE: Final[Table] = {
+    "enabled": Key(boolean),
+    "min": Key(integer),
+    "max": Key(integer),
+    "targets": Key(
+        block(
+            {
+                name: Key(number)
+                for name in (
+                    "in_flight",
+                    "requests_per_second",
+                    "queue_ms",
+                    "cpu_percent",
+                    "gpu_percent",
+                )
+            }
         )
-    return cleaned
-
+    ),
+    "tolerance_percent": Key(integer),
+    "interval_s": Key(integer),
+    "up": Key(block(SIDE)),
+    "down": Key(block(SIDE)),
+    "schedules": Key(
+        listing(
+            block(
+                {
+                    **{name: Key(text) for name in ("start", "end", "time_zone")},
+                    **{name: Key(integer) for name in ("min", "max")},
+                }
+            )
+        )
+    ),
+}
 
 DEPLOYMENT: Final[Table] = {
     **COMMON,
@@ -154,7 +179,8 @@ DEPLOYMENT: Final[Table] = {
     "liveness_probe": Key(block(PROBE)),
     "readiness_probe": Key(block(PROBE)),
     "startup_probe": Key(block(PROBE), Use.KEEP, OWN_PROBES),
-    "scale_settings": Key(_scaling, Use.MAP),
+    "autoscale": Key(block(AUTOSCALE)),
+    "scale_settings": Key(block(SCALING), Use.MAP),
     "instance_type": Key(text, Use.MAP),
     "resources": Key(
         block({"requests": Key(block(RESOURCES)), "limits": Key(block(RESOURCES))}),

@@ -19,7 +19,7 @@ from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller, Work
 from shoal.sdk.scoring_code import ScoringCode, brings_code
-from shoal.sdk.shapes import deployment_body, deployment_of
+from shoal.sdk.shapes import deployment_body, deployment_of, policy_of
 
 BROKEN = frozenset({"Failed", "Canceled"})
 PROBE_SETTINGS = frozenset(field.name for field in fields(ProbeSettings))
@@ -287,11 +287,12 @@ def _body(
         body |= {"model": version["model"], "version": str(version["version"])}
     if current is not None:
         body |= _probes(current, body)
-    count = entity.instance_count
-    if count is None and current is None:  # it begins with the least, and stays there
-        count = getattr(entity.scale_settings, "min_instances", None)
-    if count is not None:
-        body["instance_count"] = count
+        before = deployment_of(current)
+        # why: what was changed goes before what was read beside it
+        if entity.autoscale == before.autoscale and entity.scale_settings != before.scale_settings:
+            body["autoscale"] = policy_of(entity)
+    if entity.instance_count is not None:
+        body["instance_count"] = entity.instance_count
     return body
 
 

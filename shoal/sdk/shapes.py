@@ -16,7 +16,7 @@ from shoal.entities import (
     OnlineRequestSettings,
 )
 from shoal.entities.base import Values
-from shoal.entities.settings import OwnSettings
+from shoal.entities.settings import OwnSettings, TargetUtilizationScaleSettings
 
 WORKSPACE_NAME: Final = "shoal"
 WORKSPACE: Final = (
@@ -29,6 +29,8 @@ LIMITS: Final = ("cors_origins", "max_request_bytes", "rate_limit")
 ENDPOINT_FIELDS: Final = frozenset(
     {"name", "description", "tags", "traffic", "mirror_traffic", *LIMITS}
 )
+AZURE_UTILIZATION: Final = 70  # percent, where a file does not say it
+LEAST_INTERVAL_S: Final = 2
 OWN_SETTINGS: Final = tuple(part.name for part in fields(OwnSettings))
 DEPLOYMENT_FIELDS: Final = frozenset(
     {
@@ -39,6 +41,7 @@ DEPLOYMENT_FIELDS: Final = frozenset(
         "model",
         "instance_count",
         "environment_variables",
+        "autoscale",
         *OWN_SETTINGS,
     }
 )
@@ -134,7 +137,33 @@ def deployment_body(deployment: OnlineDeployment) -> Values:
         value = getattr(deployment, name)
         if value is not None:
             body[name] = value or None
+    if deployment.autoscale is not None:
+        body["autoscale"] = deployment.autoscale or None
+    elif deployment.scale_settings is not None:
+        body["autoscale"] = policy_of(deployment)
     return body
+
+
+def policy_of(deployment: OnlineDeployment) -> Values | None:
+    """What ``scale_settings`` ask for as REST's policy; None: people decide.
+
+    Azure's utilisation is the share of the requests that may be under way; where nobody said how
+    many may, it is that of the processors.
+    """
+    scale = deployment.scale_settings
+    if not isinstance(scale, TargetUtilizationScaleSettings):
+        return None
+    least = 1 if scale.min_instances is None else scale.min_instances
+    percent = scale.target_utilization_percentage
+    percent = AZURE_UTILIZATION if percent is None else percent
+    at_a_time = getattr(deployment.request_settings, "max_concurrent_requests_per_instance", None)
+    targets = {"in_flight": at_a_time * percent / 100} if at_a_time else {"cpu_percent": percent}
+    return {
+        "min": least,
+        "max": least if scale.max_instances is None else scale.max_instances,
+        "interval_s": max(LEAST_INTERVAL_S, scale.polling_interval or 0),
+        "targets": targets,
+    }
 
 
 def deployment_of(shown: Deployment) -> OnlineDeployment:
@@ -156,6 +185,7 @@ def deployment_of(shown: Deployment) -> OnlineDeployment:
             "instance_count": shown["instance_count"],
             "environment_variables": shown.get("environment"),
             "request_settings": settings,
+            "autoscale": shown.get("autoscale"),
             **{name: shown.get(name) for name in OWN_SETTINGS},
         }
     )
@@ -198,6 +228,8 @@ def as_shown(entity: OnlineEndpoint | OnlineDeployment | Model) -> Values:
         return values
     values["provisioning_state"] = entity.provisioning_state
     values["serving_state"] = entity.shown.get("serving_state")
+    if entity.shown.get("autoscaling"):
+        values["autoscaling"] = entity.shown["autoscaling"]
     if isinstance(entity, OnlineEndpoint):
         values["scoring_uri"] = entity.scoring_uri
         values["openapi_uri"] = entity.openapi_uri

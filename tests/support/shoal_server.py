@@ -23,6 +23,11 @@ MOVING = {"Creating", "Updating", "Scaling"}
 Fault = Callable[[httpx.Request], httpx.Response | None]
 
 
+def _policy_completed(body: dict[str, Any]) -> dict[str, Any]:
+    policy = body.get("autoscale")
+    return body | {"autoscale": {"enabled": True, "min": 1, **policy}} if policy else body
+
+
 class FakeServer:
     """Give it to httpx.MockTransport. ``faults`` are used up one per matching request."""
 
@@ -298,7 +303,7 @@ class FakeServer:
             return problem(404, "ModelNotFound", f"No model {body['model']}:{body['version']}")
         if name not in self.endpoints:
             return problem(404, "EndpointNotFound", f"There is no endpoint called {name}.")
-        body = {"instance_count": 1, **body}
+        body = _policy_completed({"instance_count": 1, **body})
         rows = self.endpoints[name]["deployments"]
         rows[:] = [row for row in rows if row["name"] != body["name"]]
         rows.append({
@@ -329,6 +334,7 @@ class FakeServer:
         assert row is not None
         wait = "max_queue_wait_ms"
         body = {key: value or None if key == wait else value for key, value in body.items()}
+        body = _policy_completed(body)
         differ = {key for key, value in body.items() if str(row.get(key)) != str(value)}
         if differ - WORDS and row["provisioning_state"] in MOVING and not request.url.params:
             return problem(409, "OperationInProgress", "Another change is under way")

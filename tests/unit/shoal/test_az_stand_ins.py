@@ -117,19 +117,22 @@ AUTOSCALE = "monitor autoscale create --name a -g rg --min-count 2 --max-count 5
 BLUE = f"{WORKSPACE}/onlineEndpoints/ep-1/deployments/blue"
 
 
-def test_autoscaling_sets_the_count_that_it_begins_with(
+def test_autoscaling_is_a_policy_of_the_deployment(
     az: Az, served: FakeServer, capsys: Capture
 ) -> None:
     (row,) = served.endpoints["ep-1"]["deployments"]
     assert az(f"{AUTOSCALE} --resource {BLUE} --count 3") == 0
     out, err = capsys.readouterr()
     assert row["instance_count"] == 3
+    assert row["autoscale"] == {
+        "enabled": True, "min": 2, "max": 5, "targets": {"cpu_percent": 70}
+    }  # fmt: skip
     assert json.loads(out)["profiles"][0]["capacity"] == {
         "default": "3", "maximum": "5", "minimum": "2"
     }  # fmt: skip
-    assert "stays at 3" in err
-    assert az(f"{AUTOSCALE} --resource {BLUE}") == 0  # as in Azure, the least then
-    assert row["instance_count"] == 2
+    assert "aims at 70 %" in err
+    assert az(f"{AUTOSCALE} --resource {BLUE}") == 0  # what runs goes on
+    assert row["instance_count"] == 3
     rule = "monitor autoscale rule create -g rg --autoscale-name a --scale out 2"
     assert az(f"{rule} --condition CpuUtilizationPercentage>70avg5m") == 0
     assert "has no effect" in capsys.readouterr().err
