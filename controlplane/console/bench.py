@@ -9,10 +9,10 @@ from functools import cache
 from typing import Any, Protocol
 
 import httpx
-from channels.db import database_sync_to_async
 from django.conf import settings
 
 from controlplane.console import frames, reading
+from controlplane.console.database import in_database
 from controlplane.console.inference import (
     Answer,
     Call,
@@ -209,8 +209,8 @@ class Bench:
         )
 
     async def _target(self, deployment: str) -> tuple[Served, Target]:
-        found = await database_sync_to_async(served)(self.endpoint, deployment)
-        key = await database_sync_to_async(endpoint_key_use)(name=self.endpoint)
+        found = await in_database(served)(self.endpoint, deployment)
+        key = await in_database(endpoint_key_use)(name=self.endpoint)
         base = settings.SHOAL_GATEWAY_PLAIN_URL
         return found, Target(base, self.endpoint, key, deployment)
 

@@ -3,12 +3,12 @@
 import asyncio
 import logging
 
-from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from controlplane.accounts.policy import PEOPLE, Permission
 from controlplane.console import frames
 from controlplane.console.bench import Bench
+from controlplane.console.database import in_database
 from controlplane.console.feeds import tells_of_people
 from controlplane.console.hub import hub
 from controlplane.console.outbox import Outbox
@@ -100,7 +100,7 @@ class ConsoleConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if not await self.watch.begin(Permission.READ):
             return
         try:
-            await database_sync_to_async(endpoint_get)(endpoint)
+            await in_database(endpoint_get)(endpoint)
         except NotFound:
             await self.close(NOT_FOUND)
             return

@@ -10,10 +10,10 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
-from channels.db import database_sync_to_async
-
 from controlplane.console import frames, reads
+from controlplane.console.database import in_database
 from controlplane.console.outbox import Outbox
+from controlplane.metrics.selectors import Following
 
 WATCH_EVERY_S = 10.0
 STATE_EVERY_S = 1.0
@@ -67,12 +67,13 @@ class EndpointFeed(Feed):
         self._state = ""
         self._state_at = 0.0
         self._watched_at = 0.0
+        self._following = Following(self.name)  # for the beats, which take turns
 
     def concerns(self, subject: str) -> bool:
         return subject == f"endpoint/{self.name}"
 
     async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
-        frame = self.state(await database_sync_to_async(reads.endpoint_state)(self.name))
+        frame = self.state(await in_database(reads.endpoint_state)(self.name))
         outbox.put(frame)
         await self._watch(time.monotonic())
         await self._snapshot(outbox, request)
@@ -84,25 +85,28 @@ class EndpointFeed(Feed):
         await self._watch(now)
         if self.hinted or now - self._state_at >= STATE_EVERY_S:
             self._state_at = now
-            frame = self.state(await database_sync_to_async(reads.endpoint_state)(self.name))
+            frame = self.state(await in_database(reads.endpoint_state)(self.name))
             if frame != self._state:
                 self._state = frame
                 self.tell(frame)
-        keys, at, values = await database_sync_to_async(reads.endpoint_tick)(self.name)
+        keys, at, values = await in_database(reads.endpoint_tick)(self._following)
         tick = frames.dump({"type": "tick", "topic": self.topic, "t": at, "v": values})
         for outbox, request in list(self.followers.items()):
             if self._columns.get(outbox) == keys:
                 outbox.put_tick(self.topic, tick)
             else:
-                await self._snapshot(outbox, request)
+                await self._snapshot(outbox, request, keys)
 
     async def _watch(self, now: float) -> None:
         if now - self._watched_at >= WATCH_EVERY_S:
             self._watched_at = now
-            await database_sync_to_async(reads.endpoint_watch)(self.name)
+            await in_database(reads.endpoint_watch)(self.name)
 
-    async def _snapshot(self, outbox: Outbox, request: frames.Subscribe) -> None:
-        columns = await database_sync_to_async(reads.endpoint_series)(self.name, request.range_s)
+    async def _snapshot(
+        self, outbox: Outbox, request: frames.Subscribe, keys: list[str] | None = None
+    ) -> None:
+        """With the columns of the ticks that follow, where they are known."""
+        columns = await in_database(reads.endpoint_series)(self.name, request.range_s, keys)
         outbox.forget(self.topic)
         outbox.put(frames.dump({"type": "snapshot", "topic": self.topic, **columns}))
         self._columns[outbox] = columns["keys"]
@@ -122,10 +126,10 @@ class OperationFeed(Feed):
 
     async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
         del request  # there is nothing to choose
-        outbox.put(self.state(await database_sync_to_async(reads.operation_state)(self.name)))
+        outbox.put(self.state(await in_database(reads.operation_state)(self.name)))
 
     async def beat(self) -> None:
-        frame = self.state(await database_sync_to_async(reads.operation_state)(self.name))
+        frame = self.state(await in_database(reads.operation_state)(self.name))
         if frame != self._state:
             self._state = frame
             self.tell(frame)
@@ -144,7 +148,7 @@ class EventsFeed(Feed):
     async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
         newest, complete = await self._start(), True
         if request.after_seq is not None:
-            missed, complete = await database_sync_to_async(reads.events_missed)(
+            missed, complete = await in_database(reads.events_missed)(
                 request.after_seq, people=self.people
             )
             for event in missed:
@@ -160,7 +164,7 @@ class EventsFeed(Feed):
         newest = await self._start()
         # why look back: a transaction that took its number earlier may commit later.
         since = max(0, newest - reads.EVENTS_OVERLAP)
-        for event in await database_sync_to_async(reads.events_after)(since, people=self.people):
+        for event in await in_database(reads.events_after)(since, people=self.people):
             if event["seq"] not in self._told:
                 self._told.add(event["seq"])
                 newest = max(newest, event["seq"])
@@ -170,9 +174,9 @@ class EventsFeed(Feed):
 
     async def _start(self) -> int:
         if self._newest is None:
-            self._newest = await database_sync_to_async(reads.events_newest)(people=self.people)
+            self._newest = await in_database(reads.events_newest)(people=self.people)
             since = max(0, self._newest - reads.EVENTS_OVERLAP)
-            known = await database_sync_to_async(reads.events_after)(since, people=self.people)
+            known = await in_database(reads.events_after)(since, people=self.people)
             self._told = {event["seq"] for event in known}
             self._newest = max(self._told, default=self._newest)
         return self._newest
@@ -195,7 +199,7 @@ class OverviewFeed(Feed):
         self.tell(await self._now())
 
     async def _now(self) -> str:
-        read = database_sync_to_async(reads.overview_state)
+        read = in_database(reads.overview_state)
         return self.state(await read(people=self.people))
 
 

@@ -38,16 +38,16 @@ def endpoint_watch(name: str) -> None:
         wake_ups.gateways_wake_on_commit()
 
 
-def endpoint_series(name: str, range_s: float) -> dict[str, Any]:
-    columns = metrics.live_series(name, range_s)
+def endpoint_series(name: str, range_s: float, keys: list[str] | None = None) -> dict[str, Any]:
+    columns = metrics.live_series(name, range_s, keys)
     return {"keys": columns.keys, "t": columns.t, "v": columns.v}
 
 
-def endpoint_tick(name: str) -> tuple[list[str], float, list[float | None]]:
+def endpoint_tick(following: metrics.Following) -> tuple[list[str], float, list[float | None]]:
     """Keys, the moment, and one value per key."""
-    keys = metrics.live_keys(name)
-    at, values = metrics.live_tick(name, keys, time.time())
-    return keys, at, values
+    now = time.time()
+    keys, values = following.tick(now)
+    return keys, now, values
 
 
 def operation_state(operation_id: str) -> dict[str, Any]:

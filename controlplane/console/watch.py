@@ -5,13 +5,13 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
-from channels.db import database_sync_to_async
 from django.db import DatabaseError
 from django.utils import timezone
 
 from controlplane.accounts.models import User
 from controlplane.accounts.policy import Permission, allows
 from controlplane.accounts.selectors import user_of_session
+from controlplane.console.database import in_database
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class Watch:
             return None
         session = self._scope.get("session")
         key = session.session_key if session is not None else None
-        user: User | None = await database_sync_to_async(_user_now)(opened_by.pk, key)
+        user: User | None = await in_database(_user_now)(opened_by.pk, key)
         return user
 
 

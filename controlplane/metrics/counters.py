@@ -81,6 +81,11 @@ class Track:
         # why the tolerance: timers are not exact, and the sample meant is the one a tick earlier
         return (self.before(self.at[last] - 0.9 * width_s), last)
 
+    @property
+    def all(self) -> tuple[int, int]:
+        """Indices of where counting began, and of the last sample."""
+        return (START if self.began is not None else 0, len(self.at) - 1)
+
     def latest(self, t: float) -> int | None:
         last = bisect_right(self.at, t) - 1
         return last if last >= 0 and t - self.at[last] <= STALE_S else None
@@ -96,24 +101,30 @@ class Track:
         return self.at[last] - began
 
 
-def track(samples: Iterable[Sample], only: str = "") -> Track:
-    """``samples`` of one replica, in order of time; with ``only`` of that model alone."""
-    made = Track()
-    before: dict[tuple[str, str], dict[str, float]] = {}
-    sums: dict[str, float] = {}
-    for sample in samples:
+@dataclass(slots=True)
+class Growing:
+    """A track that is made sample by sample; with ``only`` of that model alone."""
+
+    only: str = ""
+    track: Track = field(default_factory=Track)
+    _before: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)
+    _sums: dict[str, float] = field(default_factory=dict)
+
+    def add(self, sample: Sample) -> None:
+        """The next one of this replica, not older than the last."""
+        made, before = self.track, self._before
         if not made.at:
             made.began = _began(sample)
         whole = made.began is not None
-        sums = dict(sums)
+        sums = self._sums = dict(self._sums)
         gauges = {"memory_bytes": float(sample.get("memory_bytes", 0))}
         models = sample["models"]
-        composed = not only and any(model.get("step") for model in models)
+        composed = not self.only and any(model.get("step") for model in models)
         _rise(sums, before, ("", ""), {"cpu_s": float(sample.get("cpu_seconds", 0.0))}, whole)
         for model in models:
-            if only and model["model"] != only:
+            if self.only and model["model"] != self.only:
                 continue
-            seen = {**model, "step": False} if only else model
+            seen = {**model, "step": False} if self.only else model
             key = (model["model"], model["version"])
             _rise(sums, before, key, _values(seen, composed=composed), whole)
             gauges["pending"] = gauges.get("pending", 0.0) + model.get("pending_request_count", 0.0)
@@ -123,7 +134,22 @@ def track(samples: Iterable[Sample], only: str = "") -> Track:
         made.at.append(float(sample["at"]))
         made.sums.append(sums)
         made.gauges.append({"pending": 0.0, **gauges})
-    return made
+
+    def trim(self, until: float) -> None:
+        """Forget what was sampled up to then: counting begins with the first that is left."""
+        made = self.track
+        gone = bisect_right(made.at, until)
+        if gone:
+            del made.at[:gone], made.sums[:gone], made.gauges[:gone]
+            made.began = None
+
+
+def track(samples: Iterable[Sample], only: str = "") -> Track:
+    """``samples`` of one replica, in order of time; with ``only`` of that model alone."""
+    growing = Growing(only)
+    for sample in samples:
+        growing.add(sample)
+    return growing.track
 
 
 def _began(first: Sample) -> float | None:

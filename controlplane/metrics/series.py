@@ -126,8 +126,15 @@ def sources(
     replica_samples: Iterable[Sample], gateway_samples: Iterable[Sample]
 ) -> dict[str, Source]:
     """Deployment -> its samples, and ``all``; both inputs in order of time."""
+    return sources_of(tracks(replica_samples), gateway_samples)
+
+
+def sources_of(
+    found: Mapping[tuple[str, str], Track], gateway_samples: Iterable[Sample]
+) -> dict[str, Source]:
+    """The same of tracks by deployment and replica."""
     by_deployment: dict[str, list[Track]] = {ALL: []}
-    for (deployment, _), made in tracks(replica_samples).items():
+    for (deployment, _), made in found.items():
         by_deployment.setdefault(deployment, []).append(made)
         by_deployment[ALL].append(made)
     gateway: dict[str, list[Sample]] = {ALL: []}
@@ -196,12 +203,12 @@ def parse(key: str) -> tuple[str, str, str]:
 
 def batch_sizes(of: Source) -> set[str]:
     """Sizes that were executed since counting began, as text."""
-    latest = [one.sums[-1] for one in of.tracks if one.sums]
     return {
         name.removeprefix("batch.")
-        for sums in latest
-        for name, value in sums.items()
-        if name.startswith("batch.") and value > 0
+        for one in of.tracks
+        if one.sums
+        for name in one.sums[-1]
+        if name.startswith("batch.") and one.increase(name, one.all) > 0
     }
 
 

@@ -1,5 +1,6 @@
 """Reads of metrics: what is measured now, what is kept of before, log lines."""
 
+from controlplane.metrics.selectors.following import Following
 from controlplane.metrics.selectors.history import (
     History,
     Query,
@@ -14,7 +15,6 @@ from controlplane.metrics.selectors.live import (
     live_keys,
     live_now,
     live_series,
-    live_tick,
     live_tracks,
     sample_interval_s,
 )
@@ -24,6 +24,7 @@ from controlplane.metrics.selectors.replicas import ReplicaHistory, replica_hist
 __all__ = [
     "POINTS",
     "Columns",
+    "Following",
     "History",
     "Query",
     "ReplicaHistory",
@@ -32,7 +33,6 @@ __all__ = [
     "live_keys",
     "live_now",
     "live_series",
-    "live_tick",
     "live_tracks",
     "log_lines",
     "log_owners",

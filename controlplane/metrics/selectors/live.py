@@ -33,11 +33,11 @@ def live_keys(endpoint: str, now: float | None = None) -> list[str]:
     the batch sizes of the last minute."""
     now = time.time() if now is None else now
     by_deployment = _sources(endpoint, now - series.LOOKBACK_S, now)
-    return _keys(endpoint, by_deployment, now)
+    return columns_of(deployments_known(endpoint, now), by_deployment)
 
 
-def live_series(endpoint: str, range_s: float) -> Columns:
-    """The last ``range_s`` seconds; null where nothing was measured."""
+def live_series(endpoint: str, range_s: float, keys: list[str] | None = None) -> Columns:
+    """The last ``range_s`` seconds of these series, or of all; null where nothing was measured."""
     now = time.time()
     step_s = max(FINEST_S, range_s / POINTS)
     count = max(1, int(range_s / step_s))
@@ -46,15 +46,10 @@ def live_series(endpoint: str, range_s: float) -> Columns:
     t = [end - step_s * index for index in range(count - 1, -1, -1)]
     by_deployment = _sources(endpoint, t[0] - series.LOOKBACK_S, now)
     # why not by these samples: ticks follow, whose columns are those of the last minute
-    keys = live_keys(endpoint, now)
+    keys = live_keys(endpoint, now) if keys is None else keys
     rows = [series.values(by_deployment, keys, at, step_s=step_s) for at in t]
     columns = [[row[index] for row in rows] for index in range(len(keys))]
     return Columns(keys=keys, t=t, v=columns)
-
-
-def live_tick(endpoint: str, keys: list[str], now: float) -> tuple[float, list[float | None]]:
-    """One value per key as of ``now`` (Unix seconds), and the moment they stand for."""
-    return now, series.values(_sources(endpoint, now - series.LOOKBACK_S, now), keys, now)
 
 
 def live_now(endpoints: Collection[str], now: float) -> dict[str, dict[str, float | None]]:
@@ -118,7 +113,8 @@ def host_sources(
     return {node: series.host_source(samples) for node, samples in by_node.items()}
 
 
-def _keys(endpoint: str, by_deployment: dict[str, series.Source], now: float) -> list[str]:
+def deployments_known(endpoint: str, now: float) -> set[str]:
+    """Those that were sampled in the last minutes."""
     known = {"endpoint": endpoint, "at__gt": now - KNOWN_S}
     deployments: set[str] = set()
     for model in (ReplicaSample, GatewaySample):
@@ -126,6 +122,11 @@ def _keys(endpoint: str, by_deployment: dict[str, series.Source], now: float) ->
         deployments |= set(rows.values_list("deployment", flat=True).distinct())
     # why: requests that the gateway refused reached no deployment; they count for the endpoint
     deployments.discard("")
+    return deployments
+
+
+def columns_of(deployments: set[str], by_deployment: dict[str, series.Source]) -> list[str]:
+    """Names of the series of these, the endpoint and the machines, in a stable order."""
     hosts = {
         scope.removeprefix(series.NODE): sorted(source.host[-1])
         for scope, source in by_deployment.items()

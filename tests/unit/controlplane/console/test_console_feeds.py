@@ -46,10 +46,10 @@ class Columns:
         monkeypatch.setattr(reads, "endpoint_series", self.series)
         monkeypatch.setattr(reads, "endpoint_tick", self.tick)
 
-    def series(self, name: str, range_s: float) -> dict[str, Any]:
+    def series(self, name: str, range_s: float, keys: list[str] | None = None) -> dict[str, Any]:
         return {"keys": list(self.keys), "t": [], "v": []}
 
-    def tick(self, name: str) -> tuple[list[str], float, list[float | None]]:
+    def tick(self, following: Any) -> tuple[list[str], float, list[float | None]]:
         return list(self.keys), 1.0, [len(key) for key in self.keys]
 
 

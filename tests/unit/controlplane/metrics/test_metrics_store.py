@@ -53,9 +53,9 @@ def test_samples_of_nodes_and_gateways_become_series() -> None:
     services.gateway_samples_ingest(GatewaySampleBatch((seen,)))
 
     keys = selectors.live_keys("digits")
-    t, found = selectors.live_tick("digits", keys, now)
+    ticked, found = selectors.Following("digits").tick(time.time())
+    assert ticked == keys
     by_key = dict(zip(keys, found, strict=True))
-    assert t == now
     assert by_key["request_rate.blue"] == pytest.approx(20)
     assert by_key["memory_bytes.all"] == 77
     assert by_key["p95_us.blue"] == pytest.approx(50 * 1.05**10.95)
