@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from celery import Celery
-from celery.signals import before_task_publish, task_received, worker_ready
+from celery.signals import before_task_publish, celeryd_init, task_received, worker_ready
 from celery.worker import state
 from kombu import Queue
 
@@ -111,7 +111,12 @@ app.conf.update(
     beat_schedule=BEAT_SCHEDULE,
     beat_schedule_filename=str(settings.SHOAL_HOME / "beat-schedule"),
 )
-app.autodiscover_tasks()
+
+
+@celeryd_init.connect
+def tasks_import(**_: Any) -> None:
+    """Of all apps, in workers alone: beat sends names, and so does whoever asks how workers do."""
+    app.autodiscover_tasks(force=True)
 
 
 @before_task_publish.connect

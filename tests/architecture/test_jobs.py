@@ -3,14 +3,14 @@
 import re
 from pathlib import Path
 
-from controlplane.config.celery import app
+from controlplane.config.celery import app, tasks_import
 
 ROOT = Path(__file__).parents[2]
 ENQUEUED = re.compile(r'enqueue_on_commit\(\s*"([a-z_.]+)"')
 
 
 def test_every_enqueued_job_is_registered() -> None:
-    app.loader.import_default_modules()
+    tasks_import()
     names = {
         name
         for path in (ROOT / "controlplane").rglob("*.py")
@@ -21,6 +21,6 @@ def test_every_enqueued_job_is_registered() -> None:
 
 
 def test_every_beat_entry_is_registered() -> None:
-    app.loader.import_default_modules()
+    tasks_import()
     scheduled = {entry["task"] for entry in app.conf.beat_schedule.values()}
     assert scheduled <= set(app.tasks), f"not registered: {sorted(scheduled - set(app.tasks))}"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.config.celery import INGEST_TASKS, app, limits
+from controlplane.config.celery import INGEST_TASKS, app, limits, tasks_import
 from shoal.local.programs import POOLS
 
 ROOT = Path(__file__).parents[4]
@@ -13,7 +13,7 @@ ENQUEUED = re.compile(r'enqueue_on_commit\(\s*"([a-z_.]+)",\s*queue="([a-z]+)"')
 
 
 def test_jobs_of_seconds_are_ended_after_a_minute() -> None:
-    app.loader.import_default_modules()
+    tasks_import()
     for name, task in app.tasks.items():
         expected = (3600, 3540) if name in INGEST_TASKS else (60, 55)
         assert (task.time_limit, task.soft_time_limit) == expected, name

@@ -10,11 +10,20 @@ ROOT = Path(__file__).parents[4]
 REST = ("rest_framework.views", "drf_spectacular.utils", "requests", "jinja2")
 CALLS = ("grpc", "google.protobuf", "tritonclient.grpc")
 POSTGRESQL = ("psycopg", "psycopg_pool")
-BACKGROUND = """
+SERVICES = ("controlplane.operations.services", "controlplane.registry.services")
+BEAT = """
 from controlplane.config.celery import app
-app.loader.import_default_modules()
+app.loader.init_worker()
 app.finalize()
 """
+WORKER = (
+    BEAT
+    + """
+from celery.apps.worker import Worker
+Worker(app=app).on_before_init(quiet=True)
+assert "deployments.reconcile" in app.tasks
+"""
+)
 AGENTS = """
 from controlplane.config import agent_server
 agent_server.slim()
@@ -32,11 +41,12 @@ get_resolver().url_patterns
 @pytest.mark.parametrize(
     ("program", "without"),
     [
-        (BACKGROUND, (*REST, *CALLS, *POSTGRESQL, "numpy", "httpx", "uvicorn")),
+        (WORKER, (*REST, *CALLS, *POSTGRESQL, "numpy", "httpx", "uvicorn")),
+        (BEAT, (*REST, *CALLS, *SERVICES, "numpy", "httpx", "uvicorn")),
         (AGENTS, (*REST, *CALLS, *POSTGRESQL, "numpy", "httpx")),
         (WEB, CALLS),
     ],
-    ids=["workers and beat", "agents", "web"],
+    ids=["workers", "beat", "agents", "web"],
 )
 def test_a_process_starts_without_what_others_need(
     tmp_path: Path, program: str, without: tuple[str, ...]
