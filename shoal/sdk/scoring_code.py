@@ -4,10 +4,11 @@ The version is told by its content: the same script, model and packages are the 
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any, Final
 
 from shoal.client.client import Client
 from shoal.client.errors import ShoalError
@@ -22,6 +23,9 @@ from shoal.entities.model import ModelReference, model_reference
 from shoal.sdk.models import ModelOperations, located
 from shoal.sdk.requirements import conda_of, requirements_of
 from shoal.sdk.scoring_files import APP, MODELS, Placed, placed, scoring_package
+
+WORKERS: Final = "WORKER_COUNT"
+MOST_WORKERS: Final = 256
 
 
 class ScriptUnusable(ShoalError):
@@ -85,8 +89,9 @@ class ScoringCode:
         code, registered = self._code(entity, script, f"{version}/{APP}")
         model, more = self._model(entity, f"{version}/{MODELS}")
         texts = {"requirements.txt": needed.text} if needed.text else {}
+        place, workers = f"{APP}/{script}", workers_of(entity.environment_variables)
         with scoring_package(
-            name, [*code, *model], script=f"{APP}/{script}", texts=texts
+            name, [*code, *model], script=place, workers=workers, texts=texts
         ) as package:
             yield _Parts(package, (*registered, *more), tuple(needed.notes))
 
@@ -158,11 +163,25 @@ def brings_code(entity: OnlineDeployment, current: Deployment | None) -> bool:
     runs = f"azureml:{current['model']}:{current['version']}" if current else None
     if not given.code or (_reference_of(entity.model) or runs) != given.code:
         return True
-    before = (current.get("declared") or {}) if current and given.code == runs else None
-    return before is not None and (
+    if current is None or given.code != runs:
+        return False
+    before = current.get("declared") or {}
+    return (
         plain(given) != before.get("code_configuration")
         or plain(entity.environment) != before.get("environment")
+        or workers_of(entity.environment_variables) != workers_of(current.get("environment"))
     )
+
+
+def workers_of(variables: Mapping[str, Any] | None) -> int:
+    """How many processes Azure's server has, one if nothing is said. Raises ScriptUnusable."""
+    given = str((variables or {}).get(WORKERS, 1))
+    if not given.isdecimal() or not 1 <= int(given) <= MOST_WORKERS:
+        raise ScriptUnusable(
+            "There cannot be so many workers",
+            f"environment_variables.{WORKERS}: {given!r}, expected 1 to {MOST_WORKERS}",
+        )
+    return int(given)
 
 
 def _reference_of(model: str | Model | None) -> str | None:

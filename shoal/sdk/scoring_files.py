@@ -32,7 +32,7 @@ output { name: "RESPONSE" data_type: TYPE_STRING dims: [1] }
 output { name: "RESPONSE_HEAD" data_type: TYPE_STRING dims: [1] }
 """
 _SCRIPT = 'parameters { key: "AZUREML_ENTRY_SCRIPT" value { string_value: "%s" } }\n'
-
+_WORKERS = "instance_group { count: %d kind: KIND_AUTO }\n"
 _UNQUOTED = re.compile(r"[A-Za-z0-9._ -]+")
 
 Placed = tuple[Path, str]  # a file of this machine, and its place in the repository
@@ -40,14 +40,20 @@ Placed = tuple[Path, str]  # a file of this machine, and its place in the reposi
 
 @contextmanager
 def scoring_package(
-    name: str, files: Sequence[Placed], *, script: str = "", texts: Mapping[str, str] | None = None
+    name: str,
+    files: Sequence[Placed],
+    *,
+    script: str = "",
+    workers: int = 1,
+    texts: Mapping[str, str] | None = None,
 ) -> Iterator[Package]:
     """``files`` with the model around them; ``texts`` are more, by their place in the version.
 
-    ``script`` is its place in the version. Without one they wait for one that comes with a
-    deployment.
+    ``script`` is its place in the version; without one they wait for one that comes with a
+    deployment. ``workers`` are its processes in each replica.
     """
     config = _CONFIG + (_SCRIPT % script if script else "")
+    config += _WORKERS % workers if workers > 1 else ""
     written = {"config.pbtxt": config, "1/model.py": _WRAPPER}
     written |= {f"1/{place}": text for place, text in (texts or {}).items()}
     with tempfile.TemporaryDirectory(prefix="shoal-scoring-") as folder:

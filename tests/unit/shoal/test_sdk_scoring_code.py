@@ -120,6 +120,22 @@ def test_what_was_read_back_is_deployed_without_its_folders(
     assert found["1/azureml-models/model/sklearn_regression_model.pkl"] == "pickled"
 
 
+def test_workers_are_processes_of_each_replica(
+    ml: MLClient, server: FakeServer, project: Path
+) -> None:
+    put(ml, blue(project))
+    assert "instance_group" not in manifest(server)["config.pbtxt"]
+    shown = ml.online_deployments.get("blue", "ep-1")
+    shown.environment_variables = {"WORKER_COUNT": 3}
+    assert put(ml, shown).model == "azureml:ep-1-blue:2"
+    assert "instance_group { count: 3 kind: KIND_AUTO }" in manifest(server)["config.pbtxt"]
+    shown = ml.online_deployments.get("blue", "ep-1")
+    assert put(ml, shown).model == "azureml:ep-1-blue:2"
+    shown.environment_variables = {"WORKER_COUNT": "many"}
+    with pytest.raises(ScriptUnusable, match=r"environment_variables\.WORKER_COUNT: 'many'"):
+        put(ml, shown)
+
+
 def test_a_registered_model_is_taken_without_sending_it(
     ml: MLClient, server: FakeServer, project: Path
 ) -> None:
