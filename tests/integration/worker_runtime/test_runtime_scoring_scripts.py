@@ -1,5 +1,6 @@
 """Azure ML's scoring scripts, served by the runtime alone: ``init()``, ``run()``, ``/score``."""
 
+import gzip
 import json
 from collections.abc import Iterator
 
@@ -156,6 +157,15 @@ def test_a_run_that_nothing_interrupts_costs_its_process_and_no_more(plain: Runt
     assert "exited with code 1" in said
     assert 'score.py", line 25 in run' in said
     assert score(plain, {"data": [1]})[0] == 200
+
+
+def test_a_compressed_body_is_plain_for_the_script(plain: Runtime) -> None:
+    body = gzip.compress(b'{"data": [1]}')
+    status, _, text = plain.call("score", body, headers={"Content-Encoding": "gzip"})
+    assert (status, json.loads(text)) == (200, {"result": [10]})
+    body = gzip.compress(b'{"kind": "headers"}')
+    headers = {"Content-Encoding": "gzip", "X-Asked": "yes"}
+    assert json.loads(plain.call("score", body, headers=headers)[2]) == "yes"
 
 
 def test_a_body_that_is_no_text_is_the_callers_fault(plain: Runtime) -> None:

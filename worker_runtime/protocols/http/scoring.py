@@ -51,7 +51,8 @@ def scoring_request(
         "method": head.method,
         "path": head.path,
         "query": head.query,
-        "headers": head.headers,
+        # of a body that came compressed and is plain now
+        "headers": [item for item in head.headers if item[0].lower() != "content-encoding"],
     }
     plan = engine.plan(model, "", _FORMS, _OUTPUTS)
     values = {"REQUEST": body, "REQUEST_HEAD": msgspec.json.encode(about)}
