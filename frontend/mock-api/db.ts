@@ -58,6 +58,8 @@ function deployment(
     max_concurrent_requests_per_instance: null,
     max_queue_wait_ms: null,
     response_cache_bytes: null,
+    autoscale: null,
+    autoscaling: null,
     retries: true,
     secret_environment: [],
     node_labels: {},

@@ -154,6 +154,16 @@ function endpointChange(found: (typeof endpoints)[number], body: Record<string, 
   return ok({ ...found });
 }
 
+const AUTOSCALE_PREVIEW = {
+  least: 1,
+  most: 4,
+  replica_hours: 38.2,
+  seconds: 86_400,
+  measured_s: 86_400,
+  changes: [],
+  ignored: [],
+};
+
 function endpointRoute(method: string, path: string[], query: URLSearchParams, body: Record<string, unknown>): MockAnswer {
   const [name, section, item, leaf] = path;
   if (!name) return list(state.empty ? [] : endpoints);
@@ -169,6 +179,7 @@ function endpointRoute(method: string, path: string[], query: URLSearchParams, b
   if (section === "metrics") return ok(metrics(name, query));
   if (section === "snippets") return ok({ ...SNIPPET(name), ...MORE_SNIPPETS });
   if (section === "deployments" && leaf === "logs") return logs(query);
+  if (section === "deployments" && leaf === "autoscale") return ok(AUTOSCALE_PREVIEW);
   if (section === "deployments" && item)
     return method === "GET" ? ok(found.deployments.find((one) => one.name === item)) : ok(operations[0], 202);
   return list(found.deployments);

@@ -3,7 +3,7 @@
 What is out of range is refused by ``autoscaling.Policy`` itself, which names it.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
@@ -13,6 +13,11 @@ from controlplane.deployments.serializers.limits import RangeField
 
 Fields = serializers.Serializer[Any]
 LIMIT_CRON_CHARS = 100
+SIDE_HELP = {
+    "window_s": "so many seconds the load must have asked for it",
+    "cooldown_s": "so many seconds nothing happens after any change",
+    "per_minute": "replicas at most; null: as many as are wanted",
+}
 DEFAULT = policy_to_json(Policy(max=1, targets=Targets(in_flight=1)))
 
 
@@ -32,16 +37,30 @@ class TargetsSerializer(Fields):
     gpu_percent = _number("of the GPUs that it may use")
 
 
-class SideSerializer(Fields):
-    window_s = serializers.IntegerField(
-        required=False, help_text="so many seconds the load must have asked for it"
-    )
-    cooldown_s = serializers.IntegerField(
-        required=False, help_text="so many seconds nothing happens after any change"
-    )
-    per_minute = serializers.IntegerField(
-        required=False, allow_null=True, help_text="replicas at most; null: as many as are wanted"
-    )
+class SideFields(Fields):
+    # why no docstring: what inherits it would be described by it in the OpenAPI document
+    side: ClassVar[str]
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        return {
+            name: serializers.IntegerField(
+                required=False,
+                allow_null=name == "per_minute",
+                default=DEFAULT[self.side][name],
+                help_text=text,
+            )
+            for name, text in SIDE_HELP.items()
+        }
+
+
+@extend_schema_serializer(component_name="AutoscaleUp")
+class UpSerializer(SideFields):
+    side = "up"
+
+
+@extend_schema_serializer(component_name="AutoscaleDown")
+class DownSerializer(SideFields):
+    side = "down"
 
 
 class ScheduleSerializer(Fields):
@@ -67,7 +86,7 @@ class PolicySerializer(Fields):
     )
     min = serializers.IntegerField(required=False, default=1)
     max = serializers.IntegerField()
-    targets = TargetsSerializer(required=False)
+    targets = TargetsSerializer(required=False, default=dict)
     tolerance_percent = serializers.IntegerField(
         required=False,
         default=DEFAULT["tolerance_percent"],
@@ -76,9 +95,9 @@ class PolicySerializer(Fields):
     interval_s = serializers.IntegerField(
         required=False, default=DEFAULT["interval_s"], help_text="between two looks"
     )
-    up = SideSerializer(required=False)
-    down = SideSerializer(required=False)
-    schedules = ScheduleSerializer(many=True, required=False)
+    up = UpSerializer(required=False, default=dict)
+    down = DownSerializer(required=False, default=dict)
+    schedules = ScheduleSerializer(many=True, required=False, default=list)
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         value = super().run_validation(data)

@@ -22,11 +22,13 @@ from controlplane.autoscaling import (
 from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Autoscaler, Deployment, Replica
+from controlplane.deployments.selectors.sampling import AUTOSCALED_INTERVAL_S
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
 from controlplane.metrics.counters import Track
 from controlplane.metrics.selectors import live_tracks
 from controlplane.nodes.selectors import cadence_now
+from controlplane.nodes.types import LEISURE_S
 from controlplane.operations.models import Operation
 from controlplane.operations.selectors import operations_active
 from controlplane.operations.services import facts
@@ -70,7 +72,8 @@ def autoscale(*, now: datetime) -> int:
     rows = [row for row in _under_policies() if _is_due(row, now)]
     if not rows:
         return 0
-    pace = Pace(cadence_now().sample_s)
+    sample_s = cadence_now().sample_s
+    pace = Pace(AUTOSCALED_INTERVAL_S if sample_s <= LEISURE_S else sample_s)
     endpoints = {row.endpoint.name for row in rows}
     found = live_tracks(endpoints, now.timestamp() - pace.lookback_s, now.timestamp())
     for row in rows:

@@ -8,7 +8,7 @@ from controlplane.deployments.models import Replica
 from controlplane.metrics import series, stored
 from controlplane.metrics.counters import START, Track
 
-WIDTH_S = 3.0  # of the window: two samples, and a late one
+WIDTH_S = 2.0  # of the window, at least
 REFUSED = "failure.REJECTED"
 
 

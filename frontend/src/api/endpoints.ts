@@ -3,7 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { answer, api, everyPage } from "./client";
 import { keys } from "./keys";
 import type { components, operations } from "./schema";
-import type { DeployRequest } from "./types";
+import type { DeployRequest, PolicyRequest } from "./types";
 
 type Schemas = components["schemas"];
 
@@ -62,6 +62,15 @@ export const deleteDeployment = (endpoint: string, name: string, force = false) 
 /** Answers the deployment, or the operation where replicas come or go. */
 export const changeDeployment = (endpoint: string, name: string, body: Schemas["PatchedDeploymentPatchRequest"]) =>
   answer(api.PATCH("/api/v1/endpoints/{endpoint}/deployments/{deployment}", { params: ofDeployment(endpoint, name), body }));
+
+/** What a policy would have done with the last day. */
+export const previewAutoscaling = (endpoint: string, name: string, autoscale: PolicyRequest) =>
+  answer(
+    api.POST("/api/v1/endpoints/{endpoint}/deployments/{deployment}/autoscale/preview", {
+      params: ofDeployment(endpoint, name),
+      body: { autoscale, hours: 24 },
+    }),
+  );
 
 export const revisionsQuery = (endpoint: string, deployment: string) =>
   queryOptions({

@@ -40,6 +40,9 @@ export type ModelCreate = Schemas["ModelInputRequest"];
 
 export type Replica = Schemas["Replica"];
 export type Deployment = Schemas["Deployment"];
+export type AutoscalePolicy = Schemas["AutoscalePolicy"];
+export type PolicyRequest = Schemas["AutoscalePolicyRequest"];
+export type AutoscalePreview = Schemas["AutoscalePreview"];
 export type DeploymentRevision = Schemas["DeploymentRevision"];
 export type Endpoint = Schemas["Endpoint"];
 export type EndpointKeys = Schemas["EndpointKeys"];

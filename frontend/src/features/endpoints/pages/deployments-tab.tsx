@@ -18,6 +18,7 @@ import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import { TrafficBar } from "@/components/traffic-bar";
 import { useTopic } from "@/live/hooks";
+import { DecisionNote } from "../autoscaling/decision-note";
 import { DeploymentMenu } from "../components/deployment-menu";
 import { DeploymentName } from "../components/deployments-card";
 import { MirrorRow } from "../components/mirror-row";
@@ -104,6 +105,11 @@ function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; dep
       }
     >
       {deployment.error ? <Failure problem={deployment.error} /> : null}
+      {deployment.autoscale ? (
+        <div className={classes["more"]}>
+          <DecisionNote deployment={deployment} />
+        </div>
+      ) : null}
       <DataTable
         compact
         label={`Replicas of ${deployment.name}`}

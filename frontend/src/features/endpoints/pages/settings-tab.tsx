@@ -14,6 +14,7 @@ import { ConfirmModal } from "@/components/confirm-modal";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { RefusingButton } from "@/components/refusing-button";
 import { RoleNote } from "@/components/role-note";
+import { PolicyForm } from "../autoscaling/policy-form";
 import { RequestSettings } from "../components/request-settings";
 import { LimitsCard } from "../limits/limits-card";
 import { useEndpoint } from "../hooks/use-endpoint";
@@ -89,6 +90,17 @@ export function SettingsTab() {
                 deployment.retries,
                 ...ROLLED_NUMBERS.map((name) => deployment[name]),
               ].join(" ")}
+              endpoint={endpoint.name}
+              deployment={deployment}
+            />
+          ))}
+        </Card>
+      ) : null}
+      {endpoint.deployments.length > 0 ? (
+        <Card title="Autoscaling" hint="by deployment; what one replica shall carry, and the target that wants most replicas wins">
+          {endpoint.deployments.map((deployment) => (
+            <PolicyForm
+              key={`${deployment.name} ${JSON.stringify(deployment.autoscale)}`}
               endpoint={endpoint.name}
               deployment={deployment}
             />

@@ -1,0 +1,26 @@
+/** What the autoscaler decided last, and what stands in its way. */
+import type { Deployment } from "@/api/types";
+import { Time } from "@/components/time";
+
+export function DecisionNote({ deployment }: { deployment: Deployment }) {
+  const { autoscale: policy, autoscaling: decided } = deployment;
+  if (!policy) return null;
+  return (
+    <p role="note" aria-label={`Autoscaling of ${deployment.name}`}>
+      <b>
+        Autoscaled, {policy.min} to {policy.max}
+        {policy.enabled ? "" : ", paused"}
+      </b>
+      {decided ? (
+        <>
+          : {decided.reason} {decided.blocked ? <b>{decided.blocked} </b> : null}
+          <span className="muted">
+            (<Time at={decided.decided_at} />)
+          </span>
+        </>
+      ) : (
+        ": not looked at yet."
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,60 @@
+import { useQuery } from "@tanstack/react-query";
+import { expect, test } from "vitest";
+import { page, userEvent } from "vitest/browser";
+import { endpointQuery } from "@/api/endpoints";
+import { show } from "@/testing/show";
+import { DecisionNote } from "./decision-note";
+import { PolicyForm } from "./policy-form";
+
+const DECIDED = {
+  wanted: 5,
+  asked: 5,
+  reason: "5 replicas: 18 requests in flight, target 4 for each.",
+  figures: { in_flight: 9 },
+  blocked: "No node can take 1 of 5 replicas.",
+  blocked_by: "OutOfCapacity",
+  decided_at: "2026-03-02T08:00:00Z",
+};
+const TARGETS = { in_flight: 4, requests_per_second: null, queue_ms: null, cpu_percent: null, gpu_percent: null };
+const SIDE = { window_s: 0, cooldown_s: 0, per_minute: null };
+const POLICY = {
+  enabled: true,
+  min: 1,
+  max: 4,
+  targets: TARGETS,
+  tolerance_percent: 10,
+  interval_s: 2,
+  up: SIDE,
+  down: SIDE,
+  schedules: [],
+};
+
+function Loaded({ decided = false }: { decided?: boolean }) {
+  const { data } = useQuery(endpointQuery("resnet50-prod"));
+  const [first] = data?.deployments ?? [];
+  if (!data || !first) return null;
+  if (decided) return <DecisionNote deployment={{ ...first, autoscale: POLICY, autoscaling: DECIDED }} />;
+  return <PolicyForm endpoint={data.name} deployment={first} />;
+}
+
+test("a policy is set once it has a target, and previewed before", async () => {
+  await show(<Loaded />);
+  const save = page.getByRole("button", { name: "Scale by this" });
+  const preview = page.getByRole("button", { name: "Preview" });
+  await expect.element(save).toBeDisabled();
+  await expect.element(preview).toBeDisabled();
+  await userEvent.fill(page.getByRole("textbox", { name: "Requests in flight" }), "4");
+  await expect.element(save).toBeEnabled();
+  await userEvent.fill(page.getByRole("textbox", { name: "At least" }), "900");
+  await expect.element(save).toBeDisabled();
+  await userEvent.fill(page.getByRole("textbox", { name: "At least" }), "1");
+  await preview.click();
+  await expect.element(page.getByRole("status")).toHaveTextContent("Would have run 1 to 4 replicas in the last 24 hours: 38 replica-hours");
+});
+
+test("the last decision is told with what stands in its way", async () => {
+  await show(<Loaded decided />);
+  const note = page.getByRole("note");
+  await expect.element(note).toHaveTextContent("Autoscaled, 1 to 4: 5 replicas: 18 requests in flight, target 4 for each.");
+  await expect.element(note).toHaveTextContent("No node can take 1 of 5 replicas.");
+});

@@ -1,0 +1,111 @@
+/** How many replicas one deployment has: by people, or by a policy, with what it would have done before. */
+import { Button, NumberInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { changeDeployment, previewAutoscaling } from "@/api/endpoints";
+import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
+import type { Deployment, PolicyRequest } from "@/api/types";
+import { notifyDone, notifyProblem } from "@/components/notify";
+import { draftOf, draftProblem, policyOf, previewText, TARGET_NAMES, TARGETS } from "./policy";
+import classes from "./policy-form.module.css";
+
+const MOST_REPLICAS = 1_000;
+const LONGEST_S = 3_600;
+
+export function PolicyForm({ endpoint, deployment }: { endpoint: string; deployment: Deployment }) {
+  const queryClient = useQueryClient();
+  const refusal = useRefusal("deploy");
+  const kept = deployment.autoscale;
+  const [draft, setDraft] = useState(draftOf(kept, deployment.instance_count));
+  const problem = draftProblem(draft, kept);
+  const changed = kept === null || JSON.stringify(draft) !== JSON.stringify(draftOf(kept, deployment.instance_count));
+  const save = useMutation({
+    mutationFn: (policy: PolicyRequest | null) => changeDeployment(endpoint, deployment.name, { autoscale: policy }),
+    onSuccess: () => notifyDone(`The policy of ${deployment.name} is saved`),
+    onError: (error) => notifyProblem(error, "The policy could not be saved"),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: keys.endpoints.one(endpoint) }),
+  });
+  const preview = useMutation({
+    mutationFn: () => previewAutoscaling(endpoint, deployment.name, policyOf(draft, kept)),
+    onError: (error) => notifyProblem(error, "It cannot be foreseen"),
+  });
+  const off = refusal !== undefined;
+  const whole = { allowDecimal: false, w: 110, disabled: off };
+  return (
+    <div className={classes["row"]} role="group" aria-label={`Autoscaling of ${deployment.name}`}>
+      <span className={classes["name"]}>{deployment.name}</span>
+      <NumberInput
+        {...whole}
+        label="At least"
+        value={draft.min}
+        min={1}
+        max={MOST_REPLICAS}
+        onChange={(value) => setDraft({ ...draft, min: Number(value) || 1 })}
+      />
+      <NumberInput
+        {...whole}
+        label="At most"
+        value={draft.max}
+        min={1}
+        max={MOST_REPLICAS}
+        onChange={(value) => setDraft({ ...draft, max: Number(value) || 1 })}
+      />
+      {TARGET_NAMES.map((name) => (
+        <NumberInput
+          key={name}
+          label={TARGETS[name].label}
+          title={TARGETS[name].help}
+          suffix={TARGETS[name].suffix}
+          placeholder="any"
+          value={draft.targets[name] ?? ""}
+          min={0}
+          w={150}
+          disabled={off}
+          onChange={(value) => setDraft({ ...draft, targets: { ...draft.targets, [name]: Number(value) || null } })}
+        />
+      ))}
+      <NumberInput
+        {...whole}
+        label="Fewer after"
+        title="So long less load must last before a replica goes."
+        suffix=" s"
+        value={draft.calm_s}
+        min={0}
+        max={LONGEST_S}
+        onChange={(value) => setDraft({ ...draft, calm_s: Number(value) || 0 })}
+      />
+      <Button variant="default" disabled={problem !== null || off} loading={preview.isPending} onClick={() => preview.mutate()}>
+        Preview
+      </Button>
+      <Button
+        variant="default"
+        disabled={!changed || problem !== null || off}
+        title={refusal ?? problem ?? undefined}
+        loading={save.isPending}
+        onClick={() => save.mutate(policyOf(draft, kept))}
+      >
+        {kept ? "Save" : "Scale by this"}
+      </Button>
+      {kept ? (
+        <>
+          <Button variant="subtle" disabled={off} onClick={() => save.mutate({ ...kept, enabled: !kept.enabled })}>
+            {kept.enabled ? "Pause" : "Resume"}
+          </Button>
+          <Button variant="subtle" color="red" disabled={off} onClick={() => save.mutate(null)}>
+            Remove
+          </Button>
+        </>
+      ) : null}
+      {kept?.schedules.length ? (
+        <p className={classes["note"]}>
+          Schedules: {kept.schedules.map((one) => `${one.min} or more from ${one.start} to ${one.end} (${one.time_zone})`).join("; ")}. They
+          are changed in the deployment's file.
+        </p>
+      ) : null}
+      <p className={classes["note"]} role="status">
+        {preview.data ? previewText(preview.data) : null}
+      </p>
+    </div>
+  );
+}
