@@ -12,6 +12,8 @@ const EXPLAINS: ReadonlySet<string> = new Set([
   "operation.succeeded",
   "operation.failed",
   "operation.canceled",
+  "deployment.autoscaled",
+  "deployment.autoscaling_blocked",
   "deployment.healing",
   "deployment.updated",
   "replica.ready",

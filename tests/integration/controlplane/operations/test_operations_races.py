@@ -13,13 +13,16 @@ from typing import cast
 
 import pytest
 from django.db import connection, connections
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from controlplane.accounts.models import User
-from controlplane.config.celery import app
+from controlplane.config.celery import app, tasks_import
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.operations.models import Operation
+from controlplane.operations.services import autoscale
+from tests.support.carried_load import carry
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 
@@ -94,7 +97,7 @@ def reconcile() -> None:
 @pytest.fixture
 def node(api: APIClient) -> SimulatedNode:
     """Runs ``blue``, and is amid the start of ``green``, which is to get half of the traffic."""
-    app.loader.import_default_modules()  # as a worker does when it starts
+    tasks_import()  # as a worker does when it starts
     model_register()
     node = SimulatedNode()
     assert api.post("/api/v1/deploy", {"model": "digits"}).status_code == 202
@@ -176,6 +179,25 @@ def test_two_changes_at_once(
     build = partial(client_of, deployer)
     answers = at_once_by(pair, build, reconcile, node.bring_up, gateway_confirms)
     assert answers <= DONE | REFUSED
+    settle(node)
+    assert_whole()
+
+
+@pytest.mark.parametrize("change", [scale_blue, move_traffic, delete_blue, delete_endpoint])
+def test_two_workers_autoscale_beside_a_person(
+    change: Change,
+    api: APIClient,
+    node: SimulatedNode,
+    deployer: User,
+    client_of: Callable[[User], APIClient],
+) -> None:
+    policy = {"max": 5, "targets": {"in_flight": 1}, "up": {"cooldown_s": 0}}
+    assert api.patch(f"{DIGITS}/deployments/blue", {"autoscale": policy}).status_code == 200
+    carry(timezone.now(), 3.0)
+    look = partial(autoscale, now=timezone.now())
+    answers = at_once_by([change], partial(client_of, deployer), look, look, reconcile)
+    assert answers <= DONE | REFUSED
+    assert Operation.objects.filter(created_by="autoscaler").count() <= 1
     settle(node)
     assert_whole()
 
