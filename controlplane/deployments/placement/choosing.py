@@ -1,8 +1,9 @@
 """Pure: ranking the nodes that can, and taking the best for each replica in turn."""
 
 from dataclasses import replace
+from heapq import heapify, heappop, heapreplace
 
-from controlplane.deployments.placement.checks import examine, gpus_for
+from controlplane.deployments.placement.checks import QUESTIONS, examine, gpus_for
 from controlplane.deployments.placement.values import Need, Offer, Placement, Refusal, Verdict
 from controlplane.deployments.types import size_text
 
@@ -11,7 +12,11 @@ Rank = tuple[bool, bool, int, bool, int, bool, int, str]
 
 def refusal(need: Need, offer: Offer) -> str | None:
     """Why this node cannot take a replica, the first reason of all; None when it can."""
-    return next((check.detail for check in examine(need, offer) if not check.ok), None)
+    for question in QUESTIONS:
+        check = question(need, offer)
+        if check is not None and not check.ok:
+            return check.detail
+    return None
 
 
 def place(need: Need, offers: list[Offer]) -> Placement:
@@ -20,19 +25,28 @@ def place(need: Need, offers: list[Offer]) -> Placement:
     Deterministic. A node may take several, as long as it has room for each of them.
     """
     left = {offer.node_id: offer for offer in offers}
+    reasons = {offer.node_id: refusal(need, offer) for offer in offers}
+    before = dict(reasons)
+    fit = [(_rank(need, offer), offer.node_id) for offer in offers if not reasons[offer.node_id]]
+    heapify(fit)
     assigned, unplaced = [], []
     for ordinal in sorted(need.ordinals):
-        fit = [offer for offer in left.values() if refusal(need, offer) is None]
         if not fit:
             unplaced.append(ordinal)
             continue
-        chosen = min(fit, key=lambda offer: _rank(need, offer))
-        assigned.append((ordinal, chosen.node_id))
-        left[chosen.node_id] = taken(need, chosen)
-    # why the offers as they are at the end: a node may have been filled by this very deployment
-    shown = list(left.values()) if unplaced else offers
+        node_id = fit[0][1]
+        assigned.append((ordinal, node_id))
+        # why of this node alone: what another has to give is as before
+        after = left[node_id] = taken(need, left[node_id])
+        reasons[node_id] = refusal(need, after)
+        if reasons[node_id] is None:
+            heapreplace(fit, (_rank(need, after), node_id))
+        else:
+            heappop(fit)
+    # why the reasons at the end: a node may have been filled by this very deployment
+    shown = reasons if unplaced else before
     refusals = tuple(
-        Refusal(offer.name, reason) for offer in shown if (reason := refusal(need, offer))
+        Refusal(offer.name, reason) for offer in offers if (reason := shown[offer.node_id])
     )
     return Placement(assigned=tuple(assigned), unplaced=tuple(unplaced), refusals=refusals)
 

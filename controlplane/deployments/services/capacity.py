@@ -109,7 +109,8 @@ def crowding(instance_count: int) -> str:
     empty where nothing is to be told, or a node does not say how many it has."""
     if instance_count < 2:  # whatever there is has one
         return ""
-    told = [int(node.info.get("cpu_count", 0)) for node in node_list() if not node.cordoned]
+    open_to = node_list().filter(cordoned=False).order_by()
+    told = [int(count or 0) for count in open_to.values_list("info__cpu_count", flat=True)]
     if not told or 0 in told or instance_count <= sum(told):
         return ""
     return (
