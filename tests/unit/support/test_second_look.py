@@ -47,7 +47,8 @@ def test_what_a_second_look_decides(
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     for number, text in enumerate(files):
         (tmp_path / f"test_{number}.py").write_text(text)
-    environment = {key: value for key, value in os.environ.items() if key != "SECOND_LOOK"}
+    ours = ("SECOND_LOOK", "PYTEST_ADDOPTS")
+    environment = {key: value for key, value in os.environ.items() if key not in ours}
     if asked:
         environment["SECOND_LOOK"] = "1"
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # they take seconds to import

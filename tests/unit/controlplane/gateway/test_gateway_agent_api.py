@@ -11,8 +11,10 @@ from rest_framework.test import APIClient
 from controlplane.core.models import Event
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.services import endpoint_create
+from controlplane.gateway import agent_api
 from controlplane.gateway.models import Gateway, Release
 from controlplane.gateway.selectors import generations_confirmed
+from controlplane.gateway.snapshots import Snapshots
 from controlplane.metrics.models import GatewaySample as SampleRow
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode
@@ -31,7 +33,9 @@ BASE = "/agent/v1/gateway/"
 
 
 @pytest.fixture
-def client(settings: Any) -> Client:
+def client(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Client:
+    # why: what the process keeps is of another test's database, of which the revision may be equal
+    monkeypatch.setattr(agent_api, "snapshots", Snapshots())
     return Client(headers={"authorization": f"Bearer {settings.SHOAL_GATEWAY_TOKEN}"})
 
 
