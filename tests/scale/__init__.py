@@ -1,0 +1,1 @@
+"""The control plane beside many nodes: ``python -m tests.scale`` (docs/scale.md)."""
