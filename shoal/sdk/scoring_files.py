@@ -19,13 +19,13 @@ MLMODEL: Final = "MLmodel"
 WAITS: Final = "is kept for scoring scripts: nothing in it is served by itself"
 # What Python's libraries keep models in.
 PICKLES: Final = frozenset({".pkl", ".pickle", ".joblib", ".sav", ".dill"})
-_WRAPPER = """from shoal_stub.scoring import ScoringScript
+WRAPPER: Final = """from shoal_stub.scoring import ScoringScript
 
 
 class TritonPythonModel(ScoringScript):
     pass
 """
-_CONFIG = """backend: "python"
+CONFIG: Final = """backend: "python"
 input { name: "REQUEST" data_type: TYPE_STRING dims: [1] }
 input { name: "REQUEST_HEAD" data_type: TYPE_STRING dims: [1] optional: true }
 output { name: "RESPONSE" data_type: TYPE_STRING dims: [1] }
@@ -52,9 +52,9 @@ def scoring_package(
     ``script`` is its place in the version; without one they wait for one that comes with a
     deployment. ``workers`` are its processes in each replica.
     """
-    config = _CONFIG + (_SCRIPT % script if script else "")
+    config = CONFIG + (_SCRIPT % script if script else "")
     config += _WORKERS % workers if workers > 1 else ""
-    written = {"config.pbtxt": config, "1/model.py": _WRAPPER}
+    written = {"config.pbtxt": config, "1/model.py": WRAPPER}
     written |= {f"1/{place}": text for place, text in (texts or {}).items()}
     with tempfile.TemporaryDirectory(prefix="shoal-scoring-") as folder:
         made = []

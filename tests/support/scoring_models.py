@@ -6,19 +6,9 @@ from typing import Any
 
 import numpy as np
 
-MODEL = """from shoal_stub.scoring import ScoringScript
+from shoal.sdk.scoring_files import CONFIG, WRAPPER
 
-
-class TritonPythonModel(ScoringScript):
-    pass
-"""
-CONFIG = """backend: "python"
-input { name: "REQUEST" data_type: TYPE_STRING dims: [1] }
-input { name: "REQUEST_HEAD" data_type: TYPE_STRING dims: [1] optional: true }
-output { name: "RESPONSE" data_type: TYPE_STRING dims: [1] }
-output { name: "RESPONSE_HEAD" data_type: TYPE_STRING dims: [1] }
-instance_group { count: 1 kind: KIND_CPU }
-"""
+CPU = "instance_group { count: 1 kind: KIND_CPU }\n"
 
 
 def add(
@@ -31,14 +21,22 @@ def add(
 ) -> Path:
     """Write a model whose script is ``score.py``; ``files`` by their path in the version."""
     version = root / name / "1"
-    written = {"azureml-app/score.py": script.encode(), "model.py": MODEL.encode(), **(files or {})}
+    written = {
+        "azureml-app/score.py": script.encode(),
+        "model.py": WRAPPER.encode(),
+        **(files or {}),
+    }
     for path, data in written.items():
         (version / path).parent.mkdir(parents=True, exist_ok=True)
         (version / path).write_bytes(data)
     given = {"AZUREML_ENTRY_SCRIPT": "azureml-app/score.py", **parameters}
-    config = CONFIG + "".join(
-        f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n'
-        for key, value in given.items()
+    config = (
+        CONFIG
+        + CPU
+        + "".join(
+            f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n'
+            for key, value in given.items()
+        )
     )
     (root / name / "config.pbtxt").write_text(config)
     return version

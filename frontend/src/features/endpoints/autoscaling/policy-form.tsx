@@ -7,6 +7,7 @@ import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import type { Deployment, PolicyRequest } from "@/api/types";
 import { notifyDone, notifyProblem } from "@/components/notify";
+import rows from "../components/request-settings.module.css";
 import { draftOf, draftProblem, policyOf, previewText, TARGET_NAMES, TARGETS } from "./policy";
 import classes from "./policy-form.module.css";
 
@@ -33,8 +34,8 @@ export function PolicyForm({ endpoint, deployment }: { endpoint: string; deploym
   const off = refusal !== undefined;
   const whole = { allowDecimal: false, w: 110, disabled: off };
   return (
-    <div className={classes["row"]} role="group" aria-label={`Autoscaling of ${deployment.name}`}>
-      <span className={classes["name"]}>{deployment.name}</span>
+    <div className={rows["row"]} role="group" aria-label={`Autoscaling of ${deployment.name}`}>
+      <span className={rows["name"]}>{deployment.name}</span>
       <NumberInput
         {...whole}
         label="At least"
