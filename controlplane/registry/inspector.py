@@ -73,7 +73,8 @@ def storable(value: Any) -> Any:
 
 
 class ConfigInspector:
-    """One long-lived child that validates and renders configurations, restarted when it dies."""
+    """One long-lived child that validates and renders configurations; another when it dies, or when
+    the setting names another program."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -95,10 +96,6 @@ class ConfigInspector:
                 hints=("Try again. The log of the web process has the cause.",),
             )
 
-    def close(self) -> None:
-        with self._lock:
-            self._stop()
-
     def _exchange(self, op: str, parts: dict[str, Any]) -> dict[str, Any]:
         child = self._running()
         self._last_id += 1
@@ -117,11 +114,13 @@ class ConfigInspector:
         return answer
 
     def _running(self) -> subprocess.Popen[str]:
-        if self._child is not None and self._child.poll() is None:
-            return self._child
+        command = [*settings.SHOAL_INSPECTION_COMMAND, "serve"]
+        child = self._child
+        if child is not None and child.args == command and child.poll() is None:
+            return child
         self._stop()
         child = subprocess.Popen(
-            [*settings.SHOAL_INSPECTION_COMMAND, "serve"],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -1,7 +1,7 @@
 """Uploads in one call, and an inspection program that behaves as its input says."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,7 +10,6 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from controlplane.accounts.models import User
-from controlplane.registry import inspector
 from controlplane.registry.models import Upload
 from controlplane.registry.services import ingest, uploads
 from tests.support.migrations import migrate  # noqa: F401 - a fixture
@@ -30,10 +29,8 @@ class Source:
 
 
 @pytest.fixture(autouse=True)
-def inspection(settings: Settings) -> Iterator[None]:
+def inspection(settings: Settings) -> None:
     settings.SHOAL_INSPECTION_COMMAND = [sys.executable, str(STUB)]
-    yield
-    inspector.configs.close()
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from rest_framework.test import APIClient
 
 from controlplane.deployments.models import TryLoad
 from controlplane.operations.models import Operation
-from controlplane.registry import inspector
 from controlplane.registry.code import code_key, told_once
 from controlplane.registry.models import (
     CodeApproval,
@@ -50,12 +49,10 @@ def deploy(client: APIClient, **more: Any) -> Any:
 
 
 def no_answer(settings: Settings) -> None:
-    inspector.configs.close()
     settings.SHOAL_INSPECTION_COMMAND = [sys.executable, "-c", "import sys; sys.exit(1)"]
 
 
 def silent_about(settings: Settings, answer: str) -> None:
-    inspector.configs.close()
     program = f"import json,sys\nfor l in sys.stdin: print({answer}, flush=True)"
     settings.SHOAL_INSPECTION_COMMAND = [sys.executable, "-c", program]
 

@@ -5,7 +5,7 @@ import json
 import pickle
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,13 +31,6 @@ SCRIPT = b"class TritonPythonModel:\n    def execute(self, requests): ...\n"
 HELD = [one for one in HOSTILE if one.kinds]
 ONE_OF_KIND = {kind: one for one in HELD for kind in sorted(one.kinds)}
 PLAN = 'name: "m"\nbackend: "onnxruntime"\n'
-
-
-@pytest.fixture(scope="module", autouse=True)
-def configs() -> Iterator[None]:
-    """One child for the configurations of all cases, as a server has one for all of its life."""
-    yield
-    inspector.configs.close()
 
 
 @pytest.fixture(autouse=True)

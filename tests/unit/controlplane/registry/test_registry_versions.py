@@ -1,6 +1,7 @@
 """Models over REST: registered once, immutable, archived, deleted when nobody needs them."""
 
 import logging
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, Settings
 from rest_framework.test import APIClient
 
 from controlplane.accounts.models import User
@@ -26,6 +27,7 @@ from controlplane.registry.selectors import models_called
 from controlplane.registry.services import registering
 from controlplane.registry.types import manifest_digest
 from tests.support.deployment_rows import deployment_add
+from tests.support.registered_models import model_register
 
 Send = Callable[..., Upload]
 
@@ -295,6 +297,16 @@ def test_a_child_that_keeps_silent_is_replaced(
     monkeypatch.setattr("controlplane.registry.inspector.SERVE_TIMEOUT_S", 20)
     up = api.post("/api/v1/config/validate", {**body, "text": "fine"}, format="json")
     assert up.json()["ok"] is True
+
+
+def test_a_child_of_another_program_does_not_answer(api: APIClient, settings: Settings) -> None:
+    body = {"configs": {"digits": "invalid"}}
+    model_register()
+    path = "/api/v1/models/digits/versions/1/config-revisions"
+    assert api.post(path, body).json()["problems"][0]["message"] == "Must be 0 or more."
+    program = "import sys; [print('[]', flush=True) for _ in sys.stdin]"
+    settings.SHOAL_INSPECTION_COMMAND = [sys.executable, "-c", program]
+    assert api.post(path, body).json()["code"] == "InspectorUnavailable"
 
 
 def test_a_version_can_be_asked_for_by_number_and_is_then_immutable(
