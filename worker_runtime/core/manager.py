@@ -13,16 +13,13 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from worker_runtime.core.lifecycle import dependencies
-from worker_runtime.core.lifecycle.index import index_rows
-from worker_runtime.core.lifecycle.records import Known
+from worker_runtime.core.lifecycle.records import Known, index_rows
 from worker_runtime.core.lifecycle.serving import Serving
 from worker_runtime.core.lifecycle.survey import Findings, Surveyor, touched
-from worker_runtime.core.lifecycle.unloading import PendingUnloads
 from worker_runtime.core.loading import LoadingRules, ModelPlan
 from worker_runtime.core.model import Blueprint, ModelVersion
 from worker_runtime.core.response_cache import ResponseCache
-from worker_runtime.core.scheduling.context import SchedulingContext
-from worker_runtime.core.scheduling.delays import NO_DELAYS, Delays
+from worker_runtime.core.scheduling.context import NO_DELAYS, Delays, SchedulingContext
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.errors import (
     Internal,
@@ -315,7 +312,7 @@ class Manager:
         self._unreadable.update(found.failed)
 
     async def _carry_out(self, found: Findings) -> None:
-        unloads = PendingUnloads(found.gone, self.records, self._serving.unload)
+        unloads = dependencies.PendingUnloads(found.gone, self.records, self._serving.unload)
         moved = {*found.changed, *found.gone}
         concerned = dependencies.downstream(moved, _configs(self._known), self._served())
         pending = set(found.changed) | (concerned & set(self._known))
@@ -328,7 +325,7 @@ class Manager:
         finally:
             unloads.finish()
 
-    async def _bring_up(self, name: str, unloads: PendingUnloads) -> None:
+    async def _bring_up(self, name: str, unloads: dependencies.PendingUnloads) -> None:
         """Load one known model; an ensemble that cannot be any more goes, unless it still stands.
 
         why ``settle`` each time: whom it called before may be free now.
@@ -351,7 +348,9 @@ class Manager:
             known.loaded_from = known.seen
         unloads.settle()
 
-    def _composed(self, name: str, plan: ModelPlan, unloads: PendingUnloads) -> ModelPlan:
+    def _composed(
+        self, name: str, plan: ModelPlan, unloads: dependencies.PendingUnloads
+    ) -> ModelPlan:
         """The plan of an ensemble, completed by its parts. Raises InvalidArgument."""
         configs = _configs(self._known)
         parts = ensembles.composing(configs[name])

@@ -13,10 +13,9 @@ from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.core.scheduling.cached import CachedScheduler
-from worker_runtime.core.scheduling.context import STANDALONE, SchedulingContext
-from worker_runtime.core.scheduling.delays import NO_DELAYS, Delays
+from worker_runtime.core.scheduling.context import NO_DELAYS, STANDALONE, Delays, SchedulingContext
 from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
-from worker_runtime.core.scheduling.ensemble.labels import labelled
+from worker_runtime.core.scheduling.ensemble.outputs import labelled
 from worker_runtime.core.scheduling.ensemble.scheduler import EnsembleScheduler
 from worker_runtime.core.scheduling.limited import LimitedScheduler
 from worker_runtime.core.scheduling.queue import QueueConfig, QueuePolicy

@@ -1,12 +1,14 @@
-"""Which models depend on which: pure questions about ensembles and what they are made of.
+"""Which models depend on which, and how those that are to be unloaded wait for their callers.
 
 ``configs`` holds the configurations of the known models by name.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from worker_runtime.repository.ensembles import composing
+from worker_runtime.core.lifecycle.records import ModelRecord
+from worker_runtime.errors import ConfigInvalid
+from worker_runtime.repository.ensembles import check_composition, composing, unmet
 from worker_runtime.types.identity import name_of
 
 Configs = Mapping[str, Any]
@@ -62,3 +64,80 @@ def next_round(pending: Collection[str], configs: Configs) -> set[str]:
         name for name in pending if not (composing(configs[name]).keys() & set(pending) - {name})
     }
     return free or set(pending)
+
+
+class PendingUnloads:
+    """What one change unloads: each model stays until no ensemble calls it any more.
+
+    ``records`` tells who calls whom now, ``unload`` ends a model.
+
+    What is in here still answers, but nothing new is to be built upon it.
+    """
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        records: Mapping[str, ModelRecord],
+        unload: Callable[[str], None],
+    ) -> None:
+        self._pending = set(names)
+        self._outdated: set[str] = set()
+        self._records = records
+        self._unload = unload
+
+    def mark_outdated(self, name: str) -> None:
+        """An ensemble that could not be reloaded: it stays only if it still fits what it calls."""
+        self._outdated.add(name)
+
+    def settle(self) -> None:
+        """Unload what nobody calls, callers before those whom they called."""
+        while True:
+            broken = {name for name in self._outdated - self._pending if not self._still_fits(name)}
+            self._pending |= broken
+            idle = self._pending - self._called()
+            if not broken and not idle:
+                return
+            self._end(idle)
+
+    def finish(self) -> None:
+        """Unload the rest, whoever calls it."""
+        self.settle()
+        self._end(set(self._pending))
+
+    def versions(self, name: str) -> list[int]:
+        """The READY versions of a model that stays; none of one that is to be unloaded."""
+        record = self._records.get(name)
+        return list(record.ready) if record is not None and name not in self._pending else []
+
+    def _end(self, names: set[str]) -> None:
+        self._pending -= names
+        self._outdated -= names
+        for name in sorted(names):
+            self._unload(name)
+
+    def _called(self) -> set[str]:
+        return {
+            part
+            for record in self._records.values()
+            for model in record.ready.values()
+            for part in composing(model.config)
+        }
+
+    def _still_fits(self, name: str) -> bool:
+        """Whether an ensemble can go on as it is: those whom it calls stay, and still fit."""
+        record = self._records.get(name)
+        ready = record.ready.values() if record is not None else ()
+        return bool(ready) and all(self._fits(model.config) for model in ready)
+
+    def _fits(self, config: Any) -> bool:
+        """Whether a complete configuration agrees with the models that it calls now."""
+        parts = composing(config)
+        versions = {part: self.versions(part) for part in parts}
+        if unmet(config, versions):
+            return False
+        highest = {part: self._records[part].ready[max(versions[part])].config for part in parts}
+        try:
+            decoupled = check_composition(config, highest)
+        except ConfigInvalid:
+            return False
+        return decoupled is config.model_transaction_policy.decoupled

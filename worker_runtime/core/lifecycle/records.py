@@ -1,11 +1,34 @@
-"""What is remembered about a model: its last good look at disk, and the state of its versions."""
+"""What is remembered about models, and the rows of the repository index that tell it."""
+
+from collections.abc import Mapping
+from pathlib import Path
 
 from msgspec import Struct, field
 
 from worker_runtime.core.loading import ModelPlan
 from worker_runtime.core.model import ModelVersion
+from worker_runtime.errors import (
+    AlreadyExists,
+    Cancelled,
+    InvalidArgument,
+    LoadFailed,
+    NotFound,
+    Unavailable,
+    Unsupported,
+)
 from worker_runtime.repository.fingerprint import Fingerprint
+from worker_runtime.types.identity import name_of
 from worker_runtime.types.states import ModelState
+
+_KINDS: tuple[tuple[type[Exception], str], ...] = (
+    (InvalidArgument, "Invalid argument"),
+    (NotFound, "Not found"),
+    (AlreadyExists, "Already exists"),
+    (Cancelled, "Cancelled"),
+    (Unsupported, "Unsupported"),
+    (Unavailable, "Unavailable"),
+)
+_DUPLICATE = "model appears in two or more repositories"
 
 
 class VersionState(Struct):
@@ -45,3 +68,51 @@ class Known(Struct):
     seen: Fingerprint
     explicit: bool = True
     loaded_from: Fingerprint | None = None
+
+
+def status_text(error: Exception) -> str:
+    """A failure as reasons of versions tell it: ``Invalid argument: the reason``.
+
+    Anything without a kind of its own is internal.
+    """
+    if isinstance(error, LoadFailed):
+        return f"{error.kind}: {error}"
+    kind = next((name for kind, name in _KINDS if isinstance(error, kind)), "Internal")
+    return f"{kind}: {str(error) or type(error).__name__}"
+
+
+def index_rows(
+    paths: Mapping[str, list[Path]],
+    records: Mapping[str, ModelRecord],
+    reasons: Mapping[str, str] | None,
+) -> list[dict[str, str]]:
+    """The repository index: rows of what lies on disk, with what is known about it.
+
+    They go by name and version, with the keys that are known; ``paths`` are by model key.
+
+    With ``reasons`` (why models could not be read or have no version) they get a row too.
+    """
+    rows: list[dict[str, str]] = []
+    for key, places in sorted(paths.items()):
+        name = name_of(key)
+        unavailable = {"name": name, "state": str(ModelState.UNAVAILABLE)}
+        record = records.get(key)
+        if len(places) > 1:
+            rows.append({**unavailable, "reason": _DUPLICATE})
+        elif record is not None and record.versions:
+            rows.extend(_versions(record))
+        elif reasons and key in reasons:
+            rows.append({**unavailable, "reason": reasons[key]})
+        elif record is None:
+            rows.append({"name": name})
+    return rows
+
+
+def _versions(record: ModelRecord) -> list[dict[str, str]]:
+    rows = []
+    for version, held in sorted(record.versions.items()):
+        row = {"name": name_of(record.name), "version": str(version), "state": str(held.state)}
+        if held.reason:
+            row["reason"] = held.reason
+        rows.append(row)
+    return rows

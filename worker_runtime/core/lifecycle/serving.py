@@ -14,10 +14,8 @@ from typing import Any
 from worker_runtime.backends.attempt import Attempt
 from worker_runtime.core.draining import wait_unless_hurried
 from worker_runtime.core.lifecycle.attempts import Attempts
-from worker_runtime.core.lifecycle.changes import plan_change
-from worker_runtime.core.lifecycle.instances import can_resize, resize
-from worker_runtime.core.lifecycle.records import ModelRecord, VersionState
-from worker_runtime.core.lifecycle.status import status_text
+from worker_runtime.core.lifecycle.changes import can_resize, plan_change, resize
+from worker_runtime.core.lifecycle.records import ModelRecord, VersionState, status_text
 from worker_runtime.core.loading import LoadingRules, ModelPlan, load_version
 from worker_runtime.core.model import Blueprint, ModelVersion
 from worker_runtime.errors import LoadFailed, RuntimeFault

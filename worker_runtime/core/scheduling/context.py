@@ -1,6 +1,7 @@
-"""What schedulers share: the other models, the response cache, the rate limiter."""
+"""What schedulers share: the other models, the response cache, the rate limiter, test delays."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -8,10 +9,33 @@ from msgspec import Struct, field
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.response_cache import ResponseCache
 from worker_runtime.core.scheduling.base import Scheduler
-from worker_runtime.core.scheduling.delays import NO_DELAYS, Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.types.signature import Signature
+
+
+class Delays(Struct, frozen=True):
+    """How many requests must wait in the queues, and in the backlog, before the first batch."""
+
+    queued: int = 0
+    backlog: int = 0
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> "Delays":
+        """As Triton's two variables say."""
+        return cls(
+            queued=_number(environment.get("TRITONSERVER_DELAY_SCHEDULER", "")),
+            backlog=_number(environment.get("TRITONSERVER_BACKLOG_DELAY_SCHEDULER", "")),
+        )
+
+
+NO_DELAYS = Delays()
+
+
+def _number(text: str) -> int:
+    """What C's atoi makes of it, nothing below 0."""
+    found = re.match(r"\s*\+?(\d+)", text)
+    return int(found.group(1)) if found else 0
 
 
 class ServedModel(Protocol):

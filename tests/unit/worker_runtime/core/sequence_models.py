@@ -9,8 +9,7 @@ import numpy as np
 
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
 from worker_runtime.backends.base import BackendRequest
-from worker_runtime.core.execution.controls import ControlKind, ControlSpec
-from worker_runtime.core.execution.states import StateSpec
+from worker_runtime.core.execution.sequence_tensors import ControlKind, ControlSpec, StateSpec
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig

@@ -11,9 +11,8 @@ from tests.unit.worker_runtime.core.ensemble_models import (
 )
 from worker_runtime.core.scheduling.ensemble.flow import Due, Flow, Tensor, adapted
 from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
-from worker_runtime.core.scheduling.ensemble.labels import labelled
-from worker_runtime.core.scheduling.ensemble.limits import StepLimiter
-from worker_runtime.core.scheduling.ensemble.outputs import sequence_parameters
+from worker_runtime.core.scheduling.ensemble.outputs import labelled, sequence_parameters
+from worker_runtime.core.scheduling.ensemble.shared import StepLimiter
 from worker_runtime.errors import InvalidArgument, NotFound
 from worker_runtime.types.signature import signature_of
 

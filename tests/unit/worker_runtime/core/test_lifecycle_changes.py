@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from worker_runtime.core.lifecycle.changes import Change, plan_change
+from worker_runtime.core.lifecycle.changes import Change, Match, match, plan_change
 from worker_runtime.core.lifecycle.dependencies import downstream, next_round, with_orphans
-from worker_runtime.core.lifecycle.instances import Match, match
-from worker_runtime.core.lifecycle.status import status_text
+from worker_runtime.core.lifecycle.records import status_text
 from worker_runtime.core.loading import LoadingRules, check_gpu_memory
 from worker_runtime.errors import (
     ConfigInvalid,

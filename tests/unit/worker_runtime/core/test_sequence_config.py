@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from worker_runtime.core.execution.controls import ControlKind, Controls, ControlSpec
-from worker_runtime.core.scheduling.delays import Delays
+from worker_runtime.core.execution.sequence_tensors import ControlKind, Controls, ControlSpec
+from worker_runtime.core.scheduling.context import Delays
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig, sequence_config
 from worker_runtime.errors import ConfigInvalid
 from worker_runtime.repository.pbtxt import parse

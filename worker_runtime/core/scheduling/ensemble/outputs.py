@@ -1,16 +1,19 @@
-"""What an ensemble reads from its steps' answers and makes of their tensors in the end. Pure."""
+"""What an ensemble reads from its steps' answers and makes of their tensors in the end."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from worker_runtime.backends.base import Array
 from worker_runtime.core.execution.executor import restored
+from worker_runtime.core.scheduling.context import ServedModel
 from worker_runtime.core.scheduling.ensemble.flow import Form, SequenceNote, Tensor, adapted
-from worker_runtime.errors import InvalidArgument
+from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
+from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.types.request import ParameterValue
-from worker_runtime.types.signature import TensorSpec
+from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import BY_DTYPE, BY_NAME, DataType
 
 _NAMES = ("sequence_id", "sequence_start", "sequence_end")
@@ -66,3 +69,26 @@ def output_array(spec: TensorSpec, form: Form, data: Any, *, batching: bool) -> 
     if spec.reshape is not None:
         array = restored(array, spec.dims, spec.reshape, batched=batching)
     return array
+
+
+def labelled(
+    signature: Signature, config: Any, resolve: Callable[[str, str], ServedModel]
+) -> Signature:
+    """The signature of an ensemble, with the labels that it does not give itself."""
+    made = {
+        tensor: (step, source)
+        for step in EnsembleGraph(config).steps
+        for source, tensor in step.outputs
+    }
+    outputs = []
+    for spec in signature.outputs:
+        step, source = made.get(spec.name, (None, ""))
+        if not spec.labels and step is not None:
+            try:
+                parts = resolve(step.model, step.version).signature.outputs
+            except RuntimeFault:
+                parts = ()  # it has gone while we load: the manager loads us once more
+            found = next((part.labels for part in parts if part.name == source), ())
+            spec = replace(spec, labels=found)
+        outputs.append(spec)
+    return replace(signature, outputs=tuple(outputs))

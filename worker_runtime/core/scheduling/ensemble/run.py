@@ -21,15 +21,13 @@ from worker_runtime.core.scheduling.ensemble.flow import (
     Tensor,
 )
 from worker_runtime.core.scheduling.ensemble.graph import Step
-from worker_runtime.core.scheduling.ensemble.limits import StepLimiter
 from worker_runtime.core.scheduling.ensemble.outputs import (
     output_array,
     sequence_parameters,
     step_output,
 )
-from worker_runtime.core.scheduling.ensemble.shared import Ensemble
-from worker_runtime.core.scheduling.ensemble.steps import StepRecipe, shapes_of
-from worker_runtime.core.scheduling.ensemble.timings import StepTimings
+from worker_runtime.core.scheduling.ensemble.shared import Ensemble, StepLimiter
+from worker_runtime.core.scheduling.ensemble.steps import StepRecipe, StepTimings, shapes_of
 from worker_runtime.errors import Cancelled, InvalidArgument, RuntimeFault
 from worker_runtime.types.request import (
     Arrays,

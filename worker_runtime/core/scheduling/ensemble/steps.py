@@ -1,4 +1,6 @@
-"""What an ensemble asks of its composing models."""
+"""What an ensemble asks of its composing models, and how long each step took."""
+
+import msgspec
 
 from worker_runtime.core.scheduling.context import ServedModel
 from worker_runtime.core.scheduling.ensemble.flow import (
@@ -9,11 +11,12 @@ from worker_runtime.core.scheduling.ensemble.flow import (
 )
 from worker_runtime.core.scheduling.ensemble.graph import Step
 from worker_runtime.errors import RuntimeFault
-from worker_runtime.types.request import InferRequest, Plan, SequencePart, Sink
+from worker_runtime.types.request import InferRequest, ParameterValue, Plan, SequencePart, Sink
 from worker_runtime.types.signature import Signature, TensorSpec
 
 Shapes = list[tuple[str, tuple[int, ...]]]
 _MAX_PLANS = 1024
+WISH = "shoal_step_timings"  # a request parameter, and the response parameter that answers it
 
 
 class StepRecipe:
@@ -119,3 +122,33 @@ class StepRecipe:
 
 def shapes_of(request: InferRequest) -> Shapes:
     return [(item.name, item.shape) for item in request.plan.inputs]
+
+
+class StepTimings:
+    """Where one request spent its time, for who asks: its steps, in the order of their ends."""
+
+    def __init__(self) -> None:
+        self._rows: list[dict[str, str | int]] = []
+
+    @classmethod
+    def wished(cls, request: InferRequest) -> "StepTimings | None":
+        """None unless the request has the parameter, and it is true."""
+        return cls() if request.parameters and request.parameters.get(WISH) is True else None
+
+    def add(self, step: Step, request: InferRequest) -> None:
+        """One execution of ``step``; times are whole microseconds."""
+        start, fed, computed, end = request.timings
+        self._rows.append(
+            {
+                "step": step.index,
+                "model": step.model,
+                "queue_us": (start - request.queued_ns) // 1000,
+                "compute_input_us": (fed - start) // 1000,
+                "compute_infer_us": (computed - fed) // 1000,
+                "compute_output_us": (end - computed) // 1000,
+            }
+        )
+
+    def beside(self, parameters: dict[str, ParameterValue] | None) -> dict[str, ParameterValue]:
+        """``parameters`` and the timings as JSON text."""
+        return {**(parameters or {}), WISH: msgspec.json.encode(self._rows).decode()}

@@ -7,8 +7,7 @@ import numpy as np
 from msgspec import Struct
 
 from worker_runtime.backends.base import Array
-from worker_runtime.core.execution.controls import ControlKind, ControlSpec
-from worker_runtime.core.execution.states import StateSpec
+from worker_runtime.core.execution.sequence_tensors import ControlKind, ControlSpec, StateSpec
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.errors import ConfigInvalid, FileUnreadable, Problem
 from worker_runtime.files.inside import inside

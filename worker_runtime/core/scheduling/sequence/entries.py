@@ -13,8 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from worker_runtime.core.execution.answers import Answers, Times
-from worker_runtime.core.execution.controls import Controls
-from worker_runtime.core.execution.states import SequenceState, Shapes, States
+from worker_runtime.core.execution.sequence_tensors import Controls, SequenceState, Shapes, States
 from worker_runtime.core.statistics import FailureReason
 from worker_runtime.errors import RuntimeFault
 from worker_runtime.types.request import Arrays, InferRequest, Plan, Response

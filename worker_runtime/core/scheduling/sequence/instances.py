@@ -1,4 +1,7 @@
-"""The instances of a model that batches sequences: a thread each, for batches meant for it."""
+"""The instances of a model that batches sequences: a thread each, for batches meant for it.
+
+Instances that are to leave drain first.
+"""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -9,12 +12,14 @@ from worker_runtime.core.execution.answers import Times
 from worker_runtime.core.execution.executor import Batch, BatchExecutor
 from worker_runtime.core.execution.pool import InstancePool
 from worker_runtime.core.scheduling.rate_limit import Member, RateLimiter
+from worker_runtime.core.scheduling.sequence.table import SequenceTable
 from worker_runtime.errors import RuntimeFault
 from worker_runtime.types.instances import InstancePlace
 from worker_runtime.types.request import InferRequest
 
 # As a pool's, with the number of the instance first.
 Finished = Callable[[int, Batch, Any, RuntimeFault | None, Times, int], None]
+Gone = Callable[[Any], None]
 
 
 class Instances:
@@ -118,3 +123,41 @@ class Instances:
         if self._limiter is not None:
             self._limiter.release(self._members[index])
         self._done(index, *result)
+
+
+class DrainingInstances:
+    """Each is removed once its last sequence has ended, in the event loop."""
+
+    def __init__(self, table: SequenceTable, instances: Instances) -> None:
+        self._table = table
+        self._instances = instances
+        self._waiting: dict[int, Gone] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def retire_all_but(self, numbers: set[int], gone: Gone) -> None:
+        """No sequence begins on others than these; ``gone`` is called with each removed one."""
+        for index in self._instances.numbers - numbers - self._waiting.keys():
+            self._table.retire(index)
+            self._waiting[index] = gone
+
+    def remove_finished(self, quiet: Callable[[int], bool]) -> None:
+        """Remove those that have no sequence and, as ``quiet`` says, nothing else to do."""
+        if not self._waiting:
+            return
+        for index in [n for n in self._waiting if self._table.left(n) and quiet(n)]:
+            task = asyncio.get_running_loop().create_task(self._remove(index))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def finish(self) -> None:
+        """The model is unloaded: nobody waits for sequences any more."""
+        await asyncio.gather(*(self._remove(index) for index in list(self._waiting)), *self._tasks)
+
+    def _remove(self, index: int) -> Any:
+        gone = self._waiting.pop(index)
+        ended = self._instances.end(index)
+
+        async def wait() -> None:
+            gone(await ended)
+
+        return wait()

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from worker_runtime.core.execution.states import SequenceState
+from worker_runtime.core.execution.sequence_tensors import SequenceState
 from worker_runtime.core.scheduling.sequence.entries import Entry
 from worker_runtime.core.scheduling.sequence.table import Seat, SequenceTable
 from worker_runtime.types.request import InferRequest
