@@ -13,7 +13,7 @@ from typing import Any
 
 import hpack
 
-from worker_runtime.observability.refusals import Refusals
+from worker_runtime.observability.metrics.connections import Refusals
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native import frames as h2
 from worker_runtime.protocols.grpc.native.call import Call

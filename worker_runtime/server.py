@@ -30,14 +30,13 @@ from worker_runtime.machine import gpu_memory, tells_of_gpus, this_machine
 from worker_runtime.observability.access import access_log
 from worker_runtime.observability.logging import LogControl
 from worker_runtime.observability.metrics.cache import CacheFamilies
-from worker_runtime.observability.metrics.connections import ConnectionFamilies, Load
-from worker_runtime.observability.metrics.exposition import Exposition, Source
+from worker_runtime.observability.metrics.connections import ConnectionFamilies, Load, Refusals
 from worker_runtime.observability.metrics.gpu import GpuFamilies
 from worker_runtime.observability.metrics.host import HostFamilies
 from worker_runtime.observability.metrics.loop import LoopLag
 from worker_runtime.observability.metrics.models import ModelFamilies
+from worker_runtime.observability.metrics.text import Exposition, Source
 from worker_runtime.observability.model_metrics import OwnMetrics
-from worker_runtime.observability.refusals import Refusals
 from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.protocols.admission import ConnectionAdmission, raise_file_limit
 from worker_runtime.protocols.grpc.server import GrpcServer

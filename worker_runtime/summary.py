@@ -2,13 +2,12 @@
 
 import importlib.util
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from worker_runtime.backends.catalog import CATALOG
 from worker_runtime.config.settings import Settings
 from worker_runtime.core.engine import EXTENSIONS, SERVER_VERSION
-from worker_runtime.observability.tables import table
 from worker_runtime.types.plugins import SHARED_FILE, shared_backends, third_party
 
 
@@ -79,3 +78,15 @@ def _options(settings: Settings) -> list[tuple[str, str]]:
 
 def _bit(value: bool) -> str:  # a value to show, not a switch
     return "1" if value else "0"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A box of lines as Triton draws it; line breaks inside a cell become spaces."""
+    shown = [[" ".join(cell.split("\n")) for cell in row] for row in (header, *rows)]
+    widths = [max(len(row[column]) for row in shown) for column in range(len(header))]
+    rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in shown
+    ]
+    return "\n".join([rule, lines[0], rule, *lines[1:], rule])

@@ -26,8 +26,8 @@ from worker_runtime.core.manager import Manager
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import RuntimeFault
 from worker_runtime.machine import this_machine
+from worker_runtime.observability.metrics.connections import Refusals
 from worker_runtime.observability.model_metrics import OwnMetrics
-from worker_runtime.observability.refusals import Refusals
 from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native import connection as http2

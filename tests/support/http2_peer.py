@@ -7,7 +7,7 @@ import h2.config
 import h2.connection
 import h2.events
 
-from worker_runtime.observability.refusals import Refusals
+from worker_runtime.observability.metrics.connections import Refusals
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native import messages
 from worker_runtime.protocols.grpc.native.call import Call

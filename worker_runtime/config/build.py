@@ -15,7 +15,7 @@ from worker_runtime.config.settings import (
 )
 from worker_runtime.config.values import Values
 from worker_runtime.observability.logging import FORMATS, LogOptions
-from worker_runtime.observability.metrics.config import QUANTILES, MetricsConfig
+from worker_runtime.observability.metrics.latency import QUANTILES, MetricsConfig
 from worker_runtime.types.listening import (
     CompressionLevel,
     ConnectionLimits,

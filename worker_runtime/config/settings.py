@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from worker_runtime.observability.logging import LogOptions
-from worker_runtime.observability.metrics.config import MetricsConfig
+from worker_runtime.observability.metrics.latency import MetricsConfig
 from worker_runtime.observability.tracing.config import TraceConfig
 from worker_runtime.types.clouds import SageMakerOptions, VertexOptions
 from worker_runtime.types.listening import MAX_INPUT_BYTES, ConnectionLimits, GrpcOptions, TlsFiles

@@ -30,7 +30,7 @@ from worker_runtime.errors import (
     Unavailable,
     Unsupported,
 )
-from worker_runtime.observability.metrics.config import MetricsConfig
+from worker_runtime.observability.metrics.latency import MetricsConfig
 from worker_runtime.repository import ensembles
 from worker_runtime.types.identity import display_name, name_of
 from worker_runtime.types.override import LoadOverride

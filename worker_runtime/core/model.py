@@ -23,11 +23,11 @@ from worker_runtime.core.scheduling.sequence.config import SequenceConfig
 from worker_runtime.core.scheduling.sequence.scheduler import SequenceScheduler
 from worker_runtime.core.statistics import MemoryUsage, Statistics
 from worker_runtime.errors import ConfigInvalid
-from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.observability.metrics.latency import (
     FIRST_RESPONSE_FAMILY,
     FIRST_RESPONSE_MS,
     Histogram,
+    MetricsConfig,
     Summaries,
 )
 from worker_runtime.types.batch_tensors import batch_tensors_of

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from worker_runtime.observability.refusals import Refusals
+from worker_runtime.observability.metrics.connections import Refusals
 from worker_runtime.protocols.buffers import Buffers
 from worker_runtime.types.listening import ConnectionLimits
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from worker_runtime.observability.metrics.connections import Refusals
 from worker_runtime.observability.metrics.text import Family
-from worker_runtime.observability.refusals import Refusals
 
 BUFFERED = ("shoal_buffered_bytes", "Bytes of unanswered requests and of unread answers")
 NO_ROOM = (

@@ -18,7 +18,7 @@ from worker_runtime.config.settings import (
     Settings,
 )
 from worker_runtime.observability.logging import LogOptions
-from worker_runtime.observability.metrics.config import MetricsConfig
+from worker_runtime.observability.metrics.latency import MetricsConfig
 from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
 from worker_runtime.types.clouds import SageMakerOptions, VertexOptions
 from worker_runtime.types.listening import (

@@ -10,7 +10,7 @@ from worker_runtime.core.plans import Planner
 from worker_runtime.core.response_cache import ResponseCache
 from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
-from worker_runtime.observability.metrics.config import MetricsConfig
+from worker_runtime.observability.metrics.latency import MetricsConfig
 from worker_runtime.types.signature import Signature
 
 

@@ -3,9 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
-from worker_runtime.observability.metrics.config import MetricsConfig
-from worker_runtime.observability.metrics.latency import BOUNDS, FIRST_RESPONSE_FAMILY, PHASES
-from worker_runtime.observability.metrics.quantiles import SlidingQuantiles
+from worker_runtime.observability.metrics.latency import (
+    BOUNDS,
+    FIRST_RESPONSE_FAMILY,
+    PHASES,
+    MetricsConfig,
+    SlidingQuantiles,
+)
 from worker_runtime.observability.metrics.text import Family, Labels
 
 _US = 1000

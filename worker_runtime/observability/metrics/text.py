@@ -5,8 +5,9 @@ without samples is not shown at all.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Protocol
 
 from msgspec import Struct, field
 
@@ -90,3 +91,17 @@ def _escaped(text: str) -> str:
 
 def _quoted(text: str) -> str:
     return _escaped(text).replace('"', '\\"')
+
+
+class Source(Protocol):
+    def collect(self) -> Iterator[Family]: ...
+
+
+class Exposition:
+    """The text of a scrape: everything that has families, one after the other."""
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._sources = tuple(sources)
+
+    def text(self) -> bytes:
+        return render(family for source in self._sources for family in source.collect())

@@ -1,11 +1,47 @@
-"""One trace setting in force: which requests are sampled, and where their traces go."""
+"""One trace setting in force: which requests are sampled, and the files that their traces go to."""
+
+import logging
+from pathlib import Path
 
 from msgspec import Struct
 
 from worker_runtime.observability.tracing.config import Level, Mode
-from worker_runtime.observability.tracing.file import TraceFile
 
+logger = logging.getLogger(__name__)
 DISABLED = "tracing is disabled"
+
+
+class TraceFile:
+    """JSON arrays: one at the end in ``name``, or on the way in ``name.0``, ``name.1``, ..."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._index = 0
+        self._begun = False
+
+    def write(self, elements: str, *, numbered: bool) -> None:
+        """Elements of the array, separated by commas. A file that cannot be written is logged."""
+        try:
+            if numbered:
+                Path(f"{self.name}.{self._index}").write_text(f"[{elements}]", encoding="utf-8")
+                self._index += 1
+                return
+            with Path(self.name).open("a" if self._begun else "w", encoding="utf-8") as stream:
+                stream.write(f"{',' if self._begun else '['}{elements}")
+            self._begun = True
+        except OSError as error:
+            logger.error("failed creating trace file: %s", error)
+
+    def close(self) -> None:
+        """End the array."""
+        if not self._begun:
+            return
+        self._begun = False
+        try:
+            with Path(self.name).open("a", encoding="utf-8") as stream:
+                stream.write("]")
+        except OSError as error:
+            logger.error("failed creating trace file: %s", error)
 
 
 class Wanted(Struct, frozen=True):

@@ -8,10 +8,8 @@ from worker_runtime.errors import InvalidArgument
 from worker_runtime.observability.access import AccessLog, Watched
 from worker_runtime.observability.tracing.changes import Changes
 from worker_runtime.observability.tracing.config import BATCHING, Level, Mode, TraceConfig
-from worker_runtime.observability.tracing.file import TraceFile
-from worker_runtime.observability.tracing.render import elements
-from worker_runtime.observability.tracing.setting import TraceSetting, Wanted
-from worker_runtime.observability.tracing.trace import Group, Trace
+from worker_runtime.observability.tracing.setting import TraceFile, TraceSetting, Wanted
+from worker_runtime.observability.tracing.trace import Group, Trace, elements
 from worker_runtime.types.request import InferRequest
 
 # as clients call them, and the attributes of Wanted

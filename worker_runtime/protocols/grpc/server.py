@@ -4,8 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from worker_runtime.observability.metrics.connections import Load
-from worker_runtime.observability.refusals import Refusals
+from worker_runtime.observability.metrics.connections import Load, Refusals
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.native.server import NativeServer

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from worker_runtime.errors import Internal
-from worker_runtime.observability.refusals import Refusals
+from worker_runtime.observability.metrics.connections import Refusals
 from worker_runtime.protocols.buffers import Account, Buffers
 from worker_runtime.protocols.http import replies
 from worker_runtime.protocols.http.application import App

@@ -11,13 +11,15 @@ from tritonclient.grpc.model_config_pb2 import ModelConfig
 from tests.unit.worker_runtime.core.runtime_requests import request
 from worker_runtime.core.statistics import FailureReason, MemoryUsage, Statistics
 from worker_runtime.observability.metrics.cache import CacheFamilies
-from worker_runtime.observability.metrics.config import MetricsConfig
-from worker_runtime.observability.metrics.exposition import Exposition
 from worker_runtime.observability.metrics.host import HostFamilies
-from worker_runtime.observability.metrics.latency import Histogram, Summaries
+from worker_runtime.observability.metrics.latency import (
+    Histogram,
+    MetricsConfig,
+    SlidingQuantiles,
+    Summaries,
+)
 from worker_runtime.observability.metrics.models import ModelFamilies
-from worker_runtime.observability.metrics.quantiles import SlidingQuantiles
-from worker_runtime.observability.metrics.text import number
+from worker_runtime.observability.metrics.text import Exposition, number
 from worker_runtime.observability.model_metrics import OwnMetrics
 
 US, MS = 1_000, 1_000_000

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from worker_runtime.observability.refusals import Refusals
+from worker_runtime.observability.metrics.connections import Refusals
 from worker_runtime.protocols.buffers import Buffers
 from worker_runtime.protocols.http import connection as http_connection
 from worker_runtime.protocols.http.connection import Connection
