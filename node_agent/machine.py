@@ -15,8 +15,7 @@ from node_agent.gpus import gpus
 from node_agent.process import boot_id
 from node_agent.recheck import Record
 from wire.messages import CachedBlob, GpuInfo, NodeInfo
-from worker_runtime.types.formats import SERVED
-from worker_runtime.types.plugins import third_party
+from worker_runtime.types.backends import SERVED, third_party
 
 logger = logging.getLogger(__name__)
 

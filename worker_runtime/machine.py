@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from worker_runtime.errors import Internal
-from worker_runtime.types.machine import Machine
+from worker_runtime.types.instances import Machine
 
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 

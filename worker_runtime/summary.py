@@ -8,7 +8,7 @@ from typing import Any
 from worker_runtime.backends.catalog import CATALOG
 from worker_runtime.config.settings import Settings
 from worker_runtime.core.engine import EXTENSIONS, SERVER_VERSION
-from worker_runtime.types.plugins import SHARED_FILE, shared_backends, third_party
+from worker_runtime.types.backends import SHARED_FILE, shared_backends, third_party
 
 
 def tables(settings: Settings, index: Iterable[Mapping[str, Any]]) -> Iterator[str]:

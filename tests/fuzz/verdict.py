@@ -50,9 +50,9 @@ from worker_runtime.inspection.repository import inspect_repository  # noqa: E40
 from worker_runtime.inspection.service import answers  # noqa: E402
 from worker_runtime.repository.ensembles import is_ensemble  # noqa: E402
 from worker_runtime.repository.layout import ModelDirectory, scan  # noqa: E402
-from worker_runtime.types import plugins  # noqa: E402
+from worker_runtime.types import backends  # noqa: E402
 from worker_runtime.types.code import FLAG, UNKNOWN, AllowedCode  # noqa: E402
-from worker_runtime.types.machine import Machine  # noqa: E402
+from worker_runtime.types.instances import Machine  # noqa: E402
 
 LONGEST_S = 1.0
 LIMITS = archive.Limits(max_bytes=2**22, max_entries=50, max_ratio=200, room=2**22)
@@ -84,7 +84,7 @@ def _choose(spec: Any) -> Any:
 
 
 inspector.configs = Child()  # type: ignore[assignment] # all that is asked of it
-plugins._may_be_there = cache(plugins._may_be_there)  # reads what is installed, each time
+backends._may_be_there = cache(backends._may_be_there)  # reads what is installed, each time
 loading._backend = _choose  # type: ignore[assignment]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from worker_runtime.backends.base import Backend
 from worker_runtime.errors import LoadFailed, Problem
-from worker_runtime.types.plugins import described, third_party
+from worker_runtime.types.backends import described, third_party
 
 CATALOG = {
     "onnxruntime": "worker_runtime.backends.onnxruntime.backend:OnnxRuntimeBackend",

@@ -8,7 +8,7 @@ from worker_runtime.config import pairs
 from worker_runtime.config.arguments import UsageError
 from worker_runtime.config.settings import Listener, variable
 from worker_runtime.config.values import Values, integer
-from worker_runtime.types.clouds import SageMakerOptions, VertexOptions
+from worker_runtime.types.listening import SageMakerOptions, VertexOptions
 
 _PING = "SAGEMAKER_TRITON_PING_MODE"
 _MODEL = "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"

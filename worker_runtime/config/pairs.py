@@ -7,7 +7,7 @@ from worker_runtime.config.flags.flag import Flag, Kind
 from worker_runtime.config.settings import RateLimitResource
 from worker_runtime.config.values import decimal, integer
 from worker_runtime.types.code import KINDS
-from worker_runtime.types.restrictions import Category, Restriction
+from worker_runtime.types.listening import Category, Restriction
 
 Pairs = dict[str, dict[str, str]]
 _BYTES = Flag("", Kind.INTEGER, "", low=0, high=2**63 - 1)

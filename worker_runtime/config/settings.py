@@ -10,9 +10,15 @@ from msgspec import Struct, field
 from worker_runtime.observability.logging import LogOptions
 from worker_runtime.observability.metrics.latency import MetricsConfig
 from worker_runtime.observability.tracing.config import TraceConfig
-from worker_runtime.types.clouds import SageMakerOptions, VertexOptions
-from worker_runtime.types.listening import MAX_INPUT_BYTES, ConnectionLimits, GrpcOptions, TlsFiles
-from worker_runtime.types.restrictions import Restrictions
+from worker_runtime.types.listening import (
+    MAX_INPUT_BYTES,
+    ConnectionLimits,
+    GrpcOptions,
+    Restrictions,
+    SageMakerOptions,
+    TlsFiles,
+    VertexOptions,
+)
 
 # Whether log messages are escaped; batching of spans. Triton reads these and has no flag for them.
 ESCAPE_LOG = "TRITON_SERVER_ESCAPE_LOG_MESSAGES"

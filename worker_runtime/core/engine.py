@@ -21,10 +21,8 @@ from worker_runtime.observability.logging import LogControl
 from worker_runtime.observability.tracing import changes as trace_changes
 from worker_runtime.observability.tracing.tracer import Shown, Tracer
 from worker_runtime.repository.config_json import to_json
-from worker_runtime.types.identity import name_of
-from worker_runtime.types.override import LoadOverride
+from worker_runtime.types.repository import LoadOverride, ModelState, name_of
 from worker_runtime.types.request import InferRequest, Plan
-from worker_runtime.types.states import ModelState
 
 SERVER_VERSION = "2.73.0"
 EXTENSIONS = (

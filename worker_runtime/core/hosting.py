@@ -8,7 +8,7 @@ from worker_runtime.backends.base import ModelCall, ModelMetrics
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.local import Answer, LocalCall, start_call
 from worker_runtime.errors import Internal, NotFound, RuntimeFault, Unavailable
-from worker_runtime.types.override import LoadOverride
+from worker_runtime.types.repository import LoadOverride
 from worker_runtime.types.request import Response
 
 

@@ -61,13 +61,11 @@ from worker_runtime.repository.validation import (
     check_tensors_and_batches,
     placed,
 )
+from worker_runtime.types.backends import ENSEMBLE, SERVED, shared_backends
 from worker_runtime.types.code import EVERYTHING, PYTHON, AllowedCode
-from worker_runtime.types.formats import ENSEMBLE, SERVED
 from worker_runtime.types.graph import ModelGraph
-from worker_runtime.types.instances import places_of
-from worker_runtime.types.machine import Machine
-from worker_runtime.types.override import LoadOverride
-from worker_runtime.types.plugins import shared_backends
+from worker_runtime.types.instances import Machine, places_of
+from worker_runtime.types.repository import LoadOverride
 from worker_runtime.types.signature import signature_of
 
 logger = logging.getLogger(__name__)

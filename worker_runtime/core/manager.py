@@ -32,9 +32,7 @@ from worker_runtime.errors import (
 )
 from worker_runtime.observability.metrics.latency import MetricsConfig
 from worker_runtime.repository import ensembles
-from worker_runtime.types.identity import display_name, name_of
-from worker_runtime.types.override import LoadOverride
-from worker_runtime.types.states import ModelState
+from worker_runtime.types.repository import LoadOverride, ModelState, display_name, name_of
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

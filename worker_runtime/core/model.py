@@ -30,10 +30,9 @@ from worker_runtime.observability.metrics.latency import (
     MetricsConfig,
     Summaries,
 )
-from worker_runtime.types.batch_tensors import batch_tensors_of
-from worker_runtime.types.identity import key_of
 from worker_runtime.types.instances import places_of
-from worker_runtime.types.signature import Signature
+from worker_runtime.types.repository import key_of
+from worker_runtime.types.signature import Signature, batch_tensors_of
 
 logger = logging.getLogger(__name__)
 MAX_QUEUE_SIZE = "shoal_max_queue_size"

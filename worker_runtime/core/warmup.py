@@ -16,10 +16,9 @@ from worker_runtime.core.plans import Planner
 from worker_runtime.core.statistics import Statistics
 from worker_runtime.errors import FileUnreadable, InvalidArgument, LoadFailed, RuntimeFault
 from worker_runtime.files.inside import inside
-from worker_runtime.types.batch_tensors import batch_tensors_of
 from worker_runtime.types.instances import places_of
 from worker_runtime.types.request import Arrays, InferRequest, Plan, PlannedInput, Response
-from worker_runtime.types.signature import Signature
+from worker_runtime.types.signature import Signature, batch_tensors_of
 from worker_runtime.types.strings import parse_strings
 from worker_runtime.types.tensor import BY_NUMBER, element_count
 

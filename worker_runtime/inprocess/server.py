@@ -26,9 +26,8 @@ from worker_runtime.errors import Internal, LoadFailed, RuntimeFault, Unavailabl
 from worker_runtime.observability.logging import LogControl
 from worker_runtime.protocols.http.statistics import statistics_json
 from worker_runtime.server import Server, prepared
-from worker_runtime.types.override import LoadOverride
+from worker_runtime.types.repository import LoadOverride, ModelState
 from worker_runtime.types.request import ParameterValue, Response, SequencePart
-from worker_runtime.types.states import ModelState
 
 T = TypeVar("T")
 Inputs = Mapping[str, Any]

@@ -25,9 +25,9 @@ from worker_runtime.repository.locate import places
 from worker_runtime.repository.normalise import normalise, unsupported_backend
 from worker_runtime.repository.pbtxt import parse, render
 from worker_runtime.repository.validation import check_named_files, placed, validate
+from worker_runtime.types.backends import FORMATS, by_backend
 from worker_runtime.types.code import UNKNOWN, CodeReason
-from worker_runtime.types.formats import FORMATS, by_backend
-from worker_runtime.types.machine import Machine
+from worker_runtime.types.instances import Machine
 from worker_runtime.types.signature import signature_of
 from worker_runtime.types.tensor import BY_NAME
 

@@ -17,7 +17,7 @@ from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.core.statistics import Statistics
 from worker_runtime.observability.dialect import Dialect
 from worker_runtime.observability.tracing.tracer import Tracer
-from worker_runtime.types.override import LoadOverride
+from worker_runtime.types.repository import LoadOverride
 from worker_runtime.types.request import InferRequest, Plan
 from worker_runtime.types.signature import Signature
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from worker_runtime.errors import ConfigInvalid, Problem
 from worker_runtime.repository.ensemble_tensors import TensorTable
-from worker_runtime.types.formats import ENSEMBLE
-from worker_runtime.types.identity import key_of, name_of, namespace_of
+from worker_runtime.types.backends import ENSEMBLE
+from worker_runtime.types.repository import key_of, name_of, namespace_of
 
 LATEST = -1
 

@@ -6,7 +6,7 @@ import weakref
 from pathlib import Path
 
 from worker_runtime.errors import InvalidArgument
-from worker_runtime.types.override import LoadOverride
+from worker_runtime.types.repository import LoadOverride
 
 
 class Localised:

@@ -5,7 +5,7 @@ from typing import Any
 
 from worker_runtime.errors import ConfigInvalid, Problem
 from worker_runtime.repository.layout import ModelDirectory
-from worker_runtime.types.formats import (
+from worker_runtime.types.backends import (
     ENSEMBLE,
     FORMATS,
     SERVED,
@@ -13,9 +13,9 @@ from worker_runtime.types.formats import (
     by_backend,
     by_filename,
     by_platform,
+    third_party,
 )
-from worker_runtime.types.machine import Machine
-from worker_runtime.types.plugins import third_party
+from worker_runtime.types.instances import Machine
 from worker_runtime.types.triton_messages import model_config_pb2
 
 Group = model_config_pb2.ModelInstanceGroup

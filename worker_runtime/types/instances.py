@@ -1,4 +1,4 @@
-"""The instances of a model, as its instance groups order them."""
+"""The instances of a model, as its instance groups order them, and what they can be placed on."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,6 +6,11 @@ from typing import Any
 from msgspec import Struct
 
 _KIND_GPU = 1
+
+
+class Machine(Struct, frozen=True):
+    cores: int
+    gpus: int = 0
 
 
 class ResourceNeed(Struct, frozen=True):

@@ -1,14 +1,55 @@
-"""How the gRPC listener is to behave: TLS, compression, keepalive, who may call what."""
+"""How listeners are to behave: TLS, compression, keepalive, limits, who may call what."""
 
 import socket
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from worker_runtime.types.restrictions import Restrictions
-
 # What JSON, and what compressed requests unpack to, may have over either protocol, in bytes.
 MAX_INPUT_BYTES = 64 * 1024 * 1024
+
+
+class Category(StrEnum):
+    """Parts of the API that can be restricted; model readiness counts as health."""
+
+    HEALTH = "health"
+    METADATA = "metadata"
+    INFERENCE = "inference"
+    SHARED_MEMORY = "shared-memory"
+    MODEL_CONFIG = "model-config"
+    MODEL_REPOSITORY = "model-repository"
+    STATISTICS = "statistics"
+    TRACE = "trace"
+    LOGGING = "logging"
+
+
+class Restriction(Struct, frozen=True):
+    """``key`` as given on the command line: HTTP's header name; gRPC prefixes it."""
+
+    key: str
+    value: str
+
+
+# Parts of the API that are served only to requests that carry a header.
+Restrictions: TypeAlias = Mapping[Category, Restriction]
+
+
+class SageMakerOptions(Struct, frozen=True):
+    """``ping`` is live or ready; ``/invocations`` are of ``model``, by its path ``inference``."""
+
+    ping: str = "ready"
+    model: str = "unspecified_SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"
+    inference: str = "infer"
+
+
+class VertexOptions(Struct, frozen=True):
+    """Paths of the two routes; ``default_model`` "": the only one."""
+
+    predict_route: str = ""
+    health_route: str = ""
+    default_model: str = ""
 
 
 class GrpcFrontend(StrEnum):

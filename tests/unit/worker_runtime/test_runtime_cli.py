@@ -20,15 +20,17 @@ from worker_runtime.config.settings import (
 from worker_runtime.observability.logging import LogOptions
 from worker_runtime.observability.metrics.latency import MetricsConfig
 from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
-from worker_runtime.types.clouds import SageMakerOptions, VertexOptions
 from worker_runtime.types.listening import (
+    Category,
     CompressionLevel,
     GrpcOptions,
     Keepalive,
+    Restriction,
+    SageMakerOptions,
     TlsFiles,
+    VertexOptions,
     inherited,
 )
-from worker_runtime.types.restrictions import Category, Restriction
 
 
 def settings(tmp_path: Path, *arguments: str) -> Settings:

@@ -9,9 +9,15 @@ from worker_runtime.config.flags.models import (
     RATE_LIMITER,
     REPOSITORY_AGENT,
 )
-from worker_runtime.config.flags.observability import LOGGING, METRICS, TRACING
 from worker_runtime.config.flags.protocols import GRPC, HTTP, SAGEMAKER, VERTEX
-from worker_runtime.config.flags.server import DEPRECATED, GENERAL, SERVER
+from worker_runtime.config.flags.server import (
+    DEPRECATED,
+    GENERAL,
+    LOGGING,
+    METRICS,
+    SERVER,
+    TRACING,
+)
 
 GROUPS: tuple[Group, ...] = (
     GENERAL,

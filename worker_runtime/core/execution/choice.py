@@ -8,8 +8,7 @@ from worker_runtime.core.execution.answers import Answers
 from worker_runtime.core.execution.executor import BatchExecutor, Executor
 from worker_runtime.core.execution.ragged import RaggedExecutor
 from worker_runtime.core.execution.requests import RequestExecutor
-from worker_runtime.types.batch_tensors import BatchTensors
-from worker_runtime.types.signature import Signature
+from worker_runtime.types.signature import BatchTensors, Signature
 
 
 def executor_for(

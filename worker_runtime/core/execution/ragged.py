@@ -10,9 +10,8 @@ from worker_runtime.core.execution.answers import Answers, Times
 from worker_runtime.core.execution.executor import Batch, Executor, flat, joined, union
 from worker_runtime.core.statistics import FailureReason
 from worker_runtime.errors import BackendFailed, Internal, RuntimeFault
-from worker_runtime.types.batch_tensors import BatchInput, BatchInputKind, BatchTensors
 from worker_runtime.types.request import Arrays
-from worker_runtime.types.signature import Signature
+from worker_runtime.types.signature import BatchInput, BatchInputKind, BatchTensors, Signature
 from worker_runtime.types.tensor import element_count
 
 Shape = tuple[int, ...]

@@ -9,7 +9,7 @@ from typing import Any
 from worker_runtime.core.lifecycle.records import ModelRecord
 from worker_runtime.errors import ConfigInvalid
 from worker_runtime.repository.ensembles import check_composition, composing, unmet
-from worker_runtime.types.identity import name_of
+from worker_runtime.types.repository import name_of
 
 Configs = Mapping[str, Any]
 

@@ -17,8 +17,7 @@ from worker_runtime.errors import (
     Unsupported,
 )
 from worker_runtime.repository.fingerprint import Fingerprint
-from worker_runtime.types.identity import name_of
-from worker_runtime.types.states import ModelState
+from worker_runtime.types.repository import ModelState, name_of
 
 _KINDS: tuple[tuple[type[Exception], str], ...] = (
     (InvalidArgument, "Invalid argument"),

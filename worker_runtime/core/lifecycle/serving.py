@@ -19,7 +19,7 @@ from worker_runtime.core.lifecycle.records import ModelRecord, VersionState, sta
 from worker_runtime.core.loading import LoadingRules, ModelPlan, load_version
 from worker_runtime.core.model import Blueprint, ModelVersion
 from worker_runtime.errors import LoadFailed, RuntimeFault
-from worker_runtime.types.states import UNLOADED, ModelState
+from worker_runtime.types.repository import UNLOADED, ModelState
 
 logger = logging.getLogger(__name__)
 

@@ -22,8 +22,7 @@ from worker_runtime.repository.ensembles import composing
 from worker_runtime.repository.fingerprint import Fingerprint, fingerprint
 from worker_runtime.repository.layout import ModelDirectory, model_names, read_model
 from worker_runtime.repository.localise import localise
-from worker_runtime.types.identity import key_of, name_of, namespace_of
-from worker_runtime.types.override import LoadOverride
+from worker_runtime.types.repository import LoadOverride, key_of, name_of, namespace_of
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +47,7 @@ class Surveyor:
     """``settle_s``: how long a change must lie still in poll mode before it counts.
 
     With ``namespacing`` models are told apart by their repositories, too: every name below is a
-    key of `types.identity` then.
+    key of `types.repository` then.
     """
 
     def __init__(

@@ -25,10 +25,9 @@ from worker_runtime.core.scheduling.queue import QueueConfig
 from worker_runtime.core.scheduling.waiting import STOPPED, Waiting
 from worker_runtime.core.statistics import Statistics
 from worker_runtime.errors import QueueFull, RuntimeFault, Unavailable
-from worker_runtime.types.batch_tensors import BatchTensors
 from worker_runtime.types.instances import InstancePlace, active
 from worker_runtime.types.request import InferRequest
-from worker_runtime.types.signature import Signature
+from worker_runtime.types.signature import BatchTensors, Signature
 
 _INLINE_PER_TURN = 32
 _PAYLOADS_PER_INSTANCE = 2  # that may wait while all instances are busy

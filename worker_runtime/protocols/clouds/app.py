@@ -14,8 +14,8 @@ from worker_runtime.protocols.http.heads import Head, HeadCache, leading_number,
 from worker_runtime.protocols.http.replies import Answer
 from worker_runtime.protocols.http.routes import Route
 from worker_runtime.protocols.http.slices import Later
+from worker_runtime.types.listening import Restrictions
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
-from worker_runtime.types.restrictions import Restrictions
 
 _BINARY = re.compile(
     rb"Content-Type: application/octet-stream\r\nInference-Header-Content-Length: ([0-9]+)\r\n"

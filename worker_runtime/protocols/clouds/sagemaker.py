@@ -22,9 +22,8 @@ from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.json_parser import read
 from worker_runtime.protocols.http.json_values import as_string, optional
 from worker_runtime.protocols.http.routes import Route, match
-from worker_runtime.types.clouds import SageMakerOptions
-from worker_runtime.types.restrictions import Category, Restrictions
-from worker_runtime.types.states import ModelState
+from worker_runtime.types.listening import Category, Restrictions, SageMakerOptions
+from worker_runtime.types.repository import ModelState
 
 logger = logging.getLogger(__name__)
 _TARGET = "x-amzn-sagemaker-target-model"

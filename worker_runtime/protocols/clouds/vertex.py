@@ -9,8 +9,7 @@ from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.routes import Route, match
-from worker_runtime.types.clouds import VertexOptions
-from worker_runtime.types.restrictions import Category, Restrictions
+from worker_runtime.types.listening import Category, Restrictions, VertexOptions
 
 _REDIRECT = "x-vertex-ai-triton-redirect"
 _TEXT = b"text/plain; charset=utf-8"

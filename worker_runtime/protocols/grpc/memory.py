@@ -4,7 +4,7 @@ from typing import Any
 
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.protocols.grpc.simple import Query
-from worker_runtime.types.restrictions import Category
+from worker_runtime.types.listening import Category
 from worker_runtime.types.triton_messages import service_pb2 as pb
 
 

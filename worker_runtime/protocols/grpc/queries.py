@@ -9,7 +9,7 @@ from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.simple import Query
 from worker_runtime.protocols.grpc.statistics import statistics_message
 from worker_runtime.protocols.grpc.versions import version_number
-from worker_runtime.types.restrictions import Category
+from worker_runtime.types.listening import Category
 from worker_runtime.types.triton_messages import service_pb2 as pb
 
 

@@ -5,8 +5,8 @@ from typing import Any
 from worker_runtime.errors import InvalidArgument, Unsupported
 from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.simple import Query
-from worker_runtime.types.override import LoadOverride
-from worker_runtime.types.restrictions import Category
+from worker_runtime.types.listening import Category
+from worker_runtime.types.repository import LoadOverride
 from worker_runtime.types.triton_messages import service_pb2 as pb
 
 _FILE = "file:"

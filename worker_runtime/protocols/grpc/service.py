@@ -14,7 +14,7 @@ from worker_runtime.protocols.grpc.status import Status
 from worker_runtime.protocols.grpc.streaming import StreamInfer
 from worker_runtime.protocols.grpc.switches import Switches
 from worker_runtime.protocols.grpc.transport import Call, Handler
-from worker_runtime.types.restrictions import Category, Restriction, Restrictions
+from worker_runtime.types.listening import Category, Restriction, Restrictions
 
 MODEL_INFER = "/inference.GRPCInferenceService/ModelInfer"
 MODEL_STREAM_INFER = "/inference.GRPCInferenceService/ModelStreamInfer"

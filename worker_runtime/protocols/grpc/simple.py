@@ -8,7 +8,7 @@ from worker_runtime.errors import Internal
 from worker_runtime.protocols.grpc.requests import parsed
 from worker_runtime.protocols.grpc.status import as_fault, status_of
 from worker_runtime.protocols.grpc.transport import Call, Message
-from worker_runtime.types.restrictions import Category
+from worker_runtime.types.listening import Category
 
 
 class Query(NamedTuple):

@@ -27,9 +27,8 @@ from worker_runtime.protocols.http.scoring import Scoring, is_scoring_script, sc
 from worker_runtime.protocols.http.slices import Later, Slices
 from worker_runtime.protocols.http.streamed import StreamedInfer
 from worker_runtime.protocols.members import Members
-from worker_runtime.types.listening import MAX_INPUT_BYTES
+from worker_runtime.types.listening import MAX_INPUT_BYTES, Restrictions
 from worker_runtime.types.request import InferRequest, Sink
-from worker_runtime.types.restrictions import Restrictions
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import msgspec
 
 from worker_runtime.errors import Internal, InvalidArgument
 from worker_runtime.protocols.http.json_values import as_string, members, optional
-from worker_runtime.types.override import LoadOverride
+from worker_runtime.types.repository import LoadOverride
 
 _FILE = "file:"
 

@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from worker_runtime.types.restrictions import Category
+from worker_runtime.types.listening import Category
 
 _GET = ("GET",)
 _POST = ("POST",)

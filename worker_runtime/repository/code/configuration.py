@@ -8,8 +8,8 @@ from worker_runtime.files.names import kind_by_name
 from worker_runtime.repository.agents import CHECKSUM
 from worker_runtime.repository.code.parameters import accelerator_kind, parameter_kind
 from worker_runtime.repository.layout import CONFIG_NAME
+from worker_runtime.types.backends import SERVED
 from worker_runtime.types.code import ENVIRONMENT, FILES, LIBRARY, PYTHON, UNKNOWN, CodeReason
-from worker_runtime.types.formats import SERVED
 
 _PYTHON_FILE = "model.py"
 _LONGEST = 1000

@@ -11,7 +11,7 @@ from worker_runtime.repository.layout import CONFIG_NAME, ModelDirectory, listed
 from worker_runtime.repository.normalise import normalise
 from worker_runtime.repository.pbtxt import parse
 from worker_runtime.types.code import KINDS, UNKNOWN, AllowedCode, CodeReason
-from worker_runtime.types.machine import Machine
+from worker_runtime.types.instances import Machine
 
 # why: where instances go says nothing about code, so any machine will do.
 _MACHINE = Machine(cores=1)

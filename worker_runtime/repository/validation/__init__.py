@@ -25,7 +25,7 @@ from worker_runtime.repository.validation.queueing import check_dynamic_batching
 from worker_runtime.repository.validation.sequence import check_sequence_batching, check_states
 from worker_runtime.repository.validation.tensors import check_tensors
 from worker_runtime.repository.validation.warmup import check_warmup
-from worker_runtime.types.machine import Machine
+from worker_runtime.types.instances import Machine
 
 __all__ = [
     "check_configuration",

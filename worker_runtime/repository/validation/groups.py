@@ -5,7 +5,7 @@ from typing import Any
 
 from worker_runtime.errors import Problem
 from worker_runtime.repository.validation.findings import finding
-from worker_runtime.types.machine import Machine
+from worker_runtime.types.instances import Machine
 
 _GPU, _CPU, _MODEL = 1, 2, 3
 _NAMES = {_CPU: "KIND_CPU", _MODEL: "KIND_MODEL"}

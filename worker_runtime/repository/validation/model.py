@@ -6,7 +6,7 @@ from typing import Any
 from worker_runtime.errors import Problem
 from worker_runtime.repository.agents import CHECKSUM
 from worker_runtime.repository.validation.findings import finding
-from worker_runtime.types.formats import ENSEMBLE, family_of_platform, is_family
+from worker_runtime.types.backends import ENSEMBLE, family_of_platform, is_family
 
 
 def check_identity(config: Any) -> Iterator[Problem]:

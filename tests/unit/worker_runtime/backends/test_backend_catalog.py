@@ -15,8 +15,7 @@ from worker_runtime.backends.catalog import CATALOG, PACKAGES, backend
 from worker_runtime.errors import ConfigInvalid, InvalidArgument, LoadFailed, Unavailable
 from worker_runtime.repository.normalise import unsupported_backend
 from worker_runtime.repository.pbtxt import parse
-from worker_runtime.types.formats import SERVED
-from worker_runtime.types.plugins import described, third_party
+from worker_runtime.types.backends import SERVED, described, third_party
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "custom_backend"
 

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.worker_runtime.core.lifecycle_models import Make
 from worker_runtime.core.loading import LoadingRules
 from worker_runtime.core.manager import Manager
-from worker_runtime.types.machine import Machine
+from worker_runtime.types.instances import Machine
 
 
 @pytest.fixture

@@ -13,9 +13,14 @@ from worker_runtime.core.execution.ragged import batch_input, scattered
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.statistics import Statistics
 from worker_runtime.errors import BackendFailed
-from worker_runtime.types.batch_tensors import BatchInput, BatchInputKind, BatchTensors
 from worker_runtime.types.request import InferRequest
-from worker_runtime.types.signature import Signature, TensorSpec
+from worker_runtime.types.signature import (
+    BatchInput,
+    BatchInputKind,
+    BatchTensors,
+    Signature,
+    TensorSpec,
+)
 from worker_runtime.types.tensor import BY_NAME
 
 FP32, INT32 = BY_NAME["FP32"], BY_NAME["INT32"]

@@ -17,8 +17,7 @@ from worker_runtime.errors import (
     Unavailable,
 )
 from worker_runtime.repository.pbtxt import parse
-from worker_runtime.types.instances import places_of
-from worker_runtime.types.machine import Machine
+from worker_runtime.types.instances import Machine, places_of
 
 PLAIN = 'name: "m" max_batch_size: 4'
 ONE = PLAIN + " instance_group { count: 1 kind: KIND_CPU }"

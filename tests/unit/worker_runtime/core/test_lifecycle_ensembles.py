@@ -22,7 +22,7 @@ from worker_runtime.core.manager import Manager
 from worker_runtime.core.model import Blueprint
 from worker_runtime.errors import LoadFailed, RuntimeFault
 from worker_runtime.repository.ensembles import part_of
-from worker_runtime.types.identity import key_of
+from worker_runtime.types.repository import key_of
 
 
 async def test_ensembles_come_with_their_parts_and_go_with_them(root: Path, make: Make) -> None:

@@ -24,8 +24,8 @@ from worker_runtime.core.manager import Manager
 from worker_runtime.core.response_cache import ResponseCache
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.errors import Internal, InvalidArgument, LoadFailed, NotFound, Unavailable
-from worker_runtime.types.machine import Machine
-from worker_runtime.types.override import LoadOverride
+from worker_runtime.types.instances import Machine
+from worker_runtime.types.repository import LoadOverride
 
 
 async def test_explicit_mode_knows_only_what_it_is_told(root: Path, make: Make) -> None:

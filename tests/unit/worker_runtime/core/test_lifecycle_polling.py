@@ -10,7 +10,7 @@ from tests.unit.worker_runtime.core.lifecycle_models import IDENTITY, Make, put,
 from worker_runtime.core.lifecycle.survey import Surveyor
 from worker_runtime.core.loading import LoadingRules
 from worker_runtime.errors import NotFound
-from worker_runtime.types.machine import Machine
+from worker_runtime.types.instances import Machine
 
 
 async def test_polling_follows_the_disk(root: Path, tmp_path: Path, make: Make) -> None:

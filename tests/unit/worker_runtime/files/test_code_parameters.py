@@ -13,8 +13,8 @@ from worker_runtime.repository.code.parameters import (
     accelerator_kind,
     parameter_kind,
 )
+from worker_runtime.types.backends import SERVED
 from worker_runtime.types.code import LIBRARY, UNKNOWN
-from worker_runtime.types.formats import SERVED
 
 ROOT = Path(str(backends.__file__)).parent
 GIVEN = {"parameters", "given", "spec"}

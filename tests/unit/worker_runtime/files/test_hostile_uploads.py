@@ -11,7 +11,7 @@ from worker_runtime.files.contents import kinds_of_head
 from worker_runtime.inspection.repository import inspect_repository
 from worker_runtime.repository.layout import ModelDirectory, scan
 from worker_runtime.types.code import AllowedCode
-from worker_runtime.types.machine import Machine
+from worker_runtime.types.instances import Machine
 
 HELD = tuple(upload for upload in HOSTILE if upload.kinds)
 NONE = LoadingRules(Machine(cores=2), code=AllowedCode(frozenset()))

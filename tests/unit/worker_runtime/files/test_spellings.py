@@ -16,7 +16,7 @@ from worker_runtime.repository.code.verdict import code_in_text
 from worker_runtime.repository.layout import ModelDirectory, read_model
 from worker_runtime.repository.pbtxt import parse, render
 from worker_runtime.types.code import AllowedCode
-from worker_runtime.types.machine import Machine
+from worker_runtime.types.instances import Machine
 
 ALL = LoadingRules(Machine(cores=2))
 NONE = LoadingRules(Machine(cores=2), code=AllowedCode(frozenset()))

@@ -20,8 +20,8 @@ from worker_runtime.protocols.grpc.service import (
     Service,
 )
 from worker_runtime.protocols.grpc.streaming import StreamInfer
+from worker_runtime.types.listening import Category, Restriction
 from worker_runtime.types.request import InferRequest, Plan, Response
-from worker_runtime.types.restrictions import Category, Restriction
 
 PLAN = Plan(inputs=(), order=None, rows=1, batch_key=(), outputs=("y",))
 VALUE = np.array([1.0], np.float32)

@@ -15,8 +15,7 @@ from worker_runtime.protocols import inflating
 from worker_runtime.protocols.grpc.native.messages import framed, packed
 from worker_runtime.protocols.grpc.simple import Query, QueryHandler
 from worker_runtime.protocols.inflating import InflateFault, inflate, inflated
-from worker_runtime.types.listening import CompressionLevel
-from worker_runtime.types.restrictions import Category
+from worker_runtime.types.listening import Category, CompressionLevel
 
 MIB = 1024 * 1024
 GZIP = [("grpc-encoding", "gzip")]

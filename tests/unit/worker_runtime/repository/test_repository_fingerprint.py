@@ -10,7 +10,7 @@ import pytest
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.repository.fingerprint import Fingerprint, fingerprint
 from worker_runtime.repository.localise import localise
-from worker_runtime.types.override import LoadOverride
+from worker_runtime.types.repository import LoadOverride
 
 
 @pytest.fixture

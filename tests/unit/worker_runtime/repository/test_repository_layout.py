@@ -10,7 +10,7 @@ from worker_runtime.repository.layout import read_model, scan
 from worker_runtime.repository.normalise import normalise, versions_to_serve
 from worker_runtime.repository.onnx_file import NotOnnx, read_header
 from worker_runtime.repository.pbtxt import parse
-from worker_runtime.types.machine import Machine
+from worker_runtime.types.instances import Machine
 
 
 def make(path: Path, *versions: str) -> Path:

@@ -22,7 +22,7 @@ from worker_runtime.repository.validation import (
     check_model,
     validate,
 )
-from worker_runtime.types.machine import Machine
+from worker_runtime.types.instances import Machine
 
 ANSWERS: dict[str, Any] = json.loads(
     (Path(__file__).parent / "triton_answers.json").read_text(encoding="utf-8")

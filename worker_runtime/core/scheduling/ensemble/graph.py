@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from worker_runtime.types.identity import display_name, key_of
+from worker_runtime.types.repository import display_name, key_of
 
 _MAX_COURSES = 256
 
@@ -13,7 +13,7 @@ _MAX_COURSES = 256
 class Step(Struct, frozen=True):
     """``version`` is "" for the highest READY one. The maps go from model names to tensors.
 
-    ``model`` is a key of `types.identity`.
+    ``model`` is a key of `types.repository`.
     """
 
     index: int

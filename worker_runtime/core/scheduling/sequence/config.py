@@ -11,7 +11,7 @@ from worker_runtime.core.execution.sequence_tensors import ControlKind, ControlS
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.errors import ConfigInvalid, FileUnreadable, Problem
 from worker_runtime.files.inside import inside
-from worker_runtime.types.batch_tensors import BatchTensors, batch_tensors_of
+from worker_runtime.types.signature import BatchTensors, batch_tensors_of
 from worker_runtime.types.tensor import BY_NAME, BY_NUMBER, DataType, element_count
 
 BACKLOG_PARAMETER = "shoal_max_backlog_sequences"
