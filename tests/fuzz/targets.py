@@ -30,8 +30,7 @@ from worker_runtime.protocols.http.errors import HttpRefusal
 from worker_runtime.protocols.http.json_parser import read
 from worker_runtime.protocols.http.json_values import BadJson
 from worker_runtime.repository.config_json import from_json, read_json, to_json
-from worker_runtime.repository.locate import places
-from worker_runtime.repository.pbtxt import parse, render
+from worker_runtime.repository.pbtxt import parse, places, render
 from worker_runtime.repository.validation import validate
 
 _STATUS = re.compile(rb"HTTP/1\.1 ([0-9]{3}) ")

@@ -44,14 +44,13 @@ from worker_runtime.repository.config_json import read_json
 from worker_runtime.repository.ensembles import is_ensemble
 from worker_runtime.repository.labels import read_labels
 from worker_runtime.repository.layout import CONFIG_NAME, ModelDirectory
-from worker_runtime.repository.locate import Place, places
 from worker_runtime.repository.normalise import (
     fill_scheduling,
     normalise,
     unsupported_backend,
     versions_to_serve,
 )
-from worker_runtime.repository.pbtxt import parse
+from worker_runtime.repository.pbtxt import Place, parse, places
 from worker_runtime.repository.sequence_rules import check_sequence_tensors
 from worker_runtime.repository.validation import (
     check_configuration,

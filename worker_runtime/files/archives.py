@@ -10,8 +10,7 @@ from typing import BinaryIO, Final
 
 from worker_runtime.files.names import DESCRIPTIONS, kind_by_name
 from worker_runtime.files.pickles import unexpected_globals
-from worker_runtime.files.torch_exports import exported_kinds
-from worker_runtime.files.torchscript import script_kinds
+from worker_runtime.files.torch_code import exported_kinds, script_kinds
 from worker_runtime.types.code import LIBRARY, PICKLE, PYTHON, UNKNOWN
 
 Finding = tuple[str, str]

@@ -8,7 +8,7 @@ from worker_runtime.errors import ConfigInvalid, Problem
 from worker_runtime.inspection.edits import at, fixed, line_added, value_replaced
 from worker_runtime.repository.ensemble_tensors import TensorTable
 from worker_runtime.repository.ensembles import is_ensemble
-from worker_runtime.repository.locate import places
+from worker_runtime.repository.pbtxt import places
 
 
 def check_ensemble(text: str, config: Any, models: Mapping[str, Any]) -> list[Problem]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from worker_runtime.errors import Problem
-from worker_runtime.repository.locate import Place, places
+from worker_runtime.repository.pbtxt import Place, places
 
 
 def value_replaced(text: str, path: str, value: str) -> str:

@@ -20,8 +20,7 @@ from worker_runtime.inspection.edits import (
 )
 from worker_runtime.inspection.readers.metadata import FileMetadata
 from worker_runtime.repository.complete import batchable
-from worker_runtime.repository.locate import places
-from worker_runtime.repository.pbtxt import parse
+from worker_runtime.repository.pbtxt import parse, places
 from worker_runtime.types.backends import (
     ENSEMBLE,
     FORMATS,

@@ -21,9 +21,8 @@ from worker_runtime.repository.code.verdict import code_beside, code_in_folder
 from worker_runtime.repository.complete import check_graph, complete
 from worker_runtime.repository.labels import read_labels
 from worker_runtime.repository.layout import ModelDirectory, scan
-from worker_runtime.repository.locate import places
 from worker_runtime.repository.normalise import normalise, unsupported_backend
-from worker_runtime.repository.pbtxt import parse, render
+from worker_runtime.repository.pbtxt import parse, places, render
 from worker_runtime.repository.validation import check_named_files, placed, validate
 from worker_runtime.types.backends import FORMATS, by_backend
 from worker_runtime.types.code import UNKNOWN, CodeReason

@@ -1,24 +1,28 @@
-"""Check one configuration text against what is known of its files and neighbours."""
+"""Check one configuration text against what is known of its files and neighbours; advise on it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from worker_runtime.errors import ConfigInvalid, Problem, RuntimeFault
-from worker_runtime.inspection.advice import advise
 from worker_runtime.inspection.compositions import check_ensemble
 from worker_runtime.inspection.drafts import UNDECLARED, config_needed
-from worker_runtime.inspection.edits import at
+from worker_runtime.inspection.edits import at, fixed, value_replaced
 from worker_runtime.inspection.explanations import explain
 from worker_runtime.inspection.lint import lint
 from worker_runtime.inspection.repository import RULES, SELF_DESCRIBING, problems_of
 from worker_runtime.inspection.shapes import metadata_from_json, validation_json
 from worker_runtime.repository.complete import check_graph, complete
 from worker_runtime.repository.config_json import to_json
+from worker_runtime.repository.ensembles import is_ensemble
 from worker_runtime.repository.layout import ModelDirectory
-from worker_runtime.repository.locate import places
 from worker_runtime.repository.normalise import normalise, unsupported_backend
-from worker_runtime.repository.pbtxt import parse, render
+from worker_runtime.repository.pbtxt import parse, places, render
 from worker_runtime.repository.validation import placed, validate
+
+LONG_DELAY_US = 5_000
+USUAL_DELAY_US = 1_000
+_DELAY = "dynamic_batching[0].max_queue_delay_microseconds"
 
 
 def validate_text(
@@ -105,3 +109,50 @@ def _answer(problems: list[Problem], text: str, config: Any) -> dict[str, Any]:
         "config": None if config is None else to_json(config),
         "effective": "" if config is None else render(config),
     }
+
+
+def advise(text: str, config: Any) -> Iterator[Problem]:
+    """Of what is allowed: where it is seldom meant, and where another way is often better.
+
+    ``config`` is the completed configuration written as ``text``.
+    """
+    delay = config.dynamic_batching.max_queue_delay_microseconds
+    if config.HasField("dynamic_batching") and delay > LONG_DELAY_US:
+        message = f"Every request may wait up to {_time(delay)} in the queue."
+        yield fixed(
+            Problem(
+                "QueueDelayLong",
+                message,
+                severity="warning",
+                field=_DELAY,
+                hints=("Most interactive models use 100 to 2,000 \u00b5s.",),
+                plain=message,
+            ),
+            f"Set {USUAL_DELAY_US:,} \u00b5s",
+            value_replaced(text, _DELAY, str(USUAL_DELAY_US)),
+        )
+    if (
+        config.max_batch_size > 1
+        and config.WhichOneof("scheduling_choice") is None
+        and not is_ensemble(config)
+        and not config.model_transaction_policy.decoupled
+    ):
+        message = "Dynamic batching is off. Concurrent requests run one by one."
+        yield fixed(
+            Problem(
+                "DynamicBatchingOff",
+                message,
+                severity="info",
+                field="max_batch_size",
+                hints=("Waiting requests can share a batch, which a GPU computes almost at once.",),
+                plain=message,
+            ),
+            "Switch it on",
+            f"{text.rstrip()}\n\ndynamic_batching {{ }}\n",
+        )
+
+
+def _time(us: int) -> str:
+    if us >= 1_000_000:
+        return f"{us / 1_000_000:g} s"
+    return f"{us / 1000:g} ms"

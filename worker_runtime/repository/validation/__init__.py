@@ -10,21 +10,23 @@ from typing import Any
 
 from worker_runtime.errors import Problem
 from worker_runtime.repository.ensembles import check_schedule
-from worker_runtime.repository.locate import Place
-from worker_runtime.repository.validation.batches import check_batches
+from worker_runtime.repository.pbtxt import Place
+from worker_runtime.repository.validation.batching import (
+    check_dynamic_batching,
+    check_sequence_batching,
+    check_states,
+)
 from worker_runtime.repository.validation.findings import placed
-from worker_runtime.repository.validation.groups import check_groups
-from worker_runtime.repository.validation.metrics import check_metrics
 from worker_runtime.repository.validation.model import (
     check_agents,
+    check_groups,
     check_identity,
+    check_metrics,
     check_response_cache,
+    check_warmup,
 )
 from worker_runtime.repository.validation.named_files import leading_out
-from worker_runtime.repository.validation.queueing import check_dynamic_batching
-from worker_runtime.repository.validation.sequence import check_sequence_batching, check_states
-from worker_runtime.repository.validation.tensors import check_tensors
-from worker_runtime.repository.validation.warmup import check_warmup
+from worker_runtime.repository.validation.tensors import check_batches, check_tensors
 from worker_runtime.types.instances import Machine
 
 __all__ = [

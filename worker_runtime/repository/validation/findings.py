@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from worker_runtime.errors import Problem
-from worker_runtime.repository.locate import Place
+from worker_runtime.repository.pbtxt import Place
 
 _NOTHING = object()
 

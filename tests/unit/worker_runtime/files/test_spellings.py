@@ -11,8 +11,7 @@ from tritonclient.grpc import model_config_pb2
 from worker_runtime.core.loading import LoadingRules, ModelPlan, check_plan, read_plan
 from worker_runtime.errors import ConfigInvalid, LoadFailed
 from worker_runtime.inspection.repository import inspect_repository
-from worker_runtime.repository.code.configuration import code_in_config
-from worker_runtime.repository.code.verdict import code_in_text
+from worker_runtime.repository.code.verdict import code_in_config, code_in_text
 from worker_runtime.repository.layout import ModelDirectory, read_model
 from worker_runtime.repository.pbtxt import parse, render
 from worker_runtime.types.code import AllowedCode

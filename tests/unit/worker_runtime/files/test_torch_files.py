@@ -16,7 +16,7 @@ from tests.support.tensors import load_spec
 from worker_runtime.backends.pytorch.backend import PytorchBackend
 from worker_runtime.errors import LoadFailed
 from worker_runtime.files.contents import kinds_of_file
-from worker_runtime.files.torchscript import FILE_OPERATORS, script_kinds
+from worker_runtime.files.torch_code import FILE_OPERATORS, script_kinds
 from worker_runtime.types.code import AllowedCode
 
 TENSORS = (

@@ -6,8 +6,7 @@ import pytest
 
 from worker_runtime.errors import ConfigInvalid
 from worker_runtime.repository.complete import check_graph, complete, scalars
-from worker_runtime.repository.locate import places
-from worker_runtime.repository.pbtxt import parse
+from worker_runtime.repository.pbtxt import parse, places
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 

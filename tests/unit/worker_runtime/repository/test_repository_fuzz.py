@@ -10,8 +10,7 @@ from tritonclient.grpc import model_config_pb2
 
 from worker_runtime.errors import ConfigInvalid
 from worker_runtime.repository.config_json import from_json, read_json, to_json
-from worker_runtime.repository.locate import places
-from worker_runtime.repository.pbtxt import parse, render
+from worker_runtime.repository.pbtxt import parse, places, render
 from worker_runtime.repository.validation import validate
 from worker_runtime.types.tensor import DATA_TYPES
 

@@ -6,8 +6,7 @@ from tritonclient.grpc import model_config_pb2
 
 from worker_runtime.errors import ConfigInvalid, Problem
 from worker_runtime.repository.config_json import from_json, to_json
-from worker_runtime.repository.locate import places
-from worker_runtime.repository.pbtxt import parse, render
+from worker_runtime.repository.pbtxt import parse, places, render
 from worker_runtime.repository.validation import validate
 
 FULL = """

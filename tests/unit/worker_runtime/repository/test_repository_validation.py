@@ -13,9 +13,8 @@ import pytest
 from worker_runtime.errors import ConfigInvalid, Problem
 from worker_runtime.repository.config_json import from_json, to_json
 from worker_runtime.repository.layout import read_model
-from worker_runtime.repository.locate import places
 from worker_runtime.repository.normalise import normalise, unsupported_backend, versions_to_serve
-from worker_runtime.repository.pbtxt import parse, render
+from worker_runtime.repository.pbtxt import parse, places, render
 from worker_runtime.repository.validation import (
     check_configuration,
     check_devices,

@@ -1,17 +1,97 @@
-"""sequence_batching: controls, strategies, and the initial values of states."""
+"""dynamic_batching and sequence_batching: sizes, priorities, queues, controls, states."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from worker_runtime.errors import Problem
 from worker_runtime.repository.validation.findings import finding
-from worker_runtime.repository.validation.queueing import check_preferred
 
-_FIELD = "sequence_batching[0]"
+_DYNAMIC = "dynamic_batching[0]"
+_DELAY = 1  # ModelQueuePolicy.DELAY
+_SEQUENCE = "sequence_batching[0]"
 _BOOLEAN = ("CONTROL_SEQUENCE_START", "CONTROL_SEQUENCE_END", "CONTROL_SEQUENCE_READY")
 _CORRID = "CONTROL_SEQUENCE_CORRID"
 _VALUES = ("int32_false_true", "fp32_false_true", "bool_false_true")
 _ID_TYPES = frozenset({5, 9, 4, 8, 13})  # UINT64, INT64, UINT32, INT32, STRING
+
+
+def check_dynamic_batching(config: Any) -> Iterator[Problem]:
+    if not config.HasField("dynamic_batching"):
+        return
+    batching = config.dynamic_batching
+    yield from check_preferred(
+        batching.preferred_batch_size,
+        config,
+        f"{_DYNAMIC}.preferred_batch_size",
+        "dynamic batching preferred size must be positive for",
+        "dynamic batching preferred size must be <= max batch size for",
+    )
+    yield from _levels(config)
+    if batching.preserve_ordering:
+        yield from _ordering(config)
+
+
+def check_preferred(
+    sizes: Any, config: Any, field: str, too_small: str, too_large: str
+) -> Iterator[Problem]:
+    """Preferred batch sizes lie between 1 and max_batch_size."""
+    for size in sizes:
+        if size <= 0 or size > config.max_batch_size:
+            yield finding(
+                field,
+                f"{too_small if size <= 0 else too_large} {config.name}",
+                got=size,
+                expected=f"1 to {config.max_batch_size} (max_batch_size)",
+            )
+
+
+def _levels(config: Any) -> Iterator[Problem]:
+    batching = config.dynamic_batching
+    levels = batching.priority_levels
+    if not levels:
+        return
+    if not 1 <= batching.default_priority_level <= levels:
+        yield finding(
+            f"{_DYNAMIC}.default_priority_level",
+            f"default priority level must be in range [1, {levels}] for {config.name}",
+            got=batching.default_priority_level,
+            expected=f"1 to {levels} (priority_levels)",
+        )
+    for level in sorted(batching.priority_queue_policy):
+        if not 1 <= level <= levels:
+            yield finding(
+                f"{_DYNAMIC}.priority_queue_policy",
+                f"priority queue policy must have priority level in range [1, {levels}] for "
+                f"{config.name}",
+                got=level,
+                expected=f"1 to {levels} (priority_levels)",
+            )
+
+
+def _ordering(config: Any) -> Iterator[Problem]:
+    batching = config.dynamic_batching
+    if batching.priority_levels > 1:
+        yield finding(
+            f"{_DYNAMIC}.preserve_ordering",
+            "Only one priority level is allowed when 'preserve_ordering' is true for "
+            f"{config.name}",
+            got=batching.priority_levels,
+            expected="priority_levels 0 or 1, or preserve_ordering: false",
+        )
+    policies = [(f"{_DYNAMIC}.default_queue_policy", batching.default_queue_policy)]
+    policies += [
+        (f"{_DYNAMIC}.priority_queue_policy", policy)
+        for _, policy in sorted(batching.priority_queue_policy.items())
+    ]
+    for field, policy in policies:
+        if policy.default_timeout_microseconds and policy.timeout_action == _DELAY:
+            yield finding(
+                field,
+                "Queue policy can not have DELAY as timeout action when 'preserve_ordering' is "
+                f"true for {config.name}",
+                got="DELAY",
+                expected="timeout_action: REJECT, or preserve_ordering: false",
+            )
 
 
 def check_sequence_batching(config: Any) -> Iterator[Problem]:
@@ -33,14 +113,14 @@ def check_sequence_batching(config: Any) -> Iterator[Problem]:
         yield from check_preferred(
             batching.oldest.preferred_batch_size,
             config,
-            f"{_FIELD}.oldest[0].preferred_batch_size",
+            f"{_SEQUENCE}.oldest[0].preferred_batch_size",
             "sequence batching preferred batch size must be positive for",
             "sequence batching preferred batch size must be <= max batch size for",
         )
     utilization = batching.direct.minimum_slot_utilization
     if not 0.0 <= utilization <= 1.0:
         yield finding(
-            f"{_FIELD}.direct[0].minimum_slot_utilization",
+            f"{_SEQUENCE}.direct[0].minimum_slot_utilization",
             f"sequence batching minimum slot utilization must be in range (0.0, 1.0] for {name}",
             got=utilization,
             expected="more than 0.0, at most 1.0",
@@ -50,7 +130,7 @@ def check_sequence_batching(config: Any) -> Iterator[Problem]:
 def _control_names(batching: Any, model: str) -> Iterator[Problem]:
     seen: set[str] = set()
     for index, item in enumerate(batching.control_input):
-        field = f"{_FIELD}.control_input[{index}]"
+        field = f"{_SEQUENCE}.control_input[{index}]"
         if not item.name:
             yield finding(field, f"sequence batching control tensor must have a name for {model}")
         elif item.name in seen:
@@ -70,7 +150,7 @@ def _control_kind(batching: Any, model: str, kind: str) -> Iterator[Problem]:
         for place, control in enumerate(item.control):
             if control.Kind.Name(control.kind) != kind:
                 continue
-            field = f"{_FIELD}.control_input[{index}].control[{place}]"
+            field = f"{_SEQUENCE}.control_input[{index}].control[{place}]"
             if seen:
                 yield finding(
                     field, f"sequence batching specifies multiple {kind} tensors for {model}"
@@ -126,7 +206,7 @@ def _typed_control(control: Any, model: str, kind: str, field: str) -> Iterator[
 def check_states(config: Any) -> Iterator[Problem]:
     """Initial values of implicit states; whether their files are there is seen when they load."""
     for index, state in enumerate(config.sequence_batching.state):
-        field = f"{_FIELD}.state[{index}]"
+        field = f"{_SEQUENCE}.state[{index}]"
         name = state.input_name
         if not state.data_type:  # Triton finds out when the first sequence runs
             yield finding(
