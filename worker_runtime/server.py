@@ -41,8 +41,7 @@ from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.protocols.admission import ConnectionAdmission, raise_file_limit
 from worker_runtime.protocols.grpc.server import GrpcServer
 from worker_runtime.protocols.http.app import HttpApp
-from worker_runtime.protocols.http.metrics_app import MetricsApp
-from worker_runtime.protocols.http.server import HttpServer
+from worker_runtime.protocols.http.server import HttpServer, MetricsApp
 from worker_runtime.signals import signals_set
 from worker_runtime.summary import tables
 from worker_runtime.types.code import AllowedCode

@@ -24,7 +24,7 @@ from worker_runtime.errors import ConfigInvalid
 from worker_runtime.protocols.grpc.native import connection as http2
 from worker_runtime.protocols.grpc.native import frames as h2
 from worker_runtime.protocols.grpc.wire import cut
-from worker_runtime.protocols.http.chunked import ChunkedBody
+from worker_runtime.protocols.http.bodies import ChunkedBody
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.errors import HttpRefusal
 from worker_runtime.protocols.http.json_parser import read

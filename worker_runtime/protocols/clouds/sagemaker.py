@@ -5,6 +5,7 @@ https://docs.aws.amazon.com/sagemaker/latest/dg/mms-container-apis.html is the c
 
 import asyncio
 import logging
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from msgspec import Struct
 
 from worker_runtime.errors import InvalidArgument, NotFound, RuntimeFault
 from worker_runtime.protocols.clouds.app import CloudApp, header, redirect, refuse
-from worker_runtime.protocols.clouds.archives import find_model
 from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.heads import Head
@@ -29,6 +29,9 @@ logger = logging.getLogger(__name__)
 _TARGET = "x-amzn-sagemaker-target-model"
 _MODELS = re.compile(r"/models/?([^/]+)?(/invoke)?")
 _UNLOAD_S, _LOOK_S = 350, 0.1  # SageMaker waits for 360 s
+_CONFIG = "config.pbtxt"
+_ENSEMBLE = re.compile(r'platform:\s*"ensemble"')
+_FORBIDDEN = ("/dev/", "/proc/", "/sys/")
 
 
 class _Loaded(Struct, frozen=True):
@@ -167,3 +170,28 @@ async def _answer(connection: Connection, work: Any) -> None:
         connection.fail_with(error)
     else:
         connection.reply(200)
+
+
+def find_model(url: str) -> tuple[Path, str]:
+    """The repository that ``url`` is or lies in, and the model's folder there. Blocking.
+
+    A folder with a configuration is a model. Else it is a repository: of several models the
+    ensemble is meant, or the last one. Raises InvalidArgument.
+    """
+    root = Path(os.path.abspath(url))  # noqa: PTH100 # what is a link may stay one
+    if f"{root}/".startswith(_FORBIDDEN):
+        raise InvalidArgument(f"'url' is '{url}': it cannot be below /dev, /proc or /sys")
+    if (root / _CONFIG).is_file():
+        return root.parent, root.name
+    try:
+        folders = sorted(item for item in root.iterdir() if item.is_dir())
+    except OSError as error:
+        raise InvalidArgument(f"'url' is '{url}', which cannot be read: {error}") from error
+    if not folders:
+        raise InvalidArgument(f"'url' is '{url}': there is no model")
+    ensembles = [folder for folder in folders if _is_ensemble(folder / _CONFIG)]
+    return root, (ensembles or folders)[-1].name
+
+
+def _is_ensemble(config: Path) -> bool:
+    return config.is_file() and _ENSEMBLE.search(config.read_text(errors="replace")) is not None

@@ -1,13 +1,13 @@
-"""Where the data of an input is: raw, in a typed field, or in shared memory."""
+"""Where the data of an input is, and where outputs go: raw, in a typed field, in shared memory."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from worker_runtime.core.shared_memory import SharedMemory
+from worker_runtime.core.shared_memory import SharedMemory, Window
 from worker_runtime.errors import InvalidArgument
-from worker_runtime.protocols.grpc.regions import region_of
+from worker_runtime.protocols.forms import OutputForm, Region
 from worker_runtime.types.strings import string_array
 from worker_runtime.types.tensor import BY_NAME
 
@@ -27,6 +27,13 @@ _FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 # Fields narrower than their values: what does not fit is cut off, as a C cast would.
 _NARROWED = {"INT8": "<i4", "INT16": "<i4", "UINT8": "<u4", "UINT16": "<u4"}
+_REGION, _OFFSET, _BYTE_SIZE = (
+    "shared_memory_region",
+    "shared_memory_offset",
+    "shared_memory_byte_size",
+)
+_CLASSIFICATION = "classification"
+_UINT64 = 1 << 64
 
 
 def known_type(name: str) -> str:
@@ -97,3 +104,72 @@ def _packed(values: Any, datatype: str) -> Any:
     if wide is not None:
         return np.array(values, wide).astype(dtype).tobytes()
     return np.array(values, dtype).tobytes()
+
+
+def region_of(tensor: str, parameters: Any) -> Region | None:
+    """The shared memory that a tensor's parameters name. Raises InvalidArgument."""
+    name = _parameter(tensor, parameters, _REGION, "string_param")
+    for key in (_OFFSET, _BYTE_SIZE):
+        if name is None and key in parameters:
+            raise InvalidArgument(
+                f"'{key}' can not be specified without '{_REGION}' parameter for tensor '{tensor}'"
+            )
+    if name is None:
+        return None
+    offset = _parameter(tensor, parameters, _OFFSET, "int64_param") or 0
+    byte_size = _parameter(tensor, parameters, _BYTE_SIZE, "int64_param")
+    if byte_size is None:
+        raise InvalidArgument(
+            f"'{_BYTE_SIZE}' must be specified along with '{_REGION}' parameter for tensor "
+            f"'{tensor}'"
+        )
+    # why the modulo: Triton keeps both unsigned, so a negative one lies far behind the end.
+    return Region(name, offset % _UINT64, byte_size % _UINT64)
+
+
+def output_forms(
+    outputs: Any, memory: SharedMemory
+) -> tuple[dict[str, OutputForm], dict[str, Window]]:
+    """What the requested outputs ask for, by name; those that ask for nothing are left out.
+
+    The second has the shared memory that they go to. Raises InvalidArgument, NotFound.
+    """
+    forms: dict[str, OutputForm] = {}
+    windows: dict[str, Window] = {}
+    for output in outputs:
+        if not output.parameters:
+            continue
+        region = region_of(output.name, output.parameters)
+        classes = _classes(output.parameters)
+        if region is not None and classes:
+            raise InvalidArgument(f"output can't set both '{_REGION}' and '{_CLASSIFICATION}'")
+        if region is not None:
+            windows[output.name] = memory.window(*region)
+            forms[output.name] = OutputForm(region=region)
+        elif classes:
+            forms[output.name] = OutputForm(classes=classes)
+    return forms, windows
+
+
+def _classes(parameters: Any) -> int:
+    if _CLASSIFICATION not in parameters:
+        return 0
+    value = parameters[_CLASSIFICATION]
+    if value.WhichOneof("parameter_choice") != "int64_param":
+        raise InvalidArgument(
+            f"invalid value type for '{_CLASSIFICATION}' parameter, expected int64_param"
+        )
+    if value.int64_param <= 0:
+        raise InvalidArgument(f"invalid value for '{_CLASSIFICATION}' parameter, expected >= 1")
+    return int(value.int64_param)
+
+
+def _parameter(tensor: str, parameters: Any, key: str, kind: str) -> Any:
+    if key not in parameters:
+        return None
+    value = parameters[key]
+    if value.WhichOneof("parameter_choice") != kind:
+        raise InvalidArgument(
+            f"invalid value type for '{key}' parameter for tensor '{tensor}', expected {kind}."
+        )
+    return getattr(value, kind)

@@ -5,6 +5,7 @@ the sizes of the tensors are checked every time. Forms are found by the bytes of
 so a known form costs no protobuf at all.
 """
 
+import re
 from collections.abc import Sequence
 from time import monotonic_ns
 from typing import Any
@@ -18,10 +19,8 @@ from worker_runtime.core.plans import check_once, size_mismatch
 from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.forms import MAX_FORM_BYTES, MAX_FORMS, Form, Region, remember
-from worker_runtime.protocols.grpc.contents import gather, known_type
-from worker_runtime.protocols.grpc.regions import output_forms, region_of
+from worker_runtime.protocols.grpc.contents import gather, known_type, output_forms, region_of
 from worker_runtime.protocols.grpc.transport import CallHead, Message
-from worker_runtime.protocols.grpc.versions import version_number
 from worker_runtime.protocols.grpc.wire import cut
 from worker_runtime.types.request import InferRequest, Plan, Sink
 from worker_runtime.types.strings import check_strings, parse_strings
@@ -29,6 +28,8 @@ from worker_runtime.types.tensor import element_count
 from worker_runtime.types.triton_messages import service_pb2 as pb
 
 _NEVER = 2**31  # raw tensors: more than a message has
+_NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
+_INT64 = 1 << 63
 
 
 class GrpcForm(Form):
@@ -227,3 +228,19 @@ def _sized(plan: Plan, index: int, buffer: Any, model: Model, request_id: str) -
         check_strings(len(buffer), count, item.name, model.name, request_id)
         return buffer
     return parse_strings(buffer, count, item.name, model.name, request_id)
+
+
+def version_number(text: str) -> str:
+    """The number that ``text`` begins with, in its plain form. Raises InvalidArgument."""
+    found = _NUMBER.match(text)
+    number = int(found[1]) if found else 0
+    if found is None or not -_INT64 <= number < _INT64:
+        raise InvalidArgument(
+            f"failed to get model version from specified version string '{text}' (details: stol), "
+            "version should be an integral value > 0"
+        )
+    if number < 0:
+        raise InvalidArgument(
+            f"invalid model version specified '{text}' , version should be an integral value > 0"
+        )
+    return str(number)

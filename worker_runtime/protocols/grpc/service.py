@@ -4,15 +4,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from worker_runtime.protocols.engine import Engine
+from worker_runtime.protocols.grpc.admin import Memory, Queries, Repository, Switches
 from worker_runtime.protocols.grpc.infer import UnaryInfer
-from worker_runtime.protocols.grpc.memory import Memory
-from worker_runtime.protocols.grpc.queries import Queries
-from worker_runtime.protocols.grpc.repository import Repository
 from worker_runtime.protocols.grpc.requests import Decoder
 from worker_runtime.protocols.grpc.simple import Query, QueryHandler
 from worker_runtime.protocols.grpc.status import Status
 from worker_runtime.protocols.grpc.streaming import StreamInfer
-from worker_runtime.protocols.grpc.switches import Switches
 from worker_runtime.protocols.grpc.transport import Call, Handler
 from worker_runtime.types.listening import Category, Restriction, Restrictions
 

@@ -1,6 +1,8 @@
 """Everything that is not inference: health, metadata, statistics, the repository, settings."""
 
 import asyncio
+import base64
+import binascii
 import logging
 from collections.abc import Coroutine
 from typing import Any
@@ -19,17 +21,19 @@ from worker_runtime.protocols.http.json_values import (
     as_uint,
     explained,
     member,
+    members,
     optional,
 )
 from worker_runtime.protocols.http.limits import check_document
-from worker_runtime.protocols.http.loads import decode_base64, load_override
 from worker_runtime.protocols.http.routes import Route
 from worker_runtime.protocols.http.statistics import statistics_json
 from worker_runtime.protocols.http.tensors import encode_response
+from worker_runtime.types.repository import LoadOverride
 
 logger = logging.getLogger(__name__)
 _TEXT = b"text/plain"
 _HANDLE_BYTES = 64
+_FILE = "file:"
 
 
 class Admin:
@@ -228,3 +232,30 @@ def _typed(update: Any, *arguments: Any) -> Any:
         if str(error).startswith("attempt to access JSON"):
             raise BadJson(str(error)) from error
         raise
+
+
+def load_override(document: Any) -> LoadOverride:
+    """What a load request brings with it. Raises BadJson, InvalidArgument, Internal."""
+    parameters = optional(document, "parameters", msgspec.UNSET)
+    if parameters is msgspec.UNSET:
+        return LoadOverride()
+    config: str | None = None
+    files: dict[str, bytes] = {}
+    for key, value in members(parameters).items():
+        text = as_string(value)
+        if key == "config":
+            config = text
+        elif key.startswith(_FILE):
+            files[key.removeprefix(_FILE)] = decode_base64(text, key)
+        else:
+            raise Internal("unexpected error on creating Triton parameter")
+    return LoadOverride(config, files)
+
+
+def decode_base64(text: str, name: str) -> bytes:
+    """Padding may be missing, and what is no base64 is passed over. Raises InvalidArgument."""
+    raw = text.encode("utf-8", "surrogateescape")
+    try:
+        return base64.b64decode(raw + b"=" * (-len(raw) % 4))
+    except binascii.Error as error:
+        raise InvalidArgument(f"failed to decode base64 of '{name}': {error}") from error

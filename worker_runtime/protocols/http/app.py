@@ -11,7 +11,7 @@ import msgspec
 from worker_runtime.core.parameters import HeaderForward, joined
 from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.observability.metrics.connections import Load
-from worker_runtime.protocols.buffers import NO_ROOM, UNCOUNTED
+from worker_runtime.protocols.admission import NO_ROOM, UNCOUNTED
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.http.admin import Admin
 from worker_runtime.protocols.http.compression import decompress
@@ -19,14 +19,13 @@ from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.decode import decode, decode_in_slices, has_large_json
 from worker_runtime.protocols.http.encode import encode, encode_any
 from worker_runtime.protocols.http.errors import HttpRefusal, no_room
-from worker_runtime.protocols.http.generate import Generation, generate_request
+from worker_runtime.protocols.http.generate import Generation, StreamedInfer, generate_request
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.http.limits import check_document, check_size
 from worker_runtime.protocols.http.routes import Route, match
 from worker_runtime.protocols.http.scoring import Scoring, is_scoring_script, scoring_request
 from worker_runtime.protocols.http.slices import Later, Slices
-from worker_runtime.protocols.http.streamed import StreamedInfer
-from worker_runtime.protocols.members import Members
+from worker_runtime.protocols.listening import Members
 from worker_runtime.types.listening import MAX_INPUT_BYTES, Restrictions
 from worker_runtime.types.request import InferRequest, Sink
 

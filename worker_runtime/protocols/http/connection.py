@@ -7,13 +7,12 @@ that its tensors will be views of.
 import asyncio
 from time import monotonic
 
-from worker_runtime.protocols.buffers import NO_ROOM, UNCOUNTED, Buffers
+from worker_runtime.protocols.admission import NO_ROOM, UNCOUNTED, Buffers
 from worker_runtime.protocols.http.application import App, Body
-from worker_runtime.protocols.http.chunked import ChunkedBody
+from worker_runtime.protocols.http.bodies import COPY_BELOW, ChunkedBody, SizedBody
 from worker_runtime.protocols.http.errors import HttpRefusal, error_body, no_room
 from worker_runtime.protocols.http.heads import MAX_HEAD_BYTES, Head
 from worker_runtime.protocols.http.outgoing import Outgoing
-from worker_runtime.protocols.http.sized_body import COPY_BELOW, SizedBody
 from worker_runtime.protocols.http.standstill import State
 from worker_runtime.protocols.into_memory import IntoMemory
 from worker_runtime.types.listening import ConnectionLimits

@@ -1,14 +1,20 @@
-"""The generate extension: flat JSON to a request, and answers to flat JSON, one or many."""
+"""The generate extension: flat JSON to a request, and answers to flat JSON, one or many.
+
+Decoupled models on ``/infer`` are refused as in Triton, or streamed to who asks for events.
+"""
 
 from time import monotonic_ns
 from typing import Any
 
+import msgspec
+
 from worker_runtime.core.parameters import json_value
-from worker_runtime.errors import InvalidArgument
+from worker_runtime.errors import InvalidArgument, Unsupported
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.http.connection import Connection
-from worker_runtime.protocols.http.encode import named, wire_type, wire_types
+from worker_runtime.protocols.http.encode import encode_any, named, wire_type, wire_types
 from worker_runtime.protocols.http.errors import error_body, headers_of, status_of
+from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.json_parser import names_of, read
 from worker_runtime.protocols.http.json_values import (
     BadJson,
@@ -18,7 +24,9 @@ from worker_runtime.protocols.http.json_values import (
     members,
 )
 from worker_runtime.protocols.http.limits import check_document
+from worker_runtime.protocols.http.replies import Answer
 from worker_runtime.protocols.http.schema import Unparsed
+from worker_runtime.protocols.http.slices import Later, at_once
 from worker_runtime.protocols.http.tensors import encode_response, from_json, is_finite, to_json
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue, Response
 from worker_runtime.types.signature import TensorSpec
@@ -27,6 +35,7 @@ _EVENTS = b"text/event-stream; charset=utf-8"
 _JSON = b"application/json"
 _NESTED = "parameters"
 _ID = "id"
+_ASKED = "text/event-stream"
 
 
 def generate_request(
@@ -199,3 +208,39 @@ class Generation:
             )
             self._connection.piece(self._waiting[0] if len(self._waiting) == 1 else text)
         self._connection.end()
+
+
+class StreamedInfer(Generation):
+    """The sink of one request to a decoupled model. Raises Unsupported for who asked for no events.
+
+    ``Accept: text/event-stream`` is ours: each answer is an event that holds what ``/infer`` would
+    have answered, all of it JSON.
+    """
+
+    def __init__(self, connection: Connection, model: Model, head: Head) -> None:
+        if not any(n.lower() == "accept" and _ASKED in v.lower() for n, v in head.headers):
+            raise Unsupported(
+                "HTTP end point doesn't support models with decoupled transaction policy"
+            )
+        super().__init__(connection, model, streaming=True)
+        # why: an event is a piece of a stream, not a body that could be compressed by itself.
+        self._head = msgspec.structs.replace(head, accept_encoding="")
+
+    def _written(self, request: InferRequest, response: Response) -> tuple[bytes, int]:
+        try:
+            if response.error is not None:
+                raise response.error
+            if any(output.binary or output.region for output in request.form.outputs.values()):
+                raise InvalidArgument("events carry JSON: ask for no binary or shared outputs")
+            _, parts, _ = self._encoded(request, response)
+            return b"".join(parts), 200
+        except Exception as error:  # why so wide: one bad answer must not lose the stream
+            return error_body(error), status_of(error)
+
+    def _encoded(self, request: InferRequest, response: Response) -> Answer:
+        given = (response.names, response.arrays, response.parameters)
+        try:
+            return encode_any(self._head, request, *given)
+        except Later as later:
+            answer: Answer = at_once(later.steps)
+            return answer

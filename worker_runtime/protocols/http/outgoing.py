@@ -6,7 +6,7 @@ from typing import Any
 
 from worker_runtime.errors import Internal
 from worker_runtime.observability.metrics.connections import Refusals
-from worker_runtime.protocols.buffers import Account, Buffers
+from worker_runtime.protocols.admission import Account, Buffers
 from worker_runtime.protocols.http import replies
 from worker_runtime.protocols.http.application import App
 from worker_runtime.protocols.http.errors import HttpRefusal, answered, error_body

@@ -1,22 +1,28 @@
 """The HTTP listeners: the API and, on a port of its own, the metrics."""
 
 import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.http import replies
 from worker_runtime.protocols.http.application import App
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.errors import HttpRefusal, error_body
-from worker_runtime.protocols.listening import listen
-from worker_runtime.protocols.sweeping import Sweeper
-from worker_runtime.protocols.tls import server_context
+from worker_runtime.protocols.http.heads import Head, HeadCache
+from worker_runtime.protocols.http.replies import Answer
+from worker_runtime.protocols.http.slices import Later
+from worker_runtime.protocols.listening import Members, Sweeper, listen, server_context
 from worker_runtime.types.listening import TlsFiles
+from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 
 _FULL = error_body(HttpRefusal(503, "too many connections"))
 _FULL = (
     replies.whole(503, None, b"application/json", b"Retry-After: 1\r\n", len(_FULL), close=True)
     + _FULL
 )
+_TEXT = b"text/plain; charset=utf-8"
+_MAX_BODY = 64 * 1024
 
 
 class HttpServer:
@@ -81,3 +87,48 @@ class HttpServer:
         if reason:
             self._admission.refusals.count("http", reason)
             connection.abort()
+
+
+class MetricsApp:
+    """Prometheus text at /metrics.
+
+    ``scrape`` gives the whole exposition; it runs in the event loop and must be quick.
+    """
+
+    def __init__(self, scrape: Callable[[], bytes]) -> None:
+        self.heads = HeadCache()
+        self.connections: Members[Connection] = Members()
+        self._scrape = scrape
+
+    def body_limit(self, head: Head) -> int:  # noqa: ARG002
+        return _MAX_BODY
+
+    def too_large(self, head: Head) -> str:
+        return "no body is expected here" if head.content_length > _MAX_BODY else ""
+
+    def handle(self, connection: Connection, head: Head, body: Any) -> None:  # noqa: ARG002
+        if head.method != "GET":
+            connection.reply(405, b'{"error":"Method Not Allowed"}', headers=b"Allow: GET\r\n")
+        elif head.path in ("/metrics", "/metrics/"):
+            connection.reply(200, self._scrape(), content_type=_TEXT)
+        else:
+            connection.reply(200, content_type=_TEXT)
+
+    def answer_later(self, connection: Connection, later: Later) -> None:
+        raise AssertionError(f"{connection}: no inference here: {later}")
+
+    def cancelled(self, request: InferRequest) -> None:
+        raise AssertionError(f"the metrics listener has no requests: {request.id}")
+
+    def encode(self, head: Head, request: InferRequest, outputs: Arrays) -> Answer:
+        raise AssertionError(f"{head.path}: no inference here: {request.id} {len(outputs)}")
+
+    def encode_any(
+        self,
+        head: Head,
+        request: InferRequest,
+        names: Sequence[str],
+        outputs: Arrays,
+        parameters: dict[str, ParameterValue] | None,
+    ) -> Answer:
+        raise AssertionError(f"{head.path}: {request.id} {names} {len(outputs)} {parameters}")

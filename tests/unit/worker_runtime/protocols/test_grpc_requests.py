@@ -15,8 +15,7 @@ from worker_runtime.core.plans import Planner
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import InvalidArgument, NotFound, RuntimeFault
 from worker_runtime.protocols.grpc import requests as reading
-from worker_runtime.protocols.grpc.requests import Decoder, incoming
-from worker_runtime.protocols.grpc.versions import version_number
+from worker_runtime.protocols.grpc.requests import Decoder, incoming, version_number
 from worker_runtime.types.request import InferRequest
 from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import BY_NAME

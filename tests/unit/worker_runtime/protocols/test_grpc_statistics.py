@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from worker_runtime.core.statistics import BatchCount, MemoryUsage, ResponseCount, Statistics
-from worker_runtime.protocols.grpc.statistics import statistics_message
+from worker_runtime.protocols.grpc.admin import statistics_message
 
 
 def given(counters: object, **values: object) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from worker_runtime.protocols.grpc.native import header_blocks as blocks
 from worker_runtime.protocols.grpc.native.frames import ConnectionFault, ErrorCode
-from worker_runtime.protocols.grpc.native.request_heads import read_timeout
+from worker_runtime.protocols.grpc.native.header_blocks import read_timeout
 
 BASE = [
     (":method", "POST"),

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker_runtime.protocols.grpc.native.assembler import Assembler
-from worker_runtime.protocols.grpc.native.inbox import Inbox
 from worker_runtime.protocols.grpc.native.messages import (
+    Inbox,
     MessageFault,
     encoding_for,
     framed,

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from worker_runtime.observability.metrics.connections import Refusals
-from worker_runtime.protocols.buffers import Buffers
+from worker_runtime.protocols.admission import Buffers
 from worker_runtime.protocols.http import connection as http_connection
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.heads import Head, HeadCache
-from worker_runtime.protocols.members import Members
+from worker_runtime.protocols.listening import Members
 from worker_runtime.types.listening import ConnectionLimits
 
 GET = b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n"

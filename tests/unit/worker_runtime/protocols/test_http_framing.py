@@ -15,7 +15,7 @@ from worker_runtime.errors import (
     LoadFailed,
     NotFound,
 )
-from worker_runtime.protocols.http.chunked import ChunkedBody
+from worker_runtime.protocols.http.bodies import ChunkedBody
 from worker_runtime.protocols.http.compression import best_coding, compress, decompress
 from worker_runtime.protocols.http.errors import HttpRefusal, answered, status_of
 from worker_runtime.protocols.http.heads import HeadCache, parse_head

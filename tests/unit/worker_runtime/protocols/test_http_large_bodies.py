@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tests.support.http2_peer import FakeTransport
+from worker_runtime.protocols.http.bodies import COPY_BELOW
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.encode import raw_bytes
 from worker_runtime.protocols.http.heads import Head, HeadCache
-from worker_runtime.protocols.http.sized_body import COPY_BELOW
-from worker_runtime.protocols.members import Members
+from worker_runtime.protocols.listening import Members
 
 READ = 256_000  # what uvloop reads at once
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from worker_runtime.protocols.buffers import NO_ROOM, Account
+from worker_runtime.protocols.admission import NO_ROOM, Account
 from worker_runtime.protocols.grpc.native.assembler import Assembler
 from worker_runtime.protocols.grpc.native.frames import (
     DATA,
@@ -20,19 +20,19 @@ from worker_runtime.protocols.grpc.native.frames import (
 from worker_runtime.protocols.grpc.native.header_blocks import (
     OK_TRAILERS,
     RESPONSE,
+    CallHead,
     response_headers,
     trailers,
 )
-from worker_runtime.protocols.grpc.native.inbox import Inbox
 from worker_runtime.protocols.grpc.native.messages import (
     PREFIX_BYTES,
     RESOURCE_EXHAUSTED,
+    Inbox,
     MessageFault,
     encoding_for,
     framed,
     packed,
 )
-from worker_runtime.protocols.grpc.native.request_heads import CallHead
 from worker_runtime.protocols.grpc.transport import Handler, Parts
 from worker_runtime.types.listening import CompressionLevel
 

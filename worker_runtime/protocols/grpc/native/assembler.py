@@ -3,13 +3,13 @@
 import numpy as np
 
 from worker_runtime.protocols.grpc.native.frames import HEAD_BYTES, ErrorCode, StreamFault
-from worker_runtime.protocols.grpc.native.inbox import Inbox
 from worker_runtime.protocols.grpc.native.messages import (
     INTERNAL,
     MAX_MESSAGE_BYTES,
     PREFIX,
     PREFIX_BYTES,
     RESOURCE_EXHAUSTED,
+    Inbox,
     MessageFault,
     Packed,
 )

@@ -3,15 +3,15 @@
 import asyncio
 from time import monotonic_ns
 
-from worker_runtime.protocols.buffers import NO_ROOM, UNCOUNTED
+from worker_runtime.protocols.admission import NO_ROOM, UNCOUNTED
 from worker_runtime.protocols.grpc.native.answering import Answering
 from worker_runtime.protocols.grpc.native.assembler import Assembler, MeasuredAssembler
 from worker_runtime.protocols.grpc.native.frames import ErrorCode
-from worker_runtime.protocols.grpc.native.inbox import Inbox
 from worker_runtime.protocols.grpc.native.messages import (
     PREFIX,
     PREFIX_BYTES,
     RESOURCE_EXHAUSTED,
+    Inbox,
     MessageFault,
     Packed,
 )

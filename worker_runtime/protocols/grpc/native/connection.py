@@ -14,6 +14,8 @@ from worker_runtime.protocols.grpc.native.frames import (
     StreamFault,
 )
 from worker_runtime.protocols.grpc.native.header_blocks import (
+    MALFORMED,
+    CallHead,
     HeaderDecoder,
     literal,
     status_line,
@@ -24,7 +26,6 @@ from worker_runtime.protocols.grpc.native.messages import ENCODINGS, MessageFaul
 from worker_runtime.protocols.grpc.native.outgoing import STREAM_WINDOW, Outgoing, hello
 from worker_runtime.protocols.grpc.native.owner import Owner
 from worker_runtime.protocols.grpc.native.reader import FrameReader
-from worker_runtime.protocols.grpc.native.request_heads import MALFORMED, CallHead
 from worker_runtime.protocols.grpc.native.standstill import Standstill
 from worker_runtime.protocols.grpc.transport import Message
 from worker_runtime.types.listening import CompressionLevel

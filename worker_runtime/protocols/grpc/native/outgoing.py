@@ -4,7 +4,7 @@ import asyncio
 from time import monotonic
 from typing import Any
 
-from worker_runtime.protocols.buffers import Account, Buffers
+from worker_runtime.protocols.admission import Account, Buffers
 from worker_runtime.protocols.grpc.native import frames as h2
 from worker_runtime.protocols.grpc.native.answering import Answering
 from worker_runtime.protocols.grpc.native.call import Call

@@ -9,10 +9,7 @@ from worker_runtime.protocols.grpc.native.frames import ErrorCode, goaway
 from worker_runtime.protocols.grpc.native.outgoing import hello
 from worker_runtime.protocols.grpc.native.owner import Service
 from worker_runtime.protocols.grpc.service import MODEL_INFER, MODEL_STREAM_INFER
-from worker_runtime.protocols.listening import listen
-from worker_runtime.protocols.members import Members
-from worker_runtime.protocols.sweeping import Sweeper
-from worker_runtime.protocols.tls import server_context
+from worker_runtime.protocols.listening import Members, Sweeper, listen, server_context
 from worker_runtime.types.listening import GrpcOptions
 
 _GRACE_S = 0.5  # for calls that wait for nothing but their client
