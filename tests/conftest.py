@@ -1,6 +1,7 @@
 """What holds for every test: marks, a reaper, time limits, and databases to be dropped."""
 
 import gc
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,9 @@ from tests.support import reaper, seeded_rows
 from tests.support.database_use import uses_database
 
 HERE = Path(__file__).parent
+# Tests run beside one another, and OpenMP's threads spin while they wait for each other: trees and
+# small networks took half as long again. Who tests numbers of threads sets them.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 REAPER = pytest.StashKey[subprocess.Popen[bytes] | None]()
 
 
