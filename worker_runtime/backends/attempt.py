@@ -1,9 +1,12 @@
-"""A load that may be given up from another thread, while a backend is at it."""
+"""A load, while a backend is at it: it may be given up, and its parts may begin together."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import TypeVar
 
 End = Callable[[], None]
+T = TypeVar("T")
 
 
 class Attempt:
@@ -42,3 +45,27 @@ class Attempt:
             ends, self._ends = self._ends, []
         for end in ends:
             end()
+
+
+def side_by_side(
+    works: Sequence[Callable[[], T]],
+    give_up: Callable[[], None] = lambda: None,
+    *,
+    at_once: int | None = None,
+) -> list[T]:
+    """What each of ``works`` gives, run in threads, all or so many ``at_once``; blocking.
+
+    The first of them that fails calls ``give_up``, which may end the others; what it raised is
+    raised when all have ended.
+    """
+    if len(works) == 1 or at_once == 1:
+        return [work() for work in works]
+    with ThreadPoolExecutor(max(1, at_once or len(works)), "loading") as threads:
+        begun = [threads.submit(work) for work in works]
+        ended, _ = wait(begun, return_when=FIRST_EXCEPTION)
+        failed = [one for one in begun if one in ended and one.exception() is not None]
+        if failed:
+            give_up()
+            for one in begun:
+                one.cancel()  # those that have not begun
+    return [one.result() for one in failed or begun]

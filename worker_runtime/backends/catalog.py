@@ -16,7 +16,7 @@ CATALOG = {
     "python": "worker_runtime.backends.python.backend:PythonBackend",
     "pytorch": "worker_runtime.backends.pytorch.backend:PytorchBackend",
     "openvino": "worker_runtime.backends.openvino.backend:OpenvinoBackend",
-    "tensorflow": "worker_runtime.backends.tensorflow.backend:TensorflowBackend",
+    "tensorflow": "worker_runtime.backends.tensorflow:TensorflowBackend",
     "tensorrt": "worker_runtime.backends.tensorrt.backend:TensorrtBackend",
     "fil": "worker_runtime.backends.fil.backend:FilBackend",
     "identity": "worker_runtime.backends.identity:IdentityBackend",

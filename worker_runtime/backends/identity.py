@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from worker_runtime.backends.base import Array, BackendRequest, BuiltIn, LoadSpec
-from worker_runtime.backends.declared import refuse_unless, seen_dims, shown
+from worker_runtime.backends.configuration import refuse_unless, seen_dims, shown
 from worker_runtime.errors import LoadFailed, Unsupported
 from worker_runtime.types.request import ParameterValue, Response
 from worker_runtime.types.tensor import BY_NUMBER, DataType

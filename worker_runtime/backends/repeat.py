@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from worker_runtime.backends.base import Array, BackendRequest, BuiltIn, LoadSpec
-from worker_runtime.backends.declared import (
+from worker_runtime.backends.configuration import (
     expect_count,
     expect_dims,
     expect_tensor,

@@ -13,7 +13,12 @@ import numpy as np
 from msgspec import Struct
 
 from worker_runtime.backends.base import Array, BackendRequest, BuiltIn, LoadSpec
-from worker_runtime.backends.declared import expect_count, expect_dims, expect_tensor, whole_number
+from worker_runtime.backends.configuration import (
+    expect_count,
+    expect_dims,
+    expect_tensor,
+    whole_number,
+)
 from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.types.request import Response
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from worker_runtime.backends.values import bad_value
+from worker_runtime.backends.configuration import bad_value
 from worker_runtime.errors import Unsupported
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from worker_runtime.backends.base import LoadSpec, Placement
-from worker_runtime.backends.onnxruntime.graph import graph_of
+from worker_runtime.backends.configuration import as_flag, bad_value
 from worker_runtime.backends.onnxruntime.instances import (
     BoundInstance,
     GraphInstance,
@@ -16,13 +16,13 @@ from worker_runtime.backends.onnxruntime.instances import (
 from worker_runtime.backends.onnxruntime.providers import CPU, CUDA, captures_graphs, providers_of
 from worker_runtime.backends.onnxruntime.sessions import (
     contained,
+    graph_of,
     open_session,
     open_sessions,
     run_options,
     session_options,
     thread_count,
 )
-from worker_runtime.backends.values import as_flag, bad_value
 from worker_runtime.errors import LoadFailed, Problem
 from worker_runtime.types.graph import ModelGraph
 

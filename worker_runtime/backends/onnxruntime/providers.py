@@ -6,7 +6,7 @@ Pure: what a configuration asks for, as ONNX Runtime takes it.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from worker_runtime.backends.values import as_flag, as_integer, bad_value
+from worker_runtime.backends.configuration import as_flag, as_integer, bad_value
 
 CPU = "CPUExecutionProvider"
 CUDA = "CUDAExecutionProvider"

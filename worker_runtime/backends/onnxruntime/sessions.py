@@ -1,4 +1,4 @@
-"""ONNX Runtime sessions: their options, how they are opened, and what their errors say."""
+"""ONNX Runtime sessions: their options, how they are opened, what they and their errors say."""
 
 import re
 import warnings
@@ -8,13 +8,14 @@ from typing import Any
 
 import onnxruntime as ort
 
+from worker_runtime.backends.attempt import side_by_side
 from worker_runtime.backends.base import LoadSpec
+from worker_runtime.backends.configuration import as_flag, as_integer, bad_value
 from worker_runtime.backends.onnxruntime.providers import CPU, CUDA, TENSORRT, WHEELS, Provider
-from worker_runtime.backends.parallel import side_by_side
-from worker_runtime.backends.values import as_flag, as_integer, bad_value
 from worker_runtime.errors import BackendFailed, GpuMemoryFull, LoadFailed, Problem
 from worker_runtime.files.inside import inside, leaves
 from worker_runtime.types.code import FILES, LIBRARY
+from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 _ERROR = re.compile(r"\[ONNXRuntimeError\] : (\d+) : \w+ : (.*)", re.DOTALL)
 _NO_MEMORY = re.compile(
@@ -40,6 +41,21 @@ _LEVELS = {
     -1: ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
     1: ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
     2: ort.GraphOptimizationLevel.ORT_DISABLE_ALL,
+}
+_TYPES = {
+    "tensor(bool)": "BOOL",
+    "tensor(uint8)": "UINT8",
+    "tensor(uint16)": "UINT16",
+    "tensor(uint32)": "UINT32",
+    "tensor(uint64)": "UINT64",
+    "tensor(int8)": "INT8",
+    "tensor(int16)": "INT16",
+    "tensor(int32)": "INT32",
+    "tensor(int64)": "INT64",
+    "tensor(float16)": "FP16",
+    "tensor(float)": "FP32",
+    "tensor(double)": "FP64",
+    "tensor(string)": "BYTES",
 }
 
 
@@ -225,3 +241,26 @@ def _contained(key: str, value: str, spec: LoadSpec) -> str:
 
 def _flag(spec: LoadSpec, key: str, *, default: bool) -> bool:
     return as_flag(spec.parameters[key]) if key in spec.parameters else default
+
+
+def inspect_graph(path: Path, name: str) -> ModelGraph:
+    """Load once, without optimisation, only to learn inputs and outputs. Raises LoadFailed."""
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    return graph_of(open_session(path, options, [("CPUExecutionProvider", {})], name))
+
+
+def graph_of(session: Any) -> ModelGraph:
+    return ModelGraph(
+        inputs=tuple(_tensor(item) for item in session.get_inputs()),
+        outputs=tuple(_tensor(item) for item in session.get_outputs()),
+        producer=session.get_modelmeta().producer_name,
+        initializers=tuple(_tensor(item) for item in session.get_overridable_initializers()),
+    )
+
+
+def _tensor(item: Any) -> GraphTensor:
+    shape = tuple(d if isinstance(d, int | str) and d != "" else -1 for d in item.shape)
+    return GraphTensor(item.name, _TYPES.get(item.type, item.type), shape)

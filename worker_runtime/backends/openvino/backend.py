@@ -9,9 +9,9 @@ import openvino as ov
 
 from worker_runtime.backends.base import Array, Instance, LoadSpec
 from worker_runtime.backends.capabilities import ALL_TYPES, Capabilities
-from worker_runtime.backends.openvino.completion import fill
 from worker_runtime.backends.openvino.models import (
     attempt,
+    fill,
     graph_of,
     has_batch_layout,
     port_name,

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from worker_runtime.backends.values import bad_value
+from worker_runtime.backends.configuration import bad_value
 
 EXTENSION = "CPU_EXTENSION_PATH"
 _HINTS = {"latency", "throughput", "cumulative_throughput"}

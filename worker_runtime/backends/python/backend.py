@@ -10,8 +10,8 @@ from typing import Any
 
 from google.protobuf import json_format
 
+from worker_runtime.backends.attempt import side_by_side
 from worker_runtime.backends.base import Instance, LoadSpec, Placement
-from worker_runtime.backends.parallel import side_by_side
 from worker_runtime.backends.python.environment import interpreter
 from worker_runtime.backends.python.instance import InstanceSpec, PythonInstance
 from worker_runtime.backends.python.process import (

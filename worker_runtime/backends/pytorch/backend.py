@@ -12,8 +12,13 @@ from msgspec import Struct
 
 from worker_runtime.backends.base import Array, Instance, LoadSpec
 from worker_runtime.backends.pytorch.files import Kind, kind_of
-from worker_runtime.backends.pytorch.naming import input_order, keywords, output_positions
-from worker_runtime.backends.pytorch.tensors import to_numpy, to_torch
+from worker_runtime.backends.pytorch.tensors import (
+    input_order,
+    keywords,
+    output_positions,
+    to_numpy,
+    to_torch,
+)
 from worker_runtime.errors import (
     BackendFailed,
     ConfigInvalid,

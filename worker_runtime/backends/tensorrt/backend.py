@@ -7,6 +7,7 @@ import torch
 
 from worker_runtime.backends.base import Instance, LoadSpec, Placement
 from worker_runtime.backends.capabilities import ALL_TYPES, Capabilities
+from worker_runtime.backends.configuration import bad_value
 from worker_runtime.backends.tensorrt.engines import (
     EngineInstance,
     graph_of,
@@ -14,7 +15,6 @@ from worker_runtime.backends.tensorrt.engines import (
     profiles_of,
     read_engine,
 )
-from worker_runtime.backends.values import bad_value
 from worker_runtime.errors import LoadFailed, Problem
 from worker_runtime.types.graph import ModelGraph
 

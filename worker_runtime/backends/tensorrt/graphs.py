@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from msgspec import Struct
 
-from worker_runtime.backends.values import bad_value
+from worker_runtime.backends.configuration import bad_value
 
 logger = logging.getLogger(__name__)
 _FIELD = "optimization.cuda"

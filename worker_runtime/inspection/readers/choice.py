@@ -104,7 +104,7 @@ def _onnx(plan: ModelPlan, path: Path) -> FileMetadata:
             message, Problem("NotAnOnnxFile", message, detail=str(error), hints=hints)
         ) from error
     backend("onnxruntime")  # tells what to install where the library is missing
-    from worker_runtime.backends.onnxruntime.graph import inspect_graph  # noqa: PLC0415 # on use
+    from worker_runtime.backends.onnxruntime.sessions import inspect_graph  # noqa: PLC0415 # on use
 
     graph = inspect_graph(path, name)
     return FileMetadata(

@@ -137,9 +137,8 @@ def test_built_in_names_cannot_be_taken(packages: Any) -> None:
 def test_a_missing_library_is_an_error_that_names_its_package(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in [
-        item for item in sys.modules if item.startswith(f"worker_runtime.backends.{name}.")
-    ]:
+    home, target = f"worker_runtime.backends.{name}.", CATALOG[name].partition(":")[0]
+    for module in [item for item in sys.modules if item == target or item.startswith(home)]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, PACKAGES[name], None)
     with pytest.raises(LoadFailed) as told:

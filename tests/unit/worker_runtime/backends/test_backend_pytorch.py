@@ -10,7 +10,7 @@ import torch
 from tests.support.backend_instances import check_concurrent, check_no_growth
 from tests.support.tensors import load_spec, tensors
 from worker_runtime.backends.pytorch.backend import PytorchBackend, TorchInstance, TorchModel
-from worker_runtime.backends.pytorch.naming import input_order, output_positions
+from worker_runtime.backends.pytorch.tensors import input_order, output_positions
 from worker_runtime.errors import BackendFailed, ConfigInvalid, InvalidArgument, LoadFailed
 
 # Users have TorchScript files, whatever PyTorch now advises to make instead.

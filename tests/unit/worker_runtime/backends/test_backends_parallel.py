@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from worker_runtime.backends.parallel import side_by_side
+from worker_runtime.backends.attempt import side_by_side
 
 
 def test_all_run_at_once_and_give_what_they_found_in_their_order() -> None:

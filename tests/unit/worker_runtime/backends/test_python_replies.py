@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from worker_runtime.backends.base import Host, ModelCall
-from worker_runtime.backends.python.calls import Calls
+from worker_runtime.backends.python.calls import Calls, Replies
 from worker_runtime.backends.python.process import StubProcess
-from worker_runtime.backends.python.replies import Replies
 from worker_runtime.backends.python.stub.shoal_stub.channel import Channel, dumps
 from worker_runtime.errors import NotFound
 from worker_runtime.types.request import Response

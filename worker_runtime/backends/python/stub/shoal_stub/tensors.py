@@ -1,6 +1,7 @@
 """Tensors as models see them: names, data types, numpy, DLPack."""
 
 import struct
+import sys
 from typing import Any, Optional
 
 import numpy as np
@@ -124,8 +125,6 @@ class Tensor:
         if self._datatype == "BYTES":
             raise TritonModelException("DLPack does not have support for string tensors.")
         if self._datatype == "BF16":
-            from .bfloat16 import capsule_source
-
             return capsule_source(self._raw, self._shape).__dlpack__(**options)
         return self._writable().__dlpack__(**options)
 
@@ -156,8 +155,6 @@ class Tensor:
                 "DLPack tensor is not contiguous. Only contiguous DLPack tensors that are "
                 "stored in C-Order are supported."
             )
-        from .bfloat16 import bfloat16_bytes
-
         raw = bfloat16_bytes(tensor)
         if raw is not None:
             return Tensor.from_memory(name, "BF16", list(tensor.shape), raw)
@@ -244,3 +241,21 @@ def _host_copy(tensor: Any) -> "np.ndarray[Any, Any]":
     """A device tensor's data in host memory, by the library that the tensor is of."""
     copy = tensor.cpu() if hasattr(tensor, "cpu") else tensor.get()
     return np.ascontiguousarray(copy.numpy() if hasattr(copy, "numpy") else copy)
+
+
+def bfloat16_bytes(tensor: Any) -> "Optional[np.ndarray[Any, Any]]":
+    """The bytes of a torch tensor of bfloat16, which numpy does not have; None for all else."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(tensor, torch.Tensor) or tensor.dtype != torch.bfloat16:
+        return None
+    raw: np.ndarray[Any, Any] = tensor.detach().cpu().contiguous().view(torch.int16).numpy()
+    return raw.reshape(-1).view(np.uint8)
+
+
+def capsule_source(raw: "Optional[np.ndarray[Any, Any]]", shape: "list[int]") -> Any:
+    """An object whose DLPack capsule says bfloat16. Raises ImportError without torch."""
+    import torch
+
+    data = np.empty(0, np.uint8) if raw is None else raw
+    bits = torch.from_numpy(data.view(np.int16).copy())
+    return bits.view(torch.bfloat16).reshape(shape)

@@ -1,9 +1,13 @@
-"""What a built-in backend asks of a configuration, in the words that Triton's own have for it."""
+"""What backends ask of a configuration and read of its parameters, in the words of Triton's own."""
 
+import re
 from typing import Any
 
-from worker_runtime.errors import LoadFailed
+from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem
 from worker_runtime.types.tensor import BY_NUMBER
+
+_TRUE, _FALSE = {"true", "on", "1"}, {"false", "off", "0"}
+_INTEGER = re.compile(r"\s*([+-]?\d+)")
 
 
 def refuse_unless(condition: bool, text: str) -> None:
@@ -53,3 +57,25 @@ def whole_number(parameters: Any, key: str) -> int:
     """A parameter that holds digits only; 0 when it is absent or does not."""
     text = parameters.get(key, "")
     return int(text) if text.isdigit() else 0
+
+
+def as_flag(value: str) -> bool:
+    """Raises ConfigInvalid."""
+    lower = value.lower()
+    if lower in _TRUE:
+        return True
+    if lower in _FALSE:
+        return False
+    raise bad_value(f"failed to convert '{value}' to boolean")
+
+
+def as_integer(value: str) -> int:
+    """The whole number that a text begins with. Raises ConfigInvalid."""
+    found = _INTEGER.match(value)
+    if found is None:
+        raise bad_value(f"failed to convert '{value}' to integral number")
+    return int(found[1])
+
+
+def bad_value(message: str, field: str = "parameters") -> ConfigInvalid:
+    return ConfigInvalid(message, (Problem("ConfigInvalid", message, field=field),))

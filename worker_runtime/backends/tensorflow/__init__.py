@@ -1,1 +1,0 @@
-"""TensorFlow's SavedModels by signature, and frozen graphs."""
