@@ -48,13 +48,13 @@ class Impatient(psycopg.Connection[Any]):
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         """Raises OperationalError when PostgreSQL says nothing in time."""
-        patience_s = timeout or self.answer_s
+        timeout_s = timeout or self.answer_s
         try:
-            return super().wait(gen, interval, patience_s)
+            return super().wait(gen, interval, timeout_s)
         except errors._WaitTimeout as error:
             # why: what was asked may still be answered, and would be taken for the next answer
             self.pgconn.finish()
-            raise errors.OperationalError(f"no answer within {patience_s:g} s") from error
+            raise errors.OperationalError(f"no answer within {timeout_s:g} s") from error
 
     def execute(self, *arguments: Any, **options: Any) -> Any:
         """The pool's look at a connection before it lends it. (Django has cursors of its own.)"""

@@ -167,11 +167,11 @@ def _wanted(call: Call) -> dict[str, Any]:
 def refused(status: int, text: str) -> InferenceFailed:
     """A failure in the server's own words."""
     try:
-        words = str(json.loads(text)["error"])
+        reason = str(json.loads(text)["error"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        words = text[:2000]
+        reason = text[:2000]
     code = CODES.get(status, "InvalidInput" if status == 400 else "InferenceFailed")
-    return InferenceFailed(code, words or f"Status {status}.", triton=words, status=status)
+    return InferenceFailed(code, reason or f"Status {status}.", triton=reason, status=status)
 
 
 def parse_http(content: bytes, header_length: str | None) -> tuple[tuple[Tensor, ...], str]:

@@ -32,8 +32,8 @@ class ChoicesField(serializers.CharField):
         super().__init__(required=False, default="", allow_blank=True, **kwargs)
 
     def to_internal_value(self, data: Any) -> Any:
-        words = [word.strip() for word in super().to_internal_value(data).split(",")]
-        for word in words:
+        values = [word.strip() for word in super().to_internal_value(data).split(",")]
+        for word in values:
             if word and word not in self.known:
                 self.fail("invalid_choice", word=word, known=", ".join(self.known))
-        return [word for word in words if word]
+        return [word for word in values if word]

@@ -16,7 +16,7 @@ from rest_framework.settings import api_settings
 AnyField = serializers.Field[Any, Any, Any, Any]
 
 MOST_SHOWN: Final = 60  # characters of a value
-MOST_WORDS: Final = 40  # choices or names in a sentence
+MOST_NAMES: Final = 40  # choices or names in a sentence
 # Parts of a path below which values may be secrets; ``key_type`` and the like are words.
 SECRET: Final = re.compile(
     r"passw|passphrase|secret|credential|token|environment|(^|(?<!public)[-_.])keys?$|api_?key"
@@ -177,6 +177,6 @@ def _length(field: AnyField) -> str:
 
 
 def _words(names: Any) -> str:
-    words = [str(name) for name in names if name != ""]
-    more = len(words) - MOST_WORDS
-    return ", ".join(words[:MOST_WORDS]) + (f" and {more} more" if more > 0 else "")
+    shown = [str(name) for name in names if name != ""]
+    more = len(shown) - MOST_NAMES
+    return ", ".join(shown[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -40,8 +40,8 @@ class EventFilter:
         if self.severity:
             rows = rows.filter(severity__in=self.severity)
         if self.q:
-            words = Q(message__icontains=self.q) | Q(verb__icontains=self.q)
-            rows = rows.filter(words | Q(subject__icontains=self.q))
+            found = Q(message__icontains=self.q) | Q(verb__icontains=self.q)
+            rows = rows.filter(found | Q(subject__icontains=self.q))
         return rows
 
 

@@ -70,7 +70,7 @@ class EnvoyAdmin:
         """Envoy's words about updates that it refused. Raises EnvoyUnreachable."""
         found = [*self._dump(WARMING), *self._dump(TABLES)]
         details = (item.get("error_state", {}).get("details", "") for item in found)
-        return tuple(words for words in details if words)
+        return tuple(detail for detail in details if detail)
 
     def _dump(self, resource: str, **query: str) -> list[dict[str, Any]]:
         """One list of what Envoy has of its configuration."""

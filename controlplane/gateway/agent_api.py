@@ -79,7 +79,7 @@ def snapshot(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 @gateway_only()
 @require_GET
-def bell(request: HttpRequest, caller: Caller) -> HttpResponseBase:
+def wake_up_stream(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     """Says when there is something new to be fetched."""
     del request
     # why any name for who shows no certificate: one must not end the stream of another

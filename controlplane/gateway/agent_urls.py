@@ -7,7 +7,7 @@ from controlplane.gateway import agent_api
 urlpatterns = [
     path("gateway/certificate", agent_api.certificate),
     path("gateway/snapshot", agent_api.snapshot),
-    path("gateway/bell", agent_api.bell),
+    path("gateway/bell", agent_api.wake_up_stream),
     path("gateway/report", agent_api.report),
     path("gateway/leave", agent_api.leave),
     path("gateway/samples", agent_api.samples),

@@ -245,14 +245,14 @@ class _Run:
         try:
             return refused_of(changed, accepts, self._tries)
         except NoneAccepted:
-            words = "; ".join(self._wait.problems()) or SEE_LOG
-            raise SnapshotRefused(f"Envoy refused the {what}: {words}") from None
+            reason = "; ".join(self._wait.problems()) or SEE_LOG
+            raise SnapshotRefused(f"Envoy refused the {what}: {reason}") from None
 
     def _hold(self, name: str, why: str, held: Part) -> None:
-        words = "; ".join(self._wait.problems()) or SEE_LOG
+        reason = "; ".join(self._wait.problems()) or SEE_LOG
         # the digest of what was wanted: it is what the next snapshot will have
         content = parts_of(self._snapshot)[name].digest()
-        self._leave(name, content, LeftOut(name, f"{why}: {words}"))
+        self._leave(name, content, LeftOut(name, f"{why}: {reason}"))
         self._parts[name] = held
 
     # The end

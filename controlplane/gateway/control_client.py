@@ -102,12 +102,12 @@ class ControlPlaneClient:
         Raises ControlPlaneUnavailable, also for silence of three times what is promised.
         """
         place = self._place
-        patience = httpx.Timeout(3 * LIFE_S, connect=TIMEOUT_S)
+        timeout = httpx.Timeout(3 * LIFE_S, connect=TIMEOUT_S)
         headers = {"Accept-Encoding": "identity"}  # compressed lines would be held back
         try:
             with (
                 self._connected(*place) as own,
-                own.stream("GET", "bell", headers=headers, timeout=patience) as response,
+                own.stream("GET", "bell", headers=headers, timeout=timeout) as response,
             ):
                 if response.status_code != httpx.codes.OK:
                     response.read()

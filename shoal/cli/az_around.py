@@ -15,7 +15,7 @@ from shoal import __version__
 from shoal.cli.options import AzCommand, AzGroup, az_options, name_option
 from shoal.cli.output import emit, output_option, print_fields
 
-Words = tuple[str, ...]
+Arguments = tuple[str, ...]
 ACCOUNT: Final = {
     "environmentName": "Shoal",
     "id": "shoal",
@@ -40,16 +40,16 @@ class StandIn:
 
     name: str
     why: str
-    answer: Callable[[Words, str], object]
+    answer: Callable[[Arguments, str], object]
     short_help: str = "A stand-in."
 
 
-def _account(words: Words, _: str) -> object:
-    return {"show": ACCOUNT, "list": [ACCOUNT]}.get(words[0] if words else "")
+def _account(arguments: Arguments, _: str) -> object:
+    return {"show": ACCOUNT, "list": [ACCOUNT]}.get(arguments[0] if arguments else "")
 
 
-def _group(words: Words, name: str) -> object:
-    verb = words[0] if words else ""
+def _group(arguments: Arguments, name: str) -> object:
+    verb = arguments[0] if arguments else ""
     if verb in ("delete", "wait"):
         return None
     shown = {
@@ -61,22 +61,22 @@ def _group(words: Words, name: str) -> object:
     return {"exists": True, "list": [shown]}.get(verb, shown)
 
 
-def _config(words: Words, _: str) -> object:
-    if words[:1] != ("get",):
+def _config(arguments: Arguments, _: str) -> object:
+    if arguments[:1] != ("get",):
         return None
-    if len(words) > 1:
-        return DEFAULTS.get(words[1].removeprefix("defaults."))
+    if len(arguments) > 1:
+        return DEFAULTS.get(arguments[1].removeprefix("defaults."))
     return {"defaults": list(DEFAULTS.values())}
 
 
-def _version(_: Words, __: str) -> object:
+def _version(_: Arguments, __: str) -> object:
     return {"azure-cli": "2.0.0", "extensions": {"ml": "2.0.0"}, "shoal": __version__}
 
 
-def _workspace(words: Words, _: str) -> object:
+def _workspace(arguments: Arguments, _: str) -> object:
     from shoal.sdk.workspaces import the_workspace
 
-    verb = words[0] if words else ""
+    verb = arguments[0] if arguments else ""
     if verb == "delete":
         return None
     found = the_workspace()
@@ -89,24 +89,24 @@ def _workspace(words: Words, _: str) -> object:
     return [shown] if verb == "list" else shown
 
 
-def _registry(words: Words, name: str) -> object:
-    return {"name": name, "loginServer": f"{name}.local"} if words[:1] == ("show",) else None
+def _registry(arguments: Arguments, name: str) -> object:
+    return {"name": name, "loginServer": f"{name}.local"} if arguments[:1] == ("show",) else None
 
 
-def _storage(words: Words, name: str) -> object:
-    if words not in (("account", "create"), ("account", "show")):
+def _storage(arguments: Arguments, name: str) -> object:
+    if arguments not in (("account", "create"), ("account", "show")):
         return None
     place = f"{PROVIDERS}/Microsoft.Storage/storageAccounts/{name}"
     return {"id": place, "location": "local", "name": name}
 
 
-def _identity(words: Words, name: str) -> object:
+def _identity(arguments: Arguments, name: str) -> object:
     place = f"{PROVIDERS}/Microsoft.ManagedIdentity/userAssignedIdentities/{name}"
     shown = {"clientId": "shoal", "id": place, "name": name, "principalId": "shoal"}
-    return {"create": shown, "show": shown, "list": []}.get(words[0] if words else "")
+    return {"create": shown, "show": shown, "list": []}.get(arguments[0] if arguments else "")
 
 
-def _nothing(_: Words, __: str) -> object:
+def _nothing(_: Arguments, __: str) -> object:
     return None
 
 
@@ -144,12 +144,14 @@ def command_of(stand_in: StandIn) -> click.Command:
     @az_options
     @output_option
     @click.pass_context
-    def answered(context: click.Context, rest: Words, name: str | None, output: str) -> None:
-        words = tuple(itertools.takewhile(lambda word: not word.startswith("-"), rest))
-        if stand_in.why and words[:1] != ("get",):
-            told = f"nothing is deleted: {stand_in.why}" if "delete" in words else stand_in.why
-            click.echo(f"Note: {' '.join((context.command_path, *words[:2]))}: {told}.", err=True)
-        value = stand_in.answer(words, name or "shoal")
+    def answered(context: click.Context, rest: Arguments, name: str | None, output: str) -> None:
+        arguments = tuple(itertools.takewhile(lambda word: not word.startswith("-"), rest))
+        if stand_in.why and arguments[:1] != ("get",):
+            told = f"nothing is deleted: {stand_in.why}" if "delete" in arguments else stand_in.why
+            click.echo(
+                f"Note: {' '.join((context.command_path, *arguments[:2]))}: {told}.", err=True
+            )
+        value = stand_in.answer(arguments, name or "shoal")
         if value is not None:
             emit(value, output, lambda: _print(value))
 

@@ -113,7 +113,7 @@ class OnlineEndpointOperations:
         """The answer's text. The body is ``request_file``'s, or ``input_data`` (text, bytes, JSON).
 
         ``local``: the only deployment answers, also without traffic. Raises scoring.ScoringFailed
-        with the endpoint's own words.
+        with the endpoint's own message.
         """
         del params_override
         shown = self._client.get_endpoint(endpoint_name)
@@ -160,8 +160,8 @@ class OnlineEndpointOperations:
                 raise
             _nobody_to_share(name, traffic, mirror)
             return endpoint_of(self._routed(self._client.create_endpoint(name, **body)))
-        words = _changed(shown, body)
-        return (yield from self._change(shown, words, traffic, mirror, supersede=supersede))
+        metadata = _changed(shown, body)
+        return (yield from self._change(shown, metadata, traffic, mirror, supersede=supersede))
 
     def _share(
         self,

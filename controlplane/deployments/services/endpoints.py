@@ -84,8 +84,8 @@ def endpoint_update(
         )
         endpoint.refresh_from_db(fields=["auth_mode", "generation"])
     limits_change(endpoint=endpoint, limits=limits or {}, actor=actor)
-    words = {"description": description, "tags": tags, "declared": declared}
-    after = {k: v for k, v in words.items() if v is not None and v != getattr(endpoint, k)}
+    metadata = {"description": description, "tags": tags, "declared": declared}
+    after = {k: v for k, v in metadata.items() if v is not None and v != getattr(endpoint, k)}
     before = {key: getattr(endpoint, key) for key in after}
     for key, value in after.items():
         setattr(endpoint, key, value)

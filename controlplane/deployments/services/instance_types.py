@@ -98,11 +98,11 @@ def _told(row: InstanceType) -> dict[str, Any]:
     }
 
 
-def _record(row: InstanceType, actor: str, verb: str, words: str, data: dict[str, Any]) -> None:
+def _record(row: InstanceType, actor: str, verb: str, text: str, data: dict[str, Any]) -> None:
     events.record(
         actor=actor,
         verb=verb,
         subject=f"instance-type/{row.name}",
-        message=f"Instance type {row.name} {words}",
+        message=f"Instance type {row.name} {text}",
         data=data,
     )

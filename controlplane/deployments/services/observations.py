@@ -177,21 +177,21 @@ MESSAGES = {
 
 def _record(row: Replica, before: str, changes: dict[str, Any]) -> None:
     state = ReplicaState(changes["state"])
-    verb, words = MESSAGES[state]
+    verb, text = MESSAGES[state]
     severity = Event.Severity.INFO
     if before == ReplicaState.READY and row.desired == Desired.RUNNING:
-        words = f"is no longer ready: it {words}"
+        text = f"is no longer ready: it {text}"
         severity = Event.Severity.WARNING
     error = changes.get("error")
     if state == ReplicaState.FAILED:
         severity = Event.Severity.ERROR
-        words += f": {error['message']}" if error else ""
+        text += f": {error['message']}" if error else ""
     deployment = row.deployment
     events.record(
         actor="system",
         verb=verb,
         subject=f"endpoint/{deployment.endpoint.name}",
-        message=f"Replica {row.ordinal} of {deployment.name} {words}",
+        message=f"Replica {row.ordinal} of {deployment.name} {text}",
         severity=severity,
         data={"deployment": deployment.name, "replica": row.pk, "state": state.value},
     )

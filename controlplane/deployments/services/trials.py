@@ -191,7 +191,7 @@ def _end(
     new = TRIALS.target(cause)
     if row.node_id:
         node_generation_raise([row.node_id])
-    words = {
+    text = {
         TrialState.SUCCEEDED: "loads",
         TrialState.FAILED: "does not load",
         TrialState.CANCELED: "was not tried to the end",
@@ -202,7 +202,7 @@ def _end(
         row,
         actor,
         f"trial.{new.value.lower()}",
-        f"{row} {words}" + (f": {error['message']}" if failed and error else ""),
+        f"{row} {text}" + (f": {error['message']}" if failed and error else ""),
         Event.Severity.WARNING if failed else Event.Severity.INFO,
     )
     return True

@@ -113,14 +113,14 @@ def endpoint_put(
 
     Raises NameInvalid, OperationInProgress, TrafficInvalid, MirrorInvalid.
     """
-    words = dict(values)
-    traffic, mirror = words.pop("traffic", None), words.pop("mirror_traffic", None)
+    fields = dict(values)
+    traffic, mirror = fields.pop("traffic", None), fields.pop("mirror_traffic", None)
     existing = endpoint_lock(name)
     if existing is None:
-        row = endpoint_create(name=name, actor=actor, now=now, limits=limits, **words)
+        row = endpoint_create(name=name, actor=actor, now=now, limits=limits, **fields)
     else:
         not_deleting(existing)
-        row = endpoint_update(name=name, actor=actor, limits=limits, **words)
+        row = endpoint_update(name=name, actor=actor, limits=limits, **fields)
     _shares_set(row, traffic, mirror, actor=actor, now=now)
     return Put(created=existing is None)
 
@@ -133,10 +133,10 @@ def endpoint_patch(
 
     Raises EndpointNotFound, OperationInProgress, TrafficInvalid, MirrorInvalid.
     """
-    words = dict(values)
-    traffic, mirror = words.pop("traffic", None), words.pop("mirror_traffic", None)
+    fields = dict(values)
+    traffic, mirror = fields.pop("traffic", None), fields.pop("mirror_traffic", None)
     endpoint_lock(name)
-    row = endpoint_update(name=name, actor=actor, limits=limits, **words)
+    row = endpoint_update(name=name, actor=actor, limits=limits, **fields)
     _shares_set(row, traffic, mirror, actor=actor, now=now)
     return endpoint_get(name)
 

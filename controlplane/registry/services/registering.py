@@ -69,10 +69,10 @@ def model_version_register(
     upload_assess(upload)
     assessed = texts_assess(edits, paths_of(upload.unpacked))
     code_refuse(upload.filename, upload_reasons(upload, assessed))
-    words = {"description": description, "tags": tags or {}, "declared": declared or {}}
+    metadata = {"description": description, "tags": tags or {}, "declared": declared or {}}
     message = "Edited while registering" if configs else "Completed while registering"
     with transaction.atomic():
-        row, created = _register(upload, name, version, words, edits, assessed, message, actor)
+        row, created = _register(upload, name, version, metadata, edits, assessed, message, actor)
         if may_run_code and settings.SHOAL_CODE_POLICY == "approved":
             code_approve(row, None, actor=actor)
             if edits:
@@ -181,13 +181,13 @@ def _register(
     upload: Upload,
     name: str,
     number: int | None,
-    words: dict[str, Any],
+    metadata: dict[str, Any],
     edits: dict[str, str],
     assessed: dict[str, list[CodeReason]],
     message: str,
     actor: str,
 ) -> tuple[ModelVersion, bool]:
-    description = words["description"]
+    description = metadata["description"]
     Model.objects.get_or_create(name=name, defaults={"description": description})
     # why a lock: two registrations at once must not both take the next number.
     model = Model.objects.select_for_update().get(name=name)
@@ -213,7 +213,7 @@ def _register(
         size=sum(entry["size"] for entry in manifest),
         file_count=len(manifest),
         source_filename=upload.filename,
-        **words,
+        **metadata,
         warnings=_warnings(inspection),
         code=inspection["code"],
         created_by=actor,

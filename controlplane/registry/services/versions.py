@@ -68,16 +68,16 @@ def _version_set_archived(name: str, version: str, *, archived: bool, actor: str
 
 
 @transaction.atomic
-def version_update(*, name: str, version: str, actor: str, **words: Any) -> ModelVersion:
+def version_update(*, name: str, version: str, actor: str, **metadata: Any) -> ModelVersion:
     """Change the words about a version, never its content. Raises ModelNotFound.
 
-    ``words``: description, tags, declared.
+    ``metadata``: description, tags, declared.
     """
     row = selectors.version_get(name, version)
-    changed = sorted(key for key, value in words.items() if getattr(row, key) != value)
+    changed = sorted(key for key, value in metadata.items() if getattr(row, key) != value)
     before = {key: getattr(row, key) for key in changed}
     for key in changed:
-        setattr(row, key, words[key])
+        setattr(row, key, metadata[key])
     if changed:
         row.save(update_fields=[*changed, "updated_at"])
         events.record(
@@ -87,7 +87,7 @@ def version_update(*, name: str, version: str, actor: str, **words: Any) -> Mode
             message=f"{actor} changed {', '.join(changed)} of {row}",
             data={"version": row.version, "changed": changed},
             before=before,
-            after={key: words[key] for key in changed},
+            after={key: metadata[key] for key in changed},
         )
     return selectors.version_get(name, row.version)
 
@@ -110,13 +110,13 @@ def model_update(
 ) -> Model:
     """Change the words about a model. Raises ModelNotFound."""
     row = selectors.model_get(name)
-    words = {"description": description, "tags": tags}
+    metadata = {"description": description, "tags": tags}
     changed = sorted(
-        key for key, value in words.items() if value is not None and getattr(row, key) != value
+        key for key, value in metadata.items() if value is not None and getattr(row, key) != value
     )
     before = {key: getattr(row, key) for key in changed}
     for key in changed:
-        setattr(row, key, words[key])
+        setattr(row, key, metadata[key])
     if changed:
         row.save(update_fields=[*changed, "updated_at"])
         events.record(
@@ -126,7 +126,7 @@ def model_update(
             message=f"{actor} changed {', '.join(changed)} of {name}",
             data={"changed": changed},
             before=before,
-            after={key: words[key] for key in changed},
+            after={key: metadata[key] for key in changed},
         )
     return selectors.model_get(name)
 

@@ -55,13 +55,14 @@ export const createConfigRevision = (
 export const archiveModel = (name: string) => answer(api.POST("/api/v1/models/{name}/archive", { params: of(name) }));
 export const restoreModel = (name: string) => answer(api.POST("/api/v1/models/{name}/restore", { params: of(name) }));
 
-export interface Words {
+export interface Details {
   description?: string;
   tags?: Record<string, string>;
 }
-export const updateModel = (name: string, words: Words) => answer(api.PATCH("/api/v1/models/{name}", { params: of(name), body: words }));
-export const updateVersion = (name: string, version: number, words: Words) =>
-  answer(api.PATCH("/api/v1/models/{name}/versions/{version}", { params: ofVersion(name, version), body: words }));
+export const updateModel = (name: string, details: Details) =>
+  answer(api.PATCH("/api/v1/models/{name}", { params: of(name), body: details }));
+export const updateVersion = (name: string, version: number, details: Details) =>
+  answer(api.PATCH("/api/v1/models/{name}/versions/{version}", { params: ofVersion(name, version), body: details }));
 export const archiveVersion = (name: string, version: number) =>
   answer(api.POST("/api/v1/models/{name}/versions/{version}/archive", { params: ofVersion(name, version) }));
 export const restoreVersion = (name: string, version: number) =>

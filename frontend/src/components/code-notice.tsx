@@ -5,7 +5,7 @@ import { approveVersion } from "@/api/models";
 import { sessionQuery } from "@/api/session";
 import type { Code } from "@/api/types";
 import classes from "./code-notice.module.css";
-import { codeWords } from "./code-words";
+import { codeMessage } from "./code-messages";
 import { notifyDone, notifyProblem } from "./notify";
 import { RefusingButton } from "./refusing-button";
 import { Chip, ToneIcon } from "./status";
@@ -37,7 +37,7 @@ export function CodeNotice({ code, version }: CodeNoticeProps) {
     },
     onError: (error) => notifyProblem(error, "It could not be approved"),
   });
-  const words = codeWords(code, { may: permissions?.includes("code:upload"), registered: version !== undefined });
+  const words = codeMessage(code, { may: permissions?.includes("code:upload"), registered: version !== undefined });
   if (words === null) return null;
   return (
     <section className={classes["notice"]} data-tone={words.tone} aria-label="Runs code">

@@ -6,7 +6,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { isFinished, operationsQuery } from "@/api/operations";
 import { paths } from "@/app/paths";
-import { currentStage, operationTitle } from "@/components/operation-words";
+import { currentStage, operationTitle } from "@/components/operation-titles";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import classes from "./operations-tray.module.css";

@@ -5,7 +5,7 @@ import { keys } from "@/api/keys";
 import { operationsQuery } from "@/api/operations";
 import { paths } from "@/app/paths";
 import { notifyNews, notifyProblem } from "@/components/notify";
-import { operationTitle } from "@/components/operation-words";
+import { operationTitle } from "@/components/operation-titles";
 import { useEvents } from "@/live/hooks";
 import { endedSince, statesOf } from "./operation-news";
 

@@ -2,7 +2,7 @@
 import { isFinished } from "@/api/operations";
 import type { Deployment, Endpoint, Model, NodeItem, Operation, Permission } from "@/api/types";
 import { paths } from "@/app/paths";
-import { operationTitle } from "@/components/operation-words";
+import { operationTitle } from "@/components/operation-titles";
 import type { Act, DeploymentDialogName } from "./act";
 
 export interface Item {

@@ -3,7 +3,7 @@ import { hideAsCode, onAsCode, showAsCode, shownAsCode } from "./as-code-store";
 import { curlCommand } from "./curl";
 import { asCodeWords, formsOf, type Recipe } from "./recipe";
 import { piecesOf } from "./render";
-import { shellLine } from "./shell-words";
+import { shellLine } from "./shell-lines";
 import { toYaml } from "./yaml";
 
 describe("shell words", () => {

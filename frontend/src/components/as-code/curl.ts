@@ -1,6 +1,6 @@
 /** Calls of the REST API as curl commands; the token stays a variable, so that nobody pastes a secret. */
 import type { ApiCall } from "./recipe";
-import { shellWord } from "./shell-words";
+import { shellWord } from "./shell-lines";
 
 function address(call: ApiCall, origin: string): string {
   const search = new URLSearchParams(

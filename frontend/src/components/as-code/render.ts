@@ -1,7 +1,7 @@
 /** The text of each tab. */
 import { curlCommand } from "./curl";
 import type { Form, Recipe } from "./recipe";
-import { shellLine } from "./shell-words";
+import { shellLine } from "./shell-lines";
 import { toYaml } from "./yaml";
 
 export interface Piece {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { aliasRecipe, deleteRecipe, versionRecipe, wordsRecipe } from "./recipes";
+import { aliasRecipe, deleteRecipe, versionRecipe, detailsRecipe } from "./recipes";
 
 describe("actions on models as code", () => {
   it.each([
@@ -27,7 +27,7 @@ describe("actions on models as code", () => {
 
   it("write words: tags one by one on the command line", () => {
     const words = { description: "Two words", tags: { team: "vision", bare: "" } };
-    expect(wordsRecipe("m", 2, words).cli).toEqual([
+    expect(detailsRecipe("m", 2, words).cli).toEqual([
       [
         "shoal",
         "model",
@@ -44,9 +44,9 @@ describe("actions on models as code", () => {
         "tags.bare=",
       ],
     ]);
-    expect(wordsRecipe("m", null, words)).toMatchObject({ api: [{ method: "PATCH", path: "/api/v1/models/m", body: words }] });
-    expect(wordsRecipe("m", null, words)).not.toHaveProperty("cli");
-    expect(wordsRecipe("m", 2, { description: "", tags: {} })).not.toHaveProperty("cli");
+    expect(detailsRecipe("m", null, words)).toMatchObject({ api: [{ method: "PATCH", path: "/api/v1/models/m", body: words }] });
+    expect(detailsRecipe("m", null, words)).not.toHaveProperty("cli");
+    expect(detailsRecipe("m", 2, { description: "", tags: {} })).not.toHaveProperty("cli");
   });
 
   it("delete, with aliases where that was asked", () => {

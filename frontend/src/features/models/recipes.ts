@@ -1,6 +1,6 @@
 /** What one does to models and versions, in the words of the command line and the REST API. */
 import { apiPath } from "@/api/paths";
-import { downloadPath, type Words } from "@/api/models";
+import { downloadPath, type Details } from "@/api/models";
 import type { ApiCall, Recipe } from "@/components/as-code";
 
 const named = (name: string, version: number): string[] => ["--name", name, "--version", String(version)];
@@ -41,10 +41,10 @@ export const aliasRecipe = (name: string, version: number, alias: string): Recip
 });
 
 /** Of one version, or without a number of the model. Commands set tags one by one; the REST call replaces all of them. */
-export function wordsRecipe(name: string, version: number | null, words: Required<Words>): Recipe {
+export function detailsRecipe(name: string, version: number | null, details: Required<Details>): Recipe {
   const set = [
-    ...(words.description ? [`description=${words.description}`] : []),
-    ...Object.entries(words.tags).map(([key, value]) => `tags.${key}=${value}`),
+    ...(details.description ? [`description=${details.description}`] : []),
+    ...Object.entries(details.tags).map(([key, value]) => `tags.${key}=${value}`),
   ];
   const path = version === null ? apiPath("models", name) : apiPath("models", name, "versions", version);
   return {
@@ -52,7 +52,7 @@ export function wordsRecipe(name: string, version: number | null, words: Require
     ...(version === null || set.length === 0
       ? {}
       : { cli: [["shoal", "model", "update", ...named(name, version), ...set.flatMap((one) => ["--set", one])]] }),
-    api: [{ method: "PATCH", path, body: words }],
+    api: [{ method: "PATCH", path, body: details }],
   };
 }
 

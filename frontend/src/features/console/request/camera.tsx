@@ -4,7 +4,7 @@ import { IconCamera } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
 import shared from "../console.module.css";
 import classes from "./camera.module.css";
-import { cameraWords, NO_CAMERAS } from "./camera-words";
+import { cameraError, NO_CAMERAS } from "./camera-errors";
 
 type State = { kind: "off" } | { kind: "asking" } | { kind: "on"; stream: MediaStream } | { kind: "failed"; words: string };
 
@@ -39,7 +39,7 @@ export function Camera({ label, onPicture }: { label: string; onPicture: (bitmap
       if (gone.current) stop(opened);
       else setState({ kind: "on", stream: opened });
     } catch (error) {
-      setState({ kind: "failed", words: cameraWords(error) });
+      setState({ kind: "failed", words: cameraError(error) });
     }
   };
   const take = async () => {

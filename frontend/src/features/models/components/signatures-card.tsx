@@ -5,13 +5,13 @@ import { Card } from "@/components/card";
 import { CopyField } from "@/components/copy";
 import { Chip } from "@/components/status";
 import { Time } from "@/components/time";
-import { signatureWords } from "../signature-words";
+import { signatureMessage } from "../signature-messages";
 import classes from "../models.module.css";
 
 export function SignaturesCard({ name, version, revision }: { name: string; version: number; revision: number }) {
   const found = useQuery(signaturesQuery(name, version, revision)).data;
   if (!found) return null;
-  const words = signatureWords(found);
+  const words = signatureMessage(found);
   return (
     <Card title="Signatures" hint={<Chip tone={words.tone}>{words.title}</Chip>}>
       <p className="secondary">{words.text}</p>

@@ -14,9 +14,9 @@ import { ChecksCard } from "../components/checks-card";
 import { EnsembleCard } from "../components/ensemble-card";
 import { SignaturesCard } from "../components/signatures-card";
 import { TensorTable } from "../components/tensor-table";
-import { WordsCard } from "../components/words-card";
+import { DetailsCard } from "../components/details-card";
 import { useVersion } from "../hooks";
-import { wordsRecipe } from "../recipes";
+import { detailsRecipe } from "../recipes";
 import classes from "../models.module.css";
 
 function Facts({ version }: { version: ModelVersion }) {
@@ -134,19 +134,19 @@ export function OverviewTab() {
         <ChecksCard name={name} version={version.version} repoModel={shown.name} revision={revision} warnings={version.warnings} />
         <Facts version={version} />
         <SignaturesCard name={name} version={version.version} revision={revision} />
-        <WordsCard
+        <DetailsCard
           key={`version ${version.version}`}
           title="Description of this version"
-          words={{ description: version.description, tags: version.tags }}
+          details={{ description: version.description, tags: version.tags }}
           save={(words) => updateVersion(name, version.version, words)}
-          recipe={(words) => wordsRecipe(name, version.version, words)}
+          recipe={(words) => detailsRecipe(name, version.version, words)}
         />
-        <WordsCard
+        <DetailsCard
           key={`model ${name}`}
           title={`Description of ${name}, all versions`}
-          words={{ description: model.description, tags: model.tags }}
+          details={{ description: model.description, tags: model.tags }}
           save={(words) => updateModel(name, words)}
-          recipe={(words) => wordsRecipe(name, null, words)}
+          recipe={(words) => detailsRecipe(name, null, words)}
         />
         <Card title="Deployed on">
           {version.used_by.length > 0 ? (

@@ -14,7 +14,7 @@ import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
 import { elapsed } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
-import { currentStage, KIND_WORDS, operationTitle } from "@/components/operation-words";
+import { currentStage, KIND_WORDS, operationTitle } from "@/components/operation-titles";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { Segmented } from "@/components/segmented";
 import { Status } from "@/components/status";

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { Operation } from "@/api/types";
 import { paths } from "@/app/paths";
 import { elapsed } from "@/components/format";
-import { currentStage, operationTitle } from "@/components/operation-words";
+import { currentStage, operationTitle } from "@/components/operation-titles";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import classes from "./operation-list.module.css";

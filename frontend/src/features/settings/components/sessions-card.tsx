@@ -10,7 +10,7 @@ import { notifyDone, notifyProblem } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { Chip } from "@/components/status";
 import { Time } from "@/components/time";
-import { agentWords } from "../agent-words";
+import { browserName } from "../browser-names";
 
 export function SessionsCard() {
   const queryClient = useQueryClient();
@@ -29,7 +29,7 @@ export function SessionsCard() {
       header: "Browser",
       cell: (row) => (
         <span title={row.agent}>
-          {agentWords(row.agent)} {row.current ? <Chip tone="ok">this one</Chip> : null}
+          {browserName(row.agent)} {row.current ? <Chip tone="ok">this one</Chip> : null}
         </span>
       ),
     },

@@ -10,7 +10,7 @@ import { ProblemCard } from "@/components/problem-card";
 import { ShownOnce } from "@/components/shown-once";
 import classes from "../pages/settings.module.css";
 import { passwordRecipe, userRecipe } from "../recipes";
-import { ROLE_CHOICES, roleWords } from "../role-words";
+import { ROLE_CHOICES, roleDescription } from "../role-descriptions";
 
 export function AddUserModal({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const queryClient = useQueryClient();
@@ -56,7 +56,7 @@ export function AddUserModal({ opened, onClose }: { opened: boolean; onClose: ()
           />
           <Select
             label="Role"
-            description={roleWords(role)}
+            description={roleDescription(role)}
             data={ROLE_CHOICES}
             value={role}
             onChange={(value) => setRole((value ?? "viewer") as Role)}

@@ -10,7 +10,7 @@ import { SHORTCUTS } from "@/components/shortcuts";
 import { browserZone, setShowsUtc, showsUtc } from "@/components/zone";
 import { PasswordCard } from "../components/password-card";
 import { SessionsCard } from "../components/sessions-card";
-import { roleWords } from "../role-words";
+import { roleDescription } from "../role-descriptions";
 import classes from "./settings.module.css";
 
 export function ProfilePage() {
@@ -30,7 +30,7 @@ export function ProfilePage() {
             <dt>Role</dt>
             <dd>
               {data?.user?.role ?? "–"}
-              {data?.user ? <span className="muted"> · {roleWords(data.user.role).toLowerCase()}</span> : null}
+              {data?.user ? <span className="muted"> · {roleDescription(data.user.role).toLowerCase()}</span> : null}
             </dd>
           </div>
         </dl>

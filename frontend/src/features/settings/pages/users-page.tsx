@@ -22,7 +22,7 @@ import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { AddUserModal, ResetPasswordModal } from "../components/user-dialogs";
 import { activeRecipe, roleRecipe } from "../recipes";
-import { ROLE_CHOICES } from "../role-words";
+import { ROLE_CHOICES } from "../role-descriptions";
 import classes from "./settings.module.css";
 
 function RoleSelect({ person, onChange }: { person: Person; onChange: (role: Role) => void }) {

@@ -1,6 +1,6 @@
 """A model of MLflow behind the two functions of a scoring script.
 
-A request says its data in Azure's words (``input_data``) or in MLflow's (``dataframe_split``,
+A request says its data in Azure's keys (``input_data``) or in MLflow's (``dataframe_split``,
 ``dataframe_records``, ``instances``, ``inputs``), as JSON, or as CSV. Answers follow the question:
 a list, or ``{"predictions": ...}``.
 """
@@ -17,7 +17,7 @@ from .http import AMLRequest, Refused, rawhttp
 
 MLMODEL = "MLmodel"
 _AZURES = "input_data"
-_WORDS = (_AZURES, "dataframe_split", "dataframe_records", "instances", "inputs")
+_KEYS = (_AZURES, "dataframe_split", "dataframe_records", "instances", "inputs")
 _MODEL: "list[Any]" = []
 
 
@@ -53,10 +53,10 @@ def run(request: AMLRequest) -> Any:
 
 
 def _said(document: Any) -> "tuple[str, Any, Optional[dict[str, Any]]]":
-    words = [word for word in _WORDS if isinstance(document, dict) and word in document]
-    if len(words) != 1:
-        raise Refused(400, f"Expected a JSON object with one of {', '.join(_WORDS)}")
-    return words[0], document[words[0]], document.get("params")
+    keys = [word for word in _KEYS if isinstance(document, dict) and word in document]
+    if len(keys) != 1:
+        raise Refused(400, f"Expected a JSON object with one of {', '.join(_KEYS)}")
+    return keys[0], document[keys[0]], document.get("params")
 
 
 def _data(word: str, given: Any, schema: Any) -> Any:

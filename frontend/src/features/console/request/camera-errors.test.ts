@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { cameraWords } from "./camera-words";
+import { cameraError } from "./camera-errors";
 
 it.each<[unknown, RegExp]>([
   [new DOMException("denied", "NotAllowedError"), /refused.*Allow it/],
@@ -7,4 +7,4 @@ it.each<[unknown, RegExp]>([
   [new DOMException("", "NotReadableError"), /in use/],
   [new TypeError("bad constraints"), /could not be opened: bad constraints\.$/],
   ["nonsense", /could not be opened\.$/],
-])("%s", (error, words) => expect(cameraWords(error)).toMatch(words));
+])("%s", (error, words) => expect(cameraError(error)).toMatch(words));

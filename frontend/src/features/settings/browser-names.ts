@@ -17,7 +17,7 @@ const SYSTEMS: [RegExp, string][] = [
 
 const nameIn = (agent: string, table: [RegExp, string][]) => table.find(([pattern]) => pattern.test(agent))?.[1];
 
-export function agentWords(agent: string): string {
+export function browserName(agent: string): string {
   const browser = nameIn(agent, BROWSERS);
   const system = nameIn(agent, SYSTEMS);
   if (browser && system) return `${browser} on ${system}`;

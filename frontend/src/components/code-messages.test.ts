@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Code } from "@/api/types";
-import { codeWords } from "./code-words";
+import { codeMessage } from "./code-messages";
 
 const code = (state: Code["state"], approvedBy: string | null = null): Code => ({
   state,
@@ -10,11 +10,11 @@ const code = (state: Code["state"], approvedBy: string | null = null): Code => (
 });
 
 describe("a model that runs code", () => {
-  test("says nothing where there is none", () => expect(codeWords(code("none"), { may: true, registered: true })).toBeNull());
+  test("says nothing where there is none", () => expect(codeMessage(code("none"), { may: true, registered: true })).toBeNull());
   test("names who approved it", () =>
-    expect(codeWords(code("allowed", "ada"), { may: false, registered: true })?.text).toBe("Approved by ada."));
+    expect(codeMessage(code("allowed", "ada"), { may: false, registered: true })?.text).toBe("Approved by ada."));
   test("costs an administrator who brings it nothing", () =>
-    expect(codeWords(code("waiting"), { may: true, registered: false })).toMatchObject({
+    expect(codeMessage(code("waiting"), { may: true, registered: false })).toMatchObject({
       tone: "ok",
       text: expect.stringContaining("as soon as you deploy") as string,
     }));
@@ -23,10 +23,10 @@ describe("a model that runs code", () => {
     [false, true, "cannot be deployed yet"],
     [true, true, "then approve it"],
   ])("waits in plain words (may %s, registered %s)", (may, registered, words) => {
-    const said = codeWords(code("waiting"), { may, registered });
+    const said = codeMessage(code("waiting"), { may, registered });
     expect(said?.tone).toBe("warn");
     expect(said?.text).toContain(words);
   });
   test("is refused where the installation takes none", () =>
-    expect(codeWords(code("refused"), { may: true, registered: false })?.tone).toBe("error"));
+    expect(codeMessage(code("refused"), { may: true, registered: false })?.tone).toBe("error"));
 });

@@ -9,7 +9,7 @@ const REASONS: Record<string, string> = {
 };
 
 /** Of what `getUserMedia` was refused with. */
-export function cameraWords(error: unknown): string {
+export function cameraError(error: unknown): string {
   const name = error instanceof Error || error instanceof DOMException ? error.name : "";
   return REASONS[name] ?? `The camera could not be opened${error instanceof Error && error.message ? `: ${error.message}` : ""}.`;
 }

@@ -11,4 +11,4 @@ const WORDS: Record<Role, string> = {
 
 const ROLES = Object.keys(WORDS) as Role[];
 export const ROLE_CHOICES = ROLES.map((role) => ({ value: role, label: role[0]?.toUpperCase() + role.slice(1) }));
-export const roleWords = (role: Role): string => WORDS[role];
+export const roleDescription = (role: Role): string => WORDS[role];

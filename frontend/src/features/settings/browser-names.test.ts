@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { agentWords } from "./agent-words";
+import { browserName } from "./browser-names";
 
 it.each([
   ["Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36", "Chrome on Linux"],
@@ -8,4 +8,4 @@ it.each([
   ["Mozilla/5.0 (Android 15; Mobile; rv:130.0) Gecko/130.0 Firefox/130.0", "Firefox on Android"],
   ["curl/8.5.0", "curl/8.5.0"],
   ["", "unknown"],
-])("%s", (agent, words) => expect(agentWords(agent)).toBe(words));
+])("%s", (agent, words) => expect(browserName(agent)).toBe(words));

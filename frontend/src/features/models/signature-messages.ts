@@ -1,7 +1,7 @@
 /** What is said of a version's signatures: who signed, or that nobody did and what follows here. */
 import type { Signatures } from "@/api/types";
 
-export interface SignatureWords {
+export interface SignatureMessage {
   tone: "ok" | "idle" | "warn";
   title: string;
   text: string;
@@ -9,7 +9,7 @@ export interface SignatureWords {
   command: string | null;
 }
 
-export function signatureWords(found: Signatures): SignatureWords {
+export function signatureMessage(found: Signatures): SignatureMessage {
   const { model, version, config_revision: revision } = found;
   const what = revision > 0 ? `Its files with configuration revision ${revision}` : "Its files";
   if (found.signed) {

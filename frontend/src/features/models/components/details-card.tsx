@@ -4,7 +4,7 @@ import { IconPencil, IconX } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
-import type { Words } from "@/api/models";
+import type { Details } from "@/api/models";
 import { useRefusal } from "@/api/permissions";
 import { AsCodeButton, type Recipe } from "@/components/as-code";
 import { Card } from "@/components/card";
@@ -13,17 +13,17 @@ import { ProblemCard } from "@/components/problem-card";
 import { Chip } from "@/components/status";
 import classes from "../models.module.css";
 
-export interface WordsCardProps {
+export interface DetailsCardProps {
   title: string;
-  words: Required<Words>;
-  save: (words: Words) => Promise<unknown>;
-  recipe: (words: Required<Words>) => Recipe;
+  details: Required<Details>;
+  save: (details: Details) => Promise<unknown>;
+  recipe: (details: Required<Details>) => Recipe;
 }
 
-export function WordsCard({ title, words, save, recipe }: WordsCardProps) {
+export function DetailsCard({ title, details, save, recipe }: DetailsCardProps) {
   const refusal = useRefusal("deploy");
   const [editing, setEditing] = useState(false);
-  const tags = Object.entries(words.tags);
+  const tags = Object.entries(details.tags);
   return (
     <Card
       title={title}
@@ -36,10 +36,10 @@ export function WordsCard({ title, words, save, recipe }: WordsCardProps) {
       }
     >
       {editing ? (
-        <Editor words={words} save={save} recipe={recipe} onDone={() => setEditing(false)} />
+        <Editor details={details} save={save} recipe={recipe} onDone={() => setEditing(false)} />
       ) : (
         <>
-          <p className={classes["description"]}>{words.description || <span className="muted">No description.</span>}</p>
+          <p className={classes["description"]}>{details.description || <span className="muted">No description.</span>}</p>
           <div className={classes["chips"]}>
             {tags.map(([key, value]) => (
               <Chip key={key} mono>
@@ -60,10 +60,10 @@ function tagOf(text: string): [string, string] | null {
   return key.trim() === "" ? null : [key.trim(), rest.join("=").trim()];
 }
 
-function Editor({ words, save, recipe, onDone }: Omit<WordsCardProps, "title"> & { onDone: () => void }) {
+function Editor({ details, save, recipe, onDone }: Omit<DetailsCardProps, "title"> & { onDone: () => void }) {
   const queryClient = useQueryClient();
-  const [description, setDescription] = useState(words.description);
-  const [tags, setTags] = useState(words.tags);
+  const [description, setDescription] = useState(details.description);
+  const [tags, setTags] = useState(details.tags);
   const [typed, setTyped] = useState("");
   const written = () => {
     const last = tagOf(typed);

@@ -3,7 +3,7 @@ import type { Code } from "@/api/types";
 
 type CodeTone = "ok" | "warn" | "error";
 
-export interface CodeWords {
+export interface CodeMessage {
   tone: CodeTone;
   title: string;
   text: string;
@@ -17,7 +17,7 @@ export interface CodeReader {
 }
 
 /** Null for what brings no code. */
-export function codeWords(code: Code, { may, registered }: CodeReader): CodeWords | null {
+export function codeMessage(code: Code, { may, registered }: CodeReader): CodeMessage | null {
   switch (code.state) {
     case "none":
       return null;
@@ -38,7 +38,7 @@ export function codeWords(code: Code, { may, registered }: CodeReader): CodeWord
   }
 }
 
-function waiting(may: boolean | undefined, registered: boolean): CodeWords {
+function waiting(may: boolean | undefined, registered: boolean): CodeMessage {
   if (registered) {
     return {
       tone: "warn",
