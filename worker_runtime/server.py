@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from worker_runtime.config.settings import ControlMode, Listener, Settings
 from worker_runtime.core.draining import wait_unless_hurried
 from worker_runtime.core.engine import Engine
-from worker_runtime.core.hosting import ModelHost
 from worker_runtime.core.loading import LoadingRules
+from worker_runtime.core.local import ModelHost
 from worker_runtime.core.manager import Manager
 from worker_runtime.core.response_cache import ResponseCache, cache_from
-from worker_runtime.core.scheduling.context import Delays
+from worker_runtime.core.scheduling.base import Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault

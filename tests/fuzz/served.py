@@ -20,8 +20,8 @@ import uvloop
 from tests.fuzz.finding import Finding
 from tests.support import builtin_models, onnx_models
 from worker_runtime.core.engine import Engine
-from worker_runtime.core.hosting import ModelHost
 from worker_runtime.core.loading import LoadingRules
+from worker_runtime.core.local import ModelHost
 from worker_runtime.core.manager import Manager
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import RuntimeFault

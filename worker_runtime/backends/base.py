@@ -9,8 +9,8 @@ from msgspec import Struct, field
 
 from worker_runtime.backends.attempt import Attempt
 from worker_runtime.types.code import EVERYTHING, AllowedCode
-from worker_runtime.types.graph import ModelGraph
 from worker_runtime.types.request import InferRequest, ParameterValue, Response, SequencePart
+from worker_runtime.types.signature import ModelGraph
 
 Array = np.ndarray[Any, Any]
 

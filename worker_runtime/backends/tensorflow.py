@@ -17,7 +17,7 @@ from worker_runtime.backends.configuration import as_integer
 from worker_runtime.errors import BackendFailed, LoadFailed, Problem, Unavailable
 from worker_runtime.files.graphs import kinds_of_graph
 from worker_runtime.types.code import CodeReason
-from worker_runtime.types.graph import GraphTensor, ModelGraph
+from worker_runtime.types.signature import GraphTensor, ModelGraph
 
 logger = logging.getLogger(__name__)
 SAVED, FROZEN = "model.savedmodel", "model.graphdef"

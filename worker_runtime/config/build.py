@@ -5,7 +5,7 @@ from itertools import combinations
 from pathlib import Path
 
 from worker_runtime.config import clouds, pairs, tracing
-from worker_runtime.config.arguments import HelpRequested, UsageError, split
+from worker_runtime.config.arguments import HelpRequested, UsageError, Values, split
 from worker_runtime.config.settings import (
     ESCAPE_LOG,
     ControlMode,
@@ -13,7 +13,6 @@ from worker_runtime.config.settings import (
     Settings,
     variable,
 )
-from worker_runtime.config.values import Values
 from worker_runtime.observability.logging import FORMATS, LogOptions
 from worker_runtime.observability.metrics.latency import QUANTILES, MetricsConfig
 from worker_runtime.types.listening import (

@@ -5,9 +5,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from worker_runtime.config import pairs
-from worker_runtime.config.arguments import UsageError
+from worker_runtime.config.arguments import UsageError, Values, integer
 from worker_runtime.config.settings import Listener, variable
-from worker_runtime.config.values import Values, integer
 from worker_runtime.types.listening import SageMakerOptions, VertexOptions
 
 _PING = "SAGEMAKER_TRITON_PING_MODE"

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from worker_runtime.config.arguments import UsageError, bad_option
+from worker_runtime.config.arguments import UsageError, bad_option, decimal, integer
 from worker_runtime.config.flags.flag import Flag, Kind
 from worker_runtime.config.settings import RateLimitResource
-from worker_runtime.config.values import decimal, integer
 from worker_runtime.types.code import KINDS
 from worker_runtime.types.listening import Category, Restriction
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from worker_runtime.config.arguments import bad_option
+from worker_runtime.config.arguments import Values, bad_option, integer
 from worker_runtime.config.settings import SPAN_BATCHING, variable
-from worker_runtime.config.values import Values, integer
 from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
 
 _TIMESTAMPS = frozenset(("true", "on", "min", "max", "timestamps"))

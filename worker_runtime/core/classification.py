@@ -6,7 +6,7 @@ import numpy as np
 
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.types.signature import Signature
-from worker_runtime.types.strings import string_array
+from worker_runtime.types.tensor import string_array
 
 _CLASSIFIABLE = frozenset(
     {"UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP32", "FP64"}

@@ -15,9 +15,8 @@ from worker_runtime.errors import (
     ShuttingDown,
     Unavailable,
 )
-from worker_runtime.observability import log_changes
 from worker_runtime.observability.dialect import Dialect
-from worker_runtime.observability.logging import LogControl
+from worker_runtime.observability.logging import LogControl, read_changes, settings_shown
 from worker_runtime.observability.tracing import changes as trace_changes
 from worker_runtime.observability.tracing.tracer import Shown, Tracer
 from worker_runtime.repository.config_json import to_json
@@ -209,7 +208,7 @@ class Engine:
             raise InvalidArgument(f"Request for unknown model : {model}")
 
     def log_settings(self) -> dict[str, bool | int | str]:
-        return log_changes.shown(self.log.options)
+        return settings_shown(self.log.options)
 
     def update_log_settings(
         self, changes: Mapping[str, Any], dialect: Dialect = Dialect.JSON
@@ -219,8 +218,8 @@ class Engine:
         ``changes`` as in a JSON body; with ``Dialect.LISTS`` the typed value that was set for each
         name. Raises Unsupported, InvalidArgument, Unavailable or Internal in Triton's words.
         """
-        self.log.change(**log_changes.read(changes, dialect))
-        return log_changes.shown(self.log.options)
+        self.log.change(**read_changes(changes, dialect))
+        return settings_shown(self.log.options)
 
     # --- repository --------------------------------------------------------------------------
 

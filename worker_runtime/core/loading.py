@@ -62,10 +62,9 @@ from worker_runtime.repository.validation import (
 )
 from worker_runtime.types.backends import ENSEMBLE, SERVED, shared_backends
 from worker_runtime.types.code import EVERYTHING, PYTHON, AllowedCode
-from worker_runtime.types.graph import ModelGraph
 from worker_runtime.types.instances import Machine, places_of
 from worker_runtime.types.repository import LoadOverride
-from worker_runtime.types.signature import signature_of
+from worker_runtime.types.signature import ModelGraph, signature_of
 
 logger = logging.getLogger(__name__)
 _BATCH_SIZE = "default-max-batch-size"

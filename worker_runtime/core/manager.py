@@ -19,7 +19,7 @@ from worker_runtime.core.lifecycle.survey import Findings, Surveyor, touched
 from worker_runtime.core.loading import LoadingRules, ModelPlan
 from worker_runtime.core.model import Blueprint, ModelVersion
 from worker_runtime.core.response_cache import ResponseCache
-from worker_runtime.core.scheduling.context import NO_DELAYS, Delays, SchedulingContext
+from worker_runtime.core.scheduling.base import NO_DELAYS, Delays, SchedulingContext
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.errors import (
     Internal,

@@ -10,10 +10,15 @@ from msgspec import Struct
 from worker_runtime.backends.base import LoadedModel, SelfReporting
 from worker_runtime.core.draining import wait_while_progressing
 from worker_runtime.core.plans import Planner
-from worker_runtime.core.scheduling.base import Scheduler
+from worker_runtime.core.scheduling.base import (
+    NO_DELAYS,
+    STANDALONE,
+    Delays,
+    Scheduler,
+    SchedulingContext,
+)
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.core.scheduling.cached import CachedScheduler
-from worker_runtime.core.scheduling.context import NO_DELAYS, STANDALONE, Delays, SchedulingContext
 from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
 from worker_runtime.core.scheduling.ensemble.outputs import labelled
 from worker_runtime.core.scheduling.ensemble.scheduler import EnsembleScheduler

@@ -19,8 +19,7 @@ from worker_runtime.files.inside import inside
 from worker_runtime.types.instances import places_of
 from worker_runtime.types.request import Arrays, InferRequest, Plan, PlannedInput, Response
 from worker_runtime.types.signature import Signature, batch_tensors_of
-from worker_runtime.types.strings import parse_strings
-from worker_runtime.types.tensor import BY_NUMBER, element_count
+from worker_runtime.types.tensor import BY_NUMBER, element_count, parse_strings
 
 FOLDER = "warmup"
 

@@ -28,7 +28,7 @@ from worker_runtime.types.backends import (
     by_platform,
     family_of_platform,
 )
-from worker_runtime.types.graph import GraphTensor
+from worker_runtime.types.signature import GraphTensor
 from worker_runtime.types.tensor import BY_NAME, BY_NUMBER
 
 # What people write for a backend: names of frameworks, of files, of packages.

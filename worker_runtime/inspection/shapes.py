@@ -4,8 +4,7 @@ from typing import Any
 
 from worker_runtime.errors import Problem
 from worker_runtime.inspection.readers.metadata import FileMetadata
-from worker_runtime.types.graph import GraphTensor, ModelGraph
-from worker_runtime.types.signature import TensorSpec
+from worker_runtime.types.signature import GraphTensor, ModelGraph, TensorSpec
 
 # Findings that another text of config.pbtxt can mend; all others are about the files.
 CONFIG_CODES = frozenset(

@@ -1,19 +1,27 @@
 """Log lines in Triton's form (people grep for it), or as JSON; settings can change while it runs.
 
 A record with ``extra={"table": text}`` shows the table below its line, as it is. One that belongs
-to a request carries ``extra={"request_id": id}``, which JSON lines show as a member.
+to a request carries ``extra={"request_id": id}``, which JSON lines show as a member. Changes that
+clients ask for follow Triton's rules, in its texts.
 """
 
 import json
 import logging
 import sys
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault, Unavailable, Unsupported
+from worker_runtime.observability.dialect import Dialect
+
 _LETTERS = {"WARNING": "W", "ERROR": "E", "CRITICAL": "E"}  # verbose lines are I in Triton, too
 FORMATS = ("default", "ISO8601", "json")
+_BOOLEANS = {"log_info": "info", "log_warning": "warning", "log_error": "error"}
+_UINT32, _UINT64 = 2**32 - 1, 2**64 - 1
 
 
 class LogOptions(Struct, frozen=True):
@@ -144,3 +152,66 @@ class LogControl:
         if options.verbose:
             lowest = max(1, logging.DEBUG - options.verbose + 1)
         logging.getLogger("worker_runtime").setLevel(lowest)
+
+
+def settings_shown(options: LogOptions) -> dict[str, bool | int | str]:
+    """The settings as both protocols show them, in HTTP's order."""
+    return {
+        "log_file": options.file,
+        "log_info": options.info,
+        "log_warning": options.warning,
+        "log_error": options.error,
+        "log_verbose_level": options.verbose,
+        "log_format": options.format,
+    }
+
+
+def read_changes(changes: Mapping[str, Any], dialect: Dialect) -> dict[str, bool | int | str]:
+    """Fields of LogOptions with their new values. Unknown names are passed over.
+
+    ``changes`` are JSON values, or (gRPC) bool, int or str by the parameter that was set, None
+    for none. Raises Unsupported, InvalidArgument, Unavailable or Internal in Triton's words.
+    """
+    if "log_file" in changes:
+        raise Unsupported("log file location can not be updated through network protocol")
+    found: dict[str, bool | int | str] = {}
+    for name, field in _BOOLEANS.items():
+        value = _given(changes, name, dialect)
+        if value is _ABSENT:
+            continue
+        if not isinstance(value, bool):
+            raise _mistyped(dialect, name, "boolean", "boolean")
+        found[field] = value
+    level = _given(changes, "log_verbose_level", dialect)
+    if level is not _ABSENT:
+        if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= _UINT64:
+            raise _mistyped(dialect, "log_verbose_level", "unsigned-integer", "int32")
+        found["verbose"] = level & _UINT32
+    form = _given(changes, "log_format", dialect)
+    if form is not _ABSENT:
+        if not isinstance(form, str):
+            raise _mistyped(dialect, "log_format", "string", "string")
+        if form not in FORMATS:
+            raise _bad_format(dialect, form)
+        found["format"] = form
+    return found
+
+
+_ABSENT = object()
+
+
+def _given(changes: Mapping[str, Any], name: str, dialect: Dialect) -> Any:
+    value = changes.get(name, _ABSENT)
+    return _ABSENT if value is None and dialect is Dialect.JSON else value
+
+
+def _mistyped(dialect: Dialect, name: str, json_kind: str, grpc_kind: str) -> RuntimeFault:
+    if dialect is Dialect.JSON:
+        return Internal(f"attempt to access JSON non-{json_kind} as {json_kind}")
+    return InvalidArgument(f"expect {grpc_kind} for '{name}'")
+
+
+def _bad_format(dialect: Dialect, form: str) -> RuntimeFault:
+    if dialect is Dialect.JSON:
+        return Unavailable(f"invalid argument for --log_format, got: {form}")
+    return InvalidArgument(f"invalid argument for log_format, got: {form}")

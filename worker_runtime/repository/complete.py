@@ -13,7 +13,7 @@ from typing import Any
 
 from worker_runtime.errors import ConfigInvalid, Problem
 from worker_runtime.repository.normalise import fill_scheduling
-from worker_runtime.types.graph import GraphTensor, ModelGraph
+from worker_runtime.types.signature import GraphTensor, ModelGraph
 from worker_runtime.types.tensor import BY_NAME, BY_NUMBER
 
 DEFAULT_MAX_BATCH_SIZE = 4

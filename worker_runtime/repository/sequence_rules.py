@@ -3,7 +3,7 @@
 from typing import Any
 
 from worker_runtime.errors import ConfigInvalid, Problem
-from worker_runtime.types.graph import GraphTensor, ModelGraph
+from worker_runtime.types.signature import GraphTensor, ModelGraph
 from worker_runtime.types.tensor import BY_NAME, BY_NUMBER
 
 _VALUES = (

@@ -1,4 +1,4 @@
-"""What a loaded model version takes and gives: its configuration, boiled down."""
+"""What a model takes and gives: as its file says, and as its configuration says, boiled down."""
 
 from enum import IntEnum
 from typing import Any
@@ -6,6 +6,33 @@ from typing import Any
 from msgspec import Struct
 
 from worker_runtime.types.tensor import BY_NUMBER, DataType
+
+
+class GraphTensor(Struct, frozen=True):
+    """A graph input or output. A dim is a size, -1 (unnamed) or the name of a symbolic dim.
+
+    ``shape`` is None where the graph does not even tell the rank.
+    """
+
+    name: str
+    datatype: str
+    shape: tuple[int | str, ...] | None
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """The shape with every unknown dim as -1."""
+        return tuple(d if isinstance(d, int) and d > 0 else -1 for d in self.shape or ())
+
+
+class ModelGraph(Struct, frozen=True):
+    """``initializers`` have a value of their own: inputs that a request may leave out."""
+
+    inputs: tuple[GraphTensor, ...]
+    outputs: tuple[GraphTensor, ...]
+    producer: str = ""
+    opset: int | None = None
+    warnings: tuple[str, ...] = ()
+    initializers: tuple[GraphTensor, ...] = ()
 
 
 class TensorSpec(Struct, frozen=True):

@@ -1,9 +1,20 @@
-"""The tensor data types of the protocol: wire name, config name, numpy type and item size."""
+"""The tensor data types of the protocol: wire name, config name, numpy type and item size.
 
+BYTES tensors have no item size: on the wire each element is a little-endian uint32 length and that
+many bytes.
+"""
+
+from struct import Struct
 from typing import Any
 
 import msgspec
 import numpy as np
+
+from worker_runtime.errors import InvalidArgument
+
+_LENGTH = Struct("<I")
+_PREFIX = _LENGTH.size
+_MANY = 4096  # elements
 
 
 class DataType(msgspec.Struct, frozen=True):
@@ -67,3 +78,92 @@ def _of_many_axes(shape: tuple[int, ...]) -> int:
         if abs(count) > _BEYOND:
             return _BEYOND
     return count
+
+
+def parse_strings(
+    raw: Any, count: int, name: str, model: str, request_id: str = ""
+) -> "np.ndarray[Any, Any]":
+    """``count`` elements as a flat object array of bytes. Raises InvalidArgument."""
+    data = bytes(raw)
+    if count > _MANY:
+        alike = _parse_alike(data, count)
+        if alike is not None:
+            return string_array(alike)
+    end, at, items = len(data), 0, list[bytes]()
+    unpack = _LENGTH.unpack_from
+    while at < end:
+        if at + _PREFIX > end:
+            raise InvalidArgument(
+                f"incomplete string length indicator for inference input '{name}' for model "
+                f"'{model}', expecting {_PREFIX} bytes but only {end - at} bytes available. Please "
+                "make sure the string length indicator is in one buffer."
+            ).for_request(request_id)
+        (length,) = unpack(data, at)
+        at += _PREFIX
+        if len(items) == count:
+            check_strings(count + 1, count, name, model, request_id)
+        if at == end and length:  # a length and nothing behind it counts as an element
+            check_strings(len(items) + 1, count, name, model, request_id)
+        if at + length > end:
+            # why without the request's id: Triton finds this one further down, in the backend.
+            raise InvalidArgument(
+                f"incomplete string data for inference input '{name}', expecting string of length "
+                f"{length} but only {end - at} bytes available"
+            )
+        items.append(data[at : at + length])
+        at += length
+    check_strings(len(items), count, name, model, request_id)
+    return string_array(items)
+
+
+def check_strings(found: int, count: int, name: str, model: str, request_id: str = "") -> None:
+    """Raises InvalidArgument unless an input has as many elements as its shape says."""
+    if found > count:
+        raise InvalidArgument(
+            f"unexpected number of string elements {count + 1} for inference input '{name}' for "
+            f"model '{model}', expecting {count}"
+        ).for_request(request_id)
+    if found < count:
+        raise InvalidArgument(
+            f"expected {count} string elements for inference input '{name}' for model '{model}', "
+            f"got {found}"
+        ).for_request(request_id)
+
+
+def string_array(items: list[Any]) -> "np.ndarray[Any, Any]":
+    """A flat object array; numpy alone would make fixed-width text of it."""
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+def write_strings(array: "np.ndarray[Any, Any]") -> bytes:
+    """The wire form of an object array of bytes or str."""
+    flat = array.reshape(-1)
+    if len(flat) <= _MANY:
+        return _write(flat.tolist())
+    # why in pieces: a list of two Python objects per element takes many times their own size.
+    return b"".join(
+        [_write(flat[start : start + _MANY].tolist()) for start in range(0, len(flat), _MANY)]
+    )
+
+
+def _write(items: list[Any]) -> bytes:
+    parts: list[bytes] = []
+    pack = _LENGTH.pack
+    for item in items:
+        raw = item if isinstance(item, bytes) else str(item).encode()
+        parts.append(pack(len(raw)))
+        parts.append(raw)
+    return b"".join(parts)
+
+
+def _parse_alike(data: bytes, count: int) -> list[bytes] | None:
+    """The elements of a tensor whose elements all have the same length, None for others."""
+    (length,) = _LENGTH.unpack_from(data) if len(data) >= _PREFIX else (0,)
+    if len(data) != count * (_PREFIX + length) or not length:
+        return None
+    rows = np.frombuffer(data, dtype=[("length", "<u4"), ("value", f"V{length}")])
+    if (rows["length"] != length).any():
+        return None
+    return np.ascontiguousarray(rows["value"]).tolist()  # type: ignore[no-any-return] # bytes

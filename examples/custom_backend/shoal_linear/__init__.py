@@ -12,7 +12,7 @@ import numpy as np
 from worker_runtime.backends.base import Array, Instance, LoadSpec
 from worker_runtime.backends.capabilities import Capabilities
 from worker_runtime.errors import InvalidArgument, LoadFailed, Unavailable
-from worker_runtime.types.graph import GraphTensor, ModelGraph
+from worker_runtime.types.signature import GraphTensor, ModelGraph
 
 INPUT, OUTPUT = "x", "y"
 

@@ -13,7 +13,7 @@ from worker_runtime.backends.configuration import bad_value
 from worker_runtime.backends.fil.forest import Forest, read_forest
 from worker_runtime.backends.fil.parameters import FILENAMES, ForestOptions, forest_options
 from worker_runtime.errors import LoadFailed, Problem, Unavailable
-from worker_runtime.types.graph import ModelGraph
+from worker_runtime.types.signature import ModelGraph
 from worker_runtime.types.tensor import BY_NUMBER
 
 logger = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from worker_runtime.backends.onnxruntime.sessions import (
     thread_count,
 )
 from worker_runtime.errors import LoadFailed, Problem
-from worker_runtime.types.graph import ModelGraph
+from worker_runtime.types.signature import ModelGraph
 
 DEVICE = "cuda"  # ONNX Runtime's name for where the tensors of instances on GPUs are
 

@@ -15,7 +15,7 @@ from worker_runtime.backends.onnxruntime.providers import CPU, CUDA, TENSORRT, W
 from worker_runtime.errors import BackendFailed, GpuMemoryFull, LoadFailed, Problem
 from worker_runtime.files.inside import inside, leaves
 from worker_runtime.types.code import FILES, LIBRARY
-from worker_runtime.types.graph import GraphTensor, ModelGraph
+from worker_runtime.types.signature import GraphTensor, ModelGraph
 
 _ERROR = re.compile(r"\[ONNXRuntimeError\] : (\d+) : \w+ : (.*)", re.DOTALL)
 _NO_MEMORY = re.compile(

@@ -22,7 +22,7 @@ from worker_runtime.backends.openvino.parameters import EXTENSION, openvino_opti
 from worker_runtime.errors import BackendFailed, Unavailable
 from worker_runtime.files.inside import inside
 from worker_runtime.types.code import LIBRARY
-from worker_runtime.types.graph import GraphTensor, ModelGraph
+from worker_runtime.types.signature import GraphTensor, ModelGraph
 
 _CORE = threading.Lock()  # why: extensions are added and models read one at a time
 

@@ -8,7 +8,7 @@ import openvino as ov
 from worker_runtime.backends.base import LoadSpec
 from worker_runtime.backends.openvino.parameters import OpenvinoOptions
 from worker_runtime.errors import LoadFailed, Problem
-from worker_runtime.types.graph import GraphTensor, ModelGraph
+from worker_runtime.types.signature import GraphTensor, ModelGraph
 from worker_runtime.types.tensor import BY_NAME, BY_NUMBER
 
 _TYPES: dict[str, Any] = {

@@ -24,7 +24,7 @@ from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
 from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem
 from worker_runtime.types.backends import SHARED_FILE
 from worker_runtime.types.code import PYTHON
-from worker_runtime.types.graph import ModelGraph
+from worker_runtime.types.signature import ModelGraph
 from worker_runtime.types.tensor import BY_NUMBER
 
 _MIB = 1 << 20

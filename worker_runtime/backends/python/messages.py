@@ -21,8 +21,13 @@ from worker_runtime.errors import (
     Unsupported,
 )
 from worker_runtime.types.request import Response
-from worker_runtime.types.strings import parse_strings, write_strings
-from worker_runtime.types.tensor import BY_DTYPE, BY_NAME, element_count
+from worker_runtime.types.tensor import (
+    BY_DTYPE,
+    BY_NAME,
+    element_count,
+    parse_strings,
+    write_strings,
+)
 
 # TRITONSERVER_Error_Code
 _FAULTS: tuple[type[RuntimeFault], ...] = (

@@ -30,7 +30,7 @@ from worker_runtime.errors import (
 )
 from worker_runtime.files.contents import kinds_of_file
 from worker_runtime.types.code import CodeReason
-from worker_runtime.types.graph import ModelGraph
+from worker_runtime.types.signature import ModelGraph
 from worker_runtime.types.tensor import BY_NUMBER
 
 _TRUE, _FALSE = {"true", "1"}, {"false", "0"}

@@ -16,7 +16,7 @@ from worker_runtime.backends.tensorrt.engines import (
     read_engine,
 )
 from worker_runtime.errors import LoadFailed, Problem
-from worker_runtime.types.graph import ModelGraph
+from worker_runtime.types.signature import ModelGraph
 
 
 class EngineModel:

@@ -23,7 +23,7 @@ from worker_runtime.errors import (
     Problem,
     Unavailable,
 )
-from worker_runtime.types.graph import GraphTensor, ModelGraph
+from worker_runtime.types.signature import GraphTensor, ModelGraph
 
 logger = logging.getLogger(__name__)
 _BITS = np.dtype("<u2")

@@ -13,7 +13,7 @@ from worker_runtime.inspection.readers.savedmodel import read_savedmodel
 from worker_runtime.inspection.readers.torchscript import read_torch
 from worker_runtime.inspection.readers.trees import TREES, read_trees
 from worker_runtime.repository.onnx_file import NotOnnx, read_header
-from worker_runtime.types.graph import ModelGraph
+from worker_runtime.types.signature import ModelGraph
 
 READ = ("onnxruntime", "pytorch", "python", "tensorflow", "openvino", "fil")
 

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from worker_runtime.errors import Problem
-from worker_runtime.types.graph import ModelGraph
+from worker_runtime.types.signature import ModelGraph
 
 
 class FileMetadata(Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Any
 
 from worker_runtime.errors import LoadFailed, Problem
 from worker_runtime.inspection.readers.metadata import FileMetadata
-from worker_runtime.types.graph import GraphTensor, ModelGraph
+from worker_runtime.types.signature import GraphTensor, ModelGraph
 
 MAX_BYTES = 8 * 2**20
 CLASS = "TritonPythonModel"

@@ -10,7 +10,7 @@ from typing import Any
 from worker_runtime.backends.pytorch.files import Kind, kind_of, opened
 from worker_runtime.errors import Problem
 from worker_runtime.inspection.readers.metadata import FileMetadata
-from worker_runtime.types.graph import GraphTensor, ModelGraph
+from worker_runtime.types.signature import GraphTensor, ModelGraph
 
 MAX_ENTRY_BYTES = 64 * 2**20
 # What PyTorch's own reader knows; a file that names more was not written by it.

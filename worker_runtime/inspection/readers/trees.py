@@ -5,7 +5,7 @@ from pathlib import Path
 
 from worker_runtime.errors import LoadFailed, Problem
 from worker_runtime.inspection.readers.metadata import FileMetadata
-from worker_runtime.types.graph import GraphTensor, ModelGraph
+from worker_runtime.types.signature import GraphTensor, ModelGraph
 
 MAX_BYTES = 512 * 2**20
 HEADER_BYTES = 64 * 2**10

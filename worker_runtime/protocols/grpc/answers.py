@@ -14,8 +14,7 @@ from worker_runtime.protocols.grpc.requests import GrpcForm
 from worker_runtime.protocols.grpc.transport import Parts
 from worker_runtime.protocols.grpc.wire import answer_id, raw_field, streamed_head
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
-from worker_runtime.types.strings import write_strings
-from worker_runtime.types.tensor import BY_DTYPE
+from worker_runtime.types.tensor import BY_DTYPE, write_strings
 from worker_runtime.types.triton_messages import service_pb2 as pb
 
 Message = tuple[Parts, int]  # and the size of all of them in bytes

@@ -8,8 +8,7 @@ import numpy as np
 from worker_runtime.core.shared_memory import SharedMemory, Window
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.forms import OutputForm, Region
-from worker_runtime.types.strings import string_array
-from worker_runtime.types.tensor import BY_NAME
+from worker_runtime.types.tensor import BY_NAME, string_array
 
 _UNKNOWN_TYPE = "<invalid>"  # how Triton writes the name of a data type that it does not know
 

@@ -23,8 +23,7 @@ from worker_runtime.protocols.grpc.contents import gather, known_type, output_fo
 from worker_runtime.protocols.grpc.transport import CallHead, Message
 from worker_runtime.protocols.grpc.wire import cut
 from worker_runtime.types.request import InferRequest, Plan, Sink
-from worker_runtime.types.strings import check_strings, parse_strings
-from worker_runtime.types.tensor import element_count
+from worker_runtime.types.tensor import check_strings, element_count, parse_strings
 from worker_runtime.types.triton_messages import service_pb2 as pb
 
 _NEVER = 2**31  # raw tensors: more than a message has

@@ -19,8 +19,7 @@ from worker_runtime.protocols.http.schema import Values, decode_request
 from worker_runtime.protocols.http.slices import Steps
 from worker_runtime.protocols.http.tensors import SLICE_BYTES, from_json, parsed_in_slices
 from worker_runtime.types.request import InferRequest, Sink
-from worker_runtime.types.strings import check_strings, parse_strings, string_array
-from worker_runtime.types.tensor import element_count
+from worker_runtime.types.tensor import check_strings, element_count, parse_strings, string_array
 
 _ID_START = b'{"id":"'
 _LARGE_JSON = 128 * 1024

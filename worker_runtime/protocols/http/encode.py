@@ -23,8 +23,7 @@ from worker_runtime.protocols.http.tensors import (
     written_in_slices,
 )
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
-from worker_runtime.types.strings import write_strings
-from worker_runtime.types.tensor import BY_DTYPE, BY_NAME, DataType
+from worker_runtime.types.tensor import BY_DTYPE, BY_NAME, DataType, write_strings
 
 _COPY_BELOW = 16 * 1024  # smaller tensors are cheaper to copy than to hold on to
 _PLAIN = OutputForm(binary=False)  # of an output that nobody asked for

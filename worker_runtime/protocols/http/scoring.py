@@ -17,7 +17,7 @@ from worker_runtime.protocols.http.errors import model_error
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.limits import check_size
 from worker_runtime.types.request import Arrays, InferRequest, Response
-from worker_runtime.types.strings import string_array
+from worker_runtime.types.tensor import string_array
 
 _PARAMETER = "AZUREML_ENTRY_SCRIPT"
 _FORMS = (("REQUEST", "BYTES", (1,)), ("REQUEST_HEAD", "BYTES", (1,)))

@@ -23,8 +23,7 @@ from worker_runtime.protocols.http.json_values import (
 from worker_runtime.protocols.http.schema import Parsed, Unparsed, Values
 from worker_runtime.protocols.http.slices import Steps
 from worker_runtime.types.request import Buffer
-from worker_runtime.types.strings import string_array
-from worker_runtime.types.tensor import DataType
+from worker_runtime.types.tensor import DataType, string_array
 
 _BINARY_ONLY = frozenset({"FP16", "BF16"})
 _QUICK_DEPTH = 4

@@ -9,7 +9,7 @@ from tritonclient.grpc import model_config_pb2
 
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
 from worker_runtime.core.plans import Planner
-from worker_runtime.core.scheduling.context import SchedulingContext
+from worker_runtime.core.scheduling.base import SchedulingContext
 from worker_runtime.core.scheduling.ensemble.scheduler import EnsembleScheduler
 from worker_runtime.core.statistics import Statistics
 from worker_runtime.errors import NotFound

@@ -9,8 +9,7 @@ from tests.unit.worker_runtime.core.ensemble_models import (
     parsed,
     step_text,
 )
-from worker_runtime.core.scheduling.ensemble.flow import Due, Flow, Tensor, adapted
-from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
+from worker_runtime.core.scheduling.ensemble.graph import Due, EnsembleGraph, Flow, Tensor, adapted
 from worker_runtime.core.scheduling.ensemble.outputs import labelled, sequence_parameters
 from worker_runtime.core.scheduling.ensemble.shared import StepLimiter
 from worker_runtime.errors import InvalidArgument, NotFound

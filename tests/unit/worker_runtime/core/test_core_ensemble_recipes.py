@@ -20,8 +20,7 @@ from tests.unit.worker_runtime.core.ensemble_models import (
 )
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
 from worker_runtime.core.scheduling.ensemble import steps
-from worker_runtime.core.scheduling.ensemble.flow import Form
-from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
+from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph, Form
 from worker_runtime.core.scheduling.ensemble.steps import StepRecipe
 from worker_runtime.errors import InvalidArgument
 

@@ -1,9 +1,13 @@
 """Which requests leave an instance's slots together: both strategies, with our own clock."""
 
 from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy
-from worker_runtime.core.scheduling.sequence.batchers import DirectBatcher, OldestBatcher
+from worker_runtime.core.scheduling.sequence.batchers import (
+    DirectBatcher,
+    OldestBatcher,
+    SequenceBatcher,
+    Slots,
+)
 from worker_runtime.core.scheduling.sequence.entries import Entry
-from worker_runtime.core.scheduling.sequence.slots import SequenceBatcher, Slots
 from worker_runtime.core.scheduling.sequence.table import SequenceTable
 from worker_runtime.types.request import InferRequest, Plan, PlannedInput, SequencePart
 from worker_runtime.types.tensor import BY_NAME

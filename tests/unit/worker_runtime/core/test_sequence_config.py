@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from worker_runtime.core.execution.sequence_tensors import ControlKind, Controls, ControlSpec
-from worker_runtime.core.scheduling.context import Delays
+from worker_runtime.core.scheduling.base import Delays
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig, sequence_config
 from worker_runtime.errors import ConfigInvalid
 from worker_runtime.repository.pbtxt import parse
 from worker_runtime.repository.sequence_rules import check_sequence_tensors
-from worker_runtime.types.graph import GraphTensor, ModelGraph
 from worker_runtime.types.request import SequencePart
+from worker_runtime.types.signature import GraphTensor, ModelGraph
 from worker_runtime.types.tensor import BY_NAME
 
 STATE = 'input_name: "in" output_name: "out" data_type: TYPE_INT32 dims: [ 2 ]'

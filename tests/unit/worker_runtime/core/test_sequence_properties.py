@@ -7,9 +7,13 @@ from hypothesis import strategies as st
 
 from tests.unit.worker_runtime.core.test_sequence_batchers import MS, part
 from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy
-from worker_runtime.core.scheduling.sequence.batchers import DirectBatcher, OldestBatcher
+from worker_runtime.core.scheduling.sequence.batchers import (
+    DirectBatcher,
+    OldestBatcher,
+    SequenceBatcher,
+    Slots,
+)
 from worker_runtime.core.scheduling.sequence.entries import Entry
-from worker_runtime.core.scheduling.sequence.slots import SequenceBatcher, Slots
 from worker_runtime.core.scheduling.sequence.table import SequenceTable
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.types.request import InferRequest

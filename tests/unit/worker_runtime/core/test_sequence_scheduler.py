@@ -20,7 +20,7 @@ from tests.unit.worker_runtime.core.sequence_models import (
     oldest,
 )
 from worker_runtime.core.plans import Planner
-from worker_runtime.core.scheduling.context import Delays
+from worker_runtime.core.scheduling.base import Delays
 from worker_runtime.core.scheduling.sequence.entries import Entry
 from worker_runtime.core.scheduling.sequence.scheduler import SequenceScheduler
 from worker_runtime.core.statistics import FailureReason, Statistics

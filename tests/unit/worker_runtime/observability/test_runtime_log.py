@@ -17,8 +17,12 @@ from worker_runtime.errors import (
     Unsupported,
 )
 from worker_runtime.observability.dialect import Dialect
-from worker_runtime.observability.log_changes import read, shown
-from worker_runtime.observability.logging import LogControl, LogOptions
+from worker_runtime.observability.logging import (
+    LogControl,
+    LogOptions,
+    read_changes,
+    settings_shown,
+)
 
 DEFAULT = re.compile(r"([EWI])(\d{4}) (\d\d:\d\d:\d\d\.\d{6}) (\d+) ([\w.]+):(\d+)\] (.*)")
 ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ) ([EWI]) (\d+) ([\w.]+):(\d+)\] (.*)")
@@ -119,7 +123,7 @@ def test_levels_are_switched_one_by_one(
 
 
 def test_settings_are_shown_in_tritons_order() -> None:
-    assert list(shown(LogOptions()).items()) == [
+    assert list(settings_shown(LogOptions()).items()) == [
         ("log_file", ""),
         ("log_info", True),
         ("log_warning", True),
@@ -141,7 +145,7 @@ def test_settings_are_shown_in_tritons_order() -> None:
     ],
 )
 def test_changes_that_are_accepted(changes: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert read(changes, Dialect.JSON) == expected
+    assert read_changes(changes, Dialect.JSON) == expected
 
 
 NO_BOOLEAN = "attempt to access JSON non-boolean as boolean"
@@ -194,5 +198,5 @@ def test_changes_that_are_refused(
     changes: dict[str, Any], dialect: Dialect, kind: type[RuntimeFault], text: str
 ) -> None:
     with pytest.raises(RuntimeFault) as caught:
-        read(changes, dialect)
+        read_changes(changes, dialect)
     assert (type(caught.value), str(caught.value)) == (kind, text)

@@ -16,8 +16,7 @@ from worker_runtime.observability.tracing.changes import read
 from worker_runtime.observability.tracing.config import Level, TraceConfig
 from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.types.request import InferRequest, Plan, PlannedInput, Response
-from worker_runtime.types.strings import string_array
-from worker_runtime.types.tensor import BY_NAME
+from worker_runtime.types.tensor import BY_NAME, string_array
 
 TIMES = (100, 200, 300, 400)
 

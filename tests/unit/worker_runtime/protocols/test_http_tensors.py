@@ -14,8 +14,7 @@ from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.protocols.http.json_parser import TOO_DEEP, _Parser, read
 from worker_runtime.protocols.http.schema import decode_request
 from worker_runtime.protocols.http.tensors import encode_response, from_json, to_json
-from worker_runtime.types.strings import parse_strings, string_array, write_strings
-from worker_runtime.types.tensor import BY_NAME
+from worker_runtime.types.tensor import BY_NAME, parse_strings, string_array, write_strings
 
 DATA = "Unable to parse 'data': "
 JSON = "attempt to access JSON"

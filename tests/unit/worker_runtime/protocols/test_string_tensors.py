@@ -3,7 +3,7 @@
 import pytest
 
 from worker_runtime.errors import InvalidArgument
-from worker_runtime.types.strings import parse_strings, string_array, write_strings
+from worker_runtime.types.tensor import parse_strings, string_array, write_strings
 
 COUNTS = [1, 4096, 4097, 10_000]
 

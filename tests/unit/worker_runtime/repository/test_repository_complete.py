@@ -7,7 +7,7 @@ import pytest
 from worker_runtime.errors import ConfigInvalid
 from worker_runtime.repository.complete import check_graph, complete, scalars
 from worker_runtime.repository.pbtxt import parse, places
-from worker_runtime.types.graph import GraphTensor, ModelGraph
+from worker_runtime.types.signature import GraphTensor, ModelGraph
 
 
 def model(x: tuple[int | str, ...], y: tuple[int | str, ...]) -> ModelGraph:

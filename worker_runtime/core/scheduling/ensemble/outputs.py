@@ -8,9 +8,14 @@ from msgspec.structs import replace
 
 from worker_runtime.backends.base import Array
 from worker_runtime.core.execution.executor import restored
-from worker_runtime.core.scheduling.context import ServedModel
-from worker_runtime.core.scheduling.ensemble.flow import Form, SequenceNote, Tensor, adapted
-from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
+from worker_runtime.core.scheduling.base import ServedModel
+from worker_runtime.core.scheduling.ensemble.graph import (
+    EnsembleGraph,
+    Form,
+    SequenceNote,
+    Tensor,
+    adapted,
+)
 from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.types.request import ParameterValue
 from worker_runtime.types.signature import Signature, TensorSpec

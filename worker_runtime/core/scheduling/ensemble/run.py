@@ -12,15 +12,15 @@ from time import monotonic_ns
 from typing import cast
 
 from worker_runtime.core.execution.answers import backend_fault
-from worker_runtime.core.scheduling.context import ServedModel
-from worker_runtime.core.scheduling.ensemble.flow import (
+from worker_runtime.core.scheduling.base import ServedModel
+from worker_runtime.core.scheduling.ensemble.graph import (
     NO_SEQUENCE,
     Due,
     Flow,
     SequenceNote,
+    Step,
     Tensor,
 )
-from worker_runtime.core.scheduling.ensemble.graph import Step
 from worker_runtime.core.scheduling.ensemble.outputs import (
     output_array,
     sequence_parameters,

@@ -4,8 +4,7 @@ import asyncio
 from time import monotonic_ns, time_ns
 from typing import Any
 
-from worker_runtime.core.scheduling.base import Scheduler
-from worker_runtime.core.scheduling.context import SchedulingContext
+from worker_runtime.core.scheduling.base import Scheduler, SchedulingContext
 from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
 from worker_runtime.core.scheduling.ensemble.run import EnsembleRun
 from worker_runtime.core.scheduling.ensemble.shared import Ensemble

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 from weakref import ref
 
-from worker_runtime.core.scheduling.context import SchedulingContext, ServedModel
+from worker_runtime.core.scheduling.base import SchedulingContext, ServedModel
 from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
 from worker_runtime.core.scheduling.ensemble.steps import StepRecipe
 from worker_runtime.observability.metrics.latency import Histogram

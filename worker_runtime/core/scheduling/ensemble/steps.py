@@ -2,14 +2,14 @@
 
 import msgspec
 
-from worker_runtime.core.scheduling.context import ServedModel
-from worker_runtime.core.scheduling.ensemble.flow import (
+from worker_runtime.core.scheduling.base import ServedModel
+from worker_runtime.core.scheduling.ensemble.graph import (
     Form,
     SequenceNote,
+    Step,
     Tensor,
     adapted,
 )
-from worker_runtime.core.scheduling.ensemble.graph import Step
 from worker_runtime.errors import RuntimeFault
 from worker_runtime.types.request import InferRequest, ParameterValue, Plan, SequencePart, Sink
 from worker_runtime.types.signature import Signature, TensorSpec

@@ -15,15 +15,18 @@ from worker_runtime.core.execution.choice import executor_for
 from worker_runtime.core.execution.executor import Batch
 from worker_runtime.core.execution.requests import RequestExecutor
 from worker_runtime.core.execution.sequence_tensors import Controls, States
-from worker_runtime.core.scheduling.base import Scheduler
+from worker_runtime.core.scheduling.base import NO_DELAYS, Delays, Scheduler
 from worker_runtime.core.scheduling.batching import BatchPolicy
-from worker_runtime.core.scheduling.context import NO_DELAYS, Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
-from worker_runtime.core.scheduling.sequence.batchers import DirectBatcher, OldestBatcher
+from worker_runtime.core.scheduling.sequence.batchers import (
+    DirectBatcher,
+    OldestBatcher,
+    SequenceBatcher,
+    Slots,
+)
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig
 from worker_runtime.core.scheduling.sequence.entries import Entry, EntryFactory, SequenceAnswers
 from worker_runtime.core.scheduling.sequence.instances import DrainingInstances, Instances
-from worker_runtime.core.scheduling.sequence.slots import SequenceBatcher, Slots
 from worker_runtime.core.scheduling.sequence.table import SequenceTable
 from worker_runtime.core.scheduling.waiting import Alarm
 from worker_runtime.core.statistics import FailureReason, Statistics
