@@ -17,7 +17,7 @@ from worker_runtime.errors import (
 )
 from worker_runtime.observability.dialect import Dialect
 from worker_runtime.observability.logging import LogControl, read_changes, settings_shown
-from worker_runtime.observability.tracing import changes as trace_changes
+from worker_runtime.observability.tracing.config import read_trace_changes
 from worker_runtime.observability.tracing.tracer import Shown, Tracer
 from worker_runtime.repository.config_json import to_json
 from worker_runtime.types.repository import LoadOverride, ModelState, name_of
@@ -200,7 +200,7 @@ class Engine:
         Raises InvalidArgument, Unsupported or Internal in Triton's words.
         """
         self._check_traced(model)
-        self.tracer.update(model, trace_changes.read(changes, dialect))
+        self.tracer.update(model, read_trace_changes(changes, dialect))
         return self.tracer.settings(model)
 
     def _check_traced(self, model: str) -> None:

@@ -12,7 +12,7 @@ from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
 
 from worker_runtime.errors import ConfigInvalid, Problem
-from worker_runtime.repository.enum_values import unknown_value
+from worker_runtime.repository.pbtxt import unknown_value
 from worker_runtime.types.triton_messages import model_config_pb2
 
 _NO_FIELD = re.compile(r'has no field named "([^"]*)"')

@@ -1,5 +1,6 @@
-"""config.pbtxt to ``inference.ModelConfig`` and back, with errors that point at the line, and where
-each of its fields stands: protobuf forgets positions, people need them.
+"""config.pbtxt to ``inference.ModelConfig`` and back, with errors that point at the line.
+
+Also where each field stands in the text: protobuf's parser forgets positions, people need them.
 """
 
 import difflib
@@ -11,7 +12,6 @@ from google.protobuf import text_format
 from google.protobuf.descriptor import Descriptor
 
 from worker_runtime.errors import ConfigInvalid, Problem
-from worker_runtime.repository.enum_values import unknown_value
 from worker_runtime.types.triton_messages import model_config_pb2
 
 _POSITION = re.compile(r"^\d+:\d+ : ")
@@ -252,3 +252,26 @@ class _Walk:
             self._message(f"{prefix}{name.text}[{index}].", depth + 1)
             if self._kind() == "close":
                 self._at += 1
+
+
+def unknown_value(message: Any, where: str = "") -> str:
+    """The first number that stands for no value of its enum, with its field; "" without one.
+
+    proto3 keeps them, and nobody knows their meaning.
+    """
+    for field, value in message.ListFields():
+        path = f"{where}{field.name}"
+        if field.enum_type is not None:
+            for number in value if field.is_repeated else [value]:
+                if number not in field.enum_type.values_by_number:
+                    return f"{path} is no value of {field.enum_type.name}: {number}"
+        elif field.message_type is not None:
+            if field.message_type.GetOptions().map_entry:
+                inner = field.message_type.fields_by_name["value"].message_type
+                items = value.values() if inner is not None else ()
+            else:
+                items = value if field.is_repeated else [value]
+            for item in items:
+                if found := unknown_value(item, f"{path}."):
+                    return found
+    return ""

@@ -20,8 +20,7 @@ from worker_runtime.errors import (
 from worker_runtime.repository.agents import check_files
 from worker_runtime.repository.ensembles import composing
 from worker_runtime.repository.fingerprint import Fingerprint, fingerprint
-from worker_runtime.repository.layout import ModelDirectory, model_names, read_model
-from worker_runtime.repository.localise import localise
+from worker_runtime.repository.layout import ModelDirectory, localise, model_names, read_model
 from worker_runtime.types.repository import LoadOverride, key_of, name_of, namespace_of
 
 logger = logging.getLogger(__name__)

@@ -6,8 +6,7 @@ from typing import Any, Protocol
 
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.observability.access import AccessLog, Watched
-from worker_runtime.observability.tracing.changes import Changes
-from worker_runtime.observability.tracing.config import BATCHING, Level, Mode, TraceConfig
+from worker_runtime.observability.tracing.config import BATCHING, Changes, Level, Mode, TraceConfig
 from worker_runtime.observability.tracing.setting import TraceFile, TraceSetting, Wanted
 from worker_runtime.observability.tracing.trace import Group, Trace, elements
 from worker_runtime.types.request import InferRequest

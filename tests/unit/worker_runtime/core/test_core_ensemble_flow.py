@@ -11,7 +11,7 @@ from tests.unit.worker_runtime.core.ensemble_models import (
 )
 from worker_runtime.core.scheduling.ensemble.graph import Due, EnsembleGraph, Flow, Tensor, adapted
 from worker_runtime.core.scheduling.ensemble.outputs import labelled, sequence_parameters
-from worker_runtime.core.scheduling.ensemble.shared import StepLimiter
+from worker_runtime.core.scheduling.ensemble.steps import StepLimiter
 from worker_runtime.errors import InvalidArgument, NotFound
 from worker_runtime.types.signature import signature_of
 

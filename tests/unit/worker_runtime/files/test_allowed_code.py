@@ -11,7 +11,7 @@ from tests.support.hostile_uploads import ELF, SERVED, padded_pickle
 from worker_runtime.config import parse
 from worker_runtime.config.arguments import UsageError
 from worker_runtime.errors import RuntimeFault
-from worker_runtime.inprocess.server import InferenceServer
+from worker_runtime.inprocess import InferenceServer
 
 MARKS = """
 import pathlib

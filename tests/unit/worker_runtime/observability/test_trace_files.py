@@ -12,8 +12,7 @@ from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.observability.access import AccessLog
 from worker_runtime.observability.dialect import Dialect
-from worker_runtime.observability.tracing.changes import read
-from worker_runtime.observability.tracing.config import Level, TraceConfig
+from worker_runtime.observability.tracing.config import Level, TraceConfig, read_trace_changes
 from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.types.request import InferRequest, Plan, PlannedInput, Response
 from worker_runtime.types.tensor import BY_NAME, string_array
@@ -117,7 +116,7 @@ def test_so_many_traces_go_into_one_file(tmp_path: Path) -> None:
 def test_a_model_may_have_a_setting_of_its_own(tmp_path: Path) -> None:
     tracer = tracer_of(tmp_path, levels=frozenset())
     assert not tracer.active
-    tracer.update("own", read({"trace_level": ["TIMESTAMPS"]}, Dialect.JSON))
+    tracer.update("own", read_trace_changes({"trace_level": ["TIMESTAMPS"]}, Dialect.JSON))
     assert tracer.active
     assert run(tracer).trace is None
     assert run(tracer, model=model_of("own")).trace is not None
@@ -128,10 +127,10 @@ def test_a_change_writes_what_the_old_setting_has_collected(tmp_path: Path) -> N
     run(tracer)
     request = request_of()
     tracer.start(request, model_of(), "HTTP")
-    tracer.update("", read({"trace_level": ["OFF"]}, Dialect.JSON))
+    tracer.update("", read_trace_changes({"trace_level": ["OFF"]}, Dialect.JSON))
     assert not (tmp_path / "t.json").exists()  # one is still on its way
     request.sink.deliver(request, [])
-    tracer.update("", read({"trace_level": ["TIMESTAMPS"]}, Dialect.JSON))
+    tracer.update("", read_trace_changes({"trace_level": ["TIMESTAMPS"]}, Dialect.JSON))
     run(tracer)
     tracer.close()
     assert {item["id"] for item in elements(tmp_path / "t.json")} == {1, 2, 3}

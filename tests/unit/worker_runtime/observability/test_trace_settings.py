@@ -7,8 +7,7 @@ import pytest
 
 from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault, Unsupported
 from worker_runtime.observability.dialect import Dialect
-from worker_runtime.observability.tracing.changes import read
-from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
+from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig, read_trace_changes
 from worker_runtime.observability.tracing.tracer import Tracer
 
 START: dict[str, Any] = {
@@ -27,7 +26,7 @@ def tracer() -> Tracer:
 
 
 def change(tracer: Tracer, model: str, /, **changes: Any) -> dict[str, Any]:
-    tracer.update(model, read(changes, Dialect.JSON))
+    tracer.update(model, read_trace_changes(changes, Dialect.JSON))
     return tracer.settings(model)
 
 
@@ -153,15 +152,15 @@ def test_what_is_refused(
     tracer: Tracer, asked: dict[str, Any], dialect: Dialect, kind: type[RuntimeFault], text: str
 ) -> None:
     with pytest.raises(RuntimeFault) as caught:
-        tracer.update("", read(asked, dialect))
+        tracer.update("", read_trace_changes(asked, dialect))
     assert (type(caught.value), str(caught.value)) == (kind, text)
     assert tracer.settings() == START
 
 
 def test_lists_clear_when_they_are_empty(tracer: Tracer) -> None:
-    tracer.update("", read({"trace_rate": ["7"]}, Dialect.LISTS))
+    tracer.update("", read_trace_changes({"trace_rate": ["7"]}, Dialect.LISTS))
     assert tracer.settings()["trace_rate"] == "7"
-    tracer.update("", read({"trace_rate": []}, Dialect.LISTS))
+    tracer.update("", read_trace_changes({"trace_rate": []}, Dialect.LISTS))
     assert tracer.settings() == START
 
 

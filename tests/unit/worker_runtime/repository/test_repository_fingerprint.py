@@ -9,7 +9,7 @@ import pytest
 
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.repository.fingerprint import Fingerprint, fingerprint
-from worker_runtime.repository.localise import localise
+from worker_runtime.repository.layout import localise
 from worker_runtime.types.repository import LoadOverride
 
 

@@ -26,8 +26,13 @@ from worker_runtime.core.scheduling.ensemble.outputs import (
     sequence_parameters,
     step_output,
 )
-from worker_runtime.core.scheduling.ensemble.shared import Ensemble, StepLimiter
-from worker_runtime.core.scheduling.ensemble.steps import StepRecipe, StepTimings, shapes_of
+from worker_runtime.core.scheduling.ensemble.steps import (
+    Ensemble,
+    StepLimiter,
+    StepRecipe,
+    StepTimings,
+    shapes_of,
+)
 from worker_runtime.errors import Cancelled, InvalidArgument, RuntimeFault
 from worker_runtime.types.request import (
     Arrays,

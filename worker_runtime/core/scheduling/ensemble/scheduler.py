@@ -7,7 +7,7 @@ from typing import Any
 from worker_runtime.core.scheduling.base import Scheduler, SchedulingContext
 from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
 from worker_runtime.core.scheduling.ensemble.run import EnsembleRun
-from worker_runtime.core.scheduling.ensemble.shared import Ensemble
+from worker_runtime.core.scheduling.ensemble.steps import Ensemble
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import Unavailable
 from worker_runtime.types.request import InferRequest

@@ -1,4 +1,4 @@
-"""``InferenceServer``: models of a Triton repository, called like functions.
+"""``InferenceServer``: models of a Triton repository, called like functions; no network.
 
 An event loop of its own runs in a thread, exactly as in the server process; callers may be any
 number of threads, or coroutines of another loop.
