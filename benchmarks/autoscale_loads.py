@@ -10,18 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 Rates = npt.NDArray[np.float64]
-STEP_S = 4.0
+STEP_S = 2.0
 MINUTES = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
     """``rates``: requests/s that come, one for each ``STEP_S``. ``constant``: stretches in which
-    the rate behind them stays the same, as (first, end) steps."""
+    the rate behind them stays the same, as (first, end) steps. ``closed``: ``rates`` are callers
+    instead, each of whom has one request under way at all times."""
 
     kind: str
     rates: Rates
     constant: tuple[tuple[int, int], ...] = ()
+    closed: bool = False
 
 
 def made(rng: np.random.Generator) -> Course:
@@ -30,6 +32,8 @@ def made(rng: np.random.Generator) -> Course:
     steps = int(MINUTES * 60 / STEP_S)
     base = float(10 ** rng.uniform(0.3, 3))  # 2 to 1000 requests/s
     means, constant = KINDS[kind](rng, steps, base)
+    if kind in CLOSED:
+        return Course(kind, np.round(means), constant, closed=True)
     return Course(kind, rng.poisson(means * STEP_S) / STEP_S, constant)
 
 
@@ -107,6 +111,17 @@ def _idle(rng: np.random.Generator, steps: int, base: float) -> Shape:
     return means, ((0, first), (first, end), (end, steps))
 
 
+def _callers(rng: np.random.Generator, steps: int, base: float) -> Shape:
+    """One to sixty, and other numbers of them later."""
+    return _steps(rng, steps, min(1 + base / 16, 60.0))
+
+
+def _few(rng: np.random.Generator, steps: int, base: float) -> Shape:
+    """As many as there are, all the time."""
+    del base
+    return np.full(steps, float(rng.integers(1, 9))), ((0, steps),)
+
+
 KINDS: dict[str, Callable[[np.random.Generator, int, float], Shape]] = {
     "constant": _constant,
     "noisy": _noisy,
@@ -114,4 +129,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int, float], Shape]] = {
     "bursts": _bursts,
     "daily": _daily,
     "idle": _idle,
+    "callers": _callers,
+    "loop": _few,
 }
+CLOSED = ("callers", "loop")

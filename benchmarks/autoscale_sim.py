@@ -54,6 +54,7 @@ def machine_drawn(rng: np.random.Generator) -> Machine:
         service_s=float(10 ** rng.uniform(-2.3, -0.3)),  # 5 to 500 ms
         slots=int(rng.choice([1, 1, 2, 4, 8])),
         start_s=float(rng.choice([1.0, 2.0, 5.0, 20.0, 60.0])),
+        pause_s=float(10 ** rng.uniform(-3, -1.5)),  # 1 to 30 ms
     )
 
 
@@ -61,7 +62,8 @@ def policy_drawn(rng: np.random.Generator, machine: Machine) -> Policy:
     """Targets that a replica can keep, and windows from quick to the defaults."""
     share = float(rng.uniform(0.5, 0.85))
     goals = {
-        "in_flight": machine.slots * share,
+        # as many as it computes at a time, or more, are what people say
+        "in_flight": machine.slots * (share if rng.random() < 0.5 else float(rng.choice([1, 2]))),
         "requests_per_second": machine.rate * share,
         "cpu_percent": 100 * share,
         "queue_ms": machine.service_s * 1000 * float(rng.uniform(0.2, 2)),
@@ -90,13 +92,14 @@ def lost_drawn(rng: np.random.Generator, steps: int) -> np.ndarray[tuple[int], n
 def simulated(
     seed: int, course: Course, machine: Machine, policy: Policy, lost: Iterable[bool]
 ) -> Run:
-    plant, state = Plant(machine), State()
+    plant, state = Plant(machine, np.random.default_rng(seed)), State()
     counts, ready, slow = [], [], 0.0
     seen: Load | None = None
     target, goal = next(iter(policy.targets.set().items()))
     for index, (rate, silent) in enumerate(zip(course.rates, lost, strict=True)):
         now = BEGIN + timedelta(seconds=index * STEP_S)
-        load = plant.step(float(rate), now.timestamp(), STEP_S)
+        come = plant.loop if course.closed else plant.step
+        load = come(float(rate), now.timestamp(), STEP_S)
         seen = seen if silent else load
         found = decide(policy, seen, state, plant.count, now)
         state = found.state
@@ -122,12 +125,17 @@ def simulated(
 def _ideal(course: Course, machine: Machine, target: str, goal: float) -> list[int]:
     """The queue's: so many that they are busy for seven tenths of the time."""
     each = {
-        "in_flight": goal / machine.service_s,
+        "in_flight": goal / machine.service_s
+        if course.closed
+        else min(goal / machine.service_s, 0.85 * machine.rate),
         "requests_per_second": goal,
         "cpu_percent": machine.rate * goal / 100,
         "queue_ms": machine.rate * 0.7,
     }[target]
-    smooth = np.convolve(course.rates, np.ones(15) / 15, mode="same")
+    rates = course.rates
+    if course.closed:  # what comes where nobody waits
+        rates = rates / (machine.service_s + machine.pause_s)
+    smooth = np.convolve(rates, np.ones(15) / 15, mode="same")
     return [max(1, min(MOST, int(count))) for count in np.ceil(smooth / each - 1e-9)]
 
 

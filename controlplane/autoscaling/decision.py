@@ -14,7 +14,9 @@ from controlplane.autoscaling.state import (
     changed,
     count_before,
     fell_lately,
+    queue_seen,
     set_back,
+    standing,
     within,
 )
 
@@ -53,7 +55,10 @@ def decide(
     if load is None or moment - load.at > load.fresh_s:
         age = f"for {moment - load.at:.0f} s" if load else "yet"
         return _held(current, f"nothing was measured {age}", bounds, state)
-    found = demands(policy, load, current, state.knee, fell=fell_lately(state, moment))
+    gap_s = max(load.fresh_s, 3 * policy.interval_s)
+    state = queue_seen(state, load, moment, gap_s)
+    fell = fell_lately(state, moment)
+    found = demands(policy, load, current, state.knee, standing(state), fell=fell)
     figures = {one.target: one.figure for one in found if one.figure is not None}
     known = [one for one in found if one.wanted is not None]
     if not known:
@@ -62,7 +67,7 @@ def decide(
     blind = _blind(load, found)
     raw = max(leading.wanted or 0, current if blind else 0)
     knee = knee_learned(policy, load, state.knee)
-    state = asked(state, raw, moment, policy, knee, load.fresh_s)
+    state = asked(state, raw, moment, policy, knee, gap_s)
     patience_s = min([one.patience_s for one in known if (one.wanted or 0) > current], default=0.0)
     patience_s *= patience_s > policy.interval_s  # one look is as good as that
     paced, pace = _paced(policy, state, raw, current, moment, patience_s)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from controlplane.autoscaling.loads import Load
@@ -11,7 +11,8 @@ from controlplane.autoscaling.policy import Policy
 # Of instances that execute all the time no queue is short; so much of it is given away.
 BUSY_MOST: Final = 0.7
 KNEE_SHARE: Final = 0.7  # of the busy time at which the queue was too long before
-QUEUE_MOST: Final = 2.0
+QUEUE_MOST: Final = 2.0  # times as many at once, where a queue says too little of how many
+STANDING_MORE: Final = 4  # or so many more
 UNITS: Final[Mapping[str, str]] = {
     "in_flight": "requests in flight",
     "requests_per_second": "requests/s",
@@ -43,8 +44,11 @@ class Demand:
     patience_s: float = 0.0
 
 
-def demands(policy: Policy, load: Load, current: int, knee: float, *, fell: bool) -> list[Demand]:
-    """One for each target that is set. ``fell``: replicas have gone a short time ago.
+def demands(
+    policy: Policy, load: Load, current: int, knee: float, standing: float, *, fell: bool
+) -> list[Demand]:
+    """One for each target that is set. ``standing``: requests in flight at all times; ``fell``:
+    replicas have gone a short time ago.
 
     why twice the tolerance then: what wavers around a bound would send for them again.
     """
@@ -54,6 +58,8 @@ def demands(policy: Policy, load: Load, current: int, knee: float, *, fell: bool
     for name, goal in policy.targets.set().items():
         if name == "queue_ms":
             found.append(_of_queue(load, goal, current, shares[0], knee))
+        elif name == "in_flight":
+            found.append(_of_flight(load, goal, current, shares, standing))
         else:
             found.append(_of_sum(name, load, goal, current, shares))
     return found
@@ -81,6 +87,30 @@ def _of_sum(
     text += f", target {_number(goal)} for each"
     patience_s = _patience_s(load, total / (max(current, 1) * goal)) if over else 0.0
     return Demand(name, wanted, each, text, patience_s)
+
+
+def _of_flight(
+    load: Load, goal: float, current: int, shares: tuple[float, float], standing: float
+) -> Demand:
+    """By what comes, as the other sums; and by all that are there at once, where those stay.
+
+    why not all of them always: what waits because too few were there is gone once more are.
+    """
+    found = _of_sum("in_flight", load, goal, current, shares)
+    if found.wanted is None:
+        return found
+    if standing > current * goal * (1 + shares[0]):
+        most = max(math.floor(current * QUEUE_MOST), current + STANDING_MORE)
+        wanted = max(min(_pieces(standing, goal), most), current + 1)
+        if wanted > found.wanted:
+            text = f"{_number(standing)} {UNITS['in_flight']} all the time"
+            text += f", target {_number(goal)} for each"
+            return Demand("in_flight", wanted, standing / max(current, 1), text)
+    # One goes only where those that wait have a place, too, and the others some time to spare.
+    share = 1 - shares[1]
+    kept = _pieces(load.in_flight or 0.0, goal * share)
+    at_work = _pieces((load.busy or 0.0) * current, share)
+    return replace(found, wanted=max(found.wanted, min(max(kept, at_work), current)))
 
 
 def _of_queue(load: Load, goal: float, current: int, share: float, knee: float) -> Demand:

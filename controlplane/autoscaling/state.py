@@ -5,12 +5,15 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from controlplane.autoscaling.demands import PATIENCE_MOST_S
-from controlplane.autoscaling.loads import STALE_S
+from controlplane.autoscaling.loads import STALE_S, Load
 from controlplane.autoscaling.policy import Policy
 
 MINUTE_S = 60.0
 REGRET_S = 600.0
+STANDS_S = 8.0  # so long a queue stays as long as it is before it counts whole
+PASSING = 0.2  # of its length: one that changes more meanwhile grows, or passes
 Moments = tuple[tuple[float, int], ...]  # Unix seconds, replicas
+Lengths = tuple[tuple[float, float], ...]  # Unix seconds, requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,7 @@ class State:
     highs: Moments = ()
     lows: Moments = ()
     knee: float = 1.0
+    queues: Lengths = ()
 
 
 def state_to_json(state: State) -> dict[str, Any]:
@@ -37,9 +41,9 @@ def state_to_json(state: State) -> dict[str, Any]:
 def state_from_json(kept: Mapping[str, Any]) -> State:
     """What rows keep; what an older version did not know has its default."""
     known = {part.name: kept[part.name] for part in fields(State) if part.name in kept}
-    for name in ("changes", "highs", "lows"):
+    for name, number in (("changes", int), ("highs", int), ("lows", int), ("queues", float)):
         if name in known:
-            known[name] = tuple((float(at), int(count)) for at, count in known[name])
+            known[name] = tuple((float(at), number(count)) for at, count in known[name])
     return State(**known)
 
 
@@ -47,7 +51,7 @@ def changed(state: State, count: int, now: float) -> State:
     """``count`` replicas from now on."""
     kept = [moment for moment in state.changes if moment[0] > now - MINUTE_S]
     before = [moment for moment in state.changes if moment[0] <= now - MINUTE_S]
-    return replace(state, count=count, changes=(*before[-1:], *kept, (now, count)))
+    return replace(state, count=count, changes=(*before[-1:], *kept, (now, count)), queues=())
 
 
 def set_back(state: State, now: float) -> State:
@@ -75,10 +79,9 @@ def count_before(state: State, seconds: float, now: float, current: int) -> int:
 
 
 def asked(
-    state: State, wanted: int, now: float, policy: Policy, knee: float, fresh_s: float
+    state: State, wanted: int, now: float, policy: Policy, knee: float, gap_s: float
 ) -> State:
     """The load asks for ``wanted`` now; what is older than the windows is forgotten."""
-    gap_s = max(fresh_s, 3 * policy.interval_s)
     highs: Moments = ()
     lows: Moments = ()
     since = now
@@ -89,7 +92,30 @@ def asked(
         first = now - max(policy.up.window_s, PATIENCE_MOST_S)
         lows = tuple(one for one in state.lows if one[0] >= first and one[1] < wanted)
     moment = (now, wanted)
-    return State(state.count, state.changes, since, now, (*highs, moment), (*lows, moment), knee)
+    highs, lows = (*highs, moment), (*lows, moment)
+    return replace(state, since=since, at=now, highs=highs, lows=lows, knee=knee)
+
+
+def queue_seen(state: State, load: Load, now: float, gap_s: float) -> State:
+    """With the requests that are in flight now, once all replicas that are asked for answer."""
+    if load.in_flight is None or load.serving < (state.count or 0):
+        return replace(state, queues=())
+    known = () if state.at is None or now - state.at > gap_s else state.queues
+    old = [one for one in known if one[0] <= now - STANDS_S]
+    new = [one for one in known if one[0] > now - STANDS_S]
+    return replace(state, queues=(*old[-1:], *new, (now, load.in_flight)))
+
+
+def standing(state: State) -> float:
+    """Requests that are in flight all the time, 0 where their number is not known to stay.
+
+    A queue that neither grows nor passes is of callers who ask again once they are answered: it
+    says nothing of how often they would, but how many replicas they keep busy.
+    """
+    if not state.queues or state.queues[-1][0] - state.queues[0][0] < STANDS_S:
+        return 0.0
+    lengths = [length for _, length in state.queues]
+    return min(lengths) if min(lengths) >= (1 - PASSING) * max(lengths) else 0.0
 
 
 def within(moments: Moments, seconds: float, now: float) -> list[int]:

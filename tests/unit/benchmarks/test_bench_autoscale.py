@@ -51,8 +51,12 @@ def test_turning_twice_is_an_oscillation(counts: list[int], found: list[list[int
     assert oscillations(counts, []) == []
 
 
+def plant_of(machine: Machine) -> Plant:
+    return Plant(machine, np.random.default_rng(1))
+
+
 def test_replicas_answer_once_they_have_started() -> None:
-    plant = Plant(Machine(service_s=0.1, slots=1, start_s=5))
+    plant = plant_of(Machine(service_s=0.1, slots=1, start_s=5))
     flooded = plant.step(50, 0, STEP_S)
     assert (flooded.requests_per_second, flooded.growth, flooded.busy) == (10, 40, 1)
     plant.scale(6, 0)
@@ -62,13 +66,33 @@ def test_replicas_answer_once_they_have_started() -> None:
     assert not plant.changing
 
 
+def test_callers_in_a_loop_wait_for_each_answer() -> None:
+    plant = plant_of(Machine(service_s=0.1, slots=1, start_s=5, pause_s=0))
+    crowded = plant.loop(4, 0, STEP_S)
+    assert (crowded.requests_per_second, crowded.in_flight, crowded.waiting) == (10, 4, 3)
+    plant.scale(8, 0)
+    spread = plant.loop(4, 6, STEP_S)
+    assert (spread.requests_per_second, spread.waiting, spread.busy) == (40, 0, 0.5)
+
+
+@pytest.mark.parametrize(("rate", "slots", "mean"), [(70, 1, 1.6), (90, 1, 8.1), (350, 4, 5.2)])
+def test_what_waits_by_chance_is_what_such_a_queue_has(
+    rate: float, slots: int, mean: float
+) -> None:
+    """Of M/M/c, where requests take 10 ms."""
+    plant = plant_of(Machine(service_s=0.01, slots=slots, start_s=1))
+    seen = [plant.step(rate, 10.0 * look, STEP_S).waiting for look in range(20_000)]
+    assert np.mean(seen) == pytest.approx(mean, rel=0.1)
+    assert plant.waiting == 0
+
+
 def test_a_recorded_load_is_replayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "load.csv"
     path.write_text("time,request_rate\n100,2\n140,\n160,30\n200,30\n")
     course = recorded(path)
-    assert list(course.rates) == [2] * 10 + [0] * 5 + [30] * 10
+    assert list(course.rates) == [2] * 20 + [0] * 10 + [30] * 20
     monkeypatch.setattr("sys.argv", ["sim", "--recorded", str(path), "--seeds", "2"])
     assert autoscale_sim.main() == 0
     assert "recorded" in capsys.readouterr().out

@@ -169,6 +169,72 @@ def test_what_waits_counts_by_how_quickly_it_shall_be_gone() -> None:
     )
 
 
+def in_a_loop(
+    goal: float, callers: list[int], current: int = 1, serves_after: int = 0
+) -> list[int]:
+    """Counts, look by look, where so many callers ask again once they are answered, and a replica
+    does one at a time. ``serves_after``: looks until a new one answers."""
+    wanted = policy(targets=Targets(in_flight=goal), max=100)
+    state, counts, at_work, waited = State(), [], current, 0
+    for index, asking in enumerate(callers):
+        now = NOW + timedelta(seconds=index * 2)
+        at_work = current if index > waited or current < at_work else at_work
+        running = min(asking, at_work)
+        seen = load(
+            now, at_work, in_flight=float(asking), waiting=float(asking - running),
+            requests_per_second=20.0 * running, busy=running / at_work,
+        )  # fmt: skip
+        found = decide(wanted, seen, state, current, now)
+        waited = index + serves_after if found.wanted > current else waited
+        state, current = state_from_json(state_to_json(found.state)), found.wanted
+        counts.append(current)
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("goal", "callers", "path"),
+    [
+        (1, 4, [1, 4]),
+        (2, 4, [1, 2]),
+        (4, 4, [1]),
+        (1, 1, [1]),
+        (1, 20, [1, 5, 10, 20]),  # four more, then twice as many
+    ],
+)
+def test_callers_in_a_loop_get_as_many_replicas_as_their_requests_need(
+    goal: float, callers: int, path: list[int]
+) -> None:
+    counts = in_a_loop(goal, [callers] * 20)
+    assert list(dict.fromkeys(counts)) == path
+    assert counts == sorted(counts)
+    assert counts[:4] == [1] * 4  # and not before it is known that they stay
+
+
+def test_a_queue_is_looked_at_anew_once_those_that_were_started_for_it_answer() -> None:
+    counts = in_a_loop(1, [20] * 20, serves_after=5)
+    assert counts[4:15] == [5] * 10 + [10]
+
+
+def test_fewer_callers_need_fewer() -> None:
+    counts = in_a_loop(2, [8] * 6 + [2] * 2)
+    assert counts[5:] == [4, 3, 3]  # two would have no time to spare
+
+
+@pytest.mark.parametrize("change", [0.9, 1.1], ids=["passes", "grows"])
+def test_a_queue_that_changes_counts_by_what_comes(change: float) -> None:
+    state, wanted = State(), policy(targets=Targets(in_flight=1), max=1000)
+    for index in range(10):
+        waiting = 500 * change**index
+        now = NOW + timedelta(seconds=2 * index)
+        seen = load(
+            now, 9, in_flight=9 + waiting, waiting=waiting, growth=waiting * (change - 1) / 2,
+            requests_per_second=9_000.0, busy=1.0,
+        )  # fmt: skip
+        found = decide(wanted, seen, state, 9, now)
+        state = found.state
+        assert found.wanted in (9, 10), found.reason
+
+
 def test_a_clock_that_is_set_back_holds_nothing_up() -> None:
     rests = policy(up=Side(window_s=0, cooldown_s=30), down=AT_ONCE)
     first = decide(rests, load(serving=1, in_flight=8.0), State(), 1, NOW)

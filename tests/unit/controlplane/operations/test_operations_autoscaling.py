@@ -88,6 +88,19 @@ def test_more_load_brings_replicas_by_an_operation_of_its_own(
     assert shown["autoscaling"]["decided_at"] is not None
 
 
+def test_callers_who_wait_for_each_answer_bring_replicas(
+    api: APIClient, node: SimulatedNode
+) -> None:
+    """Four of them at one replica that does one at a time: three wait, for as long as they ask."""
+    policy_set(api, targets={"in_flight": 1})
+    now = timezone.now()
+    for after in range(0, 10, 2):
+        decision = look(1.0, now + timedelta(seconds=after), pending=3.0, per_second=20.0)
+    assert count() == 4
+    assert decision["reason"].startswith("4 replicas: 4 requests in flight all the time, target 1")
+    assert decision["figures"] == {"in_flight": 4.0}
+
+
 def test_less_load_takes_them_away_again(api: APIClient, node: SimulatedNode) -> None:
     look(10.0)
     settle(node)
