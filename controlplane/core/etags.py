@@ -4,6 +4,8 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -17,8 +19,18 @@ IF_MATCH = OpenApiParameter(
     "If-Match",
     str,
     OpenApiParameter.HEADER,
-    description="the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed",
+    description="the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed: "
+    "`current` is how it is now, `changed` (`by`, `at`, `what`) who made it so, or null",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class LastChange:
+    """Who made an object what it is now."""
+
+    by: str
+    at: datetime
+    what: str  # a sentence without its end
 
 
 def etag_of(*parts: Any) -> str:
@@ -49,10 +61,17 @@ def if_match(
         yield
 
 
-def if_match_check(request: Request, current: str | None, shown: Any = None) -> None:
+def if_match_check(
+    request: Request,
+    current: str | None,
+    shown: Any = None,
+    *,
+    changed: Callable[[], LastChange | None] = lambda: None,
+) -> None:
     """Raises PreconditionFailed when the client has seen another state; without a header, never.
 
-    ``current`` is None for what does not exist: nobody has seen that. ``shown`` is how it is now.
+    ``current`` is None for what does not exist: nobody has seen that. ``shown`` is how it is now,
+    ``changed`` finds who made it so.
     """
     wanted = request.headers.get("If-Match")
     if wanted is None or (wanted.strip() == "*" and current is not None):
@@ -64,10 +83,12 @@ def if_match_check(request: Request, current: str | None, shown: Any = None) -> 
         )
     seen = [part.strip().removeprefix("W/") for part in wanted.split(",")]
     if current.removeprefix("W/") not in seen:
+        last = changed()
+        told = f" {last.what}, by {last.by}, {last.at:%Y-%m-%d %H:%M:%S} UTC." if last else ""
         raise PreconditionFailed(
-            "It was changed since you read it.",
+            f"It was changed since you read it.{told}",
             hints=("`current` is how it is now: look at the difference, then send your change.",),
-            extra={"etag": current, "current": shown},
+            extra={"etag": current, "current": shown, "changed": asdict(last) if last else None},
         )
 
 

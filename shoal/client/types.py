@@ -74,6 +74,7 @@ class VersionSummary(TypedDict):
     archived: bool
     repo_models: list[RepoModel]
     config_revisions: list[dict[str, Any]]
+    config_etag: NotRequired[str]
     code: dict[str, Any]
     used_by: list[str]
 
@@ -157,6 +158,7 @@ class UnconfirmedGateway(TypedDict):
 
 
 class Endpoint(TypedDict):
+    etag: NotRequired[str]  # which servers of before do not tell
     name: str
     description: str
     tags: dict[str, str]

@@ -7,6 +7,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.core.etags import etag_of
 from controlplane.core.requests import Change
 from controlplane.deployments.serializers.autoscaling import AutoscalingSerializer
 from controlplane.deployments.serializers.limits import (
@@ -126,8 +127,17 @@ class UnconfirmedSerializer(Fields):
     silent_since = serializers.DateTimeField(help_text="when it was last heard of")
 
 
+ENDPOINT_TAG = (
+    "name", "description", "tags", "declared", "auth_mode", "traffic", "mirror_traffic",
+    "cors_origins", "max_request_bytes", "rate_limit",
+)  # fmt: skip
+
+
 @extend_schema_serializer(component_name="Endpoint")
 class EndpointSerializer(Fields):
+    etag = serializers.CharField(
+        read_only=True, help_text="for `If-Match`: this state of what people change"
+    )
     name = serializers.CharField()
     description = serializers.CharField(allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField())
@@ -157,6 +167,11 @@ class EndpointSerializer(Fields):
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     deployments = DeploymentSerializer(many=True)
+
+    def to_representation(self, instance: Any) -> dict[str, Any]:
+        # why in the body too: an endpoint comes in lists and over sockets, which have no header
+        body = super().to_representation(instance)
+        return {"etag": etag_of(*(body[name] for name in ENDPOINT_TAG)), **body}
 
 
 @extend_schema_serializer(component_name="TrafficAnswer")

@@ -1,6 +1,7 @@
 """REST of endpoints: made, said anew, deleted."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -41,6 +42,7 @@ from controlplane.operations.api.reading import (
     endpoint_body,
     endpoint_change,
     endpoint_etag,
+    endpoint_last_change,
     endpoint_seen,
     rehearsable,
 )
@@ -139,7 +141,7 @@ class EndpointView(APIView):
         with transaction.atomic():
             known = endpoint_lock(endpoint) is not None
             tag, seen = endpoint_seen(endpoint) if known else (None, None)
-            if_match_check(request, tag, seen)
+            if_match_check(request, tag, seen, changed=partial(endpoint_last_change, endpoint))
             if_none_match_check(request, tag)
             with endpoint_change(request, endpoint):
                 done = services.endpoint_put(

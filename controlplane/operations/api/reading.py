@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
 from django.db import transaction
@@ -15,7 +15,8 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import actor, may
 from controlplane.accounts.policy import Permission
-from controlplane.core.etags import IF_MATCH, etag_of, if_match_check
+from controlplane.core.etags import IF_MATCH, LastChange, etag_of, if_match_check
+from controlplane.core.models import Event
 from controlplane.core.requests import flag
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.selectors import deployment_get, endpoint_get
@@ -78,9 +79,10 @@ def watching(operation: Operation) -> dict[str, str]:
     return {"Operation-Location": place, "Azure-AsyncOperation": place, "Retry-After": "1"}
 
 
-ENDPOINT_TAG = (
-    "description", "tags", "declared", "auth_mode", "traffic", "mirror_traffic",
-    "cors_origins", "max_request_bytes", "rate_limit",
+# What moves the tag of an endpoint, as the log of events calls it.
+ENDPOINT_CHANGES = (
+    "endpoint.created", "endpoint.updated", "endpoint.traffic_changed", "endpoint.mirror_changed",
+    "endpoint.auth_mode_changed", "endpoint.limits_changed",
 )  # fmt: skip
 DEPLOYMENT_TAG = (
     *DESCRIPTIVE, "instance_count", *ROUTED,
@@ -89,7 +91,13 @@ DEPLOYMENT_TAG = (
 
 
 def endpoint_etag(body: Any) -> str:
-    return etag_of(body["name"], *(body[name] for name in ENDPOINT_TAG))
+    return str(body["etag"])
+
+
+def endpoint_last_change(name: str) -> LastChange | None:
+    rows = Event.objects.filter(subject=f"endpoint/{name}", verb__in=ENDPOINT_CHANGES)
+    row = rows.order_by("-seq").first()
+    return LastChange(row.actor, row.at, row.message) if row else None
 
 
 def deployment_etag(body: Any) -> str:
@@ -136,7 +144,8 @@ def endpoint_change(
 
     ``in_the_way``: deployments whose operations are meant; None means all.
     """
-    with _change(request, name, lambda: endpoint_seen(name)):
+    last = partial(endpoint_last_change, name)
+    with _change(request, name, lambda: endpoint_seen(name), last):
         for deployment in in_the_way if flag(request, "supersede") else ():
             operations_supersede(
                 endpoint=name,
@@ -167,14 +176,17 @@ def superseded(request: Request, endpoint: str, deployment: str | None) -> bool:
 
 @contextmanager
 def _change(
-    request: Request, endpoint: str, current: Callable[[], tuple[str, Any]]
+    request: Request,
+    endpoint: str,
+    current: Callable[[], tuple[str, Any]],
+    changed: Callable[[], LastChange | None] = lambda: None,
 ) -> Iterator[None]:
     with ExitStack() as stack:
         if "If-Match" in request.headers or flag(request, "supersede"):
             stack.enter_context(transaction.atomic())
             endpoint_lock(endpoint)
         if "If-Match" in request.headers:
-            if_match_check(request, *current())
+            if_match_check(request, *current(), changed=changed)
         yield
 
 

@@ -9,17 +9,20 @@ from rest_framework.views import APIView
 from controlplane.accounts.permissions import may
 from controlplane.accounts.policy import Permission
 from controlplane.core.errors import Invalid
+from controlplane.core.etags import IF_MATCH, LastChange, if_match_check
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate_values
 from controlplane.core.requests import read_body, read_query
 from controlplane.registry import inspector, selectors
 from controlplane.registry.api.contents import REVISION, revision_of
 from controlplane.registry.diffs import config_diffs
+from controlplane.registry.models import ConfigRevision, ModelVersion
 from controlplane.registry.serializers.configs import (
     ConfigDiffSerializer,
     ConfigRevisionInputSerializer,
     ConfigRevisionListSerializer,
     ConfigRevisionSerializer,
     RepoModelConfigSerializer,
+    configs_etag,
 )
 from controlplane.registry.serializers.models import RepoModelSerializer
 from controlplane.registry.services import configs
@@ -27,21 +30,39 @@ from controlplane.registry.services import configs
 RepoModelPageSerializer = page_of(RepoModelSerializer)
 
 
+def revisions_check(request: Request, version: ModelVersion) -> None:
+    """Raises PreconditionFailed, with the newest, when the caller has not seen all of them."""
+    newest = max(version.config_revisions.all(), key=lambda row: row.number, default=None)
+    shown = ConfigRevisionSerializer(newest).data if newest else None
+    last = LastChange(newest.author, newest.created_at, revision_words(newest)) if newest else None
+    if_match_check(request, configs_etag(version), shown, changed=lambda: last)
+
+
+def revision_words(revision: ConfigRevision) -> str:
+    said = f" ({revision.message})" if revision.message else ""
+    return f"Configuration revision {revision.number}{said} was saved"
+
+
 class ConfigRevisionsView(APIView):
     @extend_schema(operation_id="config_revisions_list", responses=ConfigRevisionListSerializer)
     def get(self, request: Request, name: str, version: str) -> Response:
-        """The newest first."""
+        """The newest first; the `ETag` stands for having seen these."""
         del request
-        rows = selectors.version_get(name, version).config_revisions.all()
-        items = sorted(rows, key=lambda row: -row.number)
-        return Response(ConfigRevisionListSerializer({"items": items}).data)
+        row = selectors.version_get(name, version)
+        items = sorted(row.config_revisions.all(), key=lambda one: -one.number)
+        body = ConfigRevisionListSerializer({"items": items}).data
+        return Response(body, headers={"ETag": configs_etag(row)})
 
     @extend_schema(
         operation_id="config_revisions_create",
+        parameters=[IF_MATCH],
         request=ConfigRevisionInputSerializer,
         responses={
             201: ConfigRevisionSerializer,
             400: OpenApiResponse(description="`ConfigInvalid` with `problems` and their fixes"),
+            412: OpenApiResponse(
+                description="`PreconditionFailed`: somebody has saved since: `current`"
+            ),
         },
     )
     def post(self, request: Request, name: str, version: str) -> Response:
@@ -52,9 +73,14 @@ class ConfigRevisionsView(APIView):
             version=version,
             actor=request.user.get_username(),
             may_run_code=may(request, Permission.CODE),
+            unseen=lambda row: revisions_check(request, row),
             **values,
         )
-        return Response(ConfigRevisionSerializer(revision).data, status=status.HTTP_201_CREATED)
+        return Response(
+            ConfigRevisionSerializer(revision).data,
+            status=status.HTTP_201_CREATED,
+            headers={"ETag": configs_etag(selectors.version_get(name, version))},
+        )
 
 
 class ConfigRevisionView(APIView):

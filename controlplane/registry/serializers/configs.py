@@ -4,6 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
+from controlplane.core.etags import etag_of
+from controlplane.registry.models import ModelVersion
 from controlplane.registry.serializers.inspection import SEVERITIES, ConfigFixSerializer
 from controlplane.registry.serializers.versions import VersionField
 
@@ -19,6 +21,12 @@ class ConfigRevisionSerializer(Fields):
     message = serializers.CharField(allow_blank=True)
     author = serializers.CharField()
     created_at = serializers.DateTimeField()
+
+
+def configs_etag(version: ModelVersion) -> str:
+    """Which revisions of its configuration somebody has seen: they only ever become more."""
+    numbers = [row.number for row in version.config_revisions.all()]
+    return etag_of(version.model.name, version.version, "config-revisions", max(numbers, default=0))
 
 
 class ConfigProblemSerializer(Fields):

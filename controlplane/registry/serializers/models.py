@@ -8,7 +8,7 @@ from rest_framework import serializers
 from controlplane.core.requests import Change
 from controlplane.registry.code_state import version_code
 from controlplane.registry.models import Model, ModelVersion
-from controlplane.registry.serializers.configs import ConfigRevisionSerializer
+from controlplane.registry.serializers.configs import ConfigRevisionSerializer, configs_etag
 from controlplane.registry.serializers.inspection import (
     CodeSerializer,
     FileEntrySerializer,
@@ -52,8 +52,14 @@ class ModelVersionSummarySerializer(Fields):
     aliases = serializers.SerializerMethodField()
     repo_models = RepoModelSerializer(many=True)
     config_revisions = ConfigRevisionSerializer(many=True)
+    config_etag = serializers.SerializerMethodField(
+        help_text="for `If-Match` of `POST .../config-revisions`: the revisions that you have seen"
+    )
     code = serializers.SerializerMethodField()
     used_by = serializers.ListField(child=serializers.CharField(), help_text="endpoint names")
+
+    def get_config_etag(self, version: ModelVersion) -> str:
+        return configs_etag(version)
 
     @extend_schema_field(CodeSerializer)
     def get_code(self, version: ModelVersion) -> dict[str, Any]:

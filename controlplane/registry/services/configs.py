@@ -24,12 +24,14 @@ def revision_create(
     base: int | None,
     actor: str,
     may_run_code: bool = False,
+    unseen: Callable[[ModelVersion], None] | None = None,
 ) -> ConfigRevision:
     """``configs`` over revision ``base`` (the latest unless said; 0: the files) as the next one.
 
     ``None`` for a model takes its edit back. Texts are kept as they are, to the last comment.
     Saying what the latest says already returns it. ``may_run_code``: the actor may approve what
-    code it names. Raises ModelNotFound, RevisionNotFound,
+    code it names. ``unseen`` refuses, while nobody else can save, where there are revisions that
+    the actor has not seen. Raises ModelNotFound, RevisionNotFound,
     ConfigInvalid with the ``problems``, Invalid, InspectorUnavailable.
     """
     row = selectors.version_get(name, version)
@@ -49,6 +51,10 @@ def revision_create(
             config_check(row, model, edits)
     assessed = texts_assess(edits, paths_of(row.files))
     with transaction.atomic():
+        # why a lock: two editors at once must not both take the next number
+        ModelVersion.objects.select_for_update().get(pk=row.pk)
+        if unseen is not None:
+            unseen(selectors.version_get(name, row.version))
         revision = _save(row, edits, assessed, message, number, actor)
         if may_run_code:
             code_extend(selectors.version_get(name, row.version), revision, actor=actor)
@@ -109,8 +115,6 @@ def _save(
     base: int,
     actor: str,
 ) -> ConfigRevision:
-    # why a lock: two editors at once must not both take the next number
-    ModelVersion.objects.select_for_update().get(pk=row.pk)
     latest = ConfigRevision.objects.filter(model_version=row).order_by("-number").first()
     if latest is not None and latest.configs == edits:
         return latest

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.operations.models import Operation
 from controlplane.registry.models import ModelVersion
@@ -183,6 +184,25 @@ def test_conditions_are_honoured(api: APIClient, serving: SimulatedNode, path: s
     for value in ("*", seen):
         assert put(api, other, body, **{"If-Match": value}).status_code == 412
     assert put(api, other, body, **{"If-None-Match": "*"}).status_code == 201
+
+
+def test_who_moves_traffic_that_was_moved_meanwhile_is_told_by_whom(
+    api: APIClient, admin_api: APIClient, serving: SimulatedNode
+) -> None:
+    shown = api.get(DIGITS)
+    seen = {"headers": {"If-Match": shown.json()["etag"]}, "format": "json"}
+    assert shown["ETag"] == shown.json()["etag"]
+    api.patch(BLUE, {"description": "no word about shares"}, format="json")
+    moved = admin_api.put(f"{DIGITS}/traffic", {"traffic": {"blue": 100}}, **seen)
+    assert moved.status_code == 200, moved.content
+    refused = api.put(f"{DIGITS}/traffic", {"traffic": {"blue": 0}}, **seen)
+    told = refused.json()
+    assert (refused.status_code, told["code"]) == (412, "PreconditionFailed")
+    assert (told["current"]["traffic"], told["etag"]) == ({"blue": 100}, moved.json()["etag"])
+    assert told["changed"]["what"] == "Traffic of digits is now blue 100 %"
+    assert told["changed"]["by"] == Event.objects.latest("seq").actor
+    assert told["detail"].startswith(f"It was changed since you read it. {told['changed']['what']}")
+    assert put(api, DIGITS, api.get(DIGITS).json()).status_code == 200
 
 
 def test_a_repeated_put_is_answered_from_memory(api: APIClient, node: SimulatedNode) -> None:

@@ -136,6 +136,30 @@ def test_an_edit_that_is_wrong_is_refused_with_its_problems(api: APIClient, stub
     assert answer.json()["code"] == "ModelNotFound"
 
 
+def test_who_saves_over_what_they_have_not_seen_is_told_by_whom(
+    api: APIClient, admin_api: APIClient, stubbed: None
+) -> None:
+    model_register()
+    path = f"{V1}/versions/1/config-revisions"
+    seen = api.get(path)["ETag"]
+    assert api.get(f"{V1}/versions/1").json()["config_etag"] == seen
+    eight = {"configs": {"digits": TEXT.replace("4", "8")}, "message": "eight", "base": 0}
+    saved = admin_api.post(path, eight, format="json", headers={"If-Match": seen})
+    assert saved.status_code == 201, saved.content
+    mine = {"configs": {"digits": TEXT.replace("4", "16")}, "base": 0}
+    answer = api.post(path, mine, format="json", headers={"If-Match": seen})
+    told = answer.json()
+    assert (answer.status_code, told["code"]) == (412, "PreconditionFailed")
+    assert told["current"] == saved.json()
+    assert told["changed"]["by"] == saved.json()["author"]
+    assert told["changed"]["at"][:23] == saved.json()["created_at"][:23]
+    assert "Configuration revision 1 (eight) was saved, by" in told["detail"]
+    assert [row["number"] for row in api.get(path).json()["items"]] == [1]
+    again = api.post(path, {**mine, "base": 1}, headers={"If-Match": told["etag"]}, format="json")
+    assert (again.status_code, again.json()["number"]) == (201, 2)
+    assert again["ETag"] == api.get(path)["ETag"] != told["etag"]
+
+
 # --- bytes ---------------------------------------------------------------------------------------
 
 
