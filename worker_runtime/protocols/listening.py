@@ -10,9 +10,9 @@ from typing import Generic, TypeVar
 from worker_runtime.types.listening import TlsFiles, inherited
 
 _BACKLOG = 1024
-Member = TypeVar("Member")
+_AT_ONCE_S = 0.0005  # of looking at connections, in one turn of the loop
 
-_AT_ONCE_S = 0.0005
+Member = TypeVar("Member")
 
 
 async def listen(

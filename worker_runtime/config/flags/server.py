@@ -1,4 +1,4 @@
-"""Flags of the process as a whole, its logs, metrics and traces."""
+"""Flags of the process, its logs, metrics and traces; deprecated ones say what to use instead."""
 
 from worker_runtime.config.flags.flag import PORT, Flag, Group, Kind
 
@@ -99,33 +99,6 @@ SERVER = Group(
         ),
     ),
 )
-DEPRECATED = Group(
-    "DEPRECATED",
-    (
-        Flag(
-            "strict-model-config",
-            Kind.BOOLEAN,
-            "true equals --disable-auto-complete-config",
-            "false",
-        ),
-        Flag(
-            "response-cache-byte-size",
-            Kind.INTEGER,
-            "use --cache-config=local,size=<bytes>",
-            high=2**63 - 1,
-        ),
-        Flag("trace-file", Kind.TEXT, "use --trace-config triton,file=<path>"),
-        Flag("trace-level", Kind.TEXT, "use --trace-config level=<OFF|TIMESTAMPS|TENSORS>"),
-        Flag("trace-rate", Kind.INTEGER, "use --trace-config rate=<rate>", "1000"),
-        Flag("trace-count", Kind.INTEGER, "use --trace-config count=<count>", "-1"),
-        Flag(
-            "trace-log-frequency",
-            Kind.INTEGER,
-            "use --trace-config triton,log-frequency=<frequency>",
-            "0",
-        ),
-    ),
-)
 LOGGING = Group(
     "Logging",
     (
@@ -188,6 +161,33 @@ TRACING = Group(
             "triton,file=PATH; triton,log-frequency=N; opentelemetry,url=URL; "
             "opentelemetry,resource=KEY=VALUE; opentelemetry,bsp_*=N; may be given several times",
             shape="[<mode>,]<setting>=<value>",
+        ),
+    ),
+)
+DEPRECATED = Group(
+    "DEPRECATED",
+    (
+        Flag(
+            "strict-model-config",
+            Kind.BOOLEAN,
+            "true equals --disable-auto-complete-config",
+            "false",
+        ),
+        Flag(
+            "response-cache-byte-size",
+            Kind.INTEGER,
+            "use --cache-config=local,size=<bytes>",
+            high=2**63 - 1,
+        ),
+        Flag("trace-file", Kind.TEXT, "use --trace-config triton,file=<path>"),
+        Flag("trace-level", Kind.TEXT, "use --trace-config level=<OFF|TIMESTAMPS|TENSORS>"),
+        Flag("trace-rate", Kind.INTEGER, "use --trace-config rate=<rate>", "1000"),
+        Flag("trace-count", Kind.INTEGER, "use --trace-config count=<count>", "-1"),
+        Flag(
+            "trace-log-frequency",
+            Kind.INTEGER,
+            "use --trace-config triton,log-frequency=<frequency>",
+            "0",
         ),
     ),
 )

@@ -69,9 +69,8 @@ def next_round(pending: Collection[str], configs: Configs) -> set[str]:
 class PendingUnloads:
     """What one change unloads: each model stays until no ensemble calls it any more.
 
-    ``records`` tells who calls whom now, ``unload`` ends a model.
-
-    What is in here still answers, but nothing new is to be built upon it.
+    ``records`` tells who calls whom now, ``unload`` ends a model. What is in here still answers,
+    but nothing new is to be built upon it.
     """
 
     def __init__(
