@@ -109,6 +109,7 @@ app.conf.update(
     timezone="UTC",
     enable_utc=True,
     beat_schedule=BEAT_SCHEDULE,
+    beat_scheduler="controlplane.config.beat:LedScheduler",
     beat_schedule_filename=str(settings.SHOAL_HOME / "beat-schedule"),
 )
 

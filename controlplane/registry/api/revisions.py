@@ -34,11 +34,11 @@ def revisions_check(request: Request, version: ModelVersion) -> None:
     """Raises PreconditionFailed, with the newest, when the caller has not seen all of them."""
     newest = max(version.config_revisions.all(), key=lambda row: row.number, default=None)
     shown = ConfigRevisionSerializer(newest).data if newest else None
-    last = LastChange(newest.author, newest.created_at, revision_words(newest)) if newest else None
+    last = LastChange(newest.author, newest.created_at, revision_text(newest)) if newest else None
     if_match_check(request, configs_etag(version), shown, changed=lambda: last)
 
 
-def revision_words(revision: ConfigRevision) -> str:
+def revision_text(revision: ConfigRevision) -> str:
     said = f" ({revision.message})" if revision.message else ""
     return f"Configuration revision {revision.number}{said} was saved"
 

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import stat
-import subprocess
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -19,10 +18,8 @@ from kombu import Exchange, Queue
 
 from controlplane.config import broker
 from shoal.local import ports, redis_server
-from tests.support.reaper import die_with_parent
-from tests.support.runtime_process import wait_until
+from tests.support.redis_process import answers, redis_process
 
-PASSWORD = "a:b/c@d?e"
 REFUSED = [
     ["FLUSHALL"],
     ["FLUSHDB"],
@@ -61,30 +58,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (home / "redis").mkdir()
     place = redis_server.socket_path(home)
     assert place is not None
-    yield from started(home, place, 0)
-
-
-def started(home: Path, place: Path | None, port: int) -> Iterator[str]:
-    file = home / "redis.conf"
-    file.write_text(redis_server.configuration(home, PASSWORD, socket=place, port=port))
-    assert PASSWORD not in file.read_text()
-    url = redis_server.url(PASSWORD, socket=place, port=port)
-    with subprocess.Popen(
-        die_with_parent(redis_server.choose().path, str(file)), stdout=subprocess.DEVNULL
-    ) as process:
-        try:
-            wait_until(lambda: answers(url), "Redis")
-            yield url
-        finally:
-            process.kill()
-
-
-def answers(url: str) -> bool:
-    with redis.Redis.from_url(url) as client:
-        try:
-            return bool(client.ping())
-        except redis.ConnectionError:
-            return False
+    with redis_process(home, place, 0) as found:
+        yield found.url
 
 
 @pytest.mark.parametrize("command", REFUSED, ids=" ".join)
@@ -166,9 +141,9 @@ def test_a_folder_too_deep_for_a_socket_gets_a_port(tmp_path: Path) -> None:
     assert redis_server.socket_path(deep) is None
     with ExitStack() as held:
         port = ports.reserve(0, held)
-        for url in started(deep, None, port):
-            assert url.startswith("redis://shoal:")
-            assert answers(broker.for_celery(url))
+        with redis_process(deep, None, port) as found:
+            assert found.url.startswith("redis://shoal:")
+            assert answers(broker.for_celery(found.url))
 
 
 def stand_in(folder: Path, name: str, said: str) -> Path:
