@@ -58,7 +58,10 @@ class Plant:
         served = min(come, most)
         self.waiting = come - served
         waiting = self.waiting + self._by_chance(served / most, step_s)
-        return self._look(served, waiting, now, step_s)
+        queued = self.waiting
+        if served < most:
+            queued = served / step_s * self._queue_s(served / most)
+        return self._look(served, waiting, queued, now, step_s)
 
     def loop(self, callers: float, now: float, step_s: float) -> Load:
         """The same of ``callers`` who send a request whenever their last one was answered."""
@@ -66,10 +69,11 @@ class Plant:
         alone = callers / (self.machine.service_s + self.machine.pause_s) * step_s
         served = min(alone, most)
         pausing = served / step_s * self.machine.pause_s
+        queued = max(callers - pausing - served / step_s * self.machine.service_s, 0.0)
         if callers:
             pausing = self.rng.binomial(int(callers), pausing / callers)
         self.waiting = max(callers - pausing - served / step_s * self.machine.service_s, 0.0)
-        return self._look(served, self.waiting, now, step_s)
+        return self._look(served, self.waiting, queued, now, step_s)
 
     def _most(self, now: float, step_s: float) -> float:
         """Requests that those who are ready can answer in a step."""
@@ -79,7 +83,9 @@ class Plant:
         self.starts = [start for start in self.starts if start[0] > now]
         return self.ready * self.machine.rate * step_s
 
-    def _look(self, served: float, waiting: float, now: float, step_s: float) -> Load:
+    def _look(
+        self, served: float, waiting: float, queued: float, now: float, step_s: float
+    ) -> Load:
         busy = served / (self.ready * self.machine.rate * step_s)
         waited_s = self.waiting / (self.ready * self.machine.rate) + self._queue_s(busy)
         before, self._seen = self._seen, waiting
@@ -89,6 +95,7 @@ class Plant:
             sampled=self.ready,
             in_flight=served / step_s * self.machine.service_s + waiting,
             waiting=waiting,
+            queued=queued,
             growth=(waiting - before) / step_s,
             requests_per_second=served / step_s,
             queue_ms=waited_s * 1000,

@@ -16,7 +16,8 @@ class Load:
     ``serving``: replicas that answer requests;
     ``sampled`` of them are in the sums. ``cpu`` and ``gpu``: 1.0 is all that one replica may use.
     ``in_flight``: requests that execute or wait, ``waiting`` of them wait, ``growth`` more each
-    second; ``requests_per_second`` are answered, ``refused`` for lack of room.
+    second, ``queued`` did in the mean; ``requests_per_second`` are answered, ``refused`` for lack
+    of room.
     ``queue_ms`` is a mean, and so is ``busy``: the share of time in which instances execute.
     """
 
@@ -26,6 +27,7 @@ class Load:
     sampled: int
     in_flight: float | None = None
     waiting: float = 0.0
+    queued: float = 0.0
     growth: float = 0.0
     refused: float = 0.0
     requests_per_second: float | None = None

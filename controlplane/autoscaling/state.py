@@ -11,6 +11,7 @@ from controlplane.autoscaling.policy import Policy
 MINUTE_S = 60.0
 REGRET_S = 600.0
 STANDS_S = 8.0  # so long a queue stays as long as it is before it counts whole
+AT_WORK = 0.9  # of the time: instances that always have a next request
 PASSING = 0.2  # of its length: one that changes more meanwhile grows, or passes
 Moments = tuple[tuple[float, int], ...]  # Unix seconds, replicas
 Lengths = tuple[tuple[float, float], ...]  # Unix seconds, requests
@@ -97,13 +98,17 @@ def asked(
 
 
 def queue_seen(state: State, load: Load, now: float, gap_s: float) -> State:
-    """With the requests that are in flight now, once all replicas that are asked for answer."""
-    if load.in_flight is None or load.serving < (state.count or 0):
+    """With the requests that are in flight now, in the mean: at one moment there are a few more or
+    less. Nothing is remembered unless all replicas that are asked for are at work all the time,
+    which those that have time to spare, and a queue by chance, are not."""
+    at_work = load.busy is None or load.busy >= AT_WORK
+    if load.in_flight is None or load.serving < (state.count or 0) or not at_work:
         return replace(state, queues=())
     known = () if state.at is None or now - state.at > gap_s else state.queues
     old = [one for one in known if one[0] <= now - STANDS_S]
     new = [one for one in known if one[0] > now - STANDS_S]
-    return replace(state, queues=(*old[-1:], *new, (now, load.in_flight)))
+    length = load.in_flight - load.waiting + load.queued
+    return replace(state, queues=(*old[-1:], *new, (now, length)))
 
 
 def standing(state: State) -> float:

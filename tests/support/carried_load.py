@@ -21,7 +21,8 @@ def carry(
     leave_out: int = 0,
 ) -> None:
     """All ready replicas together carry so much in the two seconds before ``now``; the last
-    ``leave_out`` of them are not sampled. What they carried before is forgotten."""
+    ``leave_out`` of them are not sampled. ``pending`` wait at the end, and did all the time. What
+    they carried before is forgotten."""
     ReplicaSample.objects.all().delete()
     rows = list(Replica.objects.filter(state="ready", desired="running").order_by("ordinal"))
     rows = rows[: len(rows) - leave_out]
@@ -34,7 +35,9 @@ def carry(
                 request_success=done,
                 inference_count=done,
                 exec_count=done,
-                request_duration_us=in_flight * moment * 1e6 / len(rows),
+                request_duration_us=(in_flight + pending) * moment * 1e6 / len(rows),
+                queue_duration_us=pending * moment * 1e6 / len(rows),
+                busy_us=moment * 1e6 if pending else 0.0,
                 pending_request_count=pending / len(rows),
                 instances=1,
             )

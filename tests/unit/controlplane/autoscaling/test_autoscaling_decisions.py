@@ -179,10 +179,11 @@ def in_a_loop(
     for index, asking in enumerate(callers):
         now = NOW + timedelta(seconds=index * 2)
         at_work = current if index > waited or current < at_work else at_work
-        running = min(asking, at_work)
-        seen = load(
-            now, at_work, in_flight=float(asking), waiting=float(asking - running),
-            requests_per_second=20.0 * running, busy=running / at_work,
+        running, odd = min(asking, at_work), (-1.0) ** index
+        seen = load(  # where one more or less waits at one moment than in the mean
+            now, at_work, in_flight=asking + odd, waiting=asking - running + odd,
+            queued=float(asking - running), requests_per_second=20.0 * running,
+            busy=running / at_work,
         )  # fmt: skip
         found = decide(wanted, seen, state, current, now)
         waited = index + serves_after if found.wanted > current else waited
@@ -220,6 +221,19 @@ def test_fewer_callers_need_fewer() -> None:
     assert counts[5:] == [4, 3, 3]  # two would have no time to spare
 
 
+def test_a_queue_by_chance_is_none_that_stays() -> None:
+    """As long in the mean as that of four callers, of instances that have time to spare."""
+    state, wanted = State(), policy(targets=Targets(in_flight=1))
+    for index in range(10):
+        now = NOW + timedelta(seconds=2 * index)
+        seen = load(
+            now, 1, in_flight=1.0, queued=2.5, requests_per_second=140.0, busy=0.75,
+        )  # fmt: skip
+        found = decide(wanted, seen, state, 1, now)
+        state = found.state
+        assert found.wanted == 1, found.reason
+
+
 @pytest.mark.parametrize("change", [0.9, 1.1], ids=["passes", "grows"])
 def test_a_queue_that_changes_counts_by_what_comes(change: float) -> None:
     state, wanted = State(), policy(targets=Targets(in_flight=1), max=1000)
@@ -227,8 +241,8 @@ def test_a_queue_that_changes_counts_by_what_comes(change: float) -> None:
         waiting = 500 * change**index
         now = NOW + timedelta(seconds=2 * index)
         seen = load(
-            now, 9, in_flight=9 + waiting, waiting=waiting, growth=waiting * (change - 1) / 2,
-            requests_per_second=9_000.0, busy=1.0,
+            now, 9, in_flight=9 + waiting, waiting=waiting, queued=waiting,
+            growth=waiting * (change - 1) / 2, requests_per_second=9_000.0, busy=1.0,
         )  # fmt: skip
         found = decide(wanted, seen, state, 9, now)
         state = found.state

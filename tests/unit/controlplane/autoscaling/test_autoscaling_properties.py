@@ -10,7 +10,7 @@ from controlplane.autoscaling import Load, Policy, Schedule, Side, State, Target
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 MEASURED = (
-    "in_flight", "waiting", "growth", "refused", "requests_per_second",
+    "in_flight", "waiting", "queued", "growth", "refused", "requests_per_second",
     "queue_ms", "cpu", "gpu", "busy",
 )  # fmt: skip
 
@@ -55,6 +55,7 @@ loads = st.builds(
     sampled=st.integers(1, 20),
     in_flight=amounts,
     waiting=st.floats(0, 500),
+    queued=st.floats(0, 500),
     growth=st.floats(-50, 50),
     refused=st.floats(0, 50),
     requests_per_second=amounts,
