@@ -6,6 +6,7 @@ Nothing here reads a row or a clock; ``operations.services.autoscaling`` does, a
 from controlplane.autoscaling.decision import Decision, decide
 from controlplane.autoscaling.loads import STALE_S, Load
 from controlplane.autoscaling.policy import (
+    LEAST_INTERVAL_S,
     Policy,
     Schedule,
     Side,
@@ -18,6 +19,7 @@ from controlplane.autoscaling.schedules import Bounds, bounds_at
 from controlplane.autoscaling.state import State, state_from_json, state_to_json
 
 __all__ = [
+    "LEAST_INTERVAL_S",
     "STALE_S",
     "Bounds",
     "Decision",

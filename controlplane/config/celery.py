@@ -53,7 +53,8 @@ BEAT_SCHEDULE = {
     "show that the control queue moves": every(10, "system.pulse", "control", of="control"),
     "show that the ingest queue moves": every(10, "system.pulse", "ingest", of="ingest"),
     "converge deployments": every(5, "deployments.reconcile"),
-    "scale deployments by their load": every(2, "operations.autoscale"),
+    # why so rarely: samples of such deployments send it, too; this is for schedules and silence
+    "scale deployments by their load": every(5, "operations.autoscale"),
     "wake the nodes again": every(20, "deployments.wake_nodes"),
     "notice silent nodes": every(5, "nodes.expire"),
     "notice silent gateways": every(5, "gateway.watch"),

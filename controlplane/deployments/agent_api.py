@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from functools import partial
 
 from django.http import HttpResponse, HttpResponseBase, HttpResponseNotModified, JsonResponse
+from django.utils import timezone
 
 from controlplane.core.errors import NotFound
+from controlplane.core.jobs import enqueue_on_commit
 from controlplane.core.sending import bytes_response, has_seen
 from controlplane.deployments.selectors.desired import desired_state, node_may_read
 from controlplane.deployments.selectors.ownership import Claim, claims_upheld
-from controlplane.deployments.selectors.sampling import sampling_s
+from controlplane.deployments.selectors.sampling import look_due, sampling_s
 from controlplane.metrics.services import logs_ingest, samples_ingest
 from controlplane.nodes.auth import NodeRequest, NodeView, message, reply
 from controlplane.nodes.models import Node
@@ -46,6 +48,8 @@ class SamplesView(NodeView):
         )
         samples_ingest(node_id=node.id, node=node.name, batch=batch, ahead_s=clock_skew_s(node))
         endpoints = {sample.endpoint for sample in batch.samples}
+        if look_due(endpoints, timezone.now()):
+            enqueue_on_commit("operations.autoscale", expires_s=5)
         pace = cadence_now()
         return reply(
             ReportReply(

@@ -1,14 +1,18 @@
 """How often nodes sample what they run."""
 
 from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Final
 
+from controlplane.autoscaling import LEAST_INTERVAL_S
 from controlplane.deployments.models import Deployment
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.metrics.types import SAMPLE_INTERVAL_S
 from controlplane.nodes.selectors import cadence_now
 from controlplane.nodes.types import LEISURE_S
 
-AUTOSCALED_INTERVAL_S = 1.0  # so that a step of the load is decided on within three seconds
+AUTOSCALED_INTERVAL_S: Final = 1.0  # a step of the load is decided on within three seconds
+EARLY: Final = timedelta(milliseconds=500)  # neither samples nor beat are exact
 
 
 def sampling_s(endpoints: Collection[str]) -> float:
@@ -18,6 +22,20 @@ def sampling_s(endpoints: Collection[str]) -> float:
     if wanted_s < SAMPLE_INTERVAL_S or pace.sample_s > LEISURE_S or not _autoscaled(endpoints):
         return pace.sampling_s(wanted_s)
     return AUTOSCALED_INTERVAL_S
+
+
+def look_due(endpoints: Collection[str], now: datetime) -> bool:
+    """Whether the autoscaler looked at one of these a while ago, so that new samples are worth it.
+
+    why by samples, and not by the clock alone: what they say would wait for it, up to two seconds.
+    """
+    if not endpoints:
+        return False
+    rows = Deployment.objects.filter(endpoint__name__in=endpoints, autoscale__isnull=False)
+    looks = rows.values_list("autoscaler__decided_at", flat=True)
+    # why abs: a clock that was set back is no wait
+    least = timedelta(seconds=LEAST_INTERVAL_S) - EARLY
+    return any(at is None or abs(now - at) >= least for at in looks)
 
 
 def _autoscaled(endpoints: Collection[str]) -> bool:

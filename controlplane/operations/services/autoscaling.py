@@ -22,7 +22,7 @@ from controlplane.autoscaling import (
 from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Autoscaler, Deployment, Replica
-from controlplane.deployments.selectors.sampling import AUTOSCALED_INTERVAL_S
+from controlplane.deployments.selectors.sampling import AUTOSCALED_INTERVAL_S, EARLY
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
 from controlplane.metrics.counters import Track
@@ -41,7 +41,6 @@ from controlplane.operations.types import OperationState
 logger = logging.getLogger(__name__)
 
 ACTOR: Final = "autoscaler"
-EARLY: Final = timedelta(milliseconds=500)  # beat is not exact
 RETRY_AFTER: Final = timedelta(minutes=2)  # a change of its own that failed
 OPEN_ENDED: Final = (OperationState.FAILED, OperationState.CANCELED)
 
