@@ -18,7 +18,13 @@ async function mockFetch(real: typeof fetch, input: RequestInfo | URL, init?: Re
   if (file) return file;
   const text = await request.text();
   const body = text ? (JSON.parse(text) as Record<string, unknown>) : {};
-  const { status, body: reply } = answer({ method: request.method, path, query: url.searchParams, body });
+  const { status, body: reply } = answer({
+    method: request.method,
+    path,
+    query: url.searchParams,
+    body,
+    ifMatch: request.headers.get("if-match"),
+  });
   return new Response(JSON.stringify(reply), { status, headers: { "content-type": "application/json" } });
 }
 

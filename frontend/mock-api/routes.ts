@@ -11,6 +11,7 @@ export interface MockRequest {
   path: string[];
   query: URLSearchParams;
   body: Record<string, unknown>;
+  ifMatch: string | null;
 }
 export interface MockAnswer {
   status: number;
@@ -154,6 +155,16 @@ function endpointChange(found: (typeof endpoints)[number], body: Record<string, 
   return ok({ ...found });
 }
 
+/** As the server has it: what was moved since the caller saw it is not moved again. */
+function trafficSet(found: (typeof endpoints)[number], traffic: Record<string, number>, ifMatch: string | null): MockAnswer {
+  if (ifMatch !== null && ifMatch !== found.etag) {
+    const detail = "It was changed since you read it.";
+    return { status: 412, body: { title: "Precondition Failed", status: 412, code: "PreconditionFailed", detail, current: { ...found } } };
+  }
+  Object.assign(found, { traffic, etag: `W/"${Date.now()}"` });
+  return ok({ ...found });
+}
+
 const AUTOSCALE_PREVIEW = {
   least: 1,
   most: 4,
@@ -164,16 +175,19 @@ const AUTOSCALE_PREVIEW = {
   ignored: [],
 };
 
-function endpointRoute(method: string, path: string[], query: URLSearchParams, body: Record<string, unknown>): MockAnswer {
+function endpointRoute(
+  method: string,
+  path: string[],
+  query: URLSearchParams,
+  body: Record<string, unknown>,
+  ifMatch: string | null,
+): MockAnswer {
   const [name, section, item, leaf] = path;
   if (!name) return list(state.empty ? [] : endpoints);
   const found = endpoints.find((one) => one.name === name);
   if (!found) return missing(`Endpoint ${name}`);
   if (!section) return method === "DELETE" ? ok(operations[0], 202) : method === "PATCH" ? endpointChange(found, body) : ok(found);
-  if (section === "traffic") {
-    found.traffic = body["traffic"] as Record<string, number>;
-    return ok({ ...found });
-  }
+  if (section === "traffic") return trafficSet(found, body["traffic"] as Record<string, number>, ifMatch);
   if (section === "keys")
     return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });
   if (section === "metrics") return ok(metrics(name, query));
@@ -295,7 +309,7 @@ function operationFits(one: (typeof operations)[number], query: URLSearchParams)
   );
 }
 
-export function answer({ method, path, query, body }: MockRequest): MockAnswer {
+export function answer({ method, path, query, body, ifMatch }: MockRequest): MockAnswer {
   const [head, ...rest] = path;
   const [first, second] = rest;
   switch (head) {
@@ -306,7 +320,7 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
     case "overview":
       return ok(overview());
     case "endpoints":
-      return endpointRoute(method, rest, query, body);
+      return endpointRoute(method, rest, query, body, ifMatch);
     case "models":
       return modelRoute(method, rest, query);
     case "drains": {

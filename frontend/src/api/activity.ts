@@ -1,5 +1,5 @@
 /** The log of everything that happened, filtered and page by page. */
-import { infiniteQueryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 import { keys } from "./keys";
 import { apiPath } from "./paths";
@@ -33,6 +33,17 @@ export const activityQuery = (filter: EventFilter) =>
     queryFn: ({ pageParam, signal }) => readPage(filter, pageParam, PAGE, signal),
     initialPageParam: "",
     getNextPageParam: (page) => page.next_cursor,
+  });
+
+/** The newest event of a kind; `state` is what it has led to, so that another state asks anew. */
+export const latestEventQuery = (filter: { subject: string; verb: string }, state: string) =>
+  queryOptions({
+    queryKey: [...keys.activity(filter), "latest", state],
+    queryFn: async ({ signal }): Promise<EventItem | null> => {
+      const page = await answer(api.GET("/api/v1/events", { params: { query: { ...filter, limit: 1 } }, signal }));
+      return page.items[0] ?? null;
+    },
+    staleTime: 0,
   });
 
 /** Everything that the filter lets through, newest first, up to the limit. */

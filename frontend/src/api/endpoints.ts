@@ -36,8 +36,9 @@ export const createEndpoint = (body: Schemas["EndpointInputRequest"]) => answer(
 export const updateEndpoint = (name: string, body: Schemas["PatchedEndpointPatchRequest"]) =>
   answer(api.PATCH("/api/v1/endpoints/{endpoint}", { params: of(name), body }));
 export const deleteEndpoint = (name: string) => answer(api.DELETE("/api/v1/endpoints/{endpoint}", { params: of(name) }));
-export const setTraffic = (name: string, traffic: Record<string, number>) =>
-  answer(api.PUT("/api/v1/endpoints/{endpoint}/traffic", { params: of(name), body: { traffic } }));
+/** `seen`: the `etag` of the endpoint whose shares are replaced; where others have moved them since it is refused (412). */
+export const setTraffic = (name: string, traffic: Record<string, number>, seen: string) =>
+  answer(api.PUT("/api/v1/endpoints/{endpoint}/traffic", { params: { ...of(name), header: { "If-Match": seen } }, body: { traffic } }));
 /** One deployment gets copies of so many per cent of the requests; an empty map ends it. */
 export const setMirror = (name: string, mirror: Record<string, number>) =>
   answer(api.PUT("/api/v1/endpoints/{endpoint}/mirror", { params: of(name), body: { mirror_traffic: mirror } }));

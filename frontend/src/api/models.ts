@@ -45,10 +45,12 @@ export const createConfigRevision = (
   message = "",
   /** The revision that was edited, 0 for the files; the latest unless said. */
   base?: number,
+  /** `config_etag` of the version as it was read: where others have saved since it is refused (412). */
+  seen?: string,
 ) =>
   answer(
     api.POST("/api/v1/models/{name}/versions/{version}/config-revisions", {
-      params: ofVersion(name, version),
+      params: { ...ofVersion(name, version), ...(seen === undefined ? {} : { header: { "If-Match": seen } }) },
       body: { configs, message, ...(base === undefined ? {} : { base }) },
     }),
   );

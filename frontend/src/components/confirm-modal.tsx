@@ -14,12 +14,14 @@ export interface ConfirmModalProps {
   danger?: boolean;
   /** Must be typed before the button works. */
   typeToConfirm?: string | undefined;
+  /** Something in `children` must be answered first. */
+  blocked?: boolean;
   /** Rejects to keep the dialog open with the problem shown. */
   onConfirm: () => Promise<unknown>;
 }
 
 export function ConfirmModal(props: ConfirmModalProps) {
-  const { opened, onClose, title, children, confirmLabel, danger = false, typeToConfirm, onConfirm } = props;
+  const { opened, onClose, title, children, confirmLabel, danger = false, typeToConfirm, blocked = false, onConfirm } = props;
   const [typed, setTyped] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -29,6 +31,7 @@ export function ConfirmModal(props: ConfirmModalProps) {
       setError(null);
     }
   }, [opened]);
+  useEffect(() => setError(null), [blocked]);
   const confirm = async () => {
     setBusy(true);
     setError(null);
@@ -60,7 +63,7 @@ export function ConfirmModal(props: ConfirmModalProps) {
               data-autofocus
             />
           ) : null}
-          {error ? <ProblemCard error={error} /> : null}
+          {error && !blocked ? <ProblemCard error={error} /> : null}
         </div>
         <div className={classes["actions"]}>
           <Button variant="default" onClick={onClose}>
@@ -70,7 +73,7 @@ export function ConfirmModal(props: ConfirmModalProps) {
             type="submit"
             {...(danger ? { color: "red" } : {})}
             loading={busy}
-            disabled={typeToConfirm !== undefined && typed !== typeToConfirm}
+            disabled={blocked || (typeToConfirm !== undefined && typed !== typeToConfirm)}
           >
             {confirmLabel}
           </Button>

@@ -28,6 +28,18 @@ export function sameSplit(a: Split, b: Split): boolean {
   return [...names].every((name) => (a[name] ?? 0) === (b[name] ?? 0));
 }
 
+/** What somebody types, and the shares that they saw when they began. */
+export interface Edit {
+  seen: Split;
+  draft: Split;
+}
+
+/** What to show: without an edit what the server has; with one that, and whether others have moved the traffic since. */
+export function standing(edit: Edit | null, now: Split): { draft: Split; overtaken: boolean } {
+  if (edit === null || sameSplit(edit.draft, now)) return { draft: now, overtaken: false };
+  return { draft: edit.draft, overtaken: !sameSplit(edit.seen, edit.draft) && !sameSplit(edit.seen, now) };
+}
+
 export const isValid = (split: Split): boolean => total(split) === 100 || total(split) === 0;
 
 /** `80 / 20`, in the order of the names given. */

@@ -20,7 +20,7 @@ export function FirstTraffic({ endpoint, deployment }: { endpoint: string; deplo
   const queryClient = useQueryClient();
   const { data } = useQuery(endpointQuery(endpoint));
   const move = useMutation({
-    mutationFn: (traffic: Record<string, number>) => setTraffic(endpoint, traffic),
+    mutationFn: ({ traffic, seen }: { traffic: Record<string, number>; seen: string }) => setTraffic(endpoint, traffic, seen),
     onSuccess: (next) => queryClient.setQueryData(keys.endpoints.one(endpoint), next),
   });
   if (!data) return null;
@@ -35,7 +35,12 @@ export function FirstTraffic({ endpoint, deployment }: { endpoint: string; deplo
   const next = withShare(data.traffic, deployment, FIRST_SHARE);
   return (
     <div className={classes["sampleHead"]}>
-      <RefusingButton needs="deploy" variant="default" onClick={() => move.mutate(next)} loading={move.isPending}>
+      <RefusingButton
+        needs="deploy"
+        variant="default"
+        onClick={() => move.mutate({ traffic: next, seen: data.etag })}
+        loading={move.isPending}
+      >
         Send {next[deployment]} % traffic
       </RefusingButton>
       {move.error ? (

@@ -1,7 +1,8 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
-import { endpointQuery } from "@/api/endpoints";
+import { endpointQuery, setTraffic } from "@/api/endpoints";
+import { keys } from "@/api/keys";
 import type { Endpoint } from "@/api/types";
 import { show } from "@/testing/show";
 import { TrafficEditor, useTrafficControl } from "./traffic-control";
@@ -19,6 +20,25 @@ function Editor({ endpoint }: { endpoint: Endpoint }) {
       </button>
       <p>Served: {JSON.stringify(endpoint.traffic)}</p>
       {control.dialog}
+    </>
+  );
+}
+
+/** Beside the editor, somebody else: what they move is told at once, or only found out by who applies. */
+function Shared({ told, blue }: { told: boolean; blue: number }) {
+  const queryClient = useQueryClient();
+  const { data } = useQuery(endpointQuery("resnet50-prod"));
+  const move = async () => {
+    if (!data) return;
+    const moved = await setTraffic("resnet50-prod", { blue, green: 100 - blue }, data.etag);
+    if (told) queryClient.setQueryData(keys.endpoints.one("resnet50-prod"), moved);
+  };
+  return (
+    <>
+      <Loaded />
+      <button type="button" onClick={() => void move()}>
+        Somebody moves
+      </button>
     </>
   );
 }
@@ -94,4 +114,36 @@ test("what is applied says first how many requests move, then is served", async 
   await expect.element(dialog).not.toBeInTheDocument();
   await expect.element(page.getByText('Served: {"blue":50,"green":50}')).toBeVisible();
   await expect.element(apply).toBeDisabled();
+});
+
+const others = page.getByRole("button", { name: "Somebody moves" });
+const conflict = page.getByRole("alert").filter({ hasText: "You were about to make it 95 / 5" });
+
+test("what others move while one edits is told, and the edit stays", async () => {
+  await show(<Shared told blue={40} />);
+  await preset(5).click();
+  await others.click();
+  await expect.element(conflict).toHaveTextContent(/Changed by .+: 50 \/ 50 is now 40 \/ 60\. You were about to make it 95 \/ 5\./);
+  await expect.element(exact).toHaveValue("95 %");
+  await page.getByRole("button", { name: "Leave it at 40 / 60" }).click();
+  await expect.element(conflict).not.toBeInTheDocument();
+  await expect.element(exact).toHaveValue("40 %");
+  await expect.element(apply).toBeDisabled();
+});
+
+test("nothing is moved over others' change before one has seen it", async () => {
+  await show(<Shared told={false} blue={70} />);
+  await preset(5).click();
+  await others.click();
+  await apply.click();
+  const dialog = page.getByRole("dialog", { name: "Move traffic" });
+  const confirm = dialog.getByRole("button", { name: /^Apply 95/ });
+  await confirm.click();
+  await expect.element(conflict).toBeVisible();
+  await expect.element(confirm).toBeDisabled();
+  await expect.element(page.getByText('Served: {"blue":70,"green":30}')).toBeVisible();
+  await dialog.getByRole("button", { name: "Go on with mine, 95 / 5" }).click();
+  await expect.element(dialog.getByText(/\(25 %\) move to blue/)).toBeVisible();
+  await confirm.click();
+  await expect.element(page.getByText('Served: {"blue":95,"green":5}')).toBeVisible();
 });

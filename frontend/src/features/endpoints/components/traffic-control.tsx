@@ -1,17 +1,19 @@
 /** Moving traffic: a slider for two deployments, numbers for more; applied on confirmation, then watched. */
 import { Button, NumberInput, Slider } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { setTraffic } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
+import { overtakenBy } from "@/api/problem";
 import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { RoleNote } from "@/components/role-note";
 import { trafficRecipe } from "../recipes";
-import { isValid, PRESET_SHARES, sameSplit, type Split, splitText, total, withShare } from "../traffic";
+import { type Edit, isValid, PRESET_SHARES, sameSplit, type Split, splitText, standing, total, withShare } from "../traffic";
 import { beginWatch } from "../watch/store";
+import { TrafficConflict } from "./traffic-conflict";
 import { TrafficPreview } from "./traffic-preview";
 import classes from "./traffic-control.module.css";
 
@@ -26,20 +28,35 @@ export interface TrafficControl {
   /** Whether the confirmation is open. */
   asking: boolean;
   dialog: React.ReactNode;
+  /** Says who moved the traffic while it was edited here, and asks whose shares count; nothing without an edit. */
+  conflict: React.ReactNode;
 }
 
 export function useTrafficControl(endpoint: Endpoint, onApplied?: () => void): TrafficControl {
   const queryClient = useQueryClient();
   const names = useMemo(() => endpoint.deployments.map((deployment) => deployment.name), [endpoint.deployments]);
   const now = useMemo<Split>(() => Object.fromEntries(names.map((name) => [name, endpoint.traffic[name] ?? 0])), [names, endpoint.traffic]);
-  const signature = JSON.stringify(now);
-  const [draft, setDraft] = useState<Split>(now);
+  const [edit, setEdit] = useState<Edit | null>(null);
   const [asking, setAsking] = useState(false);
-  // What others change shows at once; what is being edited here is only replaced when the server's split changes.
-  useEffect(() => setDraft(JSON.parse(signature) as Split), [signature]);
+  const { draft, overtaken } = standing(edit, now);
+  const show = (shown: Endpoint) => queryClient.setQueryData(keys.endpoints.one(endpoint.name), shown);
   const mutation = useMutation({
-    mutationFn: (split: Split) => setTraffic(endpoint.name, split),
-    onSuccess: (updated) => queryClient.setQueryData(keys.endpoints.one(endpoint.name), updated),
+    mutationFn: async (split: Split) => {
+      try {
+        return await setTraffic(endpoint.name, split, endpoint.etag);
+      } catch (problem) {
+        const current = overtakenBy<Endpoint>(problem);
+        if (current === undefined) throw problem;
+        show(current);
+        // Something else of the endpoint was changed, not what is replaced here.
+        if (sameSplit(current.traffic, now)) return setTraffic(endpoint.name, split, current.etag);
+        throw problem;
+      }
+    },
+    onSuccess: (updated) => {
+      setEdit(null);
+      show(updated);
+    },
   });
   const notReady = endpoint.deployments.filter((deployment) => (draft[deployment.name] ?? 0) > 0 && deployment.serving_state !== "Healthy");
   const confirm = async () => {
@@ -48,15 +65,31 @@ export function useTrafficControl(endpoint: Endpoint, onApplied?: () => void): T
     beginWatch(endpoint.name, { before, after: draft, changedAt: Date.now() });
     onApplied?.();
   };
+  const conflict =
+    overtaken && edit ? (
+      <TrafficConflict
+        endpoint={endpoint.name}
+        names={names}
+        seen={edit.seen}
+        now={now}
+        mine={draft}
+        onTake={() => {
+          setEdit(null);
+          setAsking(false);
+        }}
+        onKeep={() => setEdit({ seen: now, draft })}
+      />
+    ) : null;
   return {
     names,
     draft,
     changed: !sameSplit(draft, now),
     valid: isValid(draft),
-    setDraft,
+    setDraft: (split) => setEdit({ seen: edit?.seen ?? now, draft: split }),
     apply: () => setAsking(true),
-    reset: () => setDraft(now),
+    reset: () => setEdit(null),
     asking,
+    conflict,
     dialog: (
       <ConfirmModal
         opened={asking}
@@ -64,8 +97,10 @@ export function useTrafficControl(endpoint: Endpoint, onApplied?: () => void): T
         title="Move traffic"
         confirmLabel={notReady.length > 0 ? `Apply ${splitText(draft, names)} all the same` : `Apply ${splitText(draft, names)}`}
         danger={notReady.length > 0 || total(draft) === 0}
+        blocked={overtaken}
         onConfirm={confirm}
       >
+        {conflict}
         <TrafficPreview endpoint={endpoint.name} names={names} before={now} after={draft} shown={asking} />
         {notReady.length > 0 ? (
           <p role="alert" className={classes["guard"]}>
@@ -104,7 +139,12 @@ function Presets({ control, name, disabled }: { control: TrafficControl; name: s
 export function TrafficEditor({ control }: { control: TrafficControl }) {
   const { names, draft, setDraft } = control;
   const disabled = useRefusal("deploy") !== undefined;
-  const note = <RoleNote needs="deploy" to="move traffic" />;
+  const note = (
+    <>
+      {control.asking ? null : control.conflict}
+      <RoleNote needs="deploy" to="move traffic" />
+    </>
+  );
   const [first, second] = names;
   if (names.length === 2 && first !== undefined && second !== undefined) {
     return (

@@ -54,7 +54,7 @@ function Banner({ endpoint, watch }: { endpoint: Endpoint; watch: TrafficWatch }
     staleTime: 0,
   });
   const undo = useMutation({
-    mutationFn: () => setTraffic(endpoint.name, before),
+    mutationFn: () => setTraffic(endpoint.name, before, endpoint.etag),
     onSuccess: (updated) => {
       queryClient.setQueryData(keys.endpoints.one(endpoint.name), updated);
       endWatch(endpoint.name);
