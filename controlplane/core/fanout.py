@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from asgiref.sync import async_to_sync
@@ -26,11 +27,26 @@ redis = Breaker(rest_s=5.0)
 
 
 def send_on_commit(group: str, hint: dict[str, Any]) -> None:
-    """Send ``hint`` to all who hear ``group`` once the transaction commits.
+    """Send ``hint`` to all who hear ``group`` once the transaction commits; an equal one once.
 
     Without Redis that costs the caller a second at most, now and then, and raises nothing.
     """
-    transaction.on_commit(lambda: _send(group, hint))
+    told, connection = _Hint(group, hint), transaction.get_connection()
+    held = set(connection.savepoint_ids)
+    # why only those: a savepoint that is rolled back takes its hints along
+    if not any(other == told and sids <= held for sids, other, *_ in connection.run_on_commit):
+        transaction.on_commit(told)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hint:
+    """Sends itself when it is called."""
+
+    group: str
+    hint: dict[str, Any]
+
+    def __call__(self) -> None:
+        _send(self.group, self.hint)
 
 
 def _send(group: str, hint: dict[str, Any]) -> None:

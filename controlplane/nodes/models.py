@@ -1,6 +1,8 @@
 """Where models run: worker nodes and the tokens that let them join."""
 
 from django.db import models
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
 
 from controlplane.core.models import Stamped
 from controlplane.nodes.states import NodeDuty, NodeState
@@ -19,6 +21,12 @@ class Node(Stamped):
     drain_started_at = models.DateTimeField(null=True, blank=True)
     drain_deadline_at = models.DateTimeField(null=True, blank=True)
     info = models.JSONField(default=dict)  # wire.messages.NodeInfo as last reported
+    # of ``info``, for the database to order by: reading the whole of it costs more than the order
+    disk_free_bytes = models.GeneratedField(
+        expression=Cast(KT("info__disk_free_bytes"), models.BigIntegerField()),
+        output_field=models.BigIntegerField(null=True),
+        db_persist=True,
+    )
     desired_generation = models.BigIntegerField(default=0)
     observed_generation = models.BigIntegerField(default=0)
     last_seen_at = models.DateTimeField(null=True, blank=True)

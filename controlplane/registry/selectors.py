@@ -159,12 +159,25 @@ def versions_complete(versions: Iterable[ModelVersion]) -> list[ModelVersion]:
 
 
 def version_get(name: str, version: str | int) -> ModelVersion:
-    """``version`` is a number, or an alias with or without its @; see ``version_number``."""
+    """``version`` is a number, or an alias with or without its @; see ``version_number``.
+
+    With all that showing it needs. Raises ModelNotFound.
+    """
+    return versions_complete([_version_of(version_list(name), name, version)])[0]
+
+
+def version_named(name: str, version: str | int) -> ModelVersion:
+    """As ``version_get``, and the row alone: nobody asks who uses it. Raises ModelNotFound."""
+    rows = ModelVersion.objects.select_related("model").filter(model__name=name)
+    return _version_of(rows, name, version)
+
+
+def _version_of(rows: QuerySet[ModelVersion], name: str, version: str | int) -> ModelVersion:
     number = version_number(name, version)
-    found = version_list(name).filter(version=number).first() if number is not None else None
+    found = rows.filter(version=number).first() if number is not None else None
     if found is None:
         raise ModelNotFound(f"Model {name!r} has no version {version}.", hints=_version_hints(name))
-    return versions_complete([found])[0]
+    return found
 
 
 def version_number(name: str, version: str | int) -> int | None:

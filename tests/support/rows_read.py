@@ -16,6 +16,7 @@ TEXT = (str, bytes, memoryview)
 
 @dataclass
 class RowsRead:
+    queries: int = 0
     rows: int = 0
     characters: int = 0  # of texts, JSON and bytes as the driver gave them
 
@@ -65,6 +66,7 @@ def rows_read(*aliases: str) -> Iterator[RowsRead]:
     def execute(
         run: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]
     ) -> Any:
+        read.queries += 1
         wrapper = context["cursor"]
         if not isinstance(wrapper.cursor, _Cursor):  # Django may execute twice with one cursor
             wrapper.cursor = _Cursor(wrapper.cursor, read)

@@ -1,8 +1,10 @@
 """Pure: which node runs which replica on which GPUs, and why each other node does not."""
 
 from controlplane.deployments.placement.checks import disk_pressure, examine, gpus_for
-from controlplane.deployments.placement.choosing import explain, place, taken
+from controlplane.deployments.placement.choosing import at_best, explain, place, taken
 from controlplane.deployments.placement.fleet import (
+    DOWNLOADED,
+    FETCHING,
     Card,
     Departure,
     Fleet,
@@ -28,6 +30,8 @@ from controlplane.deployments.placement.values import (
 
 __all__ = [
     "BUILT_IN",
+    "DOWNLOADED",
+    "FETCHING",
     "Card",
     "Check",
     "Departure",
@@ -42,6 +46,7 @@ __all__ = [
     "Subject",
     "Tenant",
     "Verdict",
+    "at_best",
     "disk_pressure",
     "examine",
     "explain",

@@ -4,10 +4,15 @@ from dataclasses import replace
 from heapq import heapify, heappop, heapreplace
 
 from controlplane.deployments.placement.checks import QUESTIONS, examine, gpus_for
-from controlplane.deployments.placement.values import Need, Offer, Placement, Refusal, Verdict
+from controlplane.deployments.placement.values import (
+    Need,
+    Offer,
+    Placement,
+    Rank,
+    Refusal,
+    Verdict,
+)
 from controlplane.deployments.types import size_text
-
-Rank = tuple[bool, bool, int, bool, int, bool, int, str]
 
 
 def refusal(need: Need, offer: Offer) -> str | None:
@@ -29,12 +34,13 @@ def place(need: Need, offers: list[Offer]) -> Placement:
     before = dict(reasons)
     fit = [(_rank(need, offer), offer.node_id) for offer in offers if not reasons[offer.node_id]]
     heapify(fit)
-    assigned, unplaced = [], []
+    assigned, unplaced, ranks = [], [], []
     for ordinal in sorted(need.ordinals):
         if not fit:
             unplaced.append(ordinal)
             continue
-        node_id = fit[0][1]
+        rank, node_id = fit[0]
+        ranks.append(rank)
         assigned.append((ordinal, node_id))
         # why of this node alone: what another has to give is as before
         after = left[node_id] = taken(need, left[node_id])
@@ -48,7 +54,7 @@ def place(need: Need, offers: list[Offer]) -> Placement:
     refusals = tuple(
         Refusal(offer.name, reason) for offer in offers if (reason := shown[offer.node_id])
     )
-    return Placement(assigned=tuple(assigned), unplaced=tuple(unplaced), refusals=refusals)
+    return Placement(tuple(assigned), tuple(unplaced), refusals, worst=max(ranks, default=None))
 
 
 def taken(need: Need, offer: Offer) -> Offer:
@@ -105,6 +111,13 @@ def _welcome(need: Need, offer: Offer, rank: int) -> Verdict:
         because += ", the model is on its way there"
     gpus = tuple(gpu.uuid for gpu in gpus_for(need.gpu, offer))
     return Verdict(offer.name, None, rank, because, examine(need, offer), gpus)
+
+
+def at_best(offer: Offer) -> Rank:
+    """What ``_rank`` is never below, whatever is needed: what a database can order nodes by."""
+    strange = not (offer.holds_model or offer.expects_model)
+    size = -offer.disk_free_bytes
+    return (False, False, offer.siblings, False, offer.replicas, strange, size, offer.name)
 
 
 def _rank(need: Need, offer: Offer) -> Rank:

@@ -7,6 +7,9 @@ from typing import Final
 # Triton names that every runtime brings along: they only combine other models.
 BUILT_IN: Final = frozenset({"", "ensemble"})
 
+# How good a place is, smaller is better; ``choosing._rank`` says what of.
+Rank = tuple[bool, bool, int, bool, int, bool, int, str]
+
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
@@ -120,6 +123,7 @@ class Placement:
     assigned: tuple[tuple[int, str], ...] = ()  # ordinal, node id
     unplaced: tuple[int, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    worst: Rank | None = None  # of the places that were taken
 
     def why_not(self) -> str:
         if not self.refusals:

@@ -1,11 +1,12 @@
 """Rows made into what ``placement`` looks at: what a deployment needs, what every node offers."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from controlplane.deployments import placement
@@ -99,9 +100,12 @@ def offers(subject: placement.Subject, now: datetime) -> list[placement.Offer]:
     return placement.offers_of(fleet(now), subject)
 
 
-def fleet(now: datetime) -> placement.Fleet:
-    """Every node, and everything that runs or is about to, in two queries."""
-    return placement.Fleet(tuple(_machine(node, now) for node in node_list()), _tenants())
+def fleet(now: datetime, node_ids: Collection[str] | None = None) -> placement.Fleet:
+    """Every node, or these, and everything that runs or is about to there, in two queries."""
+    nodes, replicas = node_list(), Replica.objects.filter(desired=Desired.RUNNING)
+    if node_ids is not None:
+        nodes, replicas = nodes.filter(pk__in=node_ids), replicas.filter(node__in=node_ids)
+    return placement.Fleet(tuple(_machine(node, now) for node in nodes), _tenants(replicas))
 
 
 def crowding(instance_count: int) -> str:
@@ -110,7 +114,9 @@ def crowding(instance_count: int) -> str:
     if instance_count < 2:  # whatever there is has one
         return ""
     open_to = node_list().filter(cordoned=False).order_by()
-    told = [int(count or 0) for count in open_to.values_list("info__cpu_count", flat=True)]
+    # why not of all: so many have so many processors, if each of them has one
+    counts = open_to.values_list("info__cpu_count", flat=True)[:instance_count]
+    told = [int(count or 0) for count in counts]
     if not told or 0 in told or instance_count <= sum(told):
         return ""
     return (
@@ -119,8 +125,8 @@ def crowding(instance_count: int) -> str:
     )
 
 
-def _tenants() -> tuple[placement.Tenant, ...]:
-    rows = Replica.objects.filter(desired=Desired.RUNNING).values_list(
+def _tenants(replicas: QuerySet[Replica]) -> tuple[placement.Tenant, ...]:
+    rows = replicas.values_list(
         "node_id", "deployment_id", "revision_id", "state", "gpus",
         "observed__downloaded_bytes", "observed__cached_bytes",
         "revision__model_version_id", "revision__model_version__size",
@@ -200,7 +206,9 @@ def gpus_give(
     if deployment.revision.instance_type is None:
         return [None for _ in node_ids]
     need = need_of(deployment, (), avoid)
-    left = {offer.node_id: offer for offer in offers(subject_of(deployment), now)}
+    node_ids = list(node_ids)
+    offered = placement.offers_of(fleet(now, set(node_ids)), subject_of(deployment))
+    left = {offer.node_id: offer for offer in offered}
     given: list[list[str] | None] = []
     for node_id in node_ids:
         given.append([gpu.uuid for gpu in placement.gpus_for(need.gpu, left[node_id])])

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, OuterRef, Q, Subquery
 
 from controlplane.core import events
 from controlplane.core.models import Event
@@ -20,6 +20,7 @@ from controlplane.deployments.services.generations import endpoint_generation_ra
 from controlplane.deployments.services.locks import endpoints_lock
 from controlplane.deployments.states import DESIRED, REPLICAS, DesiredCause, ReplicaCause
 from controlplane.deployments.types import Desired, ReplicaState
+from controlplane.nodes.models import Node
 from controlplane.nodes.services import node_generation_raise
 
 RETIRE_TIMEOUT: Final = timedelta(seconds=10)  # a dead gateway holds up nothing
@@ -35,6 +36,8 @@ def replicas_place(
 ) -> list[str]:
     """New rows, one per (ordinal, node id), with the GPUs that are theirs; returns their ids."""
     pairs, avoid = list(assigned), list(avoid)
+    if not pairs:
+        return []
     gpus = gpus_give(deployment, [node_id for _, node_id in pairs], now, avoid)
     rows = [
         Replica(
@@ -52,13 +55,18 @@ def replicas_place(
     ]
     Replica.objects.bulk_create(rows)
     _tell_nodes(row.id for row in rows)
-    for row in Replica.objects.filter(pk__in=[row.id for row in rows]).select_related("node"):
-        _record(
+    names = dict(
+        Node.objects.filter(pk__in=[row.node_id for row in rows]).values_list("id", "name")
+    )
+    events.record_all(
+        _event(
             deployment,
             "replica.placed",
-            f"Replica {row.ordinal} of {deployment.name} goes to node {row.node.name}",
+            f"Replica {row.ordinal} of {deployment.name} goes to node {names[row.node_id]}",
             row,
         )
+        for row in rows
+    )
     return [row.id for row in rows]
 
 
@@ -175,13 +183,14 @@ def replicas_restart(deployment: Deployment, replica_ids: Iterable[str], now: da
             relieved_at=now if out_of_memory else row.relieved_at,
         )
         why = f": {row.error['message']}" if out_of_memory and row.error else ""
-        _record(
+        restarted = _event(
             deployment,
             "replica.restarted",
             f"Replica {row.ordinal} of {deployment.name} is started again{why}",
             row,
             Event.Severity.WARNING if out_of_memory else Event.Severity.INFO,
         )
+        events.record_all([restarted])
     _tell_nodes(ids)
 
 
@@ -204,19 +213,19 @@ def endpoint_ids_of(replica_ids: Iterable[str]) -> list[int]:
 
 def _tell_nodes(replica_ids: Iterable[str]) -> None:
     rows = Replica.objects.filter(pk__in=list(replica_ids))
-    raised = node_generation_raise(rows.values_list("node_id", flat=True).distinct())
-    for node_id, generation in raised.items():
-        rows.filter(node_id=node_id).update(node_generation=generation)
+    node_generation_raise(rows.values_list("node_id", flat=True).distinct())
+    theirs = Node.objects.filter(pk=OuterRef("node_id")).values("desired_generation")
+    rows.update(node_generation=Subquery(theirs))
 
 
-def _record(
+def _event(
     deployment: Deployment,
     verb: str,
     message: str,
     replica: Replica,
     severity: Event.Severity = Event.Severity.INFO,
-) -> None:
-    events.record(
+) -> Event:
+    return Event(
         actor="system",
         verb=verb,
         subject=f"endpoint/{deployment.endpoint.name}",

@@ -23,13 +23,13 @@ from controlplane.deployments.spec import (
     settings_to_json,
 )
 from controlplane.registry.models import ConfigRevision, ModelVersion
-from controlplane.registry.selectors import version_get
+from controlplane.registry.selectors import version_named
 from controlplane.registry.services.approvals import variables_check, version_code_check
 from controlplane.registry.services.signatures import version_signature_check
 
 
 def resolve(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None]:
-    version = version_get(spec.model, spec.version)
+    version = version_named(spec.model, spec.version)
     _not_archived(version, field="version")
     return version, _revision(version, spec.config_revision)
 

@@ -104,16 +104,11 @@ def node_remove(*, node: Node, actor: str) -> None:
 
 
 @transaction.atomic
-def node_generation_raise(node_ids: Iterable[str]) -> dict[str, int]:
-    """The nodes' desired state changed: raise its number and wake their agents on commit.
-
-    Returns node id -> new generation.
-    """
+def node_generation_raise(node_ids: Iterable[str]) -> None:
+    """The nodes' desired state changed: raise its number and wake their agents on commit."""
     ids = sorted(set(node_ids))
     Node.objects.filter(pk__in=ids).update(desired_generation=F("desired_generation") + 1)
-    raised = dict(Node.objects.filter(pk__in=ids).values_list("id", "desired_generation"))
-    wake_ups.wake_on_commit(raised)
-    return raised
+    wake_ups.wake_on_commit(ids)
 
 
 def nodes_wake() -> int:

@@ -4,6 +4,7 @@ Called by beat and directly by whatever changes something, several at once if it
 step is decided on values and applied in one transaction that only the first writer gets through.
 """
 
+from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction
@@ -26,6 +27,7 @@ from controlplane.operations.reconcile import (
     DELETIONS,
     Action,
     Cancel,
+    Case,
     Fail,
     Finish,
     Move,
@@ -61,12 +63,19 @@ def operation_advance(*, operation_id: str, now: datetime) -> None:
             return
         case = facts.case_load(operation, now)
         step = operation_step(case)
-        if step.stages == case.stages and not step.actions:
+        if _rests(case, step):
             return
         try:
             _apply(operation, step, now)
         except Overtaken:
             continue
+        case = replace(case, stages=step.stages)
+        if not step.actions and _rests(case, operation_step(case)):
+            return  # nothing but the stages is new, and what moves the rest on comes here itself
+
+
+def _rests(case: Case, step: Step) -> bool:
+    return step.stages == case.stages and not step.actions
 
 
 def advanced(operation: Operation, now: datetime) -> Operation:

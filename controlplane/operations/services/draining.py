@@ -11,6 +11,7 @@ from controlplane.core import events
 from controlplane.deployments import placement
 from controlplane.deployments.models import Deployment, Replica
 from controlplane.deployments.services import capacity
+from controlplane.deployments.services.candidates import placed
 from controlplane.deployments.services.locks import endpoints_lock
 from controlplane.deployments.services.replicas import replicas_place, replicas_retire
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
@@ -64,11 +65,11 @@ def drain_preview(*, names: Iterable[str], now: datetime) -> list[Move]:
     # why those that wait last: until their operation has ended the others take their places
     exoduses.sort(key=lambda exodus: _busy(exodus.deployment))
     fleet = capacity.fleet(now).closed(leaving)
-    placed, _ = placement.relocate(fleet, [exodus.departure() for exodus in exoduses])
+    places, _ = placement.relocate(fleet, [exodus.departure() for exodus in exoduses])
     names_of = {machine.node_id: machine.name for machine in fleet.machines}
     return [
         _move(row, exodus, where, names_of)
-        for exodus, where in zip(exoduses, placed, strict=True)
+        for exodus, where in zip(exoduses, places, strict=True)
         for row in exodus.going
         if row.node_id in chosen
     ]
@@ -194,8 +195,8 @@ def _deployment_leave(deployment_id: int, now: datetime) -> None:
     left = replace(exodus, going=tuple(row for row in exodus.going if row not in done))
     departure = left.departure()
     if departure.need.ordinals:
-        (placed,), _ = placement.relocate(capacity.fleet(now).closed(leaving), [departure])
-        replicas_place(deployment, placed.assigned, now)
+        found = placed(departure.need, departure.subject, now, leaving=leaving)
+        replicas_place(deployment, found.assigned, now)
 
 
 def _may_go(row: Replica, twin: Replica | None, now: datetime) -> bool:

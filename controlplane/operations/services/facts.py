@@ -7,9 +7,9 @@ from typing import Any
 
 from django.conf import settings
 
-from controlplane.deployments import placement
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
-from controlplane.deployments.services.capacity import avoided, need_of, offers, subject_of
+from controlplane.deployments.services.candidates import placed
+from controlplane.deployments.services.capacity import avoided, need_of, subject_of
 from controlplane.deployments.types import Desired, Failure, ReplicaState
 from controlplane.nodes.selectors import (
     liveness_of,
@@ -35,14 +35,19 @@ def case_load(operation: Operation, now: datetime) -> Case:
     """Everything one step of this operation looks at, read now."""
     kind = OperationKind(operation.kind)
     stages = tuple(stage_from(data) for data in operation.stages)
-    endpoint = Endpoint.objects.filter(name=operation.endpoint).first()
     deployment = _deployment(operation)
+    endpoint = (
+        deployment.endpoint
+        if deployment
+        else Endpoint.objects.filter(name=operation.endpoint).first()
+    )
     own = set(operation.parameters.get("replica_ids", []))
     rows = _replicas(operation)
     replicas = replica_facts(rows, own=own, now=now)
     count = deployment.instance_count if deployment else 0
     pending = next((stage.name for stage in stages if stage.status != StageStatus.SUCCEEDED), None)
-    placing = deployment is not None and pending == StageName.PLACE
+    # why also before: what has been validated is placed in the same step
+    placing = deployment is not None and pending in (StageName.VALIDATE, StageName.PLACE)
     checking = deployment is not None and pending == StageName.VALIDATE
     return Case(
         kind=kind,
@@ -205,8 +210,8 @@ def choose(deployment: Deployment, replicas: tuple[ReplicaFacts, ...], now: date
     missing = missing_ordinals(replicas, deployment.instance_count)
     if not missing:
         return Chosen()
-    placed = placement.place(need_of(deployment, missing), offers(subject_of(deployment), now))
-    return Chosen(assigned=placed.assigned, unplaced=placed.unplaced, why_not=placed.why_not())
+    found = placed(need_of(deployment, missing), subject_of(deployment), now)
+    return Chosen(assigned=found.assigned, unplaced=found.unplaced, why_not=found.why_not())
 
 
 def alternatives(
@@ -224,6 +229,6 @@ def alternatives(
         if fact.under_memory_pressure and row.gpus:
             # why: one that answers most requests on a GPU is worse off on processors
             need = replace(need, gpu=replace(need.gpu, required=True))
-        placed = placement.place(need, offers(subject_of(deployment), now))
-        found[fact.id] = Chosen(placed.assigned, placed.unplaced, placed.why_not())
+        place = placed(need, subject_of(deployment), now)
+        found[fact.id] = Chosen(place.assigned, place.unplaced, place.why_not())
     return found

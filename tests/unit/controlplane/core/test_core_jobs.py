@@ -63,6 +63,35 @@ def test_after_a_failure_nobody_waits_for_the_broker_for_a_while(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_transaction_sends_equal_hints_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[str, dict[str, object]]] = []
+
+    class Layer:
+        async def group_send(self, group: str, hint: dict[str, object]) -> None:
+            sent.append((group, hint))
+
+    def record(subject: str, times: int = 1) -> None:
+        for _ in range(times):
+            events.record(actor="ada", verb="thing.done", subject=subject, message="done")
+
+    monkeypatch.setattr(fanout, "get_channel_layer", Layer)
+    with transaction.atomic():
+        with contextlib.suppress(ValueError), transaction.atomic():
+            record("thing/1")
+            raise ValueError("this savepoint is rolled back, with its hint")
+        record("thing/1", 2)
+        with transaction.atomic():
+            record("thing/1")
+            record("thing/2", 2)
+        record("thing/2")
+    assert [(group, hint["subject"]) for group, hint in sent] == [
+        ("events", "thing/1"), ("events", "thing/2"), ("events", "thing/2"),
+    ]  # fmt: skip
+    record("thing/1", 2)
+    assert len(sent) == 5, "without a transaction each is sent as it happens"
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_frozen_fan_out_holds_up_no_write_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[str] = []
 
