@@ -1,13 +1,16 @@
 """The whole installation at a glance, and what in it wants attention."""
 
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Final
 
 from controlplane.accounts.selectors import events_shown
 from controlplane.core.models import Event
-from controlplane.deployments.models import Replica
-from controlplane.deployments.selectors import endpoint_list
-from controlplane.deployments.selectors.shown import Shown, replica_shown
+from controlplane.deployments.models import Deployment, Endpoint, Replica
+from controlplane.deployments.selectors.shown import Shown, endpoint_serving, replica_shown
+from controlplane.deployments.serving import DEPLOYMENT_RULES, DeploymentFacts, serving
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState, ServingState
 from controlplane.metrics.selectors import live_now
 from controlplane.nodes.models import Node
@@ -19,10 +22,19 @@ from controlplane.nodes.selectors import (
     node_list,
     node_state,
 )
-from controlplane.operations.selectors import endpoints_shown, operation_list, operation_shown
+from controlplane.operations.models import Operation
+from controlplane.operations.selectors import operation_list, operation_shown
+from controlplane.operations.types import StageStatus
 from controlplane.registry.models import Model
 
-RECENT = 10
+RECENT: Final = 7
+# Of the overview, which travels every two seconds; lists have pages of their own.
+MOST_ATTENTION: Final = 12
+MOST_ENDPOINTS: Final = 15
+MOST_NODES: Final = 40
+MOST_CARDS: Final = 64  # GPUs of the nodes that are shown
+LONGEST_DETAIL: Final = 300  # characters
+D = DeploymentState
 
 
 def nodes_shown(nodes: list[Node], now: datetime) -> list[Shown]:
@@ -50,13 +62,7 @@ def _node(node: Node, replicas: list[Shown], now: datetime) -> Shown:
         "conditions": node_conditions(node, now),
         "cordoned": node.cordoned,
         "labels": labels_of(node),
-        "drain": None
-        if node.drain_started_at is None
-        else {
-            "started_at": node.drain_started_at,
-            "deadline_at": node.drain_deadline_at,
-            "done": node.drain_deadline_at is None,
-        },
+        "drain": _drain(node),
         "info": node.info,
         "last_seen_at": node.last_seen_at,
         "certificate_ends_at": node.certificate_ends_at if node.certified_at else None,
@@ -65,82 +71,246 @@ def _node(node: Node, replicas: list[Shown], now: datetime) -> Shown:
     }
 
 
+def _drain(node: Node) -> Shown | None:
+    if node.drain_started_at is None:
+        return None
+    return {
+        "started_at": node.drain_started_at,
+        "deadline_at": node.drain_deadline_at,
+        "done": node.drain_deadline_at is None,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointGlance:
+    """An endpoint as far as the overview speaks of it; ``deployments`` are columns and states."""
+
+    name: str
+    traffic: Shown
+    serving_state: ServingState
+    deployments: tuple[Shown, ...]
+
+
 def overview(now: datetime, *, people: bool) -> Shown:
-    endpoints = endpoints_shown(endpoint_list())
-    nodes = nodes_shown(list(node_list()), now)
-    operations = list(operation_list()[:RECENT])
-    replicas = [
-        replica
-        for endpoint in endpoints
-        for deployment in endpoint["deployments"]
-        for replica in deployment["replicas"]
-    ]
-    live = live_now([endpoint["name"] for endpoint in endpoints], now.timestamp())
+    """Counts and totals of everything, and of each list the few rows that matter most.
+
+    However large the installation is, this stays small: it is sent every two seconds.
+    """
+    endpoints = endpoints_glance()
+    nodes = [(node, node_state(node, now)) for node in node_list()]
+    live = live_now([endpoint.name for endpoint in endpoints], now.timestamp())
+    found = attention(endpoints, nodes, now)
+    deployments = [row for endpoint in endpoints for row in endpoint.deployments]
     return {
         "counts": {
             "endpoints": len(endpoints),
             "models": Model.objects.filter(archived=False).count(),
             "nodes": len(nodes),
-            "nodes_online": sum(node["state"] == "online" for node in nodes),
-            "replicas_ready": sum(r["state"] == ReplicaState.READY for r in replicas),
+            "nodes_online": sum(state == "online" for _, state in nodes),
+            "replicas_ready": sum(row["replicas_ready"] for row in deployments),
             "replicas_total": sum(
-                deployment["instance_count"]
-                for endpoint in endpoints
-                for deployment in endpoint["deployments"]
-                if deployment["provisioning_state"]
-                not in (DeploymentState.FAILED, DeploymentState.CANCELED)
+                row["instance_count"]
+                for row in deployments
+                if row["provisioning_state"] not in (D.FAILED, D.CANCELED)
             ),
+            "attention": len(found),
         },
-        "attention": attention(endpoints, nodes),
-        "endpoints": [endpoint | {"live": live[endpoint["name"]]} for endpoint in endpoints],
-        "nodes": nodes,
-        "recent_operations": [operation_shown(operation) for operation in operations],
+        "totals": {**traffic_totals(live), **machine_totals(nodes)},
+        "attention": found[:MOST_ATTENTION],
+        "endpoints": _endpoints_first(endpoints, live),
+        "nodes": _nodes_first(nodes),
+        "recent_operations": [_operation(row) for row in operation_list()[:RECENT]],
         "recent_events": events_recent(people=people),
     }
 
 
-def attention(endpoints: list[Shown], nodes: list[Shown]) -> list[Shown]:
+def endpoints_glance() -> list[EndpointGlance]:
+    """All of them by name, of columns alone: three queries, whatever their number."""
+    ready: Counter[int] = Counter()
+    running: Counter[int] = Counter()
+    all_ready: Counter[int] = Counter()
+    replicas = Replica.objects.values_list("deployment_id", "state", "desired")
+    for deployment_id, state, desired in replicas.iterator():
+        all_ready[deployment_id] += state == ReplicaState.READY
+        if desired == Desired.RUNNING:
+            running[deployment_id] += 1
+            ready[deployment_id] += state == ReplicaState.READY
+    columns = ("id", "endpoint_id", "name", "provisioning_state", "instance_count", "error")
+    by_endpoint: dict[int, list[Shown]] = {}
+    for row in Deployment.objects.order_by("created_at", "id").values(*columns):
+        key = row["id"]
+        facts = DeploymentFacts(
+            D(row["provisioning_state"]), row["instance_count"], running[key], ready[key]
+        )
+        row["serving_state"] = serving(DEPLOYMENT_RULES, facts)
+        row["replicas_ready"] = all_ready[key]
+        by_endpoint.setdefault(row["endpoint_id"], []).append(row)
+    found = []
+    for pk, name, traffic in Endpoint.objects.order_by("name").values_list("id", "name", "traffic"):
+        rows = by_endpoint.get(pk, [])
+        for row in rows:
+            row["traffic"] = traffic.get(row["name"], 0)
+        found.append(EndpointGlance(name, traffic, endpoint_serving(rows), tuple(rows)))
+    return found
+
+
+def traffic_totals(live: Mapping[str, Mapping[str, float | None]]) -> Shown:
+    """Requests add up; errors are weighed by them; of the latencies the worst counts, since
+    quantiles do not add. None where nothing is known."""
+    rates = {name: row["request_rate"] for name, row in live.items()}
+    known = [rate for rate in rates.values() if rate is not None]
+    failed = sum((row["error_rate"] or 0.0) * (rates[name] or 0.0) for name, row in live.items())
+    total = sum(known)
+    p95s = [(row["p95_us"], name) for name, row in live.items() if row["p95_us"] is not None]
+    slowest = max(p95s, key=lambda each: each[0] or 0.0, default=None)
+    return {
+        "request_rate": total if known else None,
+        "error_rate": failed / total if total else None,
+        "slowest": slowest and {"endpoint": slowest[1], "p95_us": slowest[0]},
+    }
+
+
+def machine_totals(nodes: Sequence[tuple[Node, str]]) -> Shown:
+    """Of nodes that are online, but for the GPUs: what they have counts while they are silent."""
+    infos = [(node.name, node.info) for node, state in nodes if state == "online"]
+    gpus = [gpu for _, info in infos for gpu in info.get("gpus", [])]
+    busy = [float(gpu.get("utilization", 0.0)) for gpu in gpus] or [
+        float(info.get("cpu_utilization", 0.0)) for _, info in infos
+    ]
+    disks = [
+        (int(info.get("disk_free_bytes", 0)) / info["disk_total_bytes"], name, info)
+        for name, info in infos
+        if info.get("disk_total_bytes")
+    ]
+    fullest = min(disks, key=lambda each: each[:2], default=None)
+    every = [gpu for node, _ in nodes for gpu in node.info.get("gpus", [])]
+    return {
+        "utilization": sum(busy) / len(busy) if busy else None,
+        "gpus_online": len(gpus),
+        "gpus": len(every),
+        "gpu_name": every[0]["name"] if every else "",
+        "gpu_memory_bytes": sum(int(gpu["memory_total_bytes"]) for gpu in every),
+        "least_disk": fullest
+        and {
+            "node": fullest[1],
+            "free_bytes": int(fullest[2].get("disk_free_bytes", 0)),
+            "total_bytes": int(fullest[2]["disk_total_bytes"]),
+        },
+    }
+
+
+def _endpoints_first(
+    endpoints: Sequence[EndpointGlance], live: Mapping[str, Mapping[str, float | None]]
+) -> list[Shown]:
+    """By name; of many those that do not answer as they should, then the busiest."""
+    trouble = (ServingState.UNAVAILABLE, ServingState.DEGRADED)
+
+    def worth(row: EndpointGlance) -> tuple[bool, float, str]:
+        rate = live[row.name]["request_rate"]
+        return (row.serving_state not in trouble, -(rate or 0.0), row.name)
+
+    chosen = sorted(sorted(endpoints, key=worth)[:MOST_ENDPOINTS], key=lambda row: row.name)
+    models: dict[str, list[Shown]] = {row.name: [] for row in chosen}
+    deployed = Deployment.objects.filter(endpoint__name__in=models).order_by("created_at", "id")
+    for name, model, version in deployed.values_list(
+        "endpoint__name",
+        "revision__model_version__model__name",
+        "revision__model_version__version",
+    ):
+        models[name].append({"name": model, "version": version})
+    return [
+        {
+            "name": row.name,
+            "serving_state": row.serving_state,
+            "traffic": row.traffic,
+            "models": models[row.name],
+            "live": live[row.name],
+        }
+        for row in chosen
+    ]
+
+
+def _nodes_first(nodes: Sequence[tuple[Node, str]]) -> list[Shown]:
+    """By name; of many those that are not online, then those whose memory is the fullest."""
+
+    def fullness(info: Shown) -> float:
+        parts = info.get("gpus") or [info]
+        total = sum(int(part.get("memory_total_bytes", 0)) for part in parts)
+        return sum(int(part.get("memory_used_bytes", 0)) for part in parts) / (total or 1)
+
+    worst = sorted(
+        nodes, key=lambda each: (each[1] == "online", -fullness(each[0].info), each[0].name)
+    )
+    chosen: list[tuple[Node, str]] = []
+    cards = 0
+    for node, state in worst[:MOST_NODES]:
+        cards += len(node.info.get("gpus", []))
+        if chosen and cards > MOST_CARDS:
+            break
+        chosen.append((node, state))
+    return [_node_glance(node, state) for node, state in sorted(chosen, key=lambda it: it[0].name)]
+
+
+def _node_glance(node: Node, state: str) -> Shown:
+    return {
+        "id": node.id,
+        "name": node.name,
+        "state": state,
+        "cordoned": node.cordoned,
+        "drain": _drain(node),
+        "info": node.info,
+    }
+
+
+def _operation(operation: Operation) -> Shown:
+    shown = operation_shown(operation)
+    under_way = (StageStatus.RUNNING, StageStatus.FAILED)
+    current = (stage["title"] for stage in shown["stages"] if stage["status"] in under_way)
+    return shown | {"stage": next(current, "")}
+
+
+def attention(
+    endpoints: Iterable[EndpointGlance], nodes: Iterable[tuple[Node, str]], now: datetime
+) -> list[Shown]:
     """What somebody should look at, the worst first."""
-    found = [item for node in nodes for item in _node_attention(node)]
+    found = [item for node, state in nodes for item in _node_attention(node, state, now)]
     for endpoint in endpoints:
         found += _endpoint_attention(endpoint)
     order = {"error": 0, "warning": 1, "info": 2}
     return sorted(found, key=lambda item: order[item["severity"]])
 
 
-def _node_attention(node: Shown) -> list[Shown]:
-    if node["state"] == "online":
+def _node_attention(node: Node, state: str, now: datetime) -> list[Shown]:
+    if state == "online":
         return [
-            _item(
-                "warning", f"Node {node['name']}: {it.code}", it.message, f"/nodes/{node['name']}"
-            )
-            for it in node["conditions"]
+            _item("warning", f"Node {node.name}: {it.code}", it.message, f"/nodes/{node.name}")
+            for it in node_conditions(node, now)
             if it.code != "VersionSkew"  # as long as an upgrade lasts; the node's page says so
         ]
-    age = "never reported" if node["age_s"] is None else f"last report {node['age_s']:.0f} s ago"
-    offline = node["state"] == "offline"
+    age_s = node_age_s(node, now)
+    age = "never reported" if age_s is None else f"last report {age_s:.0f} s ago"
     return [
         _item(
-            "error" if offline else "warning",
-            f"Node {node['name']} is {node['state']}",
-            f"{age}; offline after {node['rule']['offline_after_s']:.0f} s. What it serves is not "
-            "touched by this alone.",
-            f"/nodes/{node['name']}",
+            "error" if state == "offline" else "warning",
+            f"Node {node.name} is {state}",
+            f"{age}; offline after {liveness_of(node).offline_after_s:.0f} s. What it serves is "
+            "not touched by this alone.",
+            f"/nodes/{node.name}",
         )
     ]
 
 
-def _endpoint_attention(endpoint: Shown) -> list[Shown]:
-    link = f"/endpoints/{endpoint['name']}"
+def _endpoint_attention(endpoint: EndpointGlance) -> list[Shown]:
+    link = f"/endpoints/{endpoint.name}"
     found = []
-    if endpoint["serving_state"] == ServingState.UNAVAILABLE:
-        found.append(_item("error", f"{endpoint['name']} does not answer", "", link))
-    elif endpoint["serving_state"] == ServingState.DEGRADED:
-        found.append(_item("warning", f"{endpoint['name']} is degraded", "", link))
-    for deployment in endpoint["deployments"]:
-        name = f"{endpoint['name']}/{deployment['name']}"
+    if endpoint.serving_state == ServingState.UNAVAILABLE:
+        found.append(_item("error", f"{endpoint.name} does not answer", "", link))
+    elif endpoint.serving_state == ServingState.DEGRADED:
+        found.append(_item("warning", f"{endpoint.name} is degraded", "", link))
+    for deployment in endpoint.deployments:
+        name = f"{endpoint.name}/{deployment['name']}"
         error = deployment["error"] or {}
-        if deployment["provisioning_state"] == DeploymentState.FAILED:
+        if deployment["provisioning_state"] == D.FAILED:
             found.append(_item("error", f"{name} failed", error.get("message", ""), link))
         elif error:
             found.append(_item("warning", f"{name} needs help", error.get("message", ""), link))
@@ -148,6 +318,8 @@ def _endpoint_attention(endpoint: Shown) -> list[Shown]:
 
 
 def _item(severity: str, title: str, detail: str, link: str) -> Shown:
+    if len(detail) > LONGEST_DETAIL:
+        detail = f"{detail[: LONGEST_DETAIL - 1]}…"  # all of it is behind the link
     return {"severity": severity, "title": title, "detail": detail, "link": link}
 
 

@@ -4,15 +4,12 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.core.requests import Change
-from controlplane.deployments.serializers.endpoints import (
-    EndpointSerializer,
-    Fields,
-    ReplicaSerializer,
-)
+from controlplane.deployments.serializers.endpoints import Fields, ReplicaSerializer
+from controlplane.deployments.types import ServingState
 from controlplane.events.serializers import EventSerializer
 from controlplane.nodes.models import Node
 from controlplane.nodes.types import CONDITIONS
-from controlplane.operations.serializers import OperationSerializer
+from controlplane.operations.types import OperationKind, OperationState
 
 LONGEST_LABEL = 255  # characters, of its name and of its value
 
@@ -194,6 +191,7 @@ class CountsSerializer(Fields):
     nodes_online = serializers.IntegerField()
     replicas_ready = serializers.IntegerField()
     replicas_total = serializers.IntegerField()
+    attention = serializers.IntegerField(help_text="how many things want attention")
 
 
 class AttentionSerializer(Fields):
@@ -209,15 +207,104 @@ class LiveSerializer(Fields):
     error_rate = serializers.FloatField(allow_null=True, help_text="0..1")
 
 
+@extend_schema_serializer(component_name="OverviewModel")
+class OverviewModelSerializer(Fields):
+    name = serializers.CharField()
+    version = serializers.IntegerField()
+
+
 @extend_schema_serializer(component_name="OverviewEndpoint")
-class OverviewEndpointSerializer(EndpointSerializer):
+class OverviewEndpointSerializer(Fields):
+    name = serializers.CharField()
+    serving_state = serializers.ChoiceField(choices=ServingState.choices)
+    traffic = serializers.DictField(child=serializers.IntegerField())
+    models = OverviewModelSerializer(many=True)
     live = LiveSerializer()
 
 
+@extend_schema_serializer(component_name="OverviewGpu")
+class OverviewGpuSerializer(Fields):
+    index = serializers.IntegerField()
+    memory_total_bytes = serializers.IntegerField()
+    memory_used_bytes = serializers.IntegerField(default=0)
+    utilization = serializers.FloatField(default=0.0, help_text="0..1")
+
+
+@extend_schema_serializer(component_name="OverviewNodeInfo")
+class OverviewNodeInfoSerializer(Fields):
+    memory_total_bytes = serializers.IntegerField(default=0)
+    memory_used_bytes = serializers.IntegerField(default=0)
+    gpus = OverviewGpuSerializer(many=True, default=list)
+
+
+@extend_schema_serializer(component_name="OverviewNode")
+class OverviewNodeSerializer(Fields):
+    """A part of `Node`."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    state = serializers.ChoiceField(choices=Node.State.choices)
+    cordoned = serializers.BooleanField()
+    drain = DrainStateSerializer(allow_null=True)
+    info = OverviewNodeInfoSerializer()
+
+
+@extend_schema_serializer(component_name="OverviewOperation")
+class OverviewOperationSerializer(Fields):
+    """A part of `Operation`."""
+
+    id = serializers.CharField()
+    kind = serializers.ChoiceField(choices=OperationKind.choices)
+    endpoint = serializers.CharField()
+    deployment = serializers.CharField(allow_blank=True)
+    state = serializers.ChoiceField(choices=OperationState.choices)
+    stage = serializers.CharField(
+        allow_blank=True, help_text="title of the one under way, or that failed"
+    )
+    created_at = serializers.DateTimeField()
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+
+class SlowestSerializer(Fields):
+    endpoint = serializers.CharField()
+    p95_us = serializers.FloatField()
+
+
+class LeastDiskSerializer(Fields):
+    node = serializers.CharField()
+    free_bytes = serializers.IntegerField()
+    total_bytes = serializers.IntegerField()
+
+
+class TotalsSerializer(Fields):
+    """Of all endpoints, and of all nodes that are online."""
+
+    request_rate = serializers.FloatField(allow_null=True, help_text="per second")
+    error_rate = serializers.FloatField(
+        allow_null=True, help_text="0..1, endpoints weighed by their requests"
+    )
+    slowest = SlowestSerializer(allow_null=True, help_text="the highest p95 of any endpoint")
+    utilization = serializers.FloatField(
+        allow_null=True, help_text="0..1, mean of the GPUs; of the processors where there are none"
+    )
+    gpus_online = serializers.IntegerField()
+    gpus = serializers.IntegerField(help_text="also of nodes that are not online")
+    gpu_name = serializers.CharField(allow_blank=True, help_text="of the first")
+    gpu_memory_bytes = serializers.IntegerField()
+    least_disk = LeastDiskSerializer(allow_null=True, help_text="the node whose disk is fullest")
+
+
 class OverviewSerializer(Fields):
+    """Counts and totals of everything, and of each list the few rows that matter most."""
+
     counts = CountsSerializer()
-    attention = AttentionSerializer(many=True)
-    endpoints = OverviewEndpointSerializer(many=True)
-    nodes = NodeSerializer(many=True)
-    recent_operations = OperationSerializer(many=True)
+    totals = TotalsSerializer()
+    attention = AttentionSerializer(many=True, help_text="the worst of them")
+    endpoints = OverviewEndpointSerializer(
+        many=True, help_text="of many those that do not answer well, then the busiest; by name"
+    )
+    nodes = OverviewNodeSerializer(
+        many=True, help_text="of many those that are not online, then the fullest; by name"
+    )
+    recent_operations = OverviewOperationSerializer(many=True)
     recent_events = EventSerializer(many=True)

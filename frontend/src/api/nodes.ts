@@ -7,11 +7,14 @@ import type { components } from "./schema";
 
 const of = (name: string) => ({ path: { node: name } });
 
+/** All nodes travel each time: with many of them rarely. */
+const MANY = 100;
+
 export const nodesQuery = () =>
   queryOptions({
     queryKey: keys.nodes.list,
     queryFn: ({ signal }) => everyPage((page) => api.GET("/api/v1/nodes", { params: { query: page }, signal })),
-    refetchInterval: 5_000,
+    refetchInterval: ({ state }) => ((state.data?.items.length ?? 0) > MANY ? 30_000 : 5_000),
   });
 
 export const nodeQuery = (name: string) =>

@@ -1,6 +1,9 @@
 /** What the cells of a node show. */
-import type { NodeItem } from "@/api/types";
+import type { Overview } from "@/api/types";
 import { bytes, percent } from "./format";
+
+/** What the strip needs of a node: the list of nodes and the overview have it. */
+export type HeatNode = Overview["nodes"][number];
 
 export interface HeatCell {
   id: string;
@@ -11,12 +14,12 @@ export interface HeatCell {
   words: string;
 }
 
-const stateOf = (node: NodeItem): HeatCell["state"] => {
+const stateOf = (node: HeatNode): HeatCell["state"] => {
   if (node.state !== "online") return "lost";
   return node.cordoned || node.drain !== null ? "closed" : "ok";
 };
 
-export function cellsOf(node: NodeItem): HeatCell[] {
+export function cellsOf(node: HeatNode): HeatCell[] {
   const state = stateOf(node);
   const { gpus, memory_total_bytes: total, memory_used_bytes: used } = node.info;
   if (state === "lost") return [{ id: node.id, share: 0, state, words: node.state }];
@@ -24,7 +27,7 @@ export function cellsOf(node: NodeItem): HeatCell[] {
     return [{ id: node.id, share: total > 0 ? used / total : 0, state, words: `no GPU, memory ${bytes(used)} of ${bytes(total)}` }];
   }
   return gpus.map((gpu) => ({
-    id: gpu.uuid,
+    id: `${node.id} ${gpu.index}`,
     share: gpu.memory_total_bytes > 0 ? gpu.memory_used_bytes / gpu.memory_total_bytes : 0,
     state,
     words: `GPU ${gpu.index} ${bytes(gpu.memory_used_bytes)} of ${bytes(gpu.memory_total_bytes)}, ${percent(gpu.utilization)} busy`,

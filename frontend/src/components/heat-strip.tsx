@@ -1,8 +1,7 @@
 /** One cell per GPU, or per machine without one: how full its memory is. Hundreds fit on a line. */
 import { Link } from "@tanstack/react-router";
-import type { NodeItem } from "@/api/types";
 import { paths } from "@/app/paths";
-import { cellsOf, type HeatCell } from "./heat-cells";
+import { cellsOf, type HeatCell, type HeatNode } from "./heat-cells";
 import classes from "./heat-strip.module.css";
 
 function Cell({ cell }: { cell: HeatCell }) {
@@ -15,7 +14,7 @@ function Cell({ cell }: { cell: HeatCell }) {
   );
 }
 
-export function HeatStrip({ nodes }: { nodes: readonly NodeItem[] }) {
+export function HeatStrip({ nodes }: { nodes: readonly HeatNode[] }) {
   return (
     <div className={classes["box"]}>
       <ul className={classes["strip"]} aria-label="Memory of each GPU, by node">

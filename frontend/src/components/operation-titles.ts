@@ -1,7 +1,7 @@
 /** What an operation does, in words. */
 import type { Operation } from "@/api/types";
 
-export function operationTitle(operation: Operation): string {
+export function operationTitle(operation: Pick<Operation, "kind" | "endpoint" | "deployment">): string {
   const where = [operation.endpoint, operation.deployment].filter(Boolean).join(" / ");
   switch (operation.kind) {
     case "deploy":

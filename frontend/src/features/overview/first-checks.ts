@@ -3,7 +3,8 @@ import type { Overview, SystemPart } from "@/api/types";
 import { bytes } from "@/components/format";
 import type { Tone } from "@/components/status";
 
-type Node = Overview["nodes"][number];
+/** More names than these are counted. */
+const NAMED = 5;
 
 export interface FirstCheck {
   label: string;
@@ -23,30 +24,34 @@ function ofKind(parts: readonly SystemPart[], kind: SystemPart["kind"], label: s
     .map((part) => ({ label, text: text(part), tone: TONES[part.state] }));
 }
 
-function nodeCheck(nodes: readonly Node[]): FirstCheck {
-  const online = nodes.filter((node) => node.state === "online").map((node) => node.name);
-  return online.length > 0
-    ? { label: online.length === 1 ? "Node" : "Nodes", text: `${online.join(", ")} online`, tone: "ok" }
+/** "a, b and 7 more": the names that are known of so many that are online. */
+export function onlineWords({ counts, nodes }: Overview): string {
+  const names = nodes.filter((node) => node.state === "online").map((node) => node.name);
+  const more = counts.nodes_online - Math.min(names.length, NAMED);
+  return `${names.slice(0, NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+function nodeCheck(overview: Overview): FirstCheck {
+  const { nodes_online: online } = overview.counts;
+  return online > 0
+    ? { label: online === 1 ? "Node" : "Nodes", text: `${onlineWords(overview)} online`, tone: "ok" }
     : { label: "Node", text: "none is online yet", tone: "warn" };
 }
 
-function gpuCheck(nodes: readonly Node[]): FirstCheck {
-  const gpus = nodes.flatMap((node) => node.info.gpus);
-  const [first] = gpus;
+function gpuCheck({ gpus, gpu_name: name, gpu_memory_bytes: memory }: Overview["totals"]): FirstCheck {
   // Models run on processors as well: no GPU is no fault.
-  if (first === undefined) return { label: "GPU", text: "none found; models run on processors", tone: "idle" };
-  const memory = gpus.reduce((sum, gpu) => sum + gpu.memory_total_bytes, 0);
-  return { label: "GPU", text: `${gpus.length} × ${first.name}, ${bytes(memory)} in all`, tone: "ok" };
+  if (gpus === 0) return { label: "GPU", text: "none found; models run on processors", tone: "idle" };
+  return { label: "GPU", text: `${gpus} × ${name}, ${bytes(memory)} in all`, tone: "ok" };
 }
 
-export function firstChecks(parts: readonly SystemPart[], nodes: readonly Node[]): FirstCheck[] {
+export function firstChecks(parts: readonly SystemPart[], overview: Overview): FirstCheck[] {
   const data = parts.filter((part) => part.kind === "disk").sort((a, b) => Number(b.name === "Data") - Number(a.name === "Data"));
   return [
     ...ofKind(parts, "database", "Database"),
     ...ofKind(parts, "broker", "Broker"),
     ...ofKind(parts, "certificate", "TLS, SHA-256", (part) => fact(part, "SHA-256")),
     ...ofKind(data, "disk", "Data folder", (part) => `${fact(part, "folder")}, ${words(part)}`),
-    nodeCheck(nodes),
-    gpuCheck(nodes),
+    nodeCheck(overview),
+    gpuCheck(overview.totals),
   ];
 }

@@ -2,44 +2,49 @@ import { describe, expect, it } from "vitest";
 import type { Overview } from "@/api/types";
 import { courseOf, tilesOf } from "./tiles";
 
-const live = (request_rate: number | null, p95_us: number | null, error_rate: number | null) => ({ request_rate, p95_us, error_rate });
-const node = (name: string, free: number, gpus: number[], state = "online") => ({
-  name,
-  state,
-  info: { cpu_utilization: 0.2, disk_free_bytes: free, disk_total_bytes: 100, gpus: gpus.map((utilization) => ({ utilization })) },
-});
-const overview = (endpoints: unknown[], nodes: unknown[]): Overview =>
-  ({ endpoints, nodes, counts: { replicas_ready: 3, replicas_total: 4 } }) as unknown as Overview;
+const nothing: Overview["totals"] = {
+  request_rate: null,
+  error_rate: null,
+  slowest: null,
+  utilization: null,
+  gpus_online: 0,
+  gpus: 0,
+  gpu_name: "",
+  gpu_memory_bytes: 0,
+  least_disk: null,
+};
+const overview = (totals: Partial<Overview["totals"]>): Overview =>
+  ({ totals: { ...nothing, ...totals }, counts: { replicas_ready: 3, replicas_total: 4, nodes_online: 1 } }) as unknown as Overview;
 const byId = (tiles: ReturnType<typeof tilesOf>) => Object.fromEntries(tiles.map((tile) => [tile.id, tile]));
 
 describe("the six figures", () => {
-  it("add requests, weigh errors, take the slowest and the fullest", () => {
+  it("are the totals, with what they are of", () => {
     const tiles = byId(
       tilesOf(
-        overview(
-          [
-            { name: "a", live: live(90, 1_000, 0) },
-            { name: "b", live: live(10, 5_000, 0.5) },
-            { name: "c", live: live(null, null, null) },
-          ],
-          [node("n1", 50, [1, 0.5]), node("n2", 5, []), node("n3", 1, [0], "offline")],
-        ),
+        overview({
+          request_rate: 100,
+          error_rate: 0.05,
+          slowest: { endpoint: "b", p95_us: 5_000 },
+          utilization: 0.75,
+          gpus_online: 2,
+          least_disk: { node: "n2", free_bytes: 5, total_bytes: 100 },
+        }),
         null,
       ),
     );
     expect(tiles["requests"]?.value).toEqual({ value: "100", unit: "req/s" });
     expect(tiles["errors"]).toMatchObject({ value: { value: "5.0", unit: "%" }, bad: true });
     expect(tiles["p95"]).toMatchObject({ note: "b" });
-    expect(tiles["busy"]).toMatchObject({ label: "GPUs busy", value: { value: "75", unit: "%" } });
+    expect(tiles["busy"]).toMatchObject({ label: "GPUs busy", value: { value: "75", unit: "%" }, formula: "Mean over 2 GPUs that report" });
     expect(tiles["replicas"]).toMatchObject({ value: { value: "3", unit: "of 4" }, bad: true });
     expect(tiles["disk"]).toMatchObject({ note: "n2", bad: true });
   });
   it("say – where nothing is known", () => {
-    const tiles = byId(tilesOf(overview([], []), null));
+    const tiles = byId(tilesOf(overview({}), null));
     expect(["requests", "errors", "p95", "busy", "disk"].map((id) => tiles[id]?.value.value)).toEqual(["–", "–", "–", "–", "–"]);
   });
   it("speak of processors where there is no GPU", () =>
-    expect(byId(tilesOf(overview([], [node("n", 50, [])]), null))["busy"]).toMatchObject({
+    expect(byId(tilesOf(overview({ utilization: 0.2 }), null))["busy"]).toMatchObject({
       label: "CPUs busy",
       value: { value: "20", unit: "%" },
     }));

@@ -52,26 +52,9 @@ export function courseOf({ keys, t, v }: MetricColumns): Course {
   };
 }
 
-function worst(overview: Overview): { name: string; p95: number } | null {
-  const rows = overview.endpoints.flatMap(({ name, live }) => (live.p95_us === null ? [] : [{ name, p95: live.p95_us }]));
-  return rows.reduce<{ name: string; p95: number } | null>((top, row) => (top === null || row.p95 > top.p95 ? row : top), null);
-}
-
-export function tilesOf(overview: Overview, course: Course | null): Tile[] {
-  const live = overview.endpoints.map((endpoint) => endpoint.live);
-  const requests = sum(live.map((each) => each.request_rate));
-  const failed = sum(
-    live.map((each) => (each.error_rate === null || each.request_rate === null ? null : each.error_rate * each.request_rate)),
-  );
-  const errors = requests ? (failed ?? 0) / requests : null;
-  const slowest = worst(overview);
-  const online = overview.nodes.filter((node) => node.state === "online");
-  const gpus = online.flatMap((node) => node.info.gpus.map((gpu) => gpu.utilization));
-  const busy = gpus.length > 0 ? gpus : online.map((node) => node.info.cpu_utilization);
-  const fullest = online
-    .filter((node) => node.info.disk_total_bytes > 0)
-    .toSorted((a, b) => a.info.disk_free_bytes / a.info.disk_total_bytes - b.info.disk_free_bytes / b.info.disk_total_bytes)[0];
-  const { replicas_ready: ready, replicas_total: total } = overview.counts;
+export function tilesOf({ counts, totals }: Overview, course: Course | null): Tile[] {
+  const { request_rate: requests, error_rate: errors, slowest, least_disk: fullest, gpus_online: gpus } = totals;
+  const { replicas_ready: ready, replicas_total: total, nodes_online: online } = counts;
   return [
     {
       id: "requests",
@@ -91,16 +74,16 @@ export function tilesOf(overview: Overview, course: Course | null): Tile[] {
     {
       id: "p95",
       label: `Slowest ${METRICS.p95_us.label}`,
-      value: metricParts("p95_us", slowest?.p95 ?? null),
+      value: metricParts("p95_us", slowest?.p95_us ?? null),
       formula: "The highest p95 of any endpoint; quantiles of several do not add up",
-      ...(slowest ? { note: slowest.name } : {}),
+      ...(slowest ? { note: slowest.endpoint } : {}),
       ...(course ? { course: course.p95 } : {}),
     },
     {
       id: "busy",
-      label: gpus.length > 0 ? "GPUs busy" : "CPUs busy",
-      value: metricParts(gpus.length > 0 ? "gpu{index}_util" : "host_cpu", busy.length > 0 ? (sum(busy) ?? 0) / busy.length : null),
-      formula: `Mean over ${gpus.length > 0 ? counted(gpus.length, "GPU") : counted(online.length, "node")} that report`,
+      label: gpus > 0 ? "GPUs busy" : "CPUs busy",
+      value: metricParts(gpus > 0 ? "gpu{index}_util" : "host_cpu", totals.utilization),
+      formula: `Mean over ${gpus > 0 ? counted(gpus, "GPU") : counted(online, "node")} that report`,
     },
     {
       id: "replicas",
@@ -112,9 +95,9 @@ export function tilesOf(overview: Overview, course: Course | null): Tile[] {
     {
       id: "disk",
       label: "Least disk free",
-      value: metricParts("disk_used", fullest?.info.disk_free_bytes ?? null),
+      value: metricParts("disk_used", fullest?.free_bytes ?? null),
       formula: "On the node whose disk is fullest",
-      ...(fullest ? { note: fullest.name, bad: fullest.info.disk_free_bytes / fullest.info.disk_total_bytes < LITTLE_DISK } : {}),
+      ...(fullest ? { note: fullest.node, bad: fullest.free_bytes / fullest.total_bytes < LITTLE_DISK } : {}),
     },
   ];
 }

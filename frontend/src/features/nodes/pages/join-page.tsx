@@ -16,7 +16,6 @@ import { seconds } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
-import { useLiveOverview } from "@/live/overview";
 import { Checklist } from "../components/checklist";
 import { isReady, preflight } from "../preflight";
 import { joinRecipe } from "../recipes";
@@ -32,7 +31,6 @@ function Countdown({ until }: { until: string }) {
 }
 
 function Arrival({ made }: { made: JoinTokenMade }) {
-  useLiveOverview();
   const { data: token = made, error } = useQuery(joinTokenQuery(made.id));
   const version = useQuery(sessionQuery()).data?.version ?? "";
   const name = token.node ?? null;

@@ -13,7 +13,6 @@ import { PageHeader, usePageTitle } from "@/components/page-header";
 import { RoleNote } from "@/components/role-note";
 import { SkeletonRows } from "@/components/skeleton";
 import { Tabs } from "@/components/tabs";
-import { useLiveOverview } from "@/live/overview";
 import { NodeActions } from "../components/node-actions";
 import { NodeStatus } from "../components/node-status";
 
@@ -33,7 +32,6 @@ function sentence(node: NodeItem): string | undefined {
 export function NodeLayout() {
   const { name } = useParams({ from: "/app/nodes/$name" });
   usePageTitle(name, "Nodes");
-  useLiveOverview();
   const { data: node, error, refetch } = useQuery(nodeQuery(name));
   if (!node) {
     return (

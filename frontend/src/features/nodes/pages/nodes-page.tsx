@@ -22,7 +22,6 @@ import { RefusingLink } from "@/components/refusing-button";
 import { Segmented } from "@/components/segmented";
 import { Chip } from "@/components/status";
 import toolbar from "@/components/toolbar.module.css";
-import { useLiveOverview } from "@/live/overview";
 import { BulkBar } from "../components/bulk-bar";
 import { GpuBars } from "../components/gpu-bars";
 import { NodeMenu } from "../components/node-actions";
@@ -144,7 +143,6 @@ function tickColumn(rows: readonly NodeItem[], ticked: ReadonlySet<string>, onCh
 
 export function NodesPage() {
   usePageTitle("Nodes");
-  useLiveOverview();
   const open = useNavigate();
   const search = useSearch({ from: "/app/nodes" });
   const navigate = useNavigate({ from: "/nodes" });

@@ -8,13 +8,14 @@ import classes from "./attention-list.module.css";
 const TONES: Record<AttentionItem["severity"], Tone> = { error: "error", warning: "warn", info: "note" };
 const ORDER: AttentionItem["severity"][] = ["error", "warning", "info"];
 
-export function AttentionList({ items }: { items: readonly AttentionItem[] }) {
+/** `items` are the worst of `count`. */
+export function AttentionList({ items, count }: { items: readonly AttentionItem[]; count: number }) {
   const navigate = useNavigate();
   const sorted = [...items].sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
   return (
     <section className={classes["card"]} aria-label="Needs attention">
       <h2>
-        Needs attention <span className={classes["count"]}>{items.length}</span>
+        Needs attention <span className={classes["count"]}>{count}</span>
       </h2>
       <ul>
         {sorted.map((item) => (
@@ -35,6 +36,7 @@ export function AttentionList({ items }: { items: readonly AttentionItem[] }) {
           </li>
         ))}
       </ul>
+      {count > items.length ? <p className={classes["more"]}>and {count - items.length} more, not as bad as these</p> : null}
     </section>
   );
 }

@@ -12,7 +12,7 @@ import { Logo } from "@/components/logo";
 import { notifyProblem } from "@/components/notify";
 import { RefusingButton, RefusingLink } from "@/components/refusing-button";
 import { Status } from "@/components/status";
-import { firstChecks } from "../first-checks";
+import { firstChecks, onlineWords } from "../first-checks";
 import classes from "./first-steps.module.css";
 
 /** The installation's own parts, so that a first deployment does not run into a broken one. */
@@ -22,7 +22,7 @@ function Installation({ overview }: { overview: Overview }) {
   if (!data) return null;
   return (
     <dl className={classes["parts"]} aria-label="This installation">
-      {firstChecks(data.parts, overview.nodes).map(({ label, text, tone }) => (
+      {firstChecks(data.parts, overview).map(({ label, text, tone }) => (
         <div key={label}>
           <dt>
             <Status plain state={label} tone={tone} />
@@ -54,7 +54,6 @@ function useSample() {
 export function FirstSteps({ overview }: { overview: Overview }) {
   const { counts } = overview;
   const sample = useSample();
-  const online = overview.nodes.filter((node) => node.state === "online").map((node) => node.name);
   const steps = [
     {
       title: "A node runs the models",
@@ -62,7 +61,7 @@ export function FirstSteps({ overview }: { overview: Overview }) {
       text:
         counts.nodes_online > 0 ? (
           <>
-            {online.join(", ")} {online.length === 1 ? "is online and waits" : "are online and wait"} for work.
+            {onlineWords(overview)} {counts.nodes_online === 1 ? "is online and waits" : "are online and wait"} for work.
           </>
         ) : (
           <>

@@ -1,13 +1,13 @@
 /** Nodes with their memory, one bar each. */
 import { Link } from "@tanstack/react-router";
-import type { NodeItem } from "@/api/types";
+import type { Overview } from "@/api/types";
 import { paths } from "@/app/paths";
 import { bytes } from "@/components/format";
 import { Meter } from "@/components/meter";
 import { Status } from "@/components/status";
 import classes from "./node-strip.module.css";
 
-export function NodeStrip({ nodes }: { nodes: readonly NodeItem[] }) {
+export function NodeStrip({ nodes }: { nodes: Overview["nodes"] }) {
   return (
     <ul className={classes["list"]}>
       {nodes.map((node) => (
@@ -19,7 +19,7 @@ export function NodeStrip({ nodes }: { nodes: readonly NodeItem[] }) {
               {node.info.gpus.length > 0 ? (
                 node.info.gpus.map((gpu) => (
                   <Meter
-                    key={gpu.uuid}
+                    key={gpu.index}
                     label={`GPU ${gpu.index}`}
                     share={gpu.memory_total_bytes > 0 ? gpu.memory_used_bytes / gpu.memory_total_bytes : null}
                     text={`${bytes(gpu.memory_used_bytes)} of ${bytes(gpu.memory_total_bytes)}`}

@@ -1,14 +1,14 @@
 /** The latest operations in short. */
 import { Link } from "@tanstack/react-router";
-import type { Operation } from "@/api/types";
+import type { Overview } from "@/api/types";
 import { paths } from "@/app/paths";
 import { elapsed } from "@/components/format";
-import { currentStage, operationTitle } from "@/components/operation-titles";
+import { operationTitle } from "@/components/operation-titles";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import classes from "./operation-list.module.css";
 
-export function OperationList({ operations }: { operations: readonly Operation[] }) {
+export function OperationList({ operations }: { operations: Overview["recent_operations"] }) {
   if (operations.length === 0) return <p className={classes["none"]}>No operations yet</p>;
   return (
     <ul className={classes["list"]}>
@@ -18,7 +18,7 @@ export function OperationList({ operations }: { operations: readonly Operation[]
             <Status plain state={operation.state} />
             <span className="truncate">
               <b>{operationTitle(operation)}</b>
-              {currentStage(operation) ? <span className="muted"> · {currentStage(operation)}</span> : null}
+              {operation.stage ? <span className="muted"> · {operation.stage}</span> : null}
             </span>
             <span className="muted">{elapsed(operation.created_at, operation.finished_at)}</span>
             <span className={classes["when"]}>

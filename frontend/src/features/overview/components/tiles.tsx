@@ -9,7 +9,7 @@ import { courseOf, tilesOf } from "../tiles";
 import classes from "./tiles.module.css";
 
 const HOUR_S = 3_600;
-/** The server compares so many at a time; the busiest of them tell the course. */
+/** The server compares so many at a time; the busiest of those that are shown tell the course. */
 const COMPARED = 12;
 
 function useLastHour(overview: Overview): MetricColumns | undefined {

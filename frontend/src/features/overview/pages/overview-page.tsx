@@ -1,12 +1,14 @@
 /** How the whole installation does, at a glance. */
 import { IconRocket } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { keys } from "@/api/keys";
 import { overviewQuery } from "@/api/operations";
 import type { Overview } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { EventList } from "@/components/event-list";
+import { counted } from "@/components/format";
 import { HeatStrip } from "@/components/heat-strip";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
@@ -22,32 +24,46 @@ import { OperationList } from "../components/operation-list";
 import { Tiles } from "../components/tiles";
 import classes from "./overview-page.module.css";
 
-const SHOWN_EVENTS = 7;
 const SHOWN_NODES = 8;
-const SHOWN_OPERATIONS = 6;
 
 function Body({ overview }: { overview: Overview }) {
   const { counts } = overview;
   return (
     <>
       <Tiles overview={overview} />
-      {overview.attention.length > 0 ? <AttentionList items={overview.attention} /> : null}
+      {overview.attention.length > 0 ? <AttentionList items={overview.attention} count={counts.attention} /> : null}
       <div className={classes["grid"]}>
         <div className={classes["stack"]}>
           <Card title="Endpoints" hint={`${counts.replicas_ready} of ${counts.replicas_total} replicas ready`} flush>
             <EndpointTable endpoints={overview.endpoints} />
+            {counts.endpoints > overview.endpoints.length ? (
+              <p className={classes["more"]}>
+                Those in trouble and the busiest of{" "}
+                <Link {...paths.endpoints()} className="link">
+                  {counted(counts.endpoints, "endpoint")}
+                </Link>
+              </p>
+            ) : null}
           </Card>
           <Card title="Recent operations" flush>
-            <OperationList operations={overview.recent_operations.slice(0, SHOWN_OPERATIONS)} />
+            <OperationList operations={overview.recent_operations} />
           </Card>
         </div>
         <div className={classes["stack"]}>
           <Card title="Nodes" hint={`${counts.nodes_online} of ${counts.nodes} online`} flush>
             <HeatStrip nodes={overview.nodes} />
             <NodeStrip nodes={overview.nodes.slice(0, SHOWN_NODES)} />
+            {counts.nodes > overview.nodes.length ? (
+              <p className={classes["more"]}>
+                Those not online and the fullest of{" "}
+                <Link {...paths.nodes()} className="link">
+                  {counted(counts.nodes, "node")}
+                </Link>
+              </p>
+            ) : null}
           </Card>
           <Card title="Recent events" flush>
-            <EventList events={overview.recent_events.slice(0, SHOWN_EVENTS)} />
+            <EventList events={overview.recent_events} />
           </Card>
         </div>
       </div>

@@ -1,0 +1,184 @@
+"""However large the installation is, its overview is small, and names what matters most."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from controlplane.console import reads
+from controlplane.core.models import Event
+from controlplane.deployments.models import Deployment, Endpoint, Replica
+from controlplane.deployments.types import DeploymentState, ReplicaState
+from controlplane.nodes.models import Node
+from controlplane.operations.models import Operation
+from controlplane.operations.reconcile import stages_new
+from controlplane.operations.services.operations import stage_data
+from controlplane.operations.types import OperationKind
+from controlplane.overview import selectors
+from controlplane.overview.selectors import machine_totals, traffic_totals
+from tests.support.deployment_rows import deployment_add
+from tests.support.registered_models import model_register
+from tests.support.rows_read import rows_read
+
+pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
+NOW = timezone.now()  # of rows whose age does not matter
+FRAME_BYTES = 30_000
+
+
+def nodes_add(count: int, gpus: int, *, silent: int = 0) -> None:
+    def info(number: int) -> dict[str, Any]:
+        return {
+            "backends": ["onnxruntime"], "address": "10.0.0.1", "cpu_utilization": 0.5,
+            "memory_total_bytes": 2**40, "memory_used_bytes": 2**39,
+            "disk_total_bytes": 10**13, "disk_free_bytes": 10**12 + number,
+            "gpus": [
+                {"index": card, "uuid": f"GPU-{number}-{card}", "name": "NVIDIA H100 80GB HBM3",
+                 "memory_total_bytes": 80 * 10**9, "memory_used_bytes": 79_123_456_789 - number,
+                 "utilization": 0.25, "temperature_c": 60.0, "power_w": 512.5,
+                 "power_limit_w": 700.0, "driver_version": "550.54.15"}
+                for card in range(gpus)
+            ],
+        }  # fmt: skip
+
+    Node.objects.bulk_create(
+        Node(
+            id=f"{number:016x}",
+            name=f"gpu-node-{number:04}.cluster.example",
+            info=info(number),
+            last_seen_at=timezone.now() - timedelta(seconds=900 if number < silent else 0),
+            online_since=NOW,
+        )
+        for number in range(count)
+    )
+
+
+def endpoints_add(count: int, *, dead: int = 0) -> None:
+    """With one deployment of two replicas each; in those that are dead none is ready."""
+    version = model_register("recommendations-ranking")
+    (node,) = Node.objects.order_by("name")[:1]
+    first = Endpoint.objects.create(name="template", created_by="dora")
+    row = deployment_add(first, version)
+    rows = [
+        Endpoint(name=f"recommendations-{number:05}", traffic={"blue": 100}, created_by="dora")
+        for number in range(count)
+    ]
+    made = Endpoint.objects.bulk_create(rows)
+    deployments = Deployment.objects.bulk_create(
+        Deployment(
+            endpoint=endpoint, name="blue", instance_count=2, revision_id=row.revision_id,
+            provisioning_state=DeploymentState.SUCCEEDED,
+        )
+        for endpoint in made
+    )  # fmt: skip
+    Replica.objects.bulk_create(
+        Replica(
+            id=f"{number}-{ordinal}", deployment=deployment, revision_id=row.revision_id,
+            ordinal=ordinal, node=node,
+            state=ReplicaState.UNKNOWN if number < dead else ReplicaState.READY,
+        )
+        for number, deployment in enumerate(deployments)
+        for ordinal in range(2)
+    )  # fmt: skip
+
+
+def people_did(count: int) -> None:
+    """So many operations, and events about them."""
+    kind = OperationKind.DEPLOY
+    Operation.objects.bulk_create(
+        Operation(
+            id=f"{number:032x}", kind=kind, endpoint=f"recommendations-{number:05}",
+            deployment="blue", stages=[stage_data(stage) for stage in stages_new(kind)],
+            deadline_at=NOW, created_by="dora",
+        )
+        for number in range(count)
+    )  # fmt: skip
+    Event.objects.bulk_create(
+        Event(
+            actor="dora", verb="operation.started", subject=f"endpoint/recommendations-{number:05}",
+            message=f"dora started: deploy recommendations-{number:05}/blue",
+            data={"operation": f"{number:032x}", "kind": "deploy", "deployment": "blue"},
+        )
+        for number in range(count)
+    )  # fmt: skip
+
+
+def frame() -> dict[str, Any]:
+    return reads.overview_state(people=True)
+
+
+def test_a_frame_of_a_large_installation_is_small() -> None:
+    nodes_add(1000, 8, silent=100)
+    endpoints_add(5000, dead=200)
+    people_did(30)
+    shown = frame()
+    assert len(json.dumps(shown, default=str).encode()) <= FRAME_BYTES
+    counts = shown["counts"]
+    assert (counts["endpoints"], counts["nodes"], counts["nodes_online"]) == (5001, 1000, 900)
+    assert (counts["replicas_ready"], counts["attention"]) == (9600, 300)
+    assert shown["totals"]["gpus"] == 8000
+    assert len(shown["attention"]) == selectors.MOST_ATTENTION
+
+
+def test_of_many_those_in_trouble_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes_add(4, 0, silent=1)
+    Node.objects.filter(name__startswith="gpu-node-0002").update(
+        info={"memory_total_bytes": 100, "memory_used_bytes": 99}
+    )
+    endpoints_add(4)
+    Replica.objects.filter(deployment__endpoint__name="recommendations-00003").update(
+        state=ReplicaState.FAILED
+    )
+    monkeypatch.setattr(selectors, "MOST_NODES", 2)
+    monkeypatch.setattr(selectors, "MOST_ENDPOINTS", 2)
+    shown = frame()
+    assert [node["name"][:13] for node in shown["nodes"]] == ["gpu-node-0000", "gpu-node-0002"]
+    assert [node["state"] for node in shown["nodes"]] == ["offline", "online"]
+    first, last = shown["endpoints"]
+    assert (first["name"], first["serving_state"]) == ("recommendations-00000", "Healthy")
+    assert (last["name"], last["serving_state"]) == ("recommendations-00003", "Unavailable")
+    assert first["models"] == [{"name": "recommendations-ranking", "version": 1}]
+
+
+def test_it_reads_the_same_columns_whatever_runs() -> None:
+    nodes_add(2, 2)
+    endpoints_add(3)
+    with rows_read("default", "metrics") as few:
+        frame()
+    more = Endpoint.objects.bulk_create(
+        Endpoint(name=f"z-{number}", created_by="dora") for number in range(50)
+    )
+    with rows_read("default", "metrics") as many:
+        frame()
+    assert many.queries == few.queries
+    assert many.rows - few.rows == len(more)
+
+
+def row(rate: float | None, p95: float | None, errors: float | None) -> dict[str, float | None]:
+    return {"request_rate": rate, "p95_us": p95, "error_rate": errors}
+
+
+def test_requests_add_up_errors_are_weighed_and_the_slowest_is_named() -> None:
+    live = {"a": row(90, 1000, 0), "b": row(10, 5000, 0.5), "c": row(None, None, None)}
+    assert traffic_totals(live) == {
+        "request_rate": 100, "error_rate": 0.05, "slowest": {"endpoint": "b", "p95_us": 5000},
+    }  # fmt: skip
+    unknown = {"request_rate": None, "error_rate": None, "slowest": None}
+    assert traffic_totals({"c": row(None, None, None)}) == traffic_totals({}) == unknown
+
+
+def machine(name: str, free: int, busy: list[float], state: str = "online") -> tuple[Node, str]:
+    gpus = [{"name": "A10", "memory_total_bytes": 10, "utilization": each} for each in busy]
+    info = {"cpu_utilization": 0.2, "disk_free_bytes": free, "disk_total_bytes": 100, "gpus": gpus}
+    return Node(name=name, info=info), state
+
+
+def test_gpus_that_report_are_averaged_and_the_fullest_disk_is_named() -> None:
+    nodes = [machine("a", 50, [1, 0.5]), machine("b", 5, []), machine("c", 1, [0], "offline")]
+    found = machine_totals(nodes)
+    assert (found["utilization"], found["gpus_online"], found["gpus"]) == (0.75, 2, 3)
+    assert (found["gpu_name"], found["gpu_memory_bytes"]) == ("A10", 30)
+    assert found["least_disk"] == {"node": "b", "free_bytes": 5, "total_bytes": 100}
+    assert machine_totals([machine("a", 50, [])])["utilization"] == 0.2
+    assert machine_totals([])["least_disk"] is None
