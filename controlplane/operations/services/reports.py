@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from controlplane.core import events
@@ -112,12 +113,13 @@ def gateway_confirmed(
     Called with each gateway report; numbers not above those confirmed before change nothing.
     """
     now = timezone.now()
-    for endpoint in Endpoint.objects.all():
+    left_out = left_out or {}
+    for endpoint in _to_confirm(left_out, gateways):
         # why first: what follows must never be confirmed without those that have not
         told = _unconfirmed_set(endpoint, gateways)
         moved = 0
         if endpoint.name in generation_by_endpoint:
-            parts = list((left_out or {}).get(endpoint.name, []))
+            parts = list(left_out.get(endpoint.name, []))
             told = _left_out_set(endpoint, parts) or told
             confirmed = min(generation_by_endpoint[endpoint.name], endpoint.generation)
             if not any(part.unconfirmed for part in parts):
@@ -128,6 +130,16 @@ def gateway_confirmed(
             retirements_end(now)
         if moved or told:
             endpoint_advance(name=endpoint.name, now=now)
+
+
+def _to_confirm(
+    left_out: Mapping[str, Sequence[LeftOutPart]], gateways: Sequence[GatewayFacts]
+) -> QuerySet[Endpoint]:
+    """Those of which a report may change anything: most are confirmed, and nothing is left out."""
+    if any(gateway.silent for gateway in gateways):
+        return Endpoint.objects.all()  # it may have gone back to less than it had confirmed
+    open_ones = Q(confirmed_generation__lt=F("generation")) | ~Q(unconfirmed=[])
+    return Endpoint.objects.filter(open_ones | ~Q(left_out=[]) | Q(name__in=left_out))
 
 
 def unconfirmed_rows(

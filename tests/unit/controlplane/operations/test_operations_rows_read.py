@@ -1,12 +1,13 @@
 """However many operations there were, questions read a few rows, and old ones are dropped."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
@@ -22,7 +23,8 @@ from controlplane.operations.selectors import (
     operations_active,
     settled_to_keep,
 )
-from controlplane.operations.services import operations_prune, operations_tick
+from controlplane.operations.services import gateway_confirmed, operations_prune, operations_tick
+from controlplane.operations.services.reports import GatewayFacts, LeftOutPart
 from controlplane.operations.types import OperationState
 from tests.support.deployment_rows import deployment_add
 from tests.support.registered_models import model_register
@@ -96,6 +98,32 @@ def test_a_tick_over_what_serves_reads_nothing_of_it_however_much_there_is() -> 
     few = read_by(lambda: operations_tick(now=NOW))
     settled(20, begin=2)
     assert read_by(lambda: operations_tick(now=NOW)) == few
+
+
+def test_a_report_of_a_gateway_reads_what_it_may_confirm() -> None:
+    settled(10)
+    Endpoint.objects.update(confirmed_generation=F("generation"))
+    told = dict(Endpoint.objects.values_list("name", "generation"))
+    quiet = GatewayFacts("g1", NOW, silent=False, generations=told)
+
+    def report(**left_out: list[LeftOutPart]) -> None:
+        gateway_confirmed(generation_by_endpoint=told, left_out=left_out, gateways=[quiet])
+
+    assert read_by(report) == 0
+    Endpoint.objects.filter(name="e3").update(confirmed_generation=0)
+    assert read_by(report) >= 1
+    assert Endpoint.objects.filter(confirmed_generation=F("generation")).count() == 10
+    Endpoint.objects.filter(name="e4").update(unconfirmed=[{"gateway": "g1", "silent_since": ""}])
+    report()
+    assert Endpoint.objects.exclude(unconfirmed=[]).count() == 0
+    part = LeftOutPart("g1", told["e5"], "e5", "no certificate")
+    report(e5=[part])
+    assert [row.name for row in Endpoint.objects.exclude(left_out=[])] == ["e5"]
+    report()
+    assert Endpoint.objects.exclude(left_out=[]).count() == 0
+    silent = replace(quiet, silent=True, generations={})
+    gateway_confirmed(generation_by_endpoint=told, gateways=[silent])
+    assert Endpoint.objects.exclude(unconfirmed=[]).count() == 10
 
 
 def test_the_states_of_nodes_are_looked_at_where_they_may_change() -> None:
