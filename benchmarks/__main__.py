@@ -8,6 +8,7 @@ from benchmarks.repository import prepared
 from benchmarks.rounds import Row, measured
 from benchmarks.server import running
 from benchmarks.workloads import WORKLOADS
+from tests.support import reaper
 
 PAYLOADS, PYTHON, STALLS, START = "payloads", "python", "stalls", "start"
 GATEWAY, IDLE = "gateway", "idle"
@@ -15,6 +16,7 @@ GATEWAY, IDLE = "gateway", "idle"
 
 def main() -> int:
     options = arguments()
+    reaper.start()  # what is left when this is killed ends, too
     chosen = [item for item in WORKLOADS if not options.only or item.key in options.only]
     about = report.host()
     tell(f"{about['cpu']}, {about['cores']} cores, load average {about['load_average']:.1f}")

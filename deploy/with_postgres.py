@@ -4,6 +4,7 @@ python deploy/with_postgres.py COMMAND...
 """
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,8 @@ import pgserver
 
 
 def main(command: list[str]) -> int:
+    # why: ended by a signal as it comes, Python would leave the command and the server behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with tempfile.TemporaryDirectory(prefix="shoal-postgres-") as folder:
         Path(folder).chmod(0o755)  # under root the server runs as a user of its own
         with pgserver.get_server(folder, cleanup_mode="delete") as server:
