@@ -6,6 +6,7 @@ import { lazy, type RefObject, Suspense, useEffect, useMemo, useRef, useState } 
 import { keys } from "@/api/keys";
 import { createConfigRevision, modelVersionQuery } from "@/api/models";
 import { useRefusal } from "@/api/permissions";
+import { overtakenBy } from "@/api/problem";
 import type { ModelVersion } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
@@ -24,38 +25,43 @@ import classes from "./config-tab.module.css";
 import { ConfigForm } from "../steps/config-form";
 import { ProblemsList } from "../steps/problems-list";
 import { TryLoadCard } from "../steps/try-load-card";
+import { ConfigConflict } from "./config-conflict";
 import { RevisionList } from "./revision-list";
-import { fileText, textsOf } from "./revision-texts";
+import { fileText, newestOf, textsOf } from "./revision-texts";
 
 const PbtxtEditor = lazy(() => import("@/components/pbtxt-editor/pbtxt-editor").then((module) => ({ default: module.PbtxtEditor })));
 
-type Against = "none" | "file" | "completed" | "shown";
+type Against = "none" | "file" | "completed" | "shown" | "theirs";
 
 export function ConfigTab() {
   const { name, version: number } = useParams({ from: "/app/models/$name/versions/$version" });
   const wanted = number === "latest" ? "latest" : Number(number);
   const version = useSuspenseQuery(modelVersionQuery(name, wanted)).data;
   const search: { of?: string; revision?: number } = useSearch({ strict: false });
-  const newest = Math.max(0, ...version.config_revisions.map((one) => one.number));
-  const shown = search.revision ?? newest;
-  return <Editor key={`${version.version} ${shown}`} version={version} shown={shown} newest={newest} of={search.of} />;
+  return (
+    <ConfigEditor key={`${version.version} ${search.revision ?? "newest"}`} version={version} wanted={search.revision} of={search.of} />
+  );
 }
 
 interface EditorProps {
   version: ModelVersion;
-  /** The revision that is edited; 0: the files. */
-  shown: number;
-  newest: number;
+  /** The revision that is edited; 0: the files; the newest unless said. */
+  wanted: number | undefined;
   of: string | undefined;
 }
 
-function Editor({ version, shown, newest, of }: EditorProps) {
+export function ConfigEditor({ version, wanted, of }: EditorProps) {
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const refusal = useRefusal("deploy");
   const editor = useRef<PbtxtEditorHandle>(null);
   const source = useMemo(() => sourceOfVersion(version), [version]);
+  const newest = newestOf(version);
+  // why kept: what others save meanwhile must take nothing away from who is typing, and must not be overwritten unseen.
+  const [seen, setSeen] = useState({ newest, etag: version.config_etag });
+  const [shown, setShown] = useState(wanted ?? newest);
   const starts = useMemo(() => textsOf(version.repo_models, version.config_revisions, shown), [version, shown]);
+  const theirs = useMemo(() => textsOf(version.repo_models, version.config_revisions, newest), [version, newest]);
   const [texts, setTexts] = useState(starts);
   const [against, setAgainst] = useState<Against>("none");
   const [message, setMessage] = useState("");
@@ -70,7 +76,10 @@ function Editor({ version, shown, newest, of }: EditorProps) {
   const changed = source.models.filter((_, index) => texts[index] !== starts[index]);
   const dirty = changed.length > 0;
   const readable = useRef<ConfigFields>(NO_FIELDS);
-  const start = useMemo(() => readConfig(model?.startText ?? "").fields ?? NO_FIELDS, [model?.startText]);
+  const startText = starts[active] ?? "";
+  const start = useMemo(() => readConfig(startText).fields ?? NO_FIELDS, [startText]);
+  const inFile = fileText(version.repo_models[active]);
+  const file = useMemo(() => readConfig(inFile).fields ?? NO_FIELDS, [inFile]);
   const errors = checks.reduce((sum, one, index) => (texts[index] === starts[index] ? sum : sum + one.errors), 0);
   const waiting = checks.some((one, index) => texts[index] !== starts[index] && one.checking);
 
@@ -82,7 +91,11 @@ function Editor({ version, shown, newest, of }: EditorProps) {
         Object.fromEntries(source.models.flatMap((one, index) => (texts[index] === starts[index] ? [] : [[one.name, texts[index] ?? ""]]))),
         message.trim(),
         shown,
+        seen.etag,
       ),
+    onError: async (error) => {
+      if (overtakenBy(error)) await queryClient.invalidateQueries({ queryKey: keys.models.all });
+    },
     onSuccess: async (saved) => {
       setTexts(starts);
       await queryClient.invalidateQueries({ queryKey: keys.models.all });
@@ -94,7 +107,14 @@ function Editor({ version, shown, newest, of }: EditorProps) {
       });
     },
   });
-  const blocked = !dirty || errors > 0 || waiting || refusal !== undefined || save.isPending;
+  const overtaken = newest > seen.newest && !save.isPending;
+  const goOn = () => {
+    setTexts(texts.map((text, index) => (text === starts[index] ? (theirs[index] ?? text) : text)));
+    setShown(newest);
+    setSeen({ newest, etag: version.config_etag });
+    setAgainst("none");
+  };
+  const blocked = overtaken || !dirty || errors > 0 || waiting || refusal !== undefined || save.isPending;
   useBlocker({
     shouldBlockFn: () => dirty && !window.confirm("The configuration has changes that are not saved. Leave it?"),
     enableBeforeUnload: dirty,
@@ -107,7 +127,7 @@ function Editor({ version, shown, newest, of }: EditorProps) {
   if (!model || !check) return null;
   if (check.reading.fields) readable.current = check.reading.fields;
   const setText = (next: string) => setTexts((old) => old.map((one, index) => (index === active ? next : one)));
-  const original = originalOf(against, model, starts[active] ?? "", fileText(version.repo_models[active]));
+  const original = against === "theirs" ? (theirs[active] ?? "") : originalOf(against, model, startText, inFile);
   return (
     <>
       <div className={classes["revisionBar"]}>
@@ -156,7 +176,24 @@ function Editor({ version, shown, newest, of }: EditorProps) {
         </RefusingLink>
       </div>
       <RoleNote needs="deploy" to="save a revision or to try it on a node; what you type here stays in this window" />
-      {save.error ? <ProblemCard error={save.error} title="The revision was not saved" /> : null}
+      {overtaken ? (
+        <ConfigConflict
+          version={version}
+          since={seen.newest}
+          shown={shown}
+          dirty={dirty}
+          looking={against === "theirs"}
+          onLook={() => setAgainst("theirs")}
+          onTake={() => {
+            setTexts(theirs);
+            setShown(newest);
+            setSeen({ newest, etag: version.config_etag });
+            setAgainst("none");
+          }}
+          onGoOn={goOn}
+        />
+      ) : null}
+      {save.error && !overtakenBy(save.error) ? <ProblemCard error={save.error} title="The revision was not saved" /> : null}
       <div className={shared["columns"]}>
         <ConfigForm
           key={model.name}
@@ -164,6 +201,7 @@ function Editor({ version, shown, newest, of }: EditorProps) {
           text={text}
           fields={check.reading.fields ?? readable.current}
           start={start}
+          file={file}
           problems={check.problems}
           brokenLine={check.reading.error?.line ?? null}
           disabled={check.reading.error !== null}
@@ -180,6 +218,7 @@ function Editor({ version, shown, newest, of }: EditorProps) {
             original={original}
             shown={shown}
             against={against}
+            theirs={overtaken ? newest : null}
             onAgainst={setAgainst}
             onSubmit={() => !blocked && save.mutate()}
           />
@@ -209,11 +248,13 @@ interface TextCardProps {
   original: string | null;
   shown: number;
   against: Against;
+  /** The revision that others have saved meanwhile. */
+  theirs: number | null;
   onAgainst: (against: Against) => void;
   onSubmit: () => void;
 }
 
-function TextCard({ name, editor, text, onText, problems, original, shown, against, onAgainst, onSubmit }: TextCardProps) {
+function TextCard({ name, editor, text, onText, problems, original, shown, against, theirs, onAgainst, onSubmit }: TextCardProps) {
   return (
     <Card
       flush
@@ -229,6 +270,7 @@ function TextCard({ name, editor, text, onText, problems, original, shown, again
               { value: "shown", label: "My changes" },
               { value: "file", label: "File" },
               { value: "completed", label: "Auto-complete" },
+              ...(theirs === null ? [] : [{ value: "theirs" as const, label: `Revision ${theirs}` }]),
             ]}
             onChange={onAgainst}
           />
@@ -253,7 +295,7 @@ function TextCard({ name, editor, text, onText, problems, original, shown, again
   );
 }
 
-function originalOf(against: Against, model: SourceModel, start: string, file: string): string | null {
+function originalOf(against: Exclude<Against, "theirs">, model: SourceModel, start: string, file: string): string | null {
   switch (against) {
     case "none":
       return null;

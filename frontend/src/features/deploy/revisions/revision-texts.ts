@@ -14,3 +14,7 @@ export function textsOf(
   const configs = revisions.find((one) => one.number === number)?.configs ?? {};
   return models.map((model) => configs[model.name] ?? fileText(model));
 }
+
+/** The number of the last revision, 0 where there are only the files. */
+export const newestOf = (version: { config_revisions: readonly Pick<ConfigRevision, "number">[] }): number =>
+  Math.max(0, ...version.config_revisions.map((one) => one.number));

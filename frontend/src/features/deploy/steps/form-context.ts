@@ -9,6 +9,8 @@ export interface FormContext {
   fields: ConfigFields;
   /** The same fields of the text as it started. */
   start: ConfigFields;
+  /** The same fields of the uploaded file, where `start` is a revision of it. */
+  file?: ConfigFields | undefined;
   problems: readonly ConfigProblem[];
   disabled: boolean;
   onChange: (text: string) => void;
@@ -17,8 +19,13 @@ export interface FormContext {
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** `key` as the form knows it, `source` as the inspection calls it. */
-export function originOf({ fields, start, model }: FormContext, key: keyof ConfigFields, source: string): Origin | "you" {
+export function originOf(
+  { fields, start, file, model }: FormContext,
+  key: keyof ConfigFields,
+  source: string,
+): Origin | "you" | "revision" {
   if (!same(fields[key], start[key])) return "you";
+  if (file && !same(start[key], file[key])) return "revision";
   const empty = [null, false, "KIND_AUTO"].includes(start[key] as never) || same(start[key], []);
   return model.provenance[source] ?? (empty || !model.written ? "default" : "config");
 }

@@ -3,16 +3,17 @@ import type { Origin } from "../config/source";
 import shared from "../deploy.module.css";
 import classes from "./form-field.module.css";
 
-const ORIGIN_WORDS: Record<Origin | "you", string> = {
+const ORIGIN_WORDS: Record<Origin | "you" | "revision", string> = {
   model: "from model",
   default: "default",
   config: "from file",
   "config+model": "from file and model",
+  revision: "from revision",
   you: "you",
 };
 
 export interface OriginBadgeProps {
-  origin: Origin | "you";
+  origin: Origin | "you" | "revision";
   what: string;
   onRestore?: (() => void) | undefined;
 }
