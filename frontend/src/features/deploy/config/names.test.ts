@@ -33,8 +33,15 @@ describe("model names", () => {
 });
 
 describe("changedConfigs", () => {
+  const model = (name: string, startText: string) => ({ name, startText, proposal: null, written: false }) as unknown as SourceModel;
   it("sends only what was edited, under names with any characters", () => {
-    const model = (name: string, startText: string) => ({ name, startText }) as SourceModel;
     expect(changedConfigs([model("a.b", "x"), model("c/d:0", "y")], ["x", "z"])).toEqual({ "c/d:0": "z" });
+  });
+
+  it("sends a guess that was left as it is: the server takes no guess by itself", () => {
+    const guess = { ...model("scripted", "dims: [ -1 ]"), proposal: { text: "dims: [ -1 ]", certain: false } };
+    expect(changedConfigs([guess], ["dims: [ -1 ]"])).toEqual({ scripted: "dims: [ -1 ]" });
+    expect(changedConfigs([{ ...guess, written: true }], ["dims: [ -1 ]"])).toEqual({});
+    expect(changedConfigs([{ ...guess, proposal: { text: "dims: [ -1 ]", certain: true } }], ["dims: [ -1 ]"])).toEqual({});
   });
 });

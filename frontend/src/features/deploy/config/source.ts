@@ -115,12 +115,15 @@ export function sourceOfVersion(version: ModelVersion): DeploySource {
   };
 }
 
-/** Only the texts that were changed: the others stay what the file says. */
+/** The file does not tell its types and shapes, and has no text of its own: what one sees was made up to be corrected. */
+export const isGuessed = (model: SourceModel): boolean => model.proposal !== null && !model.proposal.certain && !model.written;
+
+/** Only the texts that were changed, and guesses that one agrees with: the others stay what the file says. */
 export function changedConfigs(models: readonly SourceModel[], texts: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     models.flatMap((model, index) => {
       const text = texts[index];
-      return text === undefined || text === model.startText ? [] : [[model.name, text]];
+      return text === undefined || (text === model.startText && !isGuessed(model)) ? [] : [[model.name, text]];
     }),
   );
 }

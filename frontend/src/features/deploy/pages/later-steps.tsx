@@ -124,6 +124,7 @@ export function LaterSteps({ step, source, upload, stored, mark, onStep, onResta
       secrets={secrets}
       onSecrets={setSecrets}
       onBack={() => onStep("placement")}
+      onConfigure={() => onStep("configure")}
       onDeploy={() => start.mutate(form)}
     />
   );

@@ -5,9 +5,10 @@ import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { Card } from "@/components/card";
 import type { PbtxtEditorHandle } from "@/components/pbtxt-editor/pbtxt-editor";
 import { SkeletonRows } from "@/components/skeleton";
+import { ToneIcon } from "@/components/status";
 import { type ConfigFields, NO_FIELDS, readConfig } from "../config/config-fields";
 import { modelNameProblem } from "../config/names";
-import type { DeploySource } from "../config/source";
+import { isGuessed, type DeploySource } from "../config/source";
 import { useChecks } from "../config/use-checks";
 import shared from "../deploy.module.css";
 import classes from "./configure-step.module.css";
@@ -163,6 +164,15 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
               </Suspense>
             </div>
           </Card>
+          {isGuessed(model) && text === model.startText ? (
+            <div className={shared["refusal"]} style={{ borderLeftColor: "var(--warn)" }} role="status">
+              <ToneIcon tone="warn" label="Warning" />
+              <span>
+                The file does not tell the names, types and shapes of {model.name}: what stands here is a guess. Correct it, above all the
+                dimensions, where -1 takes any size, or continue with it as it is.
+              </span>
+            </div>
+          ) : null}
           <ProblemsList
             check={check}
             allFixed={model.proposal && model.proposal.text !== text ? model.proposal : null}

@@ -1,5 +1,5 @@
 /** Step 5: under which address, and with how much traffic. */
-import { SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
+import { Button, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { endpointsNowQuery } from "@/api/endpoints";
@@ -32,6 +32,7 @@ export interface DeployStepProps {
   secrets: Secrets;
   onSecrets: (secrets: Secrets) => void;
   onBack: () => void;
+  onConfigure: () => void;
   onDeploy: () => void;
 }
 
@@ -100,6 +101,11 @@ export function DeployStep(props: DeployStepProps) {
           <CodeNow source={source} draft={draft} />
           {failure && !isWaiting(failure) ? (
             <ProblemCard error={failure} title="The deployment was not started" onRetry={onDeploy} />
+          ) : null}
+          {failure && toProblem(failure).field?.startsWith("configs") ? (
+            <Button variant="default" onClick={props.onConfigure}>
+              Back to the configuration
+            </Button>
           ) : null}
         </div>
       </div>
