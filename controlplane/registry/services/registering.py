@@ -1,7 +1,7 @@
 """A ready upload becomes a version of a model: its configurations edited, checked and kept."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from django.conf import settings
@@ -206,6 +206,7 @@ def _register(
         return same, False
     inspection = cast(Inspection, upload.inspection)
     manifest = upload.manifest()
+    before = model.versions.filter(version=model.latest_version).first()
     version = ModelVersion.objects.create(
         model=model,
         version=number or model.latest_version + 1,
@@ -214,7 +215,7 @@ def _register(
         file_count=len(manifest),
         source_filename=upload.filename,
         **metadata,
-        warnings=_warnings(inspection),
+        warnings=[*_warnings(inspection), *(_otherwise(before, inspection) if before else [])],
         code=inspection["code"],
         created_by=actor,
     )
@@ -269,6 +270,32 @@ def _warnings(inspection: Inspection) -> list[str]:
     said = [p["message"] for p in inspection["problems"] if p["severity"] != "error"]
     said += [warning for model in inspection["models"] for warning in model["warnings"]]
     return list(dict.fromkeys(said))
+
+
+def _otherwise(before: ModelVersion, inspection: Inspection) -> list[str]:
+    """A sentence where ``before`` takes or gives other tensors: it may be somebody else's model."""
+    was = {row.name: _tensors(row.inputs, row.outputs) for row in before.repo_models.all()}
+    now = {one["name"]: _tensors(one["inputs"], one["outputs"]) for one in inspection["models"]}
+    alone = len(was) == len(now) == 1
+    if was == now or (alone and [*was.values()] == [*now.values()]):
+        return []
+    there, here = (
+        "; ".join(f"{name}: {side[name]}" for name in sorted(side)) for side in (was, now)
+    )
+    return [
+        f"Its inputs and outputs are not those of version {before.version} of {before.model.name}: "
+        f"there {there}, here {here}. If it is another model, register it under another name."
+    ]
+
+
+def _tensors(inputs: Iterable[Mapping[str, Any]], outputs: Iterable[Mapping[str, Any]]) -> str:
+    """All that a caller must know, whatever the order: `image FP32[1,8,8] → scores FP32[-1,10]`."""
+
+    def told(tensors: Iterable[Mapping[str, Any]]) -> str:
+        said = (f"{t['name']} {t['datatype']}[{','.join(map(str, t['shape']))}]" for t in tensors)
+        return ", ".join(sorted(said)) or "nothing"
+
+    return f"{told(inputs)} → {told(outputs)}"
 
 
 def _repo_model(version: ModelVersion, found: InspectedModel) -> RepoModel:

@@ -53,6 +53,25 @@ def deploy(name: str, version: int, endpoint: str = "shop") -> Deployment:
     return deployment_add(target, used)
 
 
+def test_a_version_that_takes_other_tensors_says_so(
+    register: Callable[..., dict[str, object]],
+) -> None:
+    """Two people may call their files model.onnx."""
+    model_register()
+    (told,) = [text for text in warnings_of(register("digits")) if "not those" in text]
+    assert told.startswith("Its inputs and outputs are not those of version 1 of digits: there ")
+    assert "image FP32[1,8,8] → a/b:0 FP32[-1,10], here" in told
+    assert told.endswith("If it is another model, register it under another name.")
+    same = warnings_of(register("digits", b"trained on"))
+    assert not [text for text in same if "not those" in text]
+
+
+def warnings_of(version: dict[str, object]) -> list[str]:
+    told = version["warnings"]
+    assert isinstance(told, list)
+    return told
+
+
 def test_a_ready_upload_becomes_version_one(
     register: Callable[..., dict[str, object]], api: APIClient
 ) -> None:

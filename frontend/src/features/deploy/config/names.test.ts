@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { endpointNameProblem, modelNameProblem, suggestDeployment, suggestEndpoint } from "./names";
+import { endpointNameProblem, freeModelName, modelNameProblem, signature, suggestDeployment, suggestEndpoint } from "./names";
 import { changedConfigs, type SourceModel } from "./source";
 
 describe("endpoint names", () => {
@@ -43,5 +43,21 @@ describe("changedConfigs", () => {
     expect(changedConfigs([guess], ["dims: [ -1 ]"])).toEqual({ scripted: "dims: [ -1 ]" });
     expect(changedConfigs([{ ...guess, written: true }], ["dims: [ -1 ]"])).toEqual({});
     expect(changedConfigs([{ ...guess, proposal: { text: "dims: [ -1 ]", certain: true } }], ["dims: [ -1 ]"])).toEqual({});
+  });
+});
+
+describe("models of one name", () => {
+  const x = { name: "x", datatype: "FP32", shape: [4] };
+  const y = { name: "y", datatype: "FP32", shape: [-1, 2] };
+  it("are told apart by what they take and give, not by order or by their own name", () => {
+    const one = { name: "a", inputs: [x, y], outputs: [y] };
+    expect(signature([one])).toBe("x FP32 [4], y FP32 [-1, 2] → y FP32 [-1, 2]");
+    expect(signature([{ name: "b", inputs: [y, x], outputs: [y] }])).toBe(signature([one]));
+    expect(signature([{ ...one, inputs: [{ ...x, shape: [5] }, y] }])).not.toBe(signature([one]));
+    expect(signature([one, { ...one, name: "b" }])).not.toBe(signature([one, { ...one, name: "c" }]));
+  });
+  it("get the first number that is free", () => {
+    expect(freeModelName("model", ["models"])).toBe("model");
+    expect(freeModelName("model", ["model", "model-2"])).toBe("model-3");
   });
 });

@@ -1,4 +1,5 @@
 /** Names that the wizard asks for: what is allowed, and what it suggests. */
+import type { Tensor } from "@/api/types";
 
 const ENDPOINT = /^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$/;
 const MODEL = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;
@@ -15,6 +16,31 @@ export function modelNameProblem(name: string): string | null {
   if (name.length > 128) return "Use at most 128 characters.";
   if (!MODEL.test(name)) return "Use letters, digits, dot, dash or underscore; start and end with a letter or digit.";
   return null;
+}
+
+interface Signed {
+  name: string;
+  inputs: readonly Pick<Tensor, "name" | "datatype" | "shape">[];
+  outputs: readonly Pick<Tensor, "name" | "datatype" | "shape">[];
+}
+
+const tensors = (list: Signed["inputs"]): string =>
+  list
+    .map((one) => `${one.name} ${one.datatype} [${one.shape.join(", ")}]`)
+    .sort()
+    .join(", ") || "nothing";
+
+/** What one model takes and gives, in whatever order; a pair of models by themselves may be named otherwise. */
+export const signature = (models: readonly Signed[]): string =>
+  models
+    .map((one) => `${models.length === 1 ? "" : `${one.name}: `}${tensors(one.inputs)} → ${tensors(one.outputs)}`)
+    .sort()
+    .join("; ");
+
+/** The name itself, or with the first number that makes it free. */
+export function freeModelName(name: string, taken: readonly string[]): string {
+  if (!taken.includes(name)) return name;
+  for (let number = 2; ; number += 1) if (!taken.includes(`${name}-${number}`)) return `${name}-${number}`;
 }
 
 /** An endpoint name from a model's, within the rule. */

@@ -10,6 +10,8 @@ export type DraftOrigin = { kind: "upload"; upload: string } | { kind: "version"
 /** The fields of the later steps. */
 export interface DraftForm {
   modelName: string;
+  /** The model of other inputs and outputs that somebody said this is the next version of; empty: none. */
+  nextOf: string;
   /** config.pbtxt per repository model, by position: names may hold any character. */
   texts: string[];
   target: "new" | "existing";
@@ -56,6 +58,7 @@ export function firstForm(source: DeploySource, { endpoint, deployment }: Pick<D
   const modelName = source.registered?.model ?? modelNameFrom(only?.name || source.filename);
   return {
     modelName,
+    nextOf: "",
     texts: source.models.map((model) => model.startText),
     target: endpoint === null ? "new" : "existing",
     endpoint: endpoint ?? suggestEndpoint(modelName),

@@ -10,7 +10,7 @@ import type { Upload } from "@/api/types";
 import { paths } from "@/app/paths";
 import type { WizardStep } from "@/app/search";
 import { notifyProblem } from "@/components/notify";
-import { freeEndpointName } from "../config/names";
+import { freeEndpointName, freeModelName, signature, suggestEndpoint } from "../config/names";
 import type { DeploySource } from "../config/source";
 import { formOf, type DraftForm } from "../draft/draft";
 import type { Secrets } from "../draft/settings";
@@ -19,6 +19,7 @@ import type { StoredDraftControl } from "../draft/use-stored-draft";
 import { ConfigureStep } from "../steps/configure-step";
 import { DeployStep } from "../steps/deploy-step";
 import { InspectStep } from "../steps/inspect-step";
+import { type Clash, NameClash } from "../steps/name-clash";
 import { PlacementStep } from "../steps/placement-step";
 
 export interface LaterStepsProps {
@@ -32,18 +33,34 @@ export interface LaterStepsProps {
   onRestart: () => void;
 }
 
-/** What saving under this name means. */
-function useNameNote(name: string, source: DeploySource): string {
+interface Naming {
+  note: string;
+  /** Whether it is known what the name means. */
+  known: boolean;
+  clash: Clash | null;
+}
+
+/** What saving under this name means; and whether that is a model of other inputs and outputs. */
+function useNaming({ modelName: name, nextOf }: DraftForm, source: DeploySource): Naming {
   const [settled] = useDebouncedValue(name, 300);
   // why a search: asking for a model that is not there would be an error on the browser's console.
   const { data } = useQuery({
     ...modelsQuery({ q: settled, limit: 100 }),
     enabled: source.registered === null && settled !== "",
   });
-  if (source.registered) return `version ${source.registered.version}`;
-  if (!data || settled !== name) return "";
-  const known = data.items.find((model) => model.name === name);
-  return known ? `becomes version ${(known.latest_version ?? 0) + 1}` : "a new model";
+  if (source.registered) return { note: `version ${source.registered.version}`, known: true, clash: null };
+  if (!data || settled !== name) return { note: "", known: name === "", clash: null };
+  const model = data.items.find((one) => one.name === name);
+  if (!model) return { note: "a new model", known: true, clash: null };
+  const note = `becomes version ${model.latest_version + 1}`;
+  const there = model.latest ? signature(model.latest.repo_models) : "";
+  const here = signature(source.models);
+  if (!model.latest || there === here || nextOf === name) return { note, known: true, clash: null };
+  const free = freeModelName(
+    name,
+    data.items.map((one) => one.name),
+  );
+  return { note, known: true, clash: { model: name, version: model.latest.version, by: model.latest.created_by, there, here, free } };
 }
 
 export function LaterSteps({ step, source, upload, stored, mark, onStep, onRestart }: LaterStepsProps) {
@@ -54,7 +71,16 @@ export function LaterSteps({ step, source, upload, stored, mark, onStep, onResta
   const typed = data.form;
   const change = useCallback((part: Partial<DraftForm>) => changeDraft({ form: { ...typed, ...part } }), [changeDraft, typed]);
   useEffect(() => setTitle(form.modelName), [form.modelName, setTitle]);
-  const nameNote = useNameNote(form.modelName, source);
+  const naming = useNaming(form, source);
+  const nameNote = naming.note;
+  const question =
+    naming.clash === null ? null : (
+      <NameClash
+        clash={naming.clash}
+        onName={(modelName) => change({ modelName, registered: null, ...(form.named ? {} : { endpoint: suggestEndpoint(modelName) }) })}
+        onNext={() => change({ nextOf: form.modelName })}
+      />
+    );
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   // Here and nowhere else: a draft is stored.
@@ -83,11 +109,12 @@ export function LaterSteps({ step, source, upload, stored, mark, onStep, onResta
       <InspectStep
         upload={upload}
         source={source}
+        question={question}
         onBack={onRestart}
         onForward={() => onStep("configure")}
         defaults={{
           endpoint: form.endpoint,
-          busy: busy || defaults.isPending,
+          busy: busy || defaults.isPending || !naming.known,
           failure: defaults.error,
           start: () => defaults.mutate(),
         }}
@@ -101,6 +128,7 @@ export function LaterSteps({ step, source, upload, stored, mark, onStep, onResta
         form={form}
         onForm={change}
         nameNote={nameNote}
+        question={question}
         mark={mark}
         onBack={() => onStep("inspect")}
         onForward={() => onStep("placement")}
@@ -118,6 +146,7 @@ export function LaterSteps({ step, source, upload, stored, mark, onStep, onResta
       draft={form}
       onDraft={change}
       nameNote={nameNote}
+      question={question}
       busy={busy}
       failure={start.error}
       refused={start.variables?.settings}

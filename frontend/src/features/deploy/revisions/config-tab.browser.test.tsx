@@ -19,7 +19,7 @@ function Shared() {
     configs: { [model?.name ?? ""]: text },
     message: "eight is enough",
     author: "bob",
-    created_at: new Date().toISOString(),
+    created_at: "2026-11-25T12:00:00Z",
   };
   return (
     <>

@@ -27,13 +27,15 @@ export interface ConfigureStepProps {
   onForm: (part: Partial<DraftForm>) => void;
   /** What the name means: a new model, or the next version of one. */
   nameNote: string;
+  /** To be answered before one goes on. */
+  question: React.ReactNode;
   /** A line to look at first. */
   mark: { line: number; model: string | null } | null;
   onBack: () => void;
   onForward: () => void;
 }
 
-export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, onForward }: ConfigureStepProps) {
+export function ConfigureStep({ source, form, onForm, nameNote, question, mark, onBack, onForward }: ConfigureStepProps) {
   const [active, setActive] = useState(() =>
     Math.max(
       0,
@@ -66,7 +68,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
   const nameProblem = source.registered === null ? modelNameProblem(form.modelName) : null;
   const errors = checks.reduce((sum, one) => sum + one.errors, 0);
   const waiting = checks.some((one) => one.checking || one.failure !== null);
-  const blocked = errors > 0 || waiting || nameProblem !== null;
+  const blocked = errors > 0 || waiting || nameProblem !== null || Boolean(question);
   const message =
     nameProblem ??
     (errors > 0
@@ -75,7 +77,9 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
         ? "A check failed. It is tried again in a moment."
         : waiting
           ? "Checking the configuration"
-          : nameNote);
+          : question
+            ? "Say whose version it is to continue"
+            : nameNote);
   // A file's own text is written otherwise than what is completed from the model: both are compared as the runtime
   // would write them.
   const completed = diff && model.written && check.effective !== "";
@@ -118,6 +122,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
           onChange={setText}
         />
         <div className={shared["stack"]}>
+          {question}
           <Card
             flush
             title={

@@ -25,6 +25,8 @@ export interface DeployStepProps {
   draft: DraftForm;
   onDraft: (part: Partial<DraftForm>) => void;
   nameNote: string;
+  /** To be answered before it is deployed. */
+  question: React.ReactNode;
   busy: boolean;
   failure: unknown;
   /** The settings that `failure` is an answer to. */
@@ -97,6 +99,7 @@ export function DeployStep(props: DeployStepProps) {
           />
         </Card>
         <div className={classes["stack"]}>
+          {busy ? null : props.question}
           <DeploySummary source={source} draft={draft} nameNote={nameNote} />
           <CodeNow source={source} draft={draft} />
           {failure && !isWaiting(failure) ? (
@@ -115,7 +118,7 @@ export function DeployStep(props: DeployStepProps) {
         tone={problem || deploymentProblem || settings.message ? "error" : undefined}
         forward={`Deploy ${draft.deployment || "it"} at ${draft.takeTraffic ? 100 : 0} %`}
         onForward={onDeploy}
-        blocked={problem !== null || deploymentProblem !== null || settings.message !== ""}
+        blocked={Boolean(props.question) || problem !== null || deploymentProblem !== null || settings.message !== ""}
         busy={busy}
       />
     </>

@@ -18,13 +18,15 @@ import { TensorTable } from "./tensor-table";
 export interface InspectStepProps {
   upload: Upload | null;
   source: DeploySource | null;
+  /** To be answered before it is deployed. */
+  question?: React.ReactNode;
   onBack: () => void;
   onForward: () => void;
   /** Register and deploy it as it is. */
   defaults?: { endpoint: string; busy: boolean; failure: unknown; start: () => void };
 }
 
-export function InspectStep({ upload, source, onBack, onForward, defaults }: InspectStepProps) {
+export function InspectStep({ upload, source, question, onBack, onForward, defaults }: InspectStepProps) {
   const errors = upload ? errorsOf(upload) : [];
   const settled = source !== null && (upload === null || upload.state === "ready" || upload.state === "failed");
   const usable = settled && errors.length === 0 && upload?.state !== "failed" && source.models.length > 0;
@@ -69,6 +71,7 @@ export function InspectStep({ upload, source, onBack, onForward, defaults }: Ins
           {warnings.map((warning) => (
             <Warning key={`${warning.code} ${warning.message}`} text={[warning.message, ...(warning.hints ?? [])].join(" ")} />
           ))}
+          {usable ? question : null}
           {settled && source ? <CodeNotice code={source.code} {...versionOf(source)} /> : null}
           {toFix > 0 && settled ? (
             <Warning
@@ -91,7 +94,7 @@ export function InspectStep({ upload, source, onBack, onForward, defaults }: Ins
         }
         tone={errors.length > 0 ? "error" : undefined}
         second={
-          defaults && usable && toFix === 0 ? (
+          defaults && usable && toFix === 0 && !question ? (
             <Button variant="default" onClick={defaults.start} loading={defaults.busy}>
               Deploy with defaults
             </Button>
