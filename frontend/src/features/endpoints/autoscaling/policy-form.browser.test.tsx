@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import { endpointQuery } from "@/api/endpoints";
 import { show } from "@/testing/show";
+import { ScaleDialog } from "../components/deployment-dialogs";
 import { DecisionNote } from "./decision-note";
 import { PolicyForm } from "./policy-form";
 
@@ -29,11 +30,12 @@ const POLICY = {
   schedules: [],
 };
 
-function Loaded({ decided = false }: { decided?: boolean }) {
+function Loaded({ decided = false, scaled = false }: { decided?: boolean; scaled?: boolean }) {
   const { data } = useQuery(endpointQuery("resnet50-prod"));
   const [first] = data?.deployments ?? [];
   if (!data || !first) return null;
   if (decided) return <DecisionNote deployment={{ ...first, autoscale: POLICY, autoscaling: DECIDED }} />;
+  if (scaled) return <ScaleDialog endpoint={data} deployment={{ ...first, autoscale: POLICY }} opened onClose={() => undefined} />;
   return <PolicyForm endpoint={data.name} deployment={first} />;
 }
 
@@ -50,6 +52,29 @@ test("a policy is set once it has a target, and previewed before", async () => {
   await userEvent.fill(page.getByRole("textbox", { name: "At least" }), "1");
   await preview.click();
   await expect.element(page.getByRole("status")).toHaveTextContent("Would have run 1 to 4 replicas in the last 24 hours: 38 replica-hours");
+});
+
+test("a schedule alone is a policy, once its times are times", async () => {
+  await show(<Loaded />);
+  const save = page.getByRole("button", { name: "Scale by this" });
+  await userEvent.click(page.getByText("Advanced"));
+  await userEvent.click(page.getByRole("button", { name: "Add a schedule" }));
+  await expect.element(page.getByText("fewer after 300 s; 1 schedule")).toBeVisible();
+  await expect.element(save).toBeEnabled();
+  await userEvent.fill(page.getByRole("textbox", { name: "From" }), "8 o'clock");
+  await expect.element(save).toBeDisabled();
+  await expect.element(page.getByText("is no time of cron")).toBeVisible();
+  await userEvent.click(page.getByRole("button", { name: "Remove schedule 1" }));
+  await expect.element(page.getByText("no schedules")).toBeVisible();
+});
+
+test("who scales by hand is told of the policy, and kept within its bounds", async () => {
+  await show(<Loaded scaled />);
+  const count = page.getByRole("textbox", { name: "Instances" });
+  await expect.element(page.getByText("Its autoscaling policy keeps 1 to 4 instances by requests in flight (4).")).toBeVisible();
+  await userEvent.fill(count, "9");
+  await expect.element(page.getByText("1 to 4 by its autoscaling policy")).toBeVisible();
+  await expect.element(page.getByRole("button", { name: "Run 9 instances" })).toBeDisabled();
 });
 
 test("the last decision is told with what stands in its way", async () => {

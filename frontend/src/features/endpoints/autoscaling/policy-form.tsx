@@ -9,18 +9,18 @@ import type { Deployment, PolicyRequest } from "@/api/types";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import rows from "../components/request-settings.module.css";
 import { draftOf, draftProblem, policyOf, previewText, TARGET_NAMES, TARGETS } from "./policy";
+import { PolicyAdvanced } from "./policy-advanced";
 import classes from "./policy-form.module.css";
 
 const MOST_REPLICAS = 1_000;
-const LONGEST_S = 3_600;
 
 export function PolicyForm({ endpoint, deployment }: { endpoint: string; deployment: Deployment }) {
   const queryClient = useQueryClient();
   const refusal = useRefusal("deploy");
   const kept = deployment.autoscale;
   const [draft, setDraft] = useState(draftOf(kept, deployment.instance_count));
-  const problem = draftProblem(draft, kept);
-  const changed = kept === null || JSON.stringify(draft) !== JSON.stringify(draftOf(kept, deployment.instance_count));
+  const problem = draftProblem(draft);
+  const touched = JSON.stringify(draft) !== JSON.stringify(draftOf(kept, deployment.instance_count));
   const save = useMutation({
     mutationFn: (policy: PolicyRequest | null) => changeDeployment(endpoint, deployment.name, { autoscale: policy }),
     onSuccess: () => notifyDone(`The policy of ${deployment.name} is saved`),
@@ -66,22 +66,12 @@ export function PolicyForm({ endpoint, deployment }: { endpoint: string; deploym
           onChange={(value) => setDraft({ ...draft, targets: { ...draft.targets, [name]: Number(value) || null } })}
         />
       ))}
-      <NumberInput
-        {...whole}
-        label="Fewer after"
-        title="So long less load must last before a replica goes."
-        suffix=" s"
-        value={draft.calm_s}
-        min={0}
-        max={LONGEST_S}
-        onChange={(value) => setDraft({ ...draft, calm_s: Number(value) || 0 })}
-      />
       <Button variant="default" disabled={problem !== null || off} loading={preview.isPending} onClick={() => preview.mutate()}>
         Preview
       </Button>
       <Button
         variant="default"
-        disabled={!changed || problem !== null || off}
+        disabled={(kept !== null && !touched) || problem !== null || off}
         title={refusal ?? problem ?? undefined}
         loading={save.isPending}
         onClick={() => save.mutate(policyOf(draft, kept))}
@@ -98,12 +88,8 @@ export function PolicyForm({ endpoint, deployment }: { endpoint: string; deploym
           </Button>
         </>
       ) : null}
-      {kept?.schedules.length ? (
-        <p className={classes["note"]}>
-          Schedules: {kept.schedules.map((one) => `${one.min} or more from ${one.start} to ${one.end} (${one.time_zone})`).join("; ")}. They
-          are changed in the deployment's file.
-        </p>
-      ) : null}
+      <PolicyAdvanced draft={draft} disabled={off} onChange={setDraft} />
+      {touched && problem ? <p className={classes["note"]}>{problem}</p> : null}
       <p className={classes["note"]} role="status">
         {preview.data ? previewText(preview.data) : null}
       </p>

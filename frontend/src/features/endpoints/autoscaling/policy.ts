@@ -1,6 +1,9 @@
 /** The autoscaler's policy as a form has it, and what is told of it in words. */
 import type { AutoscalePolicy, AutoscalePreview, PolicyRequest } from "@/api/types";
 
+export type Side = AutoscalePolicy["up"];
+export type Schedule = AutoscalePolicy["schedules"][number];
+
 export const TARGETS = {
   in_flight: { label: "Requests in flight", suffix: "", help: "that each replica has at a time" },
   requests_per_second: { label: "Requests/s", suffix: "", help: "that each replica answers" },
@@ -15,29 +18,87 @@ export interface Draft {
   min: number;
   max: number;
   targets: Record<Target, number | null>;
-  /** Seconds that less load must last before a replica goes. */
-  calm_s: number;
+  tolerance_percent: number;
+  interval_s: number;
+  up: Side;
+  down: Side;
+  schedules: Schedule[];
 }
 
-const CALM_S = 300;
+/** What the server takes where nothing is said: docs/autoscaling.md. */
+const DEFAULTS = {
+  tolerance_percent: 10,
+  interval_s: 2,
+  up: { window_s: 0, cooldown_s: 15, per_minute: null },
+  down: { window_s: 300, cooldown_s: 60, per_minute: null },
+  schedules: [],
+};
+const CRON_FIELDS = 5;
 
 export function draftOf(policy: AutoscalePolicy | null, running: number): Draft {
   const none = Object.fromEntries(TARGET_NAMES.map((name) => [name, null])) as Draft["targets"];
-  if (!policy) return { min: 1, max: Math.max(2, running), targets: none, calm_s: CALM_S };
-  return { min: policy.min, max: policy.max, targets: { ...none, ...policy.targets }, calm_s: policy.down.window_s };
+  if (!policy) return { min: 1, max: Math.max(2, running), targets: none, ...DEFAULTS };
+  const { enabled: _, ...said } = policy;
+  return { ...said, targets: { ...none, ...policy.targets } };
 }
 
-/** What the form does not show stays as it is. */
 export function policyOf(draft: Draft, kept: AutoscalePolicy | null): PolicyRequest {
-  const { calm_s, ...said } = draft;
-  return { ...kept, enabled: kept?.enabled ?? true, ...said, down: { ...kept?.down, window_s: calm_s } };
+  return { ...draft, enabled: kept?.enabled ?? true };
+}
+
+export function newSchedule(draft: Draft, zone: string): Schedule {
+  return { start: "0 8 * * 1-5", end: "0 18 * * 1-5", time_zone: zone, min: Math.min(draft.min + 1, draft.max), max: null };
 }
 
 /** Why it cannot be saved, as a sentence; null where nothing speaks against it. */
-export function draftProblem(draft: Draft, kept: AutoscalePolicy | null): string | null {
+export function draftProblem(draft: Draft): string | null {
   if (draft.max < draft.min) return `At most ${draft.max} is less than at least ${draft.min}.`;
+  for (const [index, schedule] of draft.schedules.entries()) {
+    const problem = scheduleProblem(schedule, draft.max);
+    if (problem) return `Schedule ${index + 1}: ${problem}`;
+  }
   const aims = TARGET_NAMES.some((name) => draft.targets[name] !== null);
-  return aims || kept?.schedules.length ? null : "Set one target or more.";
+  return aims || draft.schedules.length > 0 ? null : "Set one target or more.";
+}
+
+function scheduleProblem({ start, end, time_zone, min, max }: Schedule, ceiling: number): string | null {
+  for (const [name, cron] of Object.entries({ from: start, until: end })) {
+    if (cron.trim().split(/\s+/).length !== CRON_FIELDS) return `${name} “${cron}” is no time of cron: five fields, such as 0 8 * * 1-5.`;
+  }
+  if (!time_zone.trim()) return "the time zone is missing, such as Europe/Berlin.";
+  return (max ?? ceiling) < min ? `at most ${max ?? ceiling} is less than at least ${min}.` : null;
+}
+
+const pace = (word: string, { window_s, per_minute }: Side) =>
+  `${word} ${window_s === 0 ? "at once" : `after ${window_s} s`}${per_minute === null ? "" : `, ${per_minute} a minute at most`}`;
+
+/** The head of what is folded away: how it stands. */
+export function advancedText({ up, down, schedules }: Draft): string {
+  const times = schedules.length === 0 ? "no schedules" : count(schedules.length, "schedule");
+  return `${pace("more", up)}; ${pace("fewer", down)}; ${times}`;
+}
+
+/** Between which counts a person may set one; null where a policy does not keep them from it. */
+export function scaleBounds(policy: AutoscalePolicy | null): { min: number; max: number } | null {
+  if (!policy?.enabled) return null;
+  return { min: policy.min, max: Math.max(policy.max, ...policy.schedules.map((one) => one.max ?? 0)) };
+}
+
+/** What becomes of a count that a person sets. */
+export function scaleText(policy: AutoscalePolicy | null): string | null {
+  if (!policy) return null;
+  if (!policy.enabled) return "Its autoscaling policy is paused: this number stays.";
+  const aims = TARGET_NAMES.flatMap((name) => {
+    const goal = policy.targets[name];
+    return goal === null || goal === undefined ? [] : [`${TARGETS[name].label.toLowerCase()} (${goal}${TARGETS[name].suffix})`];
+  });
+  const by = aims.length > 0 ? ` by ${aims.join(", ")}` : "";
+  const other = policy.schedules.length > 0 ? " Its schedules have bounds of their own." : "";
+  return (
+    `Its autoscaling policy keeps ${policy.min} to ${count(policy.max, "instance")}${by}.${other} ` +
+    `The load may add to this number after ${policy.up.cooldown_s} s at the earliest, and take from it after ${policy.down.cooldown_s} s. ` +
+    "To keep it, pause the policy in the endpoint's settings."
+  );
 }
 
 const count = (value: number, word: string) => `${value} ${word}${value === 1 ? "" : "s"}`;

@@ -8,6 +8,7 @@ import type { Deployment, Endpoint } from "@/api/types";
 import { AsCodeButton, type Recipe } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { notifyDone, notifyProblem } from "@/components/notify";
+import { scaleBounds, scaleText } from "../autoscaling/policy";
 import { deleteRecipe, pauseRecipe, restartRecipe, scaleRecipe } from "../recipes";
 
 const MOST_INSTANCES = 64;
@@ -94,6 +95,8 @@ export function ScaleDialog({ endpoint, deployment, opened, onClose }: Deploymen
   const client = useQueryClient();
   const [wanted, setWanted] = useState<number | null>(null);
   const instances = wanted ?? deployment.instance_count;
+  const bounds = scaleBounds(deployment.autoscale) ?? { min: 1, max: MOST_INSTANCES };
+  const within = bounds.min <= instances && instances <= bounds.max;
   const close = () => {
     setWanted(null);
     onClose();
@@ -104,6 +107,7 @@ export function ScaleDialog({ endpoint, deployment, opened, onClose }: Deploymen
       onClose={close}
       title={`Scale ${deployment.name}`}
       confirmLabel={`Run ${instances} ${instances === 1 ? "instance" : "instances"}`}
+      blocked={!within}
       onConfirm={async () => {
         await changeDeployment(endpoint.name, deployment.name, { instance_count: instances });
         await refresh(client, endpoint.name);
@@ -114,11 +118,13 @@ export function ScaleDialog({ endpoint, deployment, opened, onClose }: Deploymen
         label="Instances"
         description="Each instance is one runtime process with its own copy of the model."
         value={instances}
-        min={1}
-        max={MOST_INSTANCES}
+        min={bounds.min}
+        max={bounds.max}
+        error={within ? undefined : `${bounds.min} to ${bounds.max} by its autoscaling policy`}
         onChange={(value) => setWanted(Number(value) || 1)}
         data-autofocus
       />
+      {deployment.autoscale ? <p>{scaleText(deployment.autoscale)}</p> : null}
       <AsCode recipe={scaleRecipe(endpoint.name, deployment.name, instances)} />
     </ConfirmModal>
   );

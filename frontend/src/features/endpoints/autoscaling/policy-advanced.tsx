@@ -1,0 +1,142 @@
+/** How quickly a policy acts, and when other bounds hold: folded away, as most policies leave it as it is. */
+import { ActionIcon, Button, NumberInput, TextInput } from "@mantine/core";
+import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { advancedText, type Draft, newSchedule, type Schedule, type Side } from "./policy";
+import classes from "./policy-form.module.css";
+
+const MOST_REPLICAS = 1_000;
+const LONGEST_S = 3_600;
+const MOST_SCHEDULES = 20;
+
+interface AdvancedProps {
+  draft: Draft;
+  disabled: boolean;
+  onChange: (draft: Draft) => void;
+}
+
+export function PolicyAdvanced({ draft, disabled, onChange }: AdvancedProps) {
+  const schedules = (changed: Schedule[]) => onChange({ ...draft, schedules: changed });
+  return (
+    <details className={classes["advanced"]}>
+      <summary>
+        <b>Advanced</b> <span className="secondary">{advancedText(draft)}</span>
+      </summary>
+      <SideFields word="More" side={draft.up} disabled={disabled} onChange={(up) => onChange({ ...draft, up })} />
+      <SideFields word="Fewer" side={draft.down} disabled={disabled} onChange={(down) => onChange({ ...draft, down })} />
+      <div className={classes["fields"]}>
+        <NumberInput
+          label="Tolerance"
+          title="So far above or below a target nothing happens."
+          suffix=" %"
+          value={draft.tolerance_percent}
+          {...{ min: 0, max: 50, allowDecimal: false, w: 150, disabled }}
+          onChange={(value) => onChange({ ...draft, tolerance_percent: Number(value) || 0 })}
+        />
+        <NumberInput
+          label="Looks every"
+          suffix=" s"
+          value={draft.interval_s}
+          {...{ min: 2, max: 60, allowDecimal: false, w: 150, disabled }}
+          onChange={(value) => onChange({ ...draft, interval_s: Number(value) || 2 })}
+        />
+      </div>
+      {draft.schedules.map((schedule, index) => (
+        <ScheduleFields
+          key={index}
+          name={`schedule ${index + 1}`}
+          schedule={schedule}
+          disabled={disabled}
+          onChange={(changed) => schedules(draft.schedules.with(index, changed))}
+          onRemove={() => schedules(draft.schedules.toSpliced(index, 1))}
+        />
+      ))}
+      <Button
+        variant="subtle"
+        size="compact-sm"
+        leftSection={<IconPlus size={14} />}
+        disabled={disabled || draft.schedules.length >= MOST_SCHEDULES}
+        onClick={() => schedules([...draft.schedules, newSchedule(draft, Intl.DateTimeFormat().resolvedOptions().timeZone)])}
+      >
+        Add a schedule
+      </Button>
+    </details>
+  );
+}
+
+interface SideProps {
+  word: "More" | "Fewer";
+  side: Side;
+  disabled: boolean;
+  onChange: (side: Side) => void;
+}
+
+function SideFields({ word, side, disabled, onChange }: SideProps) {
+  const seconds = { min: 0, max: LONGEST_S, allowDecimal: false, suffix: " s", w: 150, disabled };
+  return (
+    <div className={classes["fields"]}>
+      <NumberInput
+        {...seconds}
+        label={`${word} after`}
+        title="So long the load must have asked for it without a break."
+        value={side.window_s}
+        onChange={(value) => onChange({ ...side, window_s: Number(value) || 0 })}
+      />
+      <NumberInput
+        {...seconds}
+        label={`${word}: cool-down`}
+        title="So long nothing happens after any change, a person's as well."
+        value={side.cooldown_s}
+        onChange={(value) => onChange({ ...side, cooldown_s: Number(value) || 0 })}
+      />
+      <NumberInput
+        label={`${word} a minute`}
+        title="Replicas at most; empty: as many as are wanted."
+        placeholder="any"
+        value={side.per_minute ?? ""}
+        {...{ min: 1, max: MOST_REPLICAS, allowDecimal: false, w: 150, disabled }}
+        onChange={(value) => onChange({ ...side, per_minute: Number(value) || null })}
+      />
+    </div>
+  );
+}
+
+interface ScheduleProps {
+  name: string;
+  schedule: Schedule;
+  disabled: boolean;
+  onChange: (schedule: Schedule) => void;
+  onRemove: () => void;
+}
+
+function ScheduleFields({ name, schedule, disabled, onChange, onRemove }: ScheduleProps) {
+  const whole = { min: 1, max: MOST_REPLICAS, allowDecimal: false, w: 110, disabled };
+  const text = (field: "start" | "end" | "time_zone") => ({
+    value: schedule[field],
+    disabled,
+    w: 150,
+    onChange: (event: React.ChangeEvent<HTMLInputElement>) => onChange({ ...schedule, [field]: event.currentTarget.value }),
+  });
+  return (
+    <div className={classes["fields"]} role="group" aria-label={name}>
+      <TextInput {...text("start")} label="From" title="Cron: minute, hour, day, month, day of the week." />
+      <TextInput {...text("end")} label="Until" title="Cron: minute, hour, day, month, day of the week." />
+      <TextInput {...text("time_zone")} label="Time zone" />
+      <NumberInput
+        {...whole}
+        label="At least"
+        value={schedule.min}
+        onChange={(value) => onChange({ ...schedule, min: Number(value) || 1 })}
+      />
+      <NumberInput
+        {...whole}
+        label="At most"
+        placeholder="as else"
+        value={schedule.max ?? ""}
+        onChange={(value) => onChange({ ...schedule, max: Number(value) || null })}
+      />
+      <ActionIcon variant="subtle" color="red" size="lg" aria-label={`Remove ${name}`} disabled={disabled} onClick={onRemove}>
+        <IconTrash size={16} />
+      </ActionIcon>
+    </div>
+  );
+}
