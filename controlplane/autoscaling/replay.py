@@ -52,9 +52,7 @@ def replayed(
     count = bounds_at(policy, _moment(loads[0][0])).least
     total, counts = 0.0, list[int]()
     for at, load in loads:
-        seen = None
-        if load is not None:
-            seen = replace(load, at=at, fresh_s=3 * step_s, serving=count, sampled=count)
+        seen = None if load is None else replace(load, at=at, fresh_s=3 * step_s)
         found = decide(policy, seen, state, count, _moment(at))
         state = found.state
         if found.wanted != count or not changes:

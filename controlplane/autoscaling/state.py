@@ -101,7 +101,7 @@ def queue_seen(state: State, load: Load, now: float, gap_s: float) -> State:
     """With the requests that are in flight now, in the mean: at one moment there are a few more or
     less. Nothing is remembered unless all replicas that are asked for are at work all the time,
     which those that have time to spare, and a queue by chance, are not."""
-    at_work = load.busy is None or load.busy >= AT_WORK
+    at_work = load.busy is not None and load.busy >= AT_WORK
     if load.in_flight is None or load.serving < (state.count or 0) or not at_work:
         return replace(state, queues=())
     known = () if state.at is None or now - state.at > gap_s else state.queues

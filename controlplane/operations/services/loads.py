@@ -85,7 +85,6 @@ def load_of_minute(at: float, data: stored.Data, processors: int) -> Load | None
         sampled=1,
         in_flight=max(working, window.rate("busy_us") or 0.0) / 1e6 + waiting,
         waiting=waiting,
-        queued=(window.rate("queue_us") or 0.0) / 1e6,
         refused=refused,
         requests_per_second=done + (window.rate("failure") or 0.0) - refused,
         cpu=(window.rate("cpu_s") or 0.0) / processors if processors else None,
