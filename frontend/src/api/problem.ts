@@ -60,9 +60,5 @@ export function problemText(error: unknown): string {
   return problem.detail || problem.title;
 }
 
-/** After 412 `PreconditionFailed`: how the thing is now; nothing for other failures. `T` is what the address shows. */
-export function overtakenBy<T extends object>(error: unknown): T | undefined {
-  if (!(error instanceof ApiProblem) || error.code !== "PreconditionFailed") return undefined;
-  const { current } = error.body;
-  return typeof current === "object" && current !== null ? (current as T) : undefined;
-}
+/** Somebody has changed the thing since it was read (412): it is to be read again. */
+export const wasOvertaken = (error: unknown): boolean => error instanceof ApiProblem && error.code === "PreconditionFailed";

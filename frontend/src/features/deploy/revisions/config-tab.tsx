@@ -6,7 +6,7 @@ import { lazy, type RefObject, Suspense, useEffect, useMemo, useRef, useState } 
 import { keys } from "@/api/keys";
 import { createConfigRevision, modelVersionQuery } from "@/api/models";
 import { useRefusal } from "@/api/permissions";
-import { overtakenBy } from "@/api/problem";
+import { wasOvertaken } from "@/api/problem";
 import type { ModelVersion } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
@@ -94,7 +94,7 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
         seen.etag,
       ),
     onError: async (error) => {
-      if (overtakenBy(error)) await queryClient.invalidateQueries({ queryKey: keys.models.all });
+      if (wasOvertaken(error)) await queryClient.invalidateQueries({ queryKey: keys.models.all });
     },
     onSuccess: async (saved) => {
       setTexts(starts);
@@ -193,7 +193,7 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
           onGoOn={goOn}
         />
       ) : null}
-      {save.error && !overtakenBy(save.error) ? <ProblemCard error={save.error} title="The revision was not saved" /> : null}
+      {save.error && !wasOvertaken(save.error) ? <ProblemCard error={save.error} title="The revision was not saved" /> : null}
       <div className={shared["columns"]}>
         <ConfigForm
           key={model.name}

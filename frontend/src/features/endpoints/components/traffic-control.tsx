@@ -2,10 +2,10 @@
 import { Button, NumberInput, Slider } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import { setTraffic } from "@/api/endpoints";
+import { endpointQuery, setTraffic } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
-import { overtakenBy } from "@/api/problem";
+import { wasOvertaken } from "@/api/problem";
 import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
@@ -45,9 +45,8 @@ export function useTrafficControl(endpoint: Endpoint, onApplied?: () => void): T
       try {
         return await setTraffic(endpoint.name, split, endpoint.etag);
       } catch (problem) {
-        const current = overtakenBy<Endpoint>(problem);
-        if (current === undefined) throw problem;
-        show(current);
+        if (!wasOvertaken(problem)) throw problem;
+        const current = await queryClient.fetchQuery({ ...endpointQuery(endpoint.name), staleTime: 0 });
         // Something else of the endpoint was changed, not what is replaced here.
         if (sameSplit(current.traffic, now)) return setTraffic(endpoint.name, split, current.etag);
         throw problem;
