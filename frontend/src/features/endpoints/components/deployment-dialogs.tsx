@@ -33,14 +33,17 @@ export async function startNow(client: QueryClient, endpoint: string, deployment
   }
 }
 
-function TrafficWarning({ name, share }: { name: string; share: number }) {
+/** A deployment that is deleted leaves its share to the others; one that is paused keeps it. */
+function TrafficWarning({ name, share, heirs = [] }: { name: string; share: number; heirs?: readonly string[] }) {
   if (share === 0) return null;
   return (
     <p>
       <b>
         {name} receives {share} % of the traffic.
       </b>{" "}
-      Those requests will be refused unless you move the traffic first.
+      {heirs.length > 0
+        ? `From then on those requests go to ${heirs.join(" and ")}${heirs.length > 1 ? ", in proportion to their shares" : ""}.`
+        : "Those requests will be refused unless you move the traffic first."}
     </p>
   );
 }
@@ -134,6 +137,7 @@ export function DeleteDialog({ endpoint, deployment, opened, onClose }: Deployme
   const client = useQueryClient();
   const share = endpoint.traffic[deployment.name] ?? 0;
   const count = deployment.instance_count;
+  const heirs = Object.keys(endpoint.traffic).filter((name) => name !== deployment.name && (endpoint.traffic[name] ?? 0) > 0);
   return (
     <ConfirmModal
       opened={opened}
@@ -149,7 +153,7 @@ export function DeleteDialog({ endpoint, deployment, opened, onClose }: Deployme
       }}
     >
       <p>Its {count === 1 ? "instance is" : `${count} instances are`} drained and stopped. The model version stays registered.</p>
-      <TrafficWarning name={deployment.name} share={share} />
+      <TrafficWarning name={deployment.name} share={share} heirs={heirs} />
       <AsCode recipe={deleteRecipe(endpoint.name, deployment.name, share > 0)} />
     </ConfirmModal>
   );
