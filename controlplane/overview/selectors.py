@@ -35,19 +35,22 @@ MOST_NODES: Final = 40
 MOST_CARDS: Final = 64  # GPUs of the nodes that are shown
 LONGEST_DETAIL: Final = 300  # characters
 D = DeploymentState
+_REPLICA: Final = [field.name for field in Replica._meta.concrete_fields]  # all of its columns
 
 
 def nodes_shown(nodes: list[Node], now: datetime) -> list[Shown]:
     """Nodes with the replicas that run, or are being stopped, on them."""
     rows: dict[str, list[Shown]] = {node.id: [] for node in nodes}
+    by_id = {node.id: node for node in nodes}
     replicas = (
         Replica.objects.filter(node__in=nodes)
         .exclude(desired=Desired.STOPPED, state__in=[ReplicaState.STOPPED, ReplicaState.FAILED])
-        .select_related("node", "deployment__endpoint")
+        .select_related("deployment__endpoint")
+        .only(*_REPLICA, "deployment__name", "deployment__endpoint__name")
         .order_by("deployment__endpoint__name", "deployment__name", "ordinal")
     )
     for replica in replicas:
-        deployment = replica.deployment
+        deployment, replica.node = replica.deployment, by_id[replica.node_id]
         shown = replica_shown(replica, deployment.endpoint.name, deployment.name)
         rows[replica.node_id].append(shown)
     return [_node(node, rows[node.id], now) for node in nodes]

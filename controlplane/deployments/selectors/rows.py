@@ -2,33 +2,55 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any, Final
 
 from django.db.models import Prefetch, QuerySet
 
 from controlplane.core.tags import tagged
 from controlplane.deployments.errors import DeploymentNotFound, EndpointNotFound
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
+from controlplane.registry.models import RepoModel
+
+VERSION: Final = "revision__model_version"  # of a deployment
 
 
 def endpoint_list() -> QuerySet[Endpoint]:
-    """With all that showing them needs, in a fixed number of queries."""
-    replicas = Replica.objects.select_related("node").order_by("ordinal", "created_at")
-    deployments = (
-        Deployment.objects.select_related(
-            "autoscaler",
-            "revision__model_version__model",
-            "revision__config_revision",
-            "revision__instance_type",
-        )
-        .prefetch_related(Prefetch("replicas", replicas), "revision__model_version__repo_models")
-        .order_by("created_at", "id")
+    """With all that showing them needs, in a fixed number of queries.
+
+    What is long and not shown stays where it is: what nodes report, graphs and configurations.
+    """
+    replicas = _replicas().defer("node__info", "node__labels")
+    models = RepoModel.objects.only("name", "model_version")
+    deployments = _deployments().defer(
+        "revision__config_revision__configs",
+        "revision__config_revision__code",
+        "revision__model_version__code",
+        "revision__model_version__warnings",
     )
-    return Endpoint.objects.order_by("name").prefetch_related(Prefetch("deployments", deployments))
+    return _endpoints(deployments, replicas, Prefetch(f"{VERSION}__repo_models", models))
+
+
+def _replicas() -> QuerySet[Replica]:
+    return Replica.objects.select_related("node").order_by("ordinal", "created_at")
+
+
+def _deployments() -> QuerySet[Deployment]:
+    return Deployment.objects.select_related(
+        "autoscaler", f"{VERSION}__model", "revision__config_revision", "revision__instance_type"
+    ).order_by("created_at", "id")
+
+
+def _endpoints(
+    deployments: QuerySet[Deployment], replicas: QuerySet[Replica], models: "Prefetch[Any] | str"
+) -> QuerySet[Endpoint]:
+    rows = deployments.prefetch_related(Prefetch("replicas", replicas), models)
+    return Endpoint.objects.order_by("name").prefetch_related(Prefetch("deployments", rows))
 
 
 def endpoint_get(name: str) -> Endpoint:
-    """Raises EndpointNotFound."""
-    endpoint = endpoint_list().filter(name=name).first()
+    """All of it. Raises EndpointNotFound."""
+    rows = _endpoints(_deployments(), _replicas(), f"{VERSION}__repo_models")
+    endpoint = rows.filter(name=name).first()
     if endpoint is None:
         raise EndpointNotFound(f"There is no endpoint called {name}.")
     return endpoint
