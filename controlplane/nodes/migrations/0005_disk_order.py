@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('nodes', '0001_squashed_0004_certificates'),
+        ('nodes', '0004_certificates'),
     ]
 
     operations = [
