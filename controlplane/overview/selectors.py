@@ -158,17 +158,17 @@ def endpoints_glance() -> list[EndpointGlance]:
 
 
 def traffic_totals(live: Mapping[str, Mapping[str, float | None]]) -> Shown:
-    """Requests add up; errors are weighed by them; of the latencies the worst counts, since
+    """Requests add up; errors are weighed by answers; of the latencies the worst counts, since
     quantiles do not add. None where nothing is known."""
-    rates = {name: row["request_rate"] for name, row in live.items()}
-    known = [rate for rate in rates.values() if rate is not None]
-    failed = sum((row["error_rate"] or 0.0) * (rates[name] or 0.0) for name, row in live.items())
-    total = sum(known)
+    known = [row["request_rate"] for row in live.values() if row["request_rate"] is not None]
+    # why by answers of gateways: an endpoint without a replica has errors, and no rate of requests
+    answered = sum(row["answer_rate"] or 0.0 for row in live.values())
+    failed = sum((row["error_rate"] or 0.0) * (row["answer_rate"] or 0.0) for row in live.values())
     p95s = [(row["p95_us"], name) for name, row in live.items() if row["p95_us"] is not None]
     slowest = max(p95s, key=lambda each: each[0] or 0.0, default=None)
     return {
-        "request_rate": total if known else None,
-        "error_rate": failed / total if total else None,
+        "request_rate": sum(known) if known else None,
+        "error_rate": failed / answered if answered else None,
         "slowest": slowest and {"endpoint": slowest[1], "p95_us": slowest[0]},
     }
 

@@ -204,7 +204,10 @@ class AttentionSerializer(Fields):
 class LiveSerializer(Fields):
     request_rate = serializers.FloatField(allow_null=True, help_text="per second")
     p95_us = serializers.FloatField(allow_null=True)
-    error_rate = serializers.FloatField(allow_null=True, help_text="0..1")
+    error_rate = serializers.FloatField(allow_null=True, help_text="0..1, of `answer_rate`")
+    answer_rate = serializers.FloatField(
+        allow_null=True, help_text="answers of gateways per second, whatever their status"
+    )
 
 
 @extend_schema_serializer(component_name="OverviewModel")
@@ -281,7 +284,7 @@ class TotalsSerializer(Fields):
 
     request_rate = serializers.FloatField(allow_null=True, help_text="per second")
     error_rate = serializers.FloatField(
-        allow_null=True, help_text="0..1, endpoints weighed by their requests"
+        allow_null=True, help_text="0..1, endpoints weighed by `answer_rate`"
     )
     slowest = SlowestSerializer(allow_null=True, help_text="the highest p95 of any endpoint")
     utilization = serializers.FloatField(

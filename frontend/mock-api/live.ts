@@ -271,7 +271,7 @@ export class MockSocket {
 /** The last hour of several endpoints, as `/metrics/query` gives it. */
 export function hour(ids: string): { keys: string[]; t: number[]; v: (number | null)[][] } {
   const names = ids.split(",").filter(Boolean);
-  const metrics = ["request_rate", "error_rate", "p95_us"] as const;
+  const metrics = ["request_rate", "error_rate", "p95_us", "answers_2xx", "errors_4xx", "errors_5xx"] as const;
   const end = Math.floor(Date.now() / 60_000) * 60;
   const t = Array.from({ length: 60 }, (_, index) => end - (59 - index) * 60);
   const columns = names.flatMap((name) => metrics.map((metric) => ({ name, metric })));

@@ -86,10 +86,10 @@ function overview(): Overview {
     };
   }
   const live = [
-    { request_rate: 1017, p95_us: 7580, error_rate: 0.0006 },
-    { request_rate: 42.4, p95_us: 812, error_rate: 0 },
-    { request_rate: 88.1, p95_us: 48_300, error_rate: 0.031 },
-    { request_rate: null, p95_us: null, error_rate: null },
+    { request_rate: 1017, p95_us: 7580, error_rate: 0.0006, answer_rate: 1017 },
+    { request_rate: 42.4, p95_us: 812, error_rate: 0, answer_rate: 42.4 },
+    { request_rate: 88.1, p95_us: 48_300, error_rate: 0.031, answer_rate: 88.1 },
+    { request_rate: null, p95_us: null, error_rate: null, answer_rate: null },
   ];
   return {
     counts: { endpoints: 4, models: 4, nodes: 2, nodes_online: 2, replicas_ready: 7, replicas_total: 8, attention: 2 },
@@ -103,7 +103,10 @@ function overview(): Overview {
       },
       { severity: "warning", title: "node-a2 is cordoned", detail: "It keeps what it runs but takes nothing new", link: "/nodes/node-a2" },
     ],
-    endpoints: endpoints.map((item, index) => ({ ...item, live: live[index] ?? { request_rate: null, p95_us: null, error_rate: null } })),
+    endpoints: endpoints.map((item, index) => ({
+      ...item,
+      live: live[index] ?? { request_rate: null, p95_us: null, error_rate: null, answer_rate: null },
+    })),
     nodes,
     recent_operations: operations.slice(0, 7).map((item) => ({
       ...item,

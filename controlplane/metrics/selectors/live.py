@@ -23,6 +23,7 @@ class Columns:
     v: list[list[float | None]]
 
 
+ANSWERS = ("answers_2xx", "errors_4xx", "errors_5xx")
 POINTS = 600  # at most, in one series
 FINEST_S = 0.5
 KNOWN_S = 600.0  # a deployment stays among the keys this long after its last sample
@@ -53,7 +54,12 @@ def live_series(endpoint: str, range_s: float, keys: list[str] | None = None) ->
 
 
 def live_now(endpoints: Collection[str], now: float) -> dict[str, dict[str, float | None]]:
-    """Endpoint -> request_rate, p95_us and error_rate of the last seconds, in one read for all."""
+    """Endpoint -> request_rate, p95_us, error_rate and answer_rate of the last seconds, in one read
+    for all.
+
+    ``answer_rate``: what gateways answered per second, which ``error_rate`` is a share of. Where no
+    replica is left there are errors, and no ``request_rate``.
+    """
     since = now - 2 * STALE_S
     replicas = ReplicaSample.objects.filter(endpoint__in=endpoints, at__gt=since, at__lte=now)
     gateways = GatewaySample.objects.filter(endpoint__in=endpoints, at__gt=since, at__lte=now)
@@ -62,13 +68,14 @@ def live_now(endpoints: Collection[str], now: float) -> dict[str, dict[str, floa
         for name, data in rows.order_by("at").values_list("endpoint", "data"):
             by_endpoint[name][index].append(data)
     metrics = ("request_rate", "p95_us", "error_rate")
-    answer = {}
+    keys = [f"{metric}.{series.ALL}" for metric in (*metrics, *ANSWERS)]
+    live = {}
     for name, samples in by_endpoint.items():
-        found = series.values(
-            series.sources(*samples), [f"{metric}.{series.ALL}" for metric in metrics], now
-        )
-        answer[name] = dict(zip(metrics, found, strict=True))
-    return answer
+        found = series.values(series.sources(*samples), keys, now)
+        answers = [value for value in found[len(metrics) :] if value is not None]
+        live[name] = dict(zip(metrics, found, strict=False))
+        live[name]["answer_rate"] = sum(answers) if answers else None
+    return live
 
 
 def live_tracks(

@@ -60,6 +60,10 @@ describe("the last hour", () => {
         "error_rate.endpoint/b",
         "p95_us.endpoint/a",
         "p95_us.endpoint/b",
+        "answers_2xx.endpoint/a",
+        "answers_2xx.endpoint/b",
+        "errors_5xx.endpoint/a",
+        "errors_5xx.endpoint/b",
       ],
       t: [1, 2, 3],
       v: [
@@ -69,6 +73,10 @@ describe("the last hour", () => {
         [0.5, null, null],
         [7, 8, null],
         [9, null, null],
+        [90, 4, null],
+        [5, null, null],
+        [0, 1, null],
+        [5, null, null],
       ],
     } as never);
     expect(course).toEqual({ requests: [100, 5, null], errors: [0.05, 0.2, null], p95: [9, 8, null] });

@@ -21,6 +21,10 @@ export interface Course {
   p95: (number | null)[];
 }
 
+/** What gateways count, by the endpoint's keys. */
+const ANSWERS = ["answers_2xx", "errors_4xx", "errors_5xx"] as const;
+export const COURSE_METRICS = ["request_rate", "error_rate", "p95_us", ...ANSWERS].join(",");
+
 const BAD_ERRORS = 0.01;
 const LITTLE_DISK = 0.1;
 
@@ -30,20 +34,21 @@ const sum = (values: (number | null)[]): number | null => {
   return numbers.length === 0 ? null : numbers.reduce((total, value) => total + value, 0);
 };
 
-/** Requests add up; errors are weighed by them; of the latencies the worst counts, since quantiles do not add. */
+/** Requests add up; errors are weighed by the gateway's answers, which are there without a replica, too; of the latencies the worst counts, since quantiles do not add. */
 export function courseOf({ keys, t, v }: MetricColumns): Course {
   const columns = (metric: string) => keys.flatMap((key, index) => (key.startsWith(`${metric}.`) ? [v[index] ?? []] : []));
   const rates = columns("request_rate");
   const errors = columns("error_rate");
+  const answers = ANSWERS.map(columns);
   const p95s = columns("p95_us");
   const at = (index: number, of: readonly (readonly (number | null)[])[]) => of.map((column) => column[index] ?? null);
   return {
     requests: t.map((_, index) => sum(at(index, rates))),
     errors: t.map((_, index) => {
-      const rate = at(index, rates);
-      const total = sum(rate);
+      const weights = errors.map((_, row) => sum(answers.map((of) => of[row]?.[index] ?? null)) ?? 0);
+      const total = sum(weights);
       if (!total) return null;
-      return at(index, errors).reduce<number>((failed, share, row) => failed + (share ?? 0) * (rate[row] ?? 0), 0) / total;
+      return at(index, errors).reduce<number>((failed, share, row) => failed + (share ?? 0) * (weights[row] ?? 0), 0) / total;
     }),
     p95: t.map((_, index) => {
       const numbers = known(at(index, p95s));
@@ -67,7 +72,7 @@ export function tilesOf({ counts, totals }: Overview, course: Course | null): Ti
       id: "errors",
       label: METRICS.error_rate.title,
       value: metricParts("error_rate", errors),
-      formula: `Mean over all endpoints, weighed by their requests. ${helpOf("error_rate")}`,
+      formula: `Mean over all endpoints, weighed by what the gateway answered. ${helpOf("error_rate")}`,
       bad: (errors ?? 0) > BAD_ERRORS,
       ...(course ? { course: course.errors } : {}),
     },

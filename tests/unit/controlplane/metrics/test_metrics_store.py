@@ -68,7 +68,17 @@ def test_samples_of_nodes_and_gateways_become_series() -> None:
     assert pytest.approx(20) in [rate for rate in rates if rate is not None]
     live = selectors.live_now(["digits", "other"], now)
     assert live["digits"]["error_rate"] == 0.0
-    assert live["other"] == {"request_rate": None, "p95_us": None, "error_rate": None}
+    assert live["digits"]["answer_rate"] == pytest.approx(20)
+    assert set(live["other"].values()) == {None}
+
+
+def test_an_endpoint_without_a_replica_still_fails_its_callers() -> None:
+    now = time.time()
+    seen = GatewaySample("digits", "blue", now - 1, 2.0, 10, {"5xx": 10}, {"10": 10})
+    services.gateway_samples_ingest(GatewaySampleBatch((seen,)))
+    live = selectors.live_now(["digits"], now)["digits"]
+    assert (live["error_rate"], live["request_rate"]) == (1.0, None)
+    assert live["answer_rate"] == pytest.approx(5)
 
 
 def test_a_snapshot_has_the_columns_of_the_ticks_that_follow() -> None:

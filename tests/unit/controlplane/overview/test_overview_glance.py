@@ -156,7 +156,7 @@ def test_it_reads_the_same_columns_whatever_runs() -> None:
 
 
 def row(rate: float | None, p95: float | None, errors: float | None) -> dict[str, float | None]:
-    return {"request_rate": rate, "p95_us": p95, "error_rate": errors}
+    return {"request_rate": rate, "p95_us": p95, "error_rate": errors, "answer_rate": rate}
 
 
 def test_requests_add_up_errors_are_weighed_and_the_slowest_is_named() -> None:
@@ -164,6 +164,8 @@ def test_requests_add_up_errors_are_weighed_and_the_slowest_is_named() -> None:
     assert traffic_totals(live) == {
         "request_rate": 100, "error_rate": 0.05, "slowest": {"endpoint": "b", "p95_us": 5000},
     }  # fmt: skip
+    dead = row(None, None, 1.0) | {"answer_rate": 10.0}
+    assert traffic_totals({"a": row(30, 1000, 0), "dead": dead})["error_rate"] == 0.25
     unknown = {"request_rate": None, "error_rate": None, "slowest": None}
     assert traffic_totals({"c": row(None, None, None)}) == traffic_totals({}) == unknown
 

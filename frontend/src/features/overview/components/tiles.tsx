@@ -5,7 +5,7 @@ import { readSeries } from "@/api/metrics";
 import type { MetricColumns, Overview } from "@/api/types";
 import { Sparkline } from "@/components/charts/sparkline";
 import { Num } from "@/components/num";
-import { courseOf, tilesOf } from "../tiles";
+import { COURSE_METRICS, courseOf, tilesOf } from "../tiles";
 import classes from "./tiles.module.css";
 
 const HOUR_S = 3_600;
@@ -14,15 +14,15 @@ const COMPARED = 12;
 
 function useLastHour(overview: Overview): MetricColumns | undefined {
   const busiest = overview.endpoints
-    .filter((endpoint) => endpoint.live.request_rate !== null)
-    .toSorted((a, b) => (b.live.request_rate ?? 0) - (a.live.request_rate ?? 0))
+    .filter((endpoint) => endpoint.live.answer_rate !== null || endpoint.live.request_rate !== null)
+    .toSorted((a, b) => (b.live.request_rate ?? b.live.answer_rate ?? 0) - (a.live.request_rate ?? a.live.answer_rate ?? 0))
     .slice(0, COMPARED)
     .map((endpoint) => endpoint.name)
     .toSorted();
   const ids = busiest.join(",");
   return useQuery({
     queryKey: ["overview-hour", ids],
-    queryFn: ({ signal }) => readSeries({ by: "endpoint", ids, metrics: "request_rate,error_rate,p95_us", range: HOUR_S }, signal),
+    queryFn: ({ signal }) => readSeries({ by: "endpoint", ids, metrics: COURSE_METRICS, range: HOUR_S }, signal),
     enabled: ids !== "",
     refetchInterval: 60_000,
     // The figures stand without their past.
