@@ -99,8 +99,7 @@ export function useTrafficControl(endpoint: Endpoint, onApplied?: () => void): T
         blocked={overtaken}
         onConfirm={confirm}
       >
-        {conflict}
-        <TrafficPreview endpoint={endpoint.name} names={names} before={now} after={draft} shown={asking} />
+        {conflict ?? <TrafficPreview endpoint={endpoint.name} names={names} before={now} after={draft} shown={asking} />}
         {notReady.length > 0 ? (
           <p role="alert" className={classes["guard"]}>
             <b>Not healthy: {notReady.map((deployment) => `${deployment.name} (${deployment.serving_state})`).join(", ")}.</b> Requests sent
