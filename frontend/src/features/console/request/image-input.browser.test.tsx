@@ -19,8 +19,8 @@ async function picture(name: string, width = 64, height = 64): Promise<File> {
   return new File([await canvas.convertToBlob({ type: "image/png" })], name, { type: "image/png" });
 }
 
-function Input({ channels = 3, size = 1 }: { channels?: number; size?: number }) {
-  const [draft, setDraft] = useState<InputDraft>(() => newDraft({ name: "image", datatype: "FP32", shape: [channels, SIDE, SIDE] }));
+function Input({ channels = 3, size = 1, side = SIDE }: { channels?: number; size?: number; side?: number }) {
+  const [draft, setDraft] = useState<InputDraft>(() => newDraft({ name: "image", datatype: "FP32", shape: [channels, side, side] }));
   const of = (at: number) => draft.pictures[0]?.elements[at]?.toFixed(2) ?? "none";
   const plane = SIDE * SIDE;
   const corners = Array.from({ length: channels }, (_, channel) => `${of(channel * plane)} ${of((channel + 1) * plane - 1)}`);
@@ -102,4 +102,12 @@ test("own scaling is taken when all of it can be read", async () => {
   await userEvent.fill(page.getByRole("textbox", { name: "Then subtract" }), "1 2 3");
   await userEvent.fill(page.getByRole("textbox", { name: "Then divide by" }), "2");
   await expect.element(corners).toHaveTextContent("2.00 -0.50, -1.00 -1.00, -1.50 1.00");
+});
+
+test("a picture that is made smaller says so, above all where the model takes any size", async () => {
+  await show(<Input side={-1} />);
+  await userEvent.upload(file, await picture("large.png", 1_280, 960));
+  await expect.element(page.getByText("640 × 480 pixels, made from 1280 × 960")).toBeVisible();
+  await userEvent.upload(file, await picture("small.png", 64, 48));
+  await expect.element(page.getByText("64 × 48 pixels, channels first")).toBeVisible();
 });

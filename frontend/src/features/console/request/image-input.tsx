@@ -31,6 +31,12 @@ function range(elements: Float32Array): string {
   return `values ${significant(low)} to ${significant(high)}, mean ${significant(sum / elements.length)}`;
 }
 
+/** A picture that is sent in another size than it has says so: where the model takes any size, nobody asked for it. */
+function scaledFrom(source: Source | undefined, { width, height }: Picture): string {
+  if (source === undefined || (source.bitmap.width === width && source.bitmap.height === height)) return "";
+  return `, made from ${source.bitmap.width} × ${source.bitmap.height}`;
+}
+
 export function ImageInput({ draft, batch, onChange }: ImageInputProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [sources, setSources] = useState<Source[]>([]);
@@ -114,7 +120,7 @@ export function ImageInput({ draft, batch, onChange }: ImageInputProps) {
         <p className={shared["sentLine"]} data-tone={problem ? "error" : undefined}>
           {problem ??
             [
-              first ? `${first.width} × ${first.height} pixels` : null,
+              first ? `${first.width} × ${first.height} pixels${scaledFrom(sources[0], first)}` : null,
               layout.channelsFirst ? "channels first (NCHW)" : "channels last (NHWC)",
               first ? range(first.elements) : null,
               draft.pictures.length > 1
