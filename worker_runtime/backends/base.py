@@ -9,8 +9,16 @@ from msgspec import Struct, field
 
 from worker_runtime.backends.attempt import Attempt
 from worker_runtime.types.code import EVERYTHING, AllowedCode
-from worker_runtime.types.request import InferRequest, ParameterValue, Response, SequencePart
+from worker_runtime.types.device_memory import DeviceBuffer, DeviceWindow
+from worker_runtime.types.request import (
+    Buffer,
+    InferRequest,
+    ParameterValue,
+    Response,
+    SequencePart,
+)
 from worker_runtime.types.signature import ModelGraph
+from worker_runtime.types.tensor import DataType
 
 Array = np.ndarray[Any, Any]
 
@@ -135,6 +143,61 @@ class Instance(Protocol):
         coming out.
         """
         ...
+
+
+class BatchInput(Struct):
+    """One input of a batch, in the parts that its requests sent; ``shape`` is that of the whole."""
+
+    name: str
+    datatype: DataType
+    shape: tuple[int, ...]
+    parts: list[Buffer | DeviceBuffer]
+
+
+class DeviceTarget(Struct, frozen=True):
+    """Rows ``start`` to ``stop`` of an output (all, without a ``stop``) belong in a window."""
+
+    output: str
+    window: DeviceWindow
+    start: int = 0
+    stop: int = 0
+
+
+class DeviceLane(Protocol):
+    """One way through a device; called by one thread at a time, beside the instance's others."""
+
+    def execute_parts(
+        self, inputs: Sequence[BatchInput], outputs: Sequence[str], targets: Sequence[DeviceTarget]
+    ) -> "DeviceOutcome":
+        """Run one batch. The parts of inputs must not be kept.
+
+        An output that every request wants on the device is not copied to the host. Windows with
+        too little room are left alone: not ``filled``.
+        """
+        ...
+
+
+class DeviceOutcome(Struct):
+    """What an execution gave, as ``Instance.execute`` does, and how long it took on the device.
+
+    ``arrays`` of outputs that are only on the device have the right shape and no contents. The
+    times (ns) are those of the copies to the device and of the model itself.
+    """
+
+    arrays: list[Array]
+    input_ns: int
+    compute_ns: int
+    computed_at_ns: int
+
+
+class DeviceInstance(Instance, DeviceLane, Protocol):
+    """One place of execution on a device, with several lanes: while the batch of one computes,
+    that of another is copied.
+
+    Lanes may be used at the same time, ``execute`` and ``execute_parts`` beside nothing else.
+    """
+
+    lanes: Sequence[DeviceLane]
 
 
 class BackendRequest(Protocol):

@@ -1,6 +1,6 @@
 """Device memory that another process shares, through the CUDA driver: no toolkit is needed.
 
-Tensors are copied between the device and the host: models here take their inputs from the host.
+Models on a GPU copy from it and to it on the device; for all others tensors pass through the host.
 """
 
 import ctypes
@@ -10,6 +10,7 @@ import weakref
 from typing import Any
 
 from worker_runtime.errors import Internal, InvalidArgument
+from worker_runtime.types.device_memory import DeviceBuffer, DeviceWindow
 
 logger = logging.getLogger(__name__)
 _HANDLE_BYTES = 64
@@ -71,7 +72,7 @@ class _Hold:
     """Kept by an answer that is still to be written into a region."""
 
 
-class DeviceRegion:
+class CudaRegion:
     """Another process's device memory, open here. ``address`` is a device pointer."""
 
     kind = "cuda"
@@ -79,15 +80,27 @@ class DeviceRegion:
     def __init__(self, name: str, address: int, device_id: int, byte_size: int) -> None:
         self._name = name
         self._address = address
-        self._device_id = device_id
+        self.device_id = device_id
         self.byte_size = byte_size
         self.leaving = False
         self._holds: weakref.WeakSet[_Hold] = weakref.WeakSet()
 
     def status(self) -> dict[str, Any]:
-        return {"name": self._name, "device_id": self._device_id, "byte_size": self.byte_size}
+        return {"name": self._name, "device_id": self.device_id, "byte_size": self.byte_size}
 
-    def view(self, offset: int, byte_size: int) -> memoryview:
+    def pointer(self, offset: int) -> int:
+        return self._address + offset
+
+    def window(self, offset: int, byte_size: int) -> DeviceWindow:
+        return DeviceWindow(self, offset, byte_size)
+
+    def view(self, offset: int, byte_size: int, *, on_device: bool) -> DeviceBuffer | memoryview:
+        """The bytes where they are, or a host copy. Raises Internal."""
+        if on_device and byte_size:
+            return DeviceBuffer(self, offset, byte_size)
+        return self.read(offset, byte_size)
+
+    def read(self, offset: int, byte_size: int) -> memoryview:
         """A host copy. Raises Internal."""
         host = bytearray(byte_size)
         if byte_size:
@@ -114,13 +127,13 @@ class DeviceRegion:
 
     def _checked(self, function: str, *arguments: Any) -> None:
         driver = _driver()
-        driver.cuCtxSetCurrent(_context(self._device_id))
+        driver.cuCtxSetCurrent(_context(self.device_id))
         code = getattr(driver, function)(*arguments)
         if code:
             raise Internal(f"{function} failed for shared memory region '{self._name}': {code}")
 
 
-def open_handle(name: str, raw_handle: bytes, device_id: int, byte_size: int) -> DeviceRegion:
+def open_handle(name: str, raw_handle: bytes, device_id: int, byte_size: int) -> CudaRegion:
     """Open an IPC handle. Raises CudaUnavailable and InvalidArgument."""
     driver = _driver()
     if len(raw_handle) != _HANDLE_BYTES:
@@ -136,4 +149,4 @@ def open_handle(name: str, raw_handle: bytes, device_id: int, byte_size: int) ->
     if code or byte_size > size.value:
         driver.cuIpcCloseMemHandle(address)
         raise InvalidArgument(f"failed to register shared memory region '{name}': invalid args")
-    return DeviceRegion(name, address.value, device_id, byte_size)
+    return CudaRegion(name, address.value, device_id, byte_size)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from worker_runtime.core.cuda_memory import CudaUnavailable, open_handle
 from worker_runtime.core.shortened_files import Mapping
 from worker_runtime.errors import AlreadyExists, Internal, InvalidArgument, NotFound, Unsupported
+from worker_runtime.types.device_memory import DeviceBuffer
 
 _FOLDER = "/dev/shm"  # noqa: S108 # where Linux keeps POSIX shared memory
 _RESERVED_KEY = "triton_python_backend_shm_region_"
@@ -29,30 +30,37 @@ class Region(Protocol):
 
     def status(self) -> dict[str, Any]: ...
 
-    def view(self, offset: int, byte_size: int) -> memoryview: ...
+    def view(
+        self, offset: int, byte_size: int, *, on_device: bool
+    ) -> "memoryview | DeviceBuffer": ...
 
-    def write(self, offset: int, data: Any) -> None: ...
-
-    def hold(self) -> Any:
-        """Something that keeps the region open for as long as it is kept."""
-        ...
+    def window(self, offset: int, byte_size: int) -> "Window": ...
 
     def close(self) -> bool: ...
 
 
-class Window:
+class Window(Protocol):
     """The part of a region that one output may fill; holding it keeps the region."""
+
+    byte_size: int
+
+    def write(self, data: Any) -> None:
+        """Copy ``data``, any C-contiguous buffer of at most ``byte_size`` bytes, to the front."""
+        ...
+
+
+class SystemWindow:
+    """A Window of a SystemRegion."""
 
     __slots__ = ("_hold", "_offset", "_region", "byte_size")
 
-    def __init__(self, region: Region, offset: int, byte_size: int) -> None:
+    def __init__(self, region: "SystemRegion", offset: int, byte_size: int) -> None:
         self._region = region
         self._offset = offset
         self.byte_size = byte_size
         self._hold = region.hold()
 
     def write(self, data: Any) -> None:
-        """Copy ``data``, any C-contiguous buffer of at most ``byte_size`` bytes, to the front."""
         self._region.write(self._offset, data)
 
 
@@ -78,7 +86,10 @@ class SystemRegion:
             "byte_size": self.byte_size,
         }
 
-    def view(self, offset: int, byte_size: int) -> memoryview:
+    def window(self, offset: int, byte_size: int) -> SystemWindow:
+        return SystemWindow(self, offset, byte_size)
+
+    def view(self, offset: int, byte_size: int, *, on_device: bool = False) -> memoryview:  # noqa: ARG002 # it is on none
         """Raises InvalidArgument once the client has shortened its file."""
         if self._mapping.lost:
             raise _lost(self._name, self._key)
@@ -151,12 +162,15 @@ class SharedMemory:
 
     # --- using -----------------------------------------------------------------------------
 
-    def view(self, name: str, offset: int, byte_size: int) -> memoryview:
-        """The bytes to read; a copy when they lie on a device. Raises NotFound, InvalidArgument.
+    def view(
+        self, name: str, offset: int, byte_size: int, *, on_device: bool = False
+    ) -> memoryview | DeviceBuffer:
+        """The bytes to read. Raises NotFound, InvalidArgument.
 
-        The region stays mapped for as long as the view, or anything made of it, is held.
+        Those on a device are left there when they are wanted ``on_device``, else copied here. The
+        region stays mapped for as long as the view, or anything made of it, is held.
         """
-        return self._found(name, offset, byte_size).view(offset, byte_size)
+        return self._found(name, offset, byte_size).view(offset, byte_size, on_device=on_device)
 
     def check(self, name: str, offset: int, byte_size: int) -> None:
         """Raises NotFound or InvalidArgument unless there are such bytes."""
@@ -164,7 +178,7 @@ class SharedMemory:
 
     def window(self, name: str, offset: int, byte_size: int) -> Window:
         """Where an output goes. Raises NotFound and InvalidArgument."""
-        return Window(self._found(name, offset, byte_size), offset, byte_size)
+        return self._found(name, offset, byte_size).window(offset, byte_size)
 
     def _found(self, name: str, offset: int, byte_size: int) -> Region:
         self.check_enabled()

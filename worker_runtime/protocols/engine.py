@@ -31,7 +31,8 @@ class Model(Protocol):
 
     ``config`` is its complete ``inference.ModelConfig``. ``forms`` and ``wire_forms`` are for
     HTTP's and gRPC's own notes on request heads, by their bytes; who adds to them keeps them
-    bounded. Two, because clients choose the bytes, so one could ask for the other's.
+    bounded. Two, because clients choose the bytes, so one could ask for the other's. ``on_device``:
+    it takes inputs that lie on a device.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Model(Protocol):
     statistics: Statistics
     forms: dict[bytes, Any]
     wire_forms: dict[bytes, Any]
+    on_device: bool
 
 
 M = TypeVar("M", bound=Model)

@@ -11,6 +11,7 @@ import msgspec
 from worker_runtime.core.parameters import NOTHING, RequestParameters
 from worker_runtime.core.shared_memory import Window
 from worker_runtime.errors import Internal
+from worker_runtime.types.device_memory import DeviceWindow
 from worker_runtime.types.request import Plan
 
 MAX_FORMS = 512
@@ -35,6 +36,14 @@ class OutputForm(msgspec.Struct, frozen=True):
     binary: bool = True
     classes: int = 0
     region: Region | None = None
+
+
+def device_windows(windows: dict[str, Window] | None) -> dict[str, DeviceWindow] | None:
+    """Those of them that are on a device."""
+    if not windows:
+        return None
+    found = {name: item for name, item in windows.items() if isinstance(item, DeviceWindow)}
+    return found or None
 
 
 class Form(msgspec.Struct):

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from worker_runtime.errors import RuntimeFault
+from worker_runtime.types.device_memory import DeviceWindow
 from worker_runtime.types.tensor import DataType
 
 # Raw bytes in the tensor's wire layout, or (for BYTES) an object array of the wire shape.
@@ -105,4 +106,6 @@ class InferRequest(msgspec.Struct, gc=False, eq=False):
     sequence: SequencePart | None = None
     parameters: dict[str, ParameterValue] | None = None  # custom ones, for backends that look
     trace: Any = None  # the tracer's own note on a sampled request
+    # the outputs that are wanted on a device, by name
+    device_windows: dict[str, DeviceWindow] | None = None
     cancelled: bool = False  # the client has gone: long work may look and stop

@@ -3,22 +3,25 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from worker_runtime.backends.base import LoadSpec, Placement
 from worker_runtime.backends.configuration import as_flag, bad_value
-from worker_runtime.backends.onnxruntime.instances import (
-    BoundInstance,
-    GraphInstance,
-    OnnxInstance,
-    bindable,
+from worker_runtime.backends.graph_sizes import GraphBudget, graph_sizes
+from worker_runtime.backends.onnxruntime.instances import OnnxInstance, bindable
+from worker_runtime.backends.onnxruntime.providers import (
+    CPU,
+    CUDA,
+    captures_graphs,
+    computing_on,
+    providers_of,
 )
-from worker_runtime.backends.onnxruntime.providers import CPU, CUDA, captures_graphs, providers_of
 from worker_runtime.backends.onnxruntime.sessions import (
     contained,
     graph_of,
     open_session,
     open_sessions,
+    require,
     run_options,
     session_options,
     thread_count,
@@ -26,7 +29,11 @@ from worker_runtime.backends.onnxruntime.sessions import (
 from worker_runtime.errors import LoadFailed, Problem
 from worker_runtime.types.signature import ModelGraph
 
-DEVICE = "cuda"  # ONNX Runtime's name for where the tensors of instances on GPUs are
+if TYPE_CHECKING:  # PyTorch is imported for instances on GPUs alone
+    from worker_runtime.backends.device.streams import Turn
+    from worker_runtime.backends.onnxruntime.bound import OnnxDeviceInstance
+
+DEVICE = "cuda"  # PyTorch's and ONNX Runtime's name for where the tensors of GPU instances are
 
 
 class OnnxRuntimeBackend:
@@ -43,6 +50,7 @@ class OnnxRuntimeBackend:
         together = as_flag(spec.parameters.get("share_session_between_instances", "false"))
         shared: dict[tuple[str, int | None], int] = {}
         opened: list[Callable[[], Any]] = []
+        turns: list[Turn | None] = []  # of ``opened``: on which stream those on GPUs compute
         chosen: list[int] = []  # of ``opened``, by instance
         cached = False
         for place in spec.placements:
@@ -58,6 +66,12 @@ class OnnxRuntimeBackend:
                 number = len(opened)
                 options = session_options(spec, intra)
                 allowed = contained(providers, spec)
+                turn = None
+                if place.gpu is not None:
+                    require(allowed, spec.name)
+                    turn = turn_on(place.gpu, spec.name)
+                    allowed = computing_on(allowed, turn.stream.handle)
+                turns.append(turn)
                 opened.append(partial(open_session, path, options, allowed, spec.name))
                 # why: TensorRT and OpenVINO compile for minutes, and the next one finds the result
                 cached |= any(provider not in (CPU, CUDA) for provider, _ in providers)
@@ -65,16 +79,27 @@ class OnnxRuntimeBackend:
                     shared[key] = number
             chosen.append(number)
         sessions = open_sessions(opened, 1 if cached else spec.cores)
-        return OnnxModel(spec, path, [sessions[number] for number in chosen])
+        return OnnxModel(
+            spec,
+            path,
+            [sessions[number] for number in chosen],
+            [turns[number] for number in chosen],
+        )
 
 
 class OnnxModel:
-    def __init__(self, spec: LoadSpec, path: Path, sessions: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        spec: LoadSpec,
+        path: Path,
+        sessions: Sequence[Any],
+        turns: Sequence["Turn | None"],
+    ) -> None:
         self.graph: ModelGraph | None = graph_of(sessions[0])
         options = run_options(spec)
-        self.instances: list[OnnxInstance | BoundInstance] = [
-            _instance(session, place, spec)
-            for session, place in zip(sessions, spec.placements, strict=True)
+        self.instances: list[OnnxInstance | OnnxDeviceInstance] = [
+            _instance(session, turn, place, spec)
+            for session, turn, place in zip(sessions, turns, spec.placements, strict=True)
         ]
         # why only on the plain CPU: the CPU time of a thread says nothing about a GPU's work.
         plain = all(session.get_providers() == [CPU] for session in sessions)
@@ -90,18 +115,57 @@ class OnnxModel:
         self.inline = None
 
 
-def _instance(session: Any, place: Placement, spec: LoadSpec) -> OnnxInstance | BoundInstance:
-    graphs = captures_graphs(providers_of(spec.config, spec.parameters, place.gpu))
-    if place.gpu is not None and bindable(session):
-        if graphs:
-            return GraphInstance(session, DEVICE, place.gpu, partial(run_options, spec))
-        return BoundInstance(session, DEVICE, place.gpu, run_options(spec))
-    if graphs:
-        raise bad_value(
-            f"model '{spec.name}' has tensors of texts, which no CUDA graph can have",
-            "optimization.execution_accelerators",
+def turn_on(gpu: int, model: str) -> "Turn":
+    """The stream of a session on a GPU. Raises LoadFailed where PyTorch has no such device."""
+    import torch
+
+    from worker_runtime.backends.device.streams import Turn
+
+    try:
+        return Turn(torch.device(DEVICE, gpu))
+    except Exception as error:  # why so wide: PyTorch says in several ways that it has no CUDA
+        message = (
+            f"failed to load model '{model}': {CUDA} computes on PyTorch's streams, and PyTorch "
+            f"{torch.__version__} cannot use GPU {gpu}: {error}"
         )
-    return OnnxInstance(session, run_options(spec))
+        raise LoadFailed(message, Problem("ModelLoadFailed", message, model=model)) from error
+
+
+def _instance(
+    session: Any, turn: "Turn | None", place: Placement, spec: LoadSpec
+) -> "OnnxInstance | OnnxDeviceInstance":
+    graphs = captures_graphs(providers_of(spec.config, spec.parameters, place.gpu))
+    if turn is None or not bindable(session):
+        if graphs:
+            raise bad_value(
+                f"model '{spec.name}' has tensors of texts, which no CUDA graph can have",
+                "optimization.execution_accelerators",
+            )
+        return OnnxInstance(session, run_options(spec))
+    import torch
+
+    from worker_runtime.backends.device.streams import memory_of
+    from worker_runtime.backends.onnxruntime.bound import (
+        GraphProgram,
+        OnnxDeviceInstance,
+        OnnxProgram,
+    )
+
+    device = torch.device(DEVICE, place.gpu or 0)
+    if not graphs:
+        options = run_options(spec, waits=False)
+        return OnnxDeviceInstance(device, turn, partial(OnnxProgram, session, device, options))
+    sizes = graph_sizes(spec.config) if spec.config.max_batch_size else ()
+    program = partial(
+        GraphProgram,
+        session,
+        device,
+        partial(run_options, spec, waits=False),
+        partial(run_options, spec),
+        sizes,
+        GraphBudget(memory_of(device)),
+    )
+    return OnnxDeviceInstance(device, turn, program)
 
 
 def _memory(

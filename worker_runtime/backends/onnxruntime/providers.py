@@ -103,6 +103,17 @@ def providers_of(config: Any, parameters: Mapping[str, str], gpu: int | None) ->
     return [*found, (CPU, {})]
 
 
+def computing_on(providers: Sequence[Provider], stream: int) -> list[Provider]:
+    """The same providers, of which those of NVIDIA's GPUs compute on a given CUDA stream."""
+    return [
+        (
+            name,
+            options | {"user_compute_stream": str(stream)} if name in (CUDA, TENSORRT) else options,
+        )
+        for name, options in providers
+    ]
+
+
 def captures_graphs(providers: Sequence[Provider]) -> bool:
     """Some provider is to capture its work as CUDA graphs."""
     return any(

@@ -1,5 +1,9 @@
 """ONNX Runtime sessions: their options, how they are opened, what they and their errors say."""
 
+import contextlib
+import functools
+import io
+import logging
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -17,6 +21,7 @@ from worker_runtime.files.inside import inside, leaves
 from worker_runtime.types.code import FILES, LIBRARY
 from worker_runtime.types.signature import GraphTensor, ModelGraph
 
+logger = logging.getLogger(__name__)
 _ERROR = re.compile(r"\[ONNXRuntimeError\] : (\d+) : \w+ : (.*)", re.DOTALL)
 _NO_MEMORY = re.compile(
     r"failed to allocate memory|out of memory|CUDA_ERROR_OUT_OF_MEMORY|ALLOC_FAILED"
@@ -88,16 +93,18 @@ def session_options(spec: LoadSpec, intra: int) -> Any:
     return options
 
 
-def run_options(spec: LoadSpec, graph: int = 0) -> Any:
+def run_options(spec: LoadSpec, graph: int = 0, *, waits: bool = True) -> Any:
     """What each execution is told; None for nothing.
 
     ``graph``: the number of the CUDA graph to capture or replay, NO_GRAPH for none, 0 where there
-    are no graphs at all.
+    are no graphs at all. One that does not ``wait`` leaves the device at work.
     """
     key = "memory.enable_memory_arena_shrinkage"
-    if key not in spec.parameters and not graph:
+    if key not in spec.parameters and not graph and waits:
         return None
     options = ort.RunOptions()
+    if not waits:
+        options.add_run_config_entry("disable_synchronize_execution_providers", "1")
     if key in spec.parameters:
         options.add_run_config_entry(key, spec.parameters[key])
     if graph:
@@ -120,7 +127,9 @@ def open_sessions(opens: Sequence[Callable[[], Any]], at_once: int) -> list[Any]
 
 def open_session(path: Path, options: Any, providers: Sequence[Provider], name: str) -> Any:
     """A session on exactly these providers, or LoadFailed with ONNX Runtime's own words."""
-    _require(providers, name)
+    require(providers, name)
+    if any(provider in (CUDA, TENSORRT) for provider, _ in providers):
+        _load_cuda()
     try:
         session = ort.InferenceSession(str(path), options, providers=list(providers))
     # why so wide: ONNX Runtime's exceptions share no base class but Exception.
@@ -140,6 +149,19 @@ def open_session(path: Path, options: Any, providers: Sequence[Provider], name: 
     return session
 
 
+@functools.cache
+def _load_cuda() -> None:
+    """The libraries of CUDA and cuDNN that come by pip, which lie where no loader looks for them.
+
+    Of what is missing the provider says more when it starts.
+    """
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        ort.preload_dlls()
+    if said.getvalue():
+        logger.debug("ONNX Runtime's libraries: %s", said.getvalue().strip())
+
+
 def execution_fault(error: Exception, *, on_gpu: bool = False) -> BackendFailed:
     """What an execution raised, as Triton tells it; a lack of memory in plain words as well."""
     text = error_text(error)
@@ -155,7 +177,8 @@ def error_text(error: Exception) -> str:
     return f"onnx runtime error {found[1]}: {found[2]}" if found else str(error)
 
 
-def _require(providers: Sequence[Provider], name: str) -> None:
+def require(providers: Sequence[Provider], name: str) -> None:
+    """Raises LoadFailed for a provider that is not in this build of ONNX Runtime."""
     available = ort.get_available_providers()
     for provider, _ in providers:
         if provider != CPU and provider not in available:

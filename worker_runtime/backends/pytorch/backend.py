@@ -3,16 +3,20 @@
 import contextlib
 import gc
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from msgspec import Struct
 
-from worker_runtime.backends.base import Array, Instance, LoadSpec
+from worker_runtime.backends.base import Array, BatchInput, Instance, LoadSpec
+from worker_runtime.backends.device.copies import empty_like
+from worker_runtime.backends.device.lane import LANES, LaneInstance
 from worker_runtime.backends.pytorch.files import Kind, kind_of
 from worker_runtime.backends.pytorch.tensors import (
+    dense,
     input_order,
     keywords,
     output_positions,
@@ -22,7 +26,6 @@ from worker_runtime.backends.pytorch.tensors import (
 from worker_runtime.errors import (
     BackendFailed,
     ConfigInvalid,
-    GpuMemoryFull,
     LoadFailed,
     Problem,
     RuntimeFault,
@@ -31,10 +34,11 @@ from worker_runtime.errors import (
 from worker_runtime.files.contents import kinds_of_file
 from worker_runtime.types.code import CodeReason
 from worker_runtime.types.signature import ModelGraph
-from worker_runtime.types.tensor import BY_NUMBER
+from worker_runtime.types.tensor import BY_NUMBER, DataType
 
 _TRUE, _FALSE = {"true", "1"}, {"false", "0"}
 Module = Callable[..., Any]
+DEVICE = "cuda"  # PyTorch's name for where the instances on GPUs are
 _LOADING = threading.Lock()  # torch.load is one for all of the process
 _JIT: Any = torch.jit  # why: torch has no types for what is used of it here
 
@@ -50,15 +54,14 @@ class Switches(Struct, frozen=True):
     intra_threads: int
 
 
-class TorchInstance:
-    """One module on one device, with a stream of its own there."""
+class TorchCall:
+    """One module on one device, and how it is called."""
 
-    def __init__(self, spec: LoadSpec, module: Module, device: torch.device, do: Switches) -> None:
+    def __init__(self, spec: LoadSpec, module: Module, do: Switches) -> None:
         config = spec.config
         self._module = module
-        self._device = device
         self._do = do
-        self._types = {item.name: BY_NUMBER[item.data_type].name for item in config.input}
+        self.types = {item.name: BY_NUMBER[item.data_type] for item in config.input}
         self._keywords = keywords([item.name for item in config.input])
         self._order = input_order(
             [item.name for item in config.input if item.name not in self._keywords],
@@ -67,59 +70,28 @@ class TorchInstance:
         )
         self._positions = output_positions([item.name for item in config.output], spec.name)
         self._as_dict = takes_dict(module)
-        self._stream: Any = _stream(device)
-        self._threads_set = False
 
-    def execute(self, inputs: dict[str, Array], outputs: Sequence[str]) -> list[Array]:
-        if not self._threads_set:
-            # why here: torch keeps this number per thread, and this is the instance's.
-            torch.set_num_threads(self._do.intra_threads)
-            self._threads_set = True
-        tensors = {
-            name: to_torch(name, array, self._types.get(name, ""), self._device)
-            for name, array in inputs.items()
-        }
-        try:
-            with self._execution_context():
-                given = self._call(tensors)
-                if self._stream is not None:
-                    self._stream.synchronize()
-        except RuntimeFault:
-            raise
-        except torch.cuda.OutOfMemoryError as error:
-            torch.cuda.empty_cache()
-            raise GpuMemoryFull(
-                f"out of memory while the model ran; try smaller batches: {error}"
-            ) from error
-        except Exception as error:  # why so wide: modules raise whatever they like
-            raise BackendFailed(f"PyTorch execute failure: {error}") from error
-        finally:
-            if self._do.clean_cache and self._stream is not None:
-                torch.cuda.empty_cache()
-        return self._picked(given, outputs)
-
-    def close(self) -> None:
-        """Let go of the module, which may hold gigabytes, whoever still holds this instance."""
-        self._module = _closed
-
-    def _call(self, tensors: dict[str, Any]) -> Any:
-        if self._as_dict:
-            return self._module(tensors)
-        named = {key: tensors[name] for name, key in self._keywords.items() if name in tensors}
-        return self._module(*[tensors[name] for name in self._order if name in tensors], **named)
-
-    @contextlib.contextmanager
-    def _execution_context(self) -> Iterator[None]:
+    def results(self, tensors: Mapping[str, Any], outputs: Sequence[str]) -> list[Any]:
+        """What the module gives for the wanted outputs. Raises what modules raise."""
         with contextlib.ExitStack() as stack:
             mode = torch.inference_mode() if self._do.inference_mode else torch.no_grad()
             stack.enter_context(mode)
             stack.enter_context(_JIT.optimized_execution(self._do.optimized))
-            if self._stream is not None:
-                stack.enter_context(torch.cuda.stream(self._stream))
-                stack.enter_context(torch.backends.cudnn.flags(enabled=self._do.cudnn))
-            yield
+            if not self._do.cudnn:
+                stack.enter_context(torch.backends.cudnn.flags(enabled=False))
+            return self._picked(self._call(tensors), outputs)
 
-    def _picked(self, given: Any, outputs: Sequence[str]) -> list[Array]:
+    def close(self) -> None:
+        """Let go of the module, which may hold gigabytes, whoever still holds this."""
+        self._module = _closed
+
+    def _call(self, tensors: Mapping[str, Any]) -> Any:
+        if self._as_dict:
+            return self._module(dict(tensors))
+        named = {key: tensors[name] for name, key in self._keywords.items() if name in tensors}
+        return self._module(*[tensors[name] for name in self._order if name in tensors], **named)
+
+    def _picked(self, given: Any, outputs: Sequence[str]) -> list[Any]:
         """The wanted outputs of a tensor, a list, a tuple or a dict."""
         if isinstance(given, dict):
             missing = [name for name in outputs if name not in given]
@@ -127,7 +99,7 @@ class TorchInstance:
                 raise BackendFailed(
                     f"the model gave no output '{missing[0]}', but {', '.join(map(str, given))}"
                 )
-            return [to_numpy(name, given[name]) for name in outputs]
+            return [given[name] for name in outputs]
         if isinstance(given, list) and given and isinstance(given[0], str):
             given = (given,)
         values = given if isinstance(given, list | tuple) else (given,)
@@ -138,18 +110,101 @@ class TorchInstance:
                 raise BackendFailed(
                     f"output '{name}' is number {position}, but the model gave {len(values)}"
                 )
-            found.append(to_numpy(name, values[position]))
+            found.append(values[position])
         return found
+
+
+class TorchInstance:
+    """One place of execution on the CPU."""
+
+    def __init__(self, call: TorchCall, intra_threads: int) -> None:
+        self._call = call
+        self._intra_threads = intra_threads
+        self._threads_set = False
+
+    def execute(self, inputs: dict[str, Array], outputs: Sequence[str]) -> list[Array]:
+        if not self._threads_set:
+            # why here: torch keeps this number per thread, and this is the instance's.
+            torch.set_num_threads(self._intra_threads)
+            self._threads_set = True
+        types = self._call.types
+        tensors = {
+            name: to_torch(name, array, types[name].name if name in types else "")
+            for name, array in inputs.items()
+        }
+        try:
+            made = self._call.results(tensors, outputs)
+        except Exception as error:  # why so wide: modules raise whatever they like
+            raise execution_fault(error) from error
+        return [to_numpy(name, value) for name, value in zip(outputs, made, strict=True)]
+
+    def close(self) -> None:
+        """As of a TorchCall."""
+        self._call.close()
+
+
+class TorchProgram:
+    """A module as one lane of a GPU runs it: a Program. ``device`` may be the CPU."""
+
+    def __init__(self, call: TorchCall, device: torch.device, *, clean_cache: bool) -> None:
+        self._call = call
+        self._device = device
+        self._clean_cache = clean_cache
+
+    def prepare(self, inputs: Sequence[BatchInput], outputs: Sequence[str]) -> None:
+        """There are no graphs."""
+
+    def places(self, inputs: Sequence[BatchInput], outputs: Sequence[str]) -> dict[str, Any]:  # noqa: ARG002 # whichever are wanted
+        return {
+            item.name: empty_like(item, self._device)
+            if item.datatype.item_size
+            else to_torch(item.name, _texts(item), item.datatype.name)
+            for item in inputs
+        }
+
+    def compute(self, tensors: Mapping[str, Any], outputs: Sequence[str]) -> list[Any]:
+        made = self._call.results(tensors, outputs)
+        return [dense(name, value) for name, value in zip(outputs, made, strict=True)]
+
+    def finish(self) -> None:
+        if self._clean_cache and self._device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def fault(self, error: Exception) -> RuntimeFault:
+        return execution_fault(error)
+
+
+class TorchDeviceInstance(LaneInstance):
+    """A DeviceInstance: its lanes share the module, which sees one batch after the other."""
+
+    def __init__(self, call: TorchCall, device: torch.device, *, clean_cache: bool) -> None:
+        program = TorchProgram(call, device, clean_cache=clean_cache)
+        super().__init__(device, [program] * LANES)
+        self._call = call
+
+    def datatype(self, name: str, array: Array) -> DataType:
+        return self._call.types.get(name) or super().datatype(name, array)
+
+    def close(self) -> None:
+        """As of a TorchCall."""
+        self._call.close()
+
+
+def _texts(item: BatchInput) -> Array:
+    """The parts of a BYTES input as one array of its shape."""
+    parts: list[Any] = item.parts  # those of BYTES are arrays
+    return np.concatenate([part.reshape(-1) for part in parts]).reshape(item.shape)
+
+
+def execution_fault(error: Exception) -> RuntimeFault:
+    """What an execution raised, as clients are told."""
+    if isinstance(error, RuntimeFault):
+        return error
+    return BackendFailed(f"PyTorch execute failure: {error}")
 
 
 def _closed(*_arguments: Any) -> Any:
     raise Unavailable("the model was unloaded")
-
-
-def _stream(device: torch.device) -> Any:
-    """A stream of its own on a GPU, None on the CPU."""
-    streams: Any = torch.cuda.Stream
-    return streams(device) if device.type == "cuda" else None
 
 
 class TorchModel:
@@ -158,7 +213,7 @@ class TorchModel:
     graph: ModelGraph | None = None
     inline: Instance | None = None
 
-    def __init__(self, instances: Sequence[TorchInstance]) -> None:
+    def __init__(self, instances: Sequence[TorchInstance | TorchDeviceInstance]) -> None:
         self.instances = instances
 
     def close(self) -> None:
@@ -182,14 +237,18 @@ class PytorchBackend:
         _executor_switches(spec)
         do = _switches(spec)
         shared: dict[str, Module] = {}
-        instances = []
+        instances: list[TorchInstance | TorchDeviceInstance] = []
         for place in spec.placements:
-            device = torch.device("cpu" if place.gpu is None else f"cuda:{place.gpu}")
+            device = torch.device("cpu") if place.gpu is None else torch.device(DEVICE, place.gpu)
             module = shared.get(str(device))
             # why also exported ones: they keep no state between calls, so copies gain nothing.
             if module is None or not (do.share_weights or kind is not Kind.SCRIPT):
                 module = shared[str(device)] = load_module(path, kind, device, spec.name)
-            instances.append(TorchInstance(spec, module, device, do))
+            call = TorchCall(spec, module, do)
+            if place.gpu is None:
+                instances.append(TorchInstance(call, do.intra_threads))
+            else:
+                instances.append(TorchDeviceInstance(call, device, clean_cache=do.clean_cache))
         return TorchModel(instances)
 
 

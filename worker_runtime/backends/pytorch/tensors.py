@@ -14,11 +14,11 @@ import numpy as np
 import torch
 
 from worker_runtime.backends.base import Array
+from worker_runtime.backends.device.copies import as_array
 from worker_runtime.errors import BackendFailed, ConfigInvalid, InvalidArgument, Problem
 
 _INDEXED = re.compile(r"(?:.+__(\d+)|(?:ARGS|RESULT)\[(\d+)\])\Z", re.DOTALL)
 _KEYWORD = re.compile(r"KWARGS\[(.+)\]\Z", re.DOTALL)
-_BFLOAT16 = np.dtype("<u2")
 
 
 def keywords(names: Sequence[str]) -> dict[str, str]:
@@ -69,8 +69,8 @@ def _by_position(
     return [name for _, name in sorted(zip(positions, names, strict=True))]
 
 
-def to_torch(name: str, array: Array, datatype: str, device: torch.device) -> Any:
-    """A tensor on ``device``; a list of str for BYTES. Raises InvalidArgument."""
+def to_torch(name: str, array: Array, datatype: str) -> Any:
+    """A tensor on the CPU; a list of str for BYTES. Raises InvalidArgument."""
     if datatype == "BYTES":
         if array.ndim != 1:
             raise InvalidArgument(
@@ -81,24 +81,22 @@ def to_torch(name: str, array: Array, datatype: str, device: torch.device) -> An
     if not array.flags.writeable:
         array = array.copy()  # why: a model may change its inputs in place
     if datatype == "BF16":
-        tensor = torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    else:
-        tensor = torch.from_numpy(array)
-    return tensor if device.type == "cpu" else tensor.to(device, non_blocking=True)
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def dense(name: str, value: Any) -> Any:
+    """A contiguous tensor where the output is, an array for what is none. Raises BackendFailed."""
+    if not isinstance(value, torch.Tensor):
+        return to_numpy(name, value)
+    value = value.detach()
+    return (value if value.layout == torch.strided else value.to_dense()).contiguous()
 
 
 def to_numpy(name: str, value: Any) -> Array:
     """An output as an array. Raises BackendFailed for what is no tensor."""
     if isinstance(value, torch.Tensor):
-        host = value.detach()
-        if host.layout != torch.strided:
-            host = host.to_dense()
-        host = host.cpu().contiguous()
-        if host.dtype == torch.bfloat16:
-            bits: Array = host.view(torch.int16).numpy().view(_BFLOAT16)
-            return bits
-        array: Array = host.numpy()
-        return array
+        return as_array(dense(name, value).cpu())
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         texts = np.empty(len(value), dtype=object)
         texts[:] = [item.encode() for item in value]

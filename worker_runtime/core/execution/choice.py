@@ -6,6 +6,7 @@ from collections.abc import Callable
 from worker_runtime.backends.base import LoadedModel
 from worker_runtime.core.execution.answers import Answers
 from worker_runtime.core.execution.executor import BatchExecutor, Executor
+from worker_runtime.core.execution.on_device import DeviceExecutor, takes_parts
 from worker_runtime.core.execution.ragged import RaggedExecutor
 from worker_runtime.core.execution.requests import RequestExecutor
 from worker_runtime.types.signature import BatchTensors, Signature
@@ -28,6 +29,8 @@ def executor_for(
     """
     if takes_requests(loaded):
         return RequestExecutor(signature, answers, loop, idle, decoupled=decoupled)
+    if on_device(signature, loaded, tensors):
+        return DeviceExecutor(signature, answers)
     return whole_batches(signature, answers, tensors)
 
 
@@ -36,6 +39,12 @@ def whole_batches(signature: Signature, answers: Answers, tensors: BatchTensors 
     if tensors is not None or any(spec.ragged for spec in signature.inputs):
         return RaggedExecutor(signature, answers, tensors or BatchTensors())
     return Executor(signature, answers)
+
+
+def on_device(signature: Signature, loaded: LoadedModel, tensors: BatchTensors | None) -> bool:
+    """Inputs may reach its instances, and outputs leave them, without passing through the host."""
+    ragged = tensors is not None or any(spec.ragged for spec in signature.inputs)
+    return takes_parts(loaded) and not ragged
 
 
 def takes_requests(loaded: LoadedModel) -> bool:

@@ -32,6 +32,11 @@ class Scheduler(Protocol):
         return False
 
     @property
+    def on_device(self) -> bool:
+        """Takes inputs that lie on a device, and leaves outputs there."""
+        return False
+
+    @property
     def pending(self) -> int:
         """Requests that wait and do not execute yet."""
         ...

@@ -16,6 +16,7 @@ from worker_runtime.backends.base import LoadedModel
 from worker_runtime.core.execution.answers import Answers, Times
 from worker_runtime.core.execution.choice import executor_for
 from worker_runtime.core.execution.executor import Batch
+from worker_runtime.core.execution.on_device import DeviceExecutor
 from worker_runtime.core.execution.pool import InstancePool
 from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy, Payload
@@ -77,7 +78,11 @@ class DynamicScheduler(Scheduler):
             tensors=config.tensors,
         )
         self._pool = InstancePool(
-            signature.model, active(places, loaded.instances), self._executor, loop, self._finished
+            signature.model,
+            _lanes(active(places, loaded.instances)),
+            self._executor,
+            loop,
+            self._finished,
         )
         self._inline = None
         if loaded.inline is not None:
@@ -86,8 +91,9 @@ class DynamicScheduler(Scheduler):
         self._alone = None
         if not (config.batching.dynamic or config.preserve_ordering):
             self._alone = self._inline
-        self._ahead = config.ahead
-        self._slots = self._pool.size + config.ahead
+        # why none behind lanes: while one computes, the next of its instance waits in the other.
+        self._ahead = 0 if self.on_device else config.ahead
+        self._slots = self._pool.size + self._ahead
         self._in_flight = 0
         self._pump_planned = False
         self._ordering = Ordering() if config.preserve_ordering else None
@@ -99,6 +105,10 @@ class DynamicScheduler(Scheduler):
             self._pump = self._pump_first
         self._idle: asyncio.Event | None = None
         self._closed = False
+
+    @property
+    def on_device(self) -> bool:
+        return isinstance(self._executor, DeviceExecutor)
 
     @property
     def pending(self) -> int:
@@ -162,7 +172,7 @@ class DynamicScheduler(Scheduler):
         places: Sequence[InstancePlace],  # noqa: ARG002 # one is as good as another
         gone: Callable[[Any], None],  # noqa: ARG002 # none takes longer than its batch
     ) -> Callable[[], None]:
-        ended = self._pool.resize(instances)
+        ended = self._pool.resize(_lanes(instances))
         self._slots = self._pool.size + self._ahead
         if (self._ready or len(self._queue)) and not self._pump_planned:
             self._plan_pump()
@@ -280,3 +290,8 @@ class DynamicScheduler(Scheduler):
     def _signal_idle(self) -> None:
         if self._idle is not None and not self.busy:
             self._idle.set()
+
+
+def _lanes(instances: Sequence[Any]) -> list[Any]:
+    """What threads there are to be: one for each instance, or for each lane of those on devices."""
+    return [lane for item in instances for lane in getattr(item, "lanes", (item,))]

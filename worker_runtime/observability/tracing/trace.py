@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from worker_runtime.observability.tracing.config import Level
 from worker_runtime.observability.tracing.setting import TraceSetting
+from worker_runtime.types.device_memory import DeviceBuffer
 from worker_runtime.types.request import Arrays, InferRequest, Response, Sink
 from worker_runtime.types.tensor import DataType
 
@@ -56,6 +57,8 @@ def capture_outputs(names: tuple[str, ...], arrays: Arrays, model: Any) -> Itera
 def _array(buffer: Any, datatype: DataType) -> np.ndarray[Any, Any]:
     if isinstance(buffer, np.ndarray):
         return buffer
+    if isinstance(buffer, DeviceBuffer):
+        buffer = bytes(buffer)
     return np.frombuffer(buffer, datatype.dtype)
 
 

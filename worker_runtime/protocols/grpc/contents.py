@@ -40,7 +40,7 @@ def known_type(name: str) -> str:
     return name if name in BY_NAME else _UNKNOWN_TYPE
 
 
-def gather(message: Any, raw: Sequence[Any], memory: SharedMemory) -> list[Any]:
+def gather(message: Any, raw: Sequence[Any], memory: SharedMemory, *, on_device: bool) -> list[Any]:
     """A buffer for each input, in the order of the message; typed BYTES are object arrays.
 
     ``raw`` are its raw tensors. Raises InvalidArgument, and what shared memory raises.
@@ -55,7 +55,7 @@ def gather(message: Any, raw: Sequence[Any], memory: SharedMemory) -> list[Any]:
                     "unexpected 'content' provided when using shared memory for input tensor "
                     f"'{item.name}' for model '{message.model_name}'"
                 )
-            buffers.append(memory.view(*region))
+            buffers.append(memory.view(*region, on_device=on_device))
         elif typed:
             if raw:
                 raise InvalidArgument(

@@ -18,7 +18,14 @@ from worker_runtime.core.parameters import HeaderForward, from_typed, joined
 from worker_runtime.core.plans import check_once, size_mismatch
 from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.protocols.engine import Engine, Model
-from worker_runtime.protocols.forms import MAX_FORM_BYTES, MAX_FORMS, Form, Region, remember
+from worker_runtime.protocols.forms import (
+    MAX_FORM_BYTES,
+    MAX_FORMS,
+    Form,
+    Region,
+    device_windows,
+    remember,
+)
 from worker_runtime.protocols.grpc.contents import gather, known_type, output_forms, region_of
 from worker_runtime.protocols.grpc.transport import CallHead, Message
 from worker_runtime.protocols.grpc.wire import cut
@@ -128,6 +135,8 @@ class Decoder:
             sequence=sequence,
             parameters=custom,
         )
+        if form.windows:
+            found.device_windows = device_windows(form.windows)
         tracer = self._engine.tracer
         if tracer.active:
             tracer.start(found, model, "GRPC", dict(head.metadata), (arrived, monotonic_ns()))
@@ -139,7 +148,8 @@ class Decoder:
         """The same as ``_read``, of a known form with tensors in shared memory."""
         memory, raw = self._engine.shared_memory, iter(request.raw)
         buffers = [
-            next(raw, None) if region is None else memory.view(*region) for region in form.regions
+            next(raw, None) if region is None else memory.view(*region, on_device=model.on_device)
+            for region in form.regions
         ]
         if any(buffer is None for buffer in buffers):
             return self._read(model, request, head)  # which tells what is missing
@@ -171,7 +181,9 @@ class Decoder:
         custom = parameters.custom
         if self._forward is not None:
             custom = joined(custom, self._forward.parameters(head.metadata))
-        buffers = gather(message, request.raw, self._engine.shared_memory)
+        buffers = gather(
+            message, request.raw, self._engine.shared_memory, on_device=model.on_device
+        )
         outputs, windows = output_forms(message.outputs, self._engine.shared_memory)
         forms = tuple(
             [(item.name, known_type(item.datatype), tuple(item.shape)) for item in message.inputs]

@@ -10,7 +10,13 @@ from worker_runtime.core.parameters import NOTHING
 from worker_runtime.core.plans import size_mismatch
 from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.protocols.engine import Engine, Model
-from worker_runtime.protocols.forms import MAX_FORM_BYTES, MAX_FORMS, OutputForm, remember
+from worker_runtime.protocols.forms import (
+    MAX_FORM_BYTES,
+    MAX_FORMS,
+    OutputForm,
+    device_windows,
+    remember,
+)
 from worker_runtime.protocols.http.forms import JSON, HttpForm, build, check_tail
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.json_values import BadJson
@@ -140,6 +146,7 @@ def _request(
             if output.region is not None
         }
         request.form = msgspec.structs.replace(form, windows=windows)
+        request.device_windows = device_windows(windows)
     return request
 
 
@@ -186,7 +193,7 @@ def _inputs(
         part = (
             body[length + start : length + stop]
             if start >= 0
-            else engine.shared_memory.view(*form.regions[index])
+            else engine.shared_memory.view(*form.regions[index], on_device=model.on_device)
         )
         if item.byte_size < 0:
             part = parse_strings(part, count, item.name, model.name, request_id)

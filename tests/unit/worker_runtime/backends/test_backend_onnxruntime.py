@@ -5,6 +5,7 @@ No GPU was ever there: providers of devices are asked for at the boundary and ne
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
+import torch
 from msgspec.structs import replace
 from onnx import helper, numpy_helper
 
@@ -20,9 +22,12 @@ from tests.support.backend_instances import check_concurrent, check_no_growth
 from tests.support.tensors import load_spec
 from worker_runtime.backends.base import LoadSpec, Placement
 from worker_runtime.backends.catalog import backend
+from worker_runtime.backends.device.streams import Turn
+from worker_runtime.backends.graph_sizes import GraphBudget
 from worker_runtime.backends.onnxruntime import backend as module
 from worker_runtime.backends.onnxruntime import sessions
-from worker_runtime.backends.onnxruntime.instances import BoundInstance, bindable
+from worker_runtime.backends.onnxruntime.bound import OnnxDeviceInstance, OnnxProgram
+from worker_runtime.backends.onnxruntime.instances import bindable
 from worker_runtime.backends.onnxruntime.providers import (
     CPU,
     CUDA,
@@ -282,6 +287,9 @@ def test_a_provider_that_does_not_start_is_no_cpu_model(
 ) -> None:
     monkeypatch.setattr(ort, "get_available_providers", lambda: [CUDA, CPU])
     monkeypatch.setattr(ort, "InferenceSession", lambda *_, **__: Session())
+    with pytest.raises(LoadFailed, match=r"PyTorch .* cannot use GPU 0"):
+        backend("onnxruntime").load(spec(folder, gpus=(0,)))
+    monkeypatch.setattr(module, "DEVICE", "cpu")
     with pytest.raises(LoadFailed, match="could not start CUDAExecutionProvider"):
         backend("onnxruntime").load(spec(folder, gpus=(0,)))
 
@@ -313,7 +321,9 @@ def test_bound_tensors_give_the_same_answers(folder: Path) -> None:
     """The way of devices, here with the CPU as the device."""
     session = ort.InferenceSession(folder / "model.onnx", providers=[CPU])
     assert bindable(session)
-    instance = BoundInstance(session, "cpu", 0)
+    cpu = torch.device("cpu")
+    options = sessions.run_options(spec(folder), waits=False)
+    instance = OnnxDeviceInstance(cpu, Turn(cpu), partial(OnnxProgram, session, cpu, options))
     rest, total = instance.execute(dict(PAIR), ["OUTPUT1", "OUTPUT0"])
     np.testing.assert_array_equal(total, PAIR["INPUT0"] + PAIR["INPUT1"])
     np.testing.assert_array_equal(rest, PAIR["INPUT0"] - PAIR["INPUT1"])
@@ -329,6 +339,7 @@ class Recorded:
         self._real = real
         self._sess = real._sess
         self.graphs: list[str] = []
+        self.refuses = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
@@ -338,6 +349,8 @@ class Recorded:
 
     def run_with_iobinding(self, binding: Any, options: Any) -> None:
         self.graphs.append(options.get_run_config_entry("gpu_graph_id"))
+        if self.refuses and self.graphs[-1] != "-1":
+            raise RuntimeError("operation not permitted when stream is capturing")
         self._real.run_with_iobinding(binding, options)
 
 
@@ -379,8 +392,10 @@ def test_each_set_of_shapes_has_a_graph_of_its_own(
         np.testing.assert_array_equal(total, kept["INPUT0"] + kept["INPUT1"])  # memory of its own
         np.testing.assert_array_equal(again, 2 * total)
         np.testing.assert_array_equal(pair["INPUT0"], kept["INPUT0"])
-    # what shapes the outputs have is found out without a graph
-    assert session.graphs == ["-1", "1", "-1", "2", "1", "1", "2", "2", "1", "1"]
+    of_two, of_six = dict.fromkeys(session.graphs)
+    both = [of_two, of_two, of_six, of_six, of_two, of_two]
+    # each is captured once, before its first batch
+    assert session.graphs == [of_two, *both[:2], of_six, *both[2:4], of_two, of_two, *both[2:]]
     with pytest.raises(BackendFailed, match="Missing Input: INPUT1"):
         instance.execute({"INPUT0": ROWS}, ["OUTPUT0"])
     model.close()
@@ -391,11 +406,55 @@ def test_each_set_of_shapes_has_a_graph_of_its_own(
 def test_more_shapes_than_graphs_run_without_one(
     folder: Path, recorded: list[Recorded], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worker_runtime.backends.onnxruntime.instances._MOST_GRAPHS", 1)
+    monkeypatch.setattr(module, "GraphBudget", partial(GraphBudget, most=1))
     model = backend("onnxruntime").load(replace(spec(folder, gpus=(0,)), config=GRAPHS))
     for rows in (1, 1, 2, 2):
         model.instances[0].execute({name: a[:rows] for name, a in PAIR.items()}, ["OUTPUT0"])
-    assert recorded[0].graphs == ["-1", "1", "-1", "-1"]
+    one, *rest = recorded[0].graphs
+    assert rest == [one, one, "-1", "-1"]
+
+
+def test_batches_are_padded_to_the_sizes_of_graphs(folder: Path, recorded: list[Recorded]) -> None:
+    """Rows that nobody sent may hold anything; nobody gets them."""
+    config = parse("max_batch_size: 6")
+    config.optimization.CopyFrom(GRAPHS.optimization)
+    model = backend("onnxruntime").load(replace(spec(folder, gpus=(0,)), config=config))
+    for rows in (6, 1, 5, 3, 2, 4):
+        pair = {name: array[:rows] + rows for name, array in PAIR.items()}
+        (total,) = model.instances[0].execute(pair, ["OUTPUT0"])
+        np.testing.assert_array_equal(total, pair["INPUT0"] + pair["INPUT1"])
+    assert len(set(recorded[0].graphs)) == 4  # of 1, 2, 4 and 6 rows
+
+
+def test_a_model_that_cannot_be_captured_runs_without_graphs(
+    folder: Path, recorded: list[Recorded], caplog: pytest.LogCaptureFixture
+) -> None:
+    model = backend("onnxruntime").load(replace(spec(folder, gpus=(0,)), config=GRAPHS))
+    recorded[0].refuses = True
+    for _ in range(2):
+        (total,) = model.instances[0].execute(dict(PAIR), ["OUTPUT0"])
+        np.testing.assert_array_equal(total, PAIR["INPUT0"] + PAIR["INPUT1"])
+    assert recorded[0].graphs[1:] == ["-1", "-1"]
+    assert "no CUDA graph for [(6, 16), (6, 16)]: operation not permitted" in caplog.text
+
+
+def test_outputs_of_any_shape_are_made_by_onnx_runtime(tmp_path: Path) -> None:
+    """Their shapes are not known before, or the file says wrong ones."""
+    cpu = torch.device("cpu")
+    for said in (("n",), ("rows",)):  # how many there are no input tells; this one would be wrong
+        x = helper.make_tensor_value_info("x", om.FP32, ["rows"])
+        y = helper.make_tensor_value_info("y", om.FP32, list(said))
+        twice = helper.make_node("Concat", ["x", "x"], ["y"], axis=0)
+        graph = helper.make_graph([twice], "twice", [x], [y])
+        (tmp_path / "model.onnx").write_bytes(om.model_bytes(graph))
+        session = ort.InferenceSession(tmp_path / "model.onnx", providers=[CPU])
+        options = sessions.run_options(spec(tmp_path), waits=False)
+        instance = OnnxDeviceInstance(cpu, Turn(cpu), partial(OnnxProgram, session, cpu, options))
+        for size in (2, 3, 2):
+            given = np.arange(size, dtype=np.float32)
+            np.testing.assert_array_equal(
+                instance.execute({"x": given}, ["y"])[0], np.concatenate([given, given])
+            )
 
 
 def test_graphs_need_a_session_each_and_no_texts(

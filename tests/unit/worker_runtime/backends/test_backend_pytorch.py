@@ -11,7 +11,13 @@ from tests.support.backend_instances import check_concurrent, check_no_growth
 from tests.support.tensors import load_spec, tensors
 from worker_runtime.backends.pytorch.backend import PytorchBackend, TorchInstance, TorchModel
 from worker_runtime.backends.pytorch.tensors import input_order, output_positions
-from worker_runtime.errors import BackendFailed, ConfigInvalid, InvalidArgument, LoadFailed
+from worker_runtime.errors import (
+    BackendFailed,
+    ConfigInvalid,
+    GpuMemoryFull,
+    InvalidArgument,
+    LoadFailed,
+)
 
 # Users have TorchScript files, whatever PyTorch now advises to make instead.
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")
@@ -276,18 +282,25 @@ def test_a_lack_of_memory_on_a_device_fails_the_batch_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The device is told to give back what it can; the next batch runs."""
-    instance = loaded(script(tmp_path, Net().eval()), NET)
+    instance = on_device(script(tmp_path, Net().eval()), NET, monkeypatch)
     emptied: list[bool] = []
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: emptied.append(True))
-    call = instance._call
+    module = instance._call._module
 
     def too_much(tensors: Any) -> Any:
-        monkeypatch.setattr(instance, "_call", call)
+        monkeypatch.setattr(instance._call, "_module", module)
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
 
-    monkeypatch.setattr(instance, "_call", too_much)
+    monkeypatch.setattr(instance._call, "_module", too_much)
     rows = {"x": np.zeros((5, 6), np.float32)}
-    with pytest.raises(BackendFailed, match="out of memory"):
+    with pytest.raises(GpuMemoryFull, match="out of memory"):
         instance.execute(rows, ["y__0"])
     assert emptied == [True]
     assert instance.execute(rows, ["y__0"])[0].shape == (5, 3)
+
+
+def on_device(folder: Path, config: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """An instance for a GPU, with the CPU as its device."""
+    monkeypatch.setattr("worker_runtime.backends.pytorch.backend.DEVICE", "cpu")
+    spec = load_spec(folder, 'backend: "pytorch"\n' + config, gpus=(0,))
+    return PytorchBackend().load(spec).instances[0]

@@ -47,7 +47,7 @@ class FakeEngine:
 
 PLANNER = Planner(SIGNATURE)
 MODEL: Any = SimpleNamespace(
-    name="m", version=1, signature=SIGNATURE, wire_forms={}, decoupled=False
+    name="m", version=1, signature=SIGNATURE, wire_forms={}, decoupled=False, on_device=False
 )
 ENGINE: Any = FakeEngine()
 HEAD: Any = SimpleNamespace(path="", metadata=[("x-user", "me"), ("user-agent", "test")])

@@ -1,0 +1,262 @@
+"""The way of a batch through a device, here with the CPU as the device: parts in, windows out."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.support.tensors import load_spec
+from worker_runtime.backends.base import BatchInput, DeviceTarget
+from worker_runtime.backends.device import copies
+from worker_runtime.backends.device.lane import LANES, Lane, LaneInstance
+from worker_runtime.backends.device.streams import CAPTURES, Turn
+from worker_runtime.backends.pytorch.backend import PytorchBackend
+from worker_runtime.errors import BackendFailed, GpuMemoryFull, RuntimeFault
+from worker_runtime.types.device_memory import DeviceBuffer, DeviceWindow
+from worker_runtime.types.tensor import BY_NAME
+
+CPU = torch.device("cpu")
+FP32 = BY_NAME["FP32"]
+
+
+class HostRegion:
+    """A region whose "device" memory is on the host."""
+
+    device_id = 0
+
+    def __init__(self, size: int) -> None:
+        self.memory = np.zeros(size, np.uint8)
+        self.held = 0
+
+    def pointer(self, offset: int) -> int:
+        return int(self.memory.ctypes.data) + offset
+
+    def read(self, offset: int, byte_size: int) -> memoryview:
+        return memoryview(self.memory[offset : offset + byte_size].tobytes())
+
+    def write(self, offset: int, data: Any) -> None:
+        raw = np.frombuffer(memoryview(data).cast("B"), np.uint8)
+        self.memory[offset : offset + raw.nbytes] = raw
+
+    def hold(self) -> Any:
+        self.held += 1
+        return object()
+
+
+class Doubles:
+    """A program that gives twice its input, and what it was given."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.steps: list[str] = []
+        self.inside = 0
+
+    def prepare(self, inputs: Sequence[BatchInput], outputs: Sequence[str]) -> None:
+        self.steps.append("prepare")
+
+    def places(self, inputs: Sequence[BatchInput], outputs: Sequence[str]) -> dict[str, Any]:
+        return {item.name: copies.empty_like(item, CPU) for item in inputs}
+
+    def compute(self, tensors: Mapping[str, Any], outputs: Sequence[str]) -> list[Any]:
+        self.inside += 1
+        assert self.inside == 1, "two batches at once in one instance"
+        try:
+            if self.error is not None:
+                raise self.error
+            made = {"twice": tensors["x"] * 2, "same": tensors["x"].clone()}
+            return [made[name] for name in outputs]
+        finally:
+            self.inside -= 1
+
+    def finish(self) -> None:
+        self.steps.append("finish")
+
+    def fault(self, error: Exception) -> RuntimeFault:
+        return BackendFailed(f"in my words: {error}")
+
+
+@pytest.fixture(autouse=True)
+def _host_is_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What CUDA would make of an address of the device."""
+
+    def at(item: DeviceBuffer | DeviceTarget, byte_size: int) -> Any:
+        place = item if isinstance(item, DeviceBuffer) else item.window
+        # the region lies in an array: found by its address
+        region: HostRegion = place._region  # type: ignore[assignment]
+        start = place.pointer - region.pointer(0)
+        return torch.from_numpy(region.memory)[start : start + byte_size]
+
+    monkeypatch.setattr(copies, "device_bytes", at)
+
+
+def rows(*values: float) -> "np.ndarray[Any, Any]":
+    return np.array([[value, value + 0.5] for value in values], np.float32)
+
+
+def given(*parts: Any, count: int) -> list[BatchInput]:
+    return [BatchInput("x", FP32, (count, 2), list(parts))]
+
+
+def test_parts_of_every_kind_become_one_batch_in_their_order() -> None:
+    region = HostRegion(64)
+    region.write(16, rows(3.0))
+    parts = (
+        rows(1.0).tobytes(),
+        memoryview(rows(2.0).tobytes()),
+        DeviceBuffer(region, 16, 8),
+        rows(4.0, 5.0),
+        rows(6.0, 0.0)[:1],
+    )
+    outcome = Lane(CPU, Turn(CPU), Doubles()).execute_parts(
+        given(*parts, count=6), ["same", "twice"], ()
+    )
+    expected = rows(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+    np.testing.assert_array_equal(outcome.arrays[0], expected)
+    np.testing.assert_array_equal(outcome.arrays[1], 2 * expected)
+    assert min(outcome.input_ns, outcome.compute_ns) >= 0
+
+
+@pytest.mark.parametrize("most", [1, 3, 7, 8, 1000])
+def test_parts_are_staged_in_pieces(most: int) -> None:
+    parts = [np.arange(size, dtype=np.uint8) for size in (5, 0, 7, 3)]
+    pieces = list(copies._chunks(parts, most))
+    assert all(0 < sum(part.nbytes for part in piece) <= most for piece in pieces)
+    found = b"".join(part.tobytes() for piece in pieces for part in piece)
+    assert found == b"".join(part.tobytes() for part in parts)
+
+
+def test_outputs_go_to_windows_and_to_the_host_as_each_request_wants() -> None:
+    region = HostRegion(64)
+    first, last = DeviceWindow(region, 8, 8), DeviceWindow(region, 32, 4)
+    targets = (DeviceTarget("twice", first, 0, 1), DeviceTarget("twice", last, 2, 3))
+    outcome = Lane(CPU, Turn(CPU), Doubles()).execute_parts(
+        given(rows(1.0, 2.0, 3.0), count=3), ["twice"], targets
+    )
+    assert (first.filled, last.filled) == (True, False)  # the second has no room
+    np.testing.assert_array_equal(
+        np.frombuffer(region.read(8, 8), np.float32), 2 * rows(1.0).reshape(-1)
+    )
+    assert not region.memory[32:].any()
+    np.testing.assert_array_equal(outcome.arrays[0], 2 * rows(1.0, 2.0, 3.0))
+    first.write(b"\xff" * 8)  # it is there already, and nothing is written again
+    assert np.frombuffer(region.read(8, 8), np.float32)[0] == 2.0
+
+
+def test_an_output_that_all_want_on_the_device_does_not_come_to_the_host() -> None:
+    region = HostRegion(64)
+    windows = [DeviceWindow(region, 0, 8), DeviceWindow(region, 8, 8)]
+    targets = [DeviceTarget("same", item, n, n + 1) for n, item in enumerate(windows)]
+    fetched: list[Any] = []
+    lane = Lane(CPU, Turn(CPU), Doubles())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("worker_runtime.backends.device.lane.fetch", fetched.append)
+        outcome = lane.execute_parts(given(rows(1.0, 2.0), count=2), ["same"], targets)
+    assert not fetched
+    assert outcome.arrays[0].shape == (2, 2)
+    np.testing.assert_array_equal(
+        np.frombuffer(region.read(0, 16), np.float32), rows(1.0, 2.0).reshape(-1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (ValueError("no"), (BackendFailed, "in my words: no")),
+        (GpuMemoryFull("of its own"), (GpuMemoryFull, "of its own")),
+        (torch.cuda.OutOfMemoryError("CUDA out of memory"), (GpuMemoryFull, "out of memory while")),
+    ],
+)
+def test_what_fails_fails_its_batch_alone(error: Exception, expected: Any) -> None:
+    program = Doubles(error)
+    lane = Lane(CPU, Turn(CPU), program)
+    with pytest.raises(expected[0], match=expected[1]):
+        lane.execute_parts(given(rows(1.0), count=1), ["same"], ())
+    program.error = None
+    outcome = lane.execute_parts(given(rows(1.0), count=1), ["same"], ())
+    np.testing.assert_array_equal(outcome.arrays[0], rows(1.0))
+    assert program.steps == ["prepare", "prepare", "finish"]
+
+
+def test_lanes_of_an_instance_take_turns() -> None:
+    """A model that keeps a state never sees two batches at once: ``Doubles`` looks."""
+    program = Doubles()
+    instance = LaneInstance(CPU, [program] * LANES)
+    wrong: list[str] = []
+
+    def ask(lane: Any, value: float) -> None:
+        for number in range(50):
+            one = rows(value + number)
+            (found,) = lane.execute_parts(given(one, count=1), ["twice"], ()).arrays
+            if not np.array_equal(found, 2 * one):
+                wrong.append(f"{value + number}")
+
+    threads = [
+        threading.Thread(target=ask, args=(lane, 100.0 * number))
+        for number, lane in enumerate(instance.lanes)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_capture_is_beside_no_execution() -> None:
+    running, captured = threading.Event(), threading.Event()
+    end = threading.Event()
+
+    def execute() -> None:
+        with CAPTURES.shared():
+            running.set()
+            end.wait(10)
+
+    def capture() -> None:
+        with CAPTURES.alone():
+            captured.set()
+
+    first, second = threading.Thread(target=execute), threading.Thread(target=capture)
+    first.start()
+    assert running.wait(10)
+    second.start()
+    assert not captured.is_set()
+    end.set()
+    assert captured.wait(10)
+    first.join()
+    second.join()
+    with CAPTURES.shared():
+        pass
+
+
+class Mixed(torch.nn.Module):
+    def forward(self, texts: list[str], x: torch.Tensor) -> tuple[list[str], torch.Tensor]:
+        x.add_(1)  # a model may change its inputs in place
+        return [text + "!" for text in texts], x.t()
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+def test_a_module_on_a_device_takes_texts_and_gives_any_tensor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.jit.save(torch.jit.script(Mixed()), str(tmp_path / "model.pt"))
+    monkeypatch.setattr("worker_runtime.backends.pytorch.backend.DEVICE", "cpu")
+    config = (
+        'backend: "pytorch" input { name: "texts" data_type: TYPE_STRING dims: -1 }'
+        'input { name: "x" data_type: TYPE_FP32 dims: [ -1, 2 ] }'
+        'output { name: "said__0" data_type: TYPE_STRING dims: -1 }'
+        'output { name: "y__1" data_type: TYPE_FP32 dims: [ 2, -1 ] }'
+    )
+    (instance,) = PytorchBackend().load(load_spec(tmp_path, config, gpus=(0,))).instances
+    x = rows(1.0, 2.0, 3.0)
+    x.flags.writeable = False
+    said, turned = instance.execute(
+        {"texts": np.array([b"a", b"b"], object), "x": x}, ["said__0", "y__1"]
+    )
+    assert said.tolist() == [b"a!", b"b!"]
+    np.testing.assert_array_equal(turned, (x + 1).T)
+    instance.close()
+    with pytest.raises(RuntimeFault, match="unloaded"):
+        instance.execute({"texts": np.array([b"a"], object), "x": x}, ["said__0"])

@@ -1,0 +1,1 @@
+"""Executions on a device through PyTorch's streams and memory, whichever library runs."""

@@ -1,0 +1,149 @@
+"""Tensors to a device and back, through pinned memory, on the stream that is entered."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from worker_runtime.backends.base import Array, BatchInput, DeviceTarget
+from worker_runtime.types.device_memory import DeviceBuffer
+
+# An input is staged in pinned pieces of this size: while the device reads one, the next is filled.
+_CHUNK = 8 << 20
+# Larger outputs pass through pageable memory: what is pinned is lost to the rest of the machine.
+_MOST_PINNED = 1 << 28
+_BF16 = np.dtype("<u2")
+TORCH_TYPES: dict[str, torch.dtype] = {
+    "BOOL": torch.bool,
+    "UINT8": torch.uint8,
+    "UINT16": torch.uint16,
+    "UINT32": torch.uint32,
+    "UINT64": torch.uint64,
+    "INT8": torch.int8,
+    "INT16": torch.int16,
+    "INT32": torch.int32,
+    "INT64": torch.int64,
+    "FP16": torch.float16,
+    "FP32": torch.float32,
+    "FP64": torch.float64,
+    "BF16": torch.bfloat16,
+}
+
+
+class _OnDevice:
+    """Memory that PyTorch has not made, as it takes it: https://numba.pydata.org, version 3."""
+
+    def __init__(self, pointer: int, byte_size: int) -> None:
+        self.__cuda_array_interface__ = {
+            "shape": (byte_size,),
+            "typestr": "|u1",
+            "data": (pointer, False),
+            "strides": None,
+            "version": 3,
+        }
+
+
+def device_bytes(item: DeviceBuffer | DeviceTarget, byte_size: int) -> Any:
+    """A tensor over memory of a device that a client shares, without a copy."""
+    at = item if isinstance(item, DeviceBuffer) else item.window
+    return torch.as_tensor(
+        _OnDevice(at.pointer, byte_size), device=torch.device("cuda", at.device_id)
+    )
+
+
+def bring(item: BatchInput, tensor: Any) -> None:
+    """Start to copy all parts of an input into the front of a contiguous ``tensor``."""
+    target = tensor.view(-1).view(torch.uint8)
+    start, waiting = 0, list[Any]()
+    staged_from = 0
+    for part in item.parts:
+        if isinstance(part, DeviceBuffer):
+            _bring_host(waiting, target, staged_from)
+            stop = start + part.nbytes
+            target[start:stop].copy_(device_bytes(part, part.nbytes), non_blocking=True)
+            waiting, staged_from = [], stop
+        else:
+            raw = _flat(part)
+            waiting.append(raw)
+            stop = start + raw.nbytes
+        start = stop
+    _bring_host(waiting, target, staged_from)
+
+
+def _flat(part: Any) -> Array:
+    if isinstance(part, np.ndarray):
+        return np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+    return np.frombuffer(part, np.uint8)
+
+
+def _bring_host(parts: Sequence[Array], target: Any, start: int) -> None:
+    """Copy parts that follow one another to ``target`` from byte ``start`` on."""
+    if target.device.type == "cpu":
+        _join(parts, target.numpy()[start:])
+        return
+    for chunk in _chunks(parts, _CHUNK):
+        size = sum([part.nbytes for part in chunk])
+        staged = torch.empty(size, dtype=torch.uint8, pin_memory=True)
+        _join(chunk, staged.numpy())
+        # The allocator gives the pinned memory to nobody before the stream has read it.
+        target[start : start + size].copy_(staged, non_blocking=True)
+        start += size
+
+
+def _join(parts: Sequence[Array], into: Array) -> None:
+    """One after the other; numpy lets other threads run meanwhile, as ``bytes.join`` does not."""
+    at = 0
+    for part in parts:
+        into[at : at + part.nbytes] = part
+        at += part.nbytes
+
+
+def _chunks(parts: Sequence[Array], most: int) -> Iterator[list[Array]]:
+    """The same bytes in pieces of at most ``most`` together, none of them empty."""
+    chunk, free = list[Array](), most
+    for part in parts:
+        at = 0
+        while at < part.nbytes:
+            piece = part[at : at + free]
+            chunk.append(piece)
+            at += piece.nbytes
+            free -= piece.nbytes
+            if not free:
+                yield chunk
+                chunk, free = [], most
+    if chunk:
+        yield chunk
+
+
+def fetch(tensor: Any) -> Any:
+    """Start to copy a contiguous tensor to the host; what comes back is its tensor there."""
+    if tensor.device.type == "cpu":
+        return tensor.clone()  # the next batch may write to its memory
+    pinned = tensor.nbytes <= _MOST_PINNED
+    host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=pinned)
+    return host.copy_(tensor, non_blocking=pinned)
+
+
+def as_array(host: Any) -> Array:
+    """A tensor on the host as numpy has it; BF16 as its bits. It keeps the tensor's memory."""
+    if host.dtype == torch.bfloat16:
+        bits: Array = host.view(torch.int16).numpy().view(_BF16)
+        return bits
+    array: Array = host.numpy()
+    return array
+
+
+def hand_over(tensor: Any, target: DeviceTarget) -> bool:
+    """Start to copy an output's rows to where a client wants them; False: there is no room."""
+    rows = tensor[target.start : target.stop] if target.stop else tensor
+    size = rows.nbytes
+    if size > target.window.byte_size:
+        return False
+    if size:
+        device_bytes(target, size).copy_(rows.reshape(-1).view(torch.uint8), non_blocking=True)
+    return True
+
+
+def empty_like(item: BatchInput, device: torch.device) -> Any:
+    return torch.empty(item.shape, dtype=TORCH_TYPES[item.datatype.name], device=device)

@@ -1,0 +1,180 @@
+"""One model instance on a device: batches are copied in and out beside the one that computes."""
+
+from collections.abc import Mapping, Sequence
+from time import monotonic_ns
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from worker_runtime.backends.base import Array, BatchInput, DeviceOutcome, DeviceTarget
+from worker_runtime.backends.device.copies import as_array, bring, fetch, hand_over
+from worker_runtime.backends.device.streams import CAPTURES, Stream, Turn
+from worker_runtime.errors import GpuMemoryFull, RuntimeFault
+from worker_runtime.types.tensor import BY_DTYPE, DataType
+
+LANES = 2  # one batch computes while the other is copied; more gained nothing
+
+
+class Program(Protocol):
+    """A model as a lane runs it."""
+
+    def prepare(self, inputs: Sequence[BatchInput], outputs: Sequence[str]) -> None:
+        """Called first, beside whatever other executions there are: a graph may be captured."""
+        ...
+
+    def places(self, inputs: Sequence[BatchInput], outputs: Sequence[str]) -> dict[str, Any]:
+        """For each input a contiguous tensor on the device, to copy it to; texts as they are."""
+        ...
+
+    def compute(self, tensors: Mapping[str, Any], outputs: Sequence[str]) -> list[Any]:
+        """The wanted outputs, on the stream that is entered; called in the instance's turn.
+
+        A tensor wherever it is, contiguous; or an array. Nothing has to be waited for.
+        """
+        ...
+
+    def finish(self) -> None:
+        """The execution is over, its outputs are on the host."""
+        ...
+
+    def fault(self, error: Exception) -> RuntimeFault:
+        """What an execution raised, as clients are told."""
+        ...
+
+
+class Lane:
+    """Called by one thread at a time. ``turn`` is shared by all lanes of an instance."""
+
+    def __init__(self, device: torch.device, turn: Turn, program: Program) -> None:
+        self._device = device
+        self._turn = turn
+        self._program = program
+        self._in, self._out = Stream(device), Stream(device)
+
+    def execute_parts(
+        self, inputs: Sequence[BatchInput], outputs: Sequence[str], targets: Sequence[DeviceTarget]
+    ) -> DeviceOutcome:
+        try:
+            with torch.no_grad():
+                self._program.prepare(inputs, outputs)
+                with CAPTURES.shared():
+                    return self._execute(inputs, outputs, targets)
+        except Exception as error:  # why so wide: models and their libraries raise what they like
+            self._settle()
+            if isinstance(error, RuntimeFault):
+                raise
+            if isinstance(error, torch.cuda.OutOfMemoryError):
+                torch.cuda.empty_cache()
+                raise GpuMemoryFull(
+                    f"out of memory while the model ran; try smaller batches: {error}"
+                ) from error
+            raise self._program.fault(error) from error
+
+    def _execute(
+        self, inputs: Sequence[BatchInput], outputs: Sequence[str], targets: Sequence[DeviceTarget]
+    ) -> DeviceOutcome:
+        with self._in.entered():
+            begun = self._in.mark()
+            tensors = self._program.places(inputs, outputs)
+            for item in inputs:
+                if item.datatype.item_size:
+                    bring(item, tensors[item.name])
+            copied = self._in.mark()
+        compute = self._turn.stream
+        with self._turn.lock:
+            compute.after(copied)
+            with compute.entered():
+                started = compute.mark()
+                made = self._program.compute(tensors, outputs)
+                done = compute.mark()
+        self._out.after(done)
+        with self._out.entered():
+            handed = self._hand_over(made, outputs, targets)
+            hosts = [
+                _absent(value) if _all_rows(handed, name, value) else _fetched(value)
+                for name, value in zip(outputs, made, strict=True)
+            ]
+            gone = self._out.mark()
+        done.wait()
+        computed_at = monotonic_ns()
+        gone.wait()
+        for target in handed:
+            target.window.filled = True
+        self._program.finish()
+        return DeviceOutcome(
+            [item if isinstance(item, np.ndarray) else as_array(item) for item in hosts],
+            begun.until(copied),
+            started.until(done),
+            computed_at,
+        )
+
+    def _hand_over(
+        self, made: Sequence[Any], outputs: Sequence[str], targets: Sequence[DeviceTarget]
+    ) -> list[DeviceTarget]:
+        """The windows that there was room in; copies to them have been started."""
+        if not targets:
+            return []
+        values = dict(zip(outputs, made, strict=True))
+        return [
+            target
+            for target in targets
+            if isinstance(values[target.output], torch.Tensor)
+            and hand_over(values[target.output], target)
+        ]
+
+    def _settle(self) -> None:
+        """Nothing of a failed batch may still run while its memory goes to the next one."""
+        for stream in (self._in, self._turn.stream, self._out):
+            try:
+                stream.drain()
+            except Exception:  # why so wide: the device is lost, and the first error says so
+                return
+
+
+def _all_rows(handed: Sequence[DeviceTarget], name: str, value: Any) -> bool:
+    """Everybody has this output on the device, so nobody wants it on the host."""
+    mine = [target for target in handed if target.output == name]
+    if not mine:
+        return False
+    return not mine[0].stop or sum([item.stop - item.start for item in mine]) == len(value)
+
+
+def _fetched(value: Any) -> Any:
+    return fetch(value) if isinstance(value, torch.Tensor) else value
+
+
+def _absent(value: Any) -> Array:
+    """An array of the right shape that nobody reads: the output is where it was wanted."""
+    dtype = np.dtype("<u2") if value.dtype == torch.bfloat16 else _numpy_type(value)
+    return np.empty(tuple(value.shape), dtype)
+
+
+def _numpy_type(value: Any) -> "np.dtype[Any]":
+    return torch.empty(0, dtype=value.dtype).numpy().dtype
+
+
+class LaneInstance:
+    """A DeviceInstance: lanes that share one turn, each with its own ``Program``."""
+
+    def __init__(
+        self, device: torch.device, programs: Sequence[Program], turn: Turn | None = None
+    ) -> None:
+        turn = turn or Turn(device)
+        self.lanes = [Lane(device, turn, program) for program in programs]
+
+    def execute(self, inputs: dict[str, Array], outputs: Sequence[str]) -> list[Array]:
+        batch = [
+            BatchInput(name, self.datatype(name, array), array.shape, [array])
+            for name, array in inputs.items()
+        ]
+        return self.execute_parts(batch, outputs, ()).arrays
+
+    def execute_parts(
+        self, inputs: Sequence[BatchInput], outputs: Sequence[str], targets: Sequence[DeviceTarget]
+    ) -> DeviceOutcome:
+        return self.lanes[0].execute_parts(inputs, outputs, targets)
+
+    def datatype(self, name: str, array: Array) -> DataType:  # noqa: ARG002 # for those that know
+        """The data type of an input that comes as an array."""
+        return BY_DTYPE[array.dtype]

@@ -1,0 +1,57 @@
+"""Batches for instances on devices: parts go there one by one, and outputs stay where wanted."""
+
+from collections.abc import Sequence
+from time import monotonic_ns
+
+from worker_runtime.backends.base import BatchInput, DeviceInstance, DeviceTarget, LoadedModel
+from worker_runtime.core.execution.answers import Times
+from worker_runtime.core.execution.executor import Batch, Executor, union
+from worker_runtime.types.request import Arrays
+
+
+class DeviceExecutor(Executor):
+    """As an Executor, without joining the inputs of a batch on the host."""
+
+    def run(self, instance: DeviceInstance, batch: Batch, start: int) -> tuple[Arrays, Times]:  # type: ignore[override] # the kind of instance that it is for
+        first = batch[0].plan
+        rows = sum([request.plan.rows for request in batch])
+        outputs = first.outputs if len(batch) == 1 else union(batch, self._names)
+        inputs = [
+            BatchInput(
+                item.name,
+                item.datatype,
+                item.shape if len(batch) == 1 else (rows, *item.shape[1:]),
+                [request.inputs[index] for request in batch],
+            )
+            for index, item in enumerate(first.inputs)
+        ]
+        outcome = instance.execute_parts(inputs, outputs, _targets(batch, outputs))
+        computed = outcome.computed_at_ns
+        # why not from `start`: a wait for the batch before is part of the queue, not of the model
+        fed = max(start, computed - outcome.compute_ns)
+        begun = max(start, fed - outcome.input_ns)
+        arrays = self._all_checked(outputs, outcome.arrays, rows)
+        return arrays, (begun, fed, computed, monotonic_ns())
+
+
+def takes_parts(loaded: LoadedModel) -> bool:
+    """All its instances are of the `DeviceInstance` kind."""
+    instances = loaded.instances
+    return bool(instances) and all(hasattr(item, "execute_parts") for item in instances)
+
+
+def _targets(batch: Batch, outputs: Sequence[str]) -> list[DeviceTarget]:
+    """Where outputs are wanted on a device. The trace of a request sees them on the host."""
+    found: list[DeviceTarget] = []
+    start = 0
+    for request in batch:
+        stop = start + request.plan.rows
+        windows = request.device_windows
+        if windows and request.trace is None:
+            found.extend(
+                DeviceTarget(name, windows[name], *((start, stop) if len(batch) > 1 else ()))
+                for name in outputs
+                if name in windows
+            )
+        start = stop
+    return found
