@@ -85,6 +85,7 @@ class Agent:
             download_rate=settings.download_rate,
             sandbox=sandbox.holds,
             labels=settings.labels,
+            inherited=settings.inherited,
         )
         self._cache = BlobCache(
             settings.folder / "cache",

@@ -19,10 +19,10 @@ class GpuNeed:
         """At what is free, before a start."""
         record = self._record
         visible = launch.environment(record.host.sandbox.inherited, record.replica).get(
-            "CUDA_VISIBLE_DEVICES"
+            gpus.VISIBLE
         )
-        found = await asyncio.to_thread(gpus.gpus)
-        self._free = 0 if self._others_come_up() else gpus.free_bytes(found, visible)
+        found = await asyncio.to_thread(gpus.gpus, visible)
+        self._free = 0 if self._others_come_up() else gpus.free_bytes(found)
 
     def least_bytes(self, problem: Problem) -> int:
         """At least so much of one GPU, by its words and what was free before; 0: unknown."""

@@ -1,95 +1,58 @@
-"""The GPUs of this machine through NVML, NVIDIA's own library; none where there is none."""
+"""The GPUs of this machine for the node's reports: what its replicas can be given, by UUID.
+
+This process never initialises CUDA: it would hold the cards' device files open for as long as it
+lives, and nobody could switch MIG mode or reset a card. Which devices CUDA_VISIBLE_DEVICES leaves
+is told from its text instead; numbers in it count as in NVML, as replicas are told, too (launch).
+"""
 
 import logging
-from collections.abc import Callable
-from typing import Any
+from typing import Final
 
 from wire.messages import GpuInfo
+from worker_runtime.gpus import Device, Nvml, NvmlFailed
 
 logger = logging.getLogger(__name__)
 
+VISIBLE: Final = "CUDA_VISIBLE_DEVICES"
 
-def gpus() -> tuple[GpuInfo, ...]:
-    """In NVML's order. One that cannot be read is left out and logged, the others stay."""
-    import pynvml  # noqa: PLC0415 # it looks for the driver's library
 
+def gpus(visible: str | None) -> tuple[GpuInfo, ...]:
+    """What a process may use whose CUDA_VISIBLE_DEVICES is this, in its order; None: all there are.
+
+    A card in MIG mode is no GPU, each of its MIG devices is one. What cannot be read is left out
+    and logged, the others stay; without a driver there are none.
+    """
     try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError as error:
+        with Nvml() as nvml:
+            driver = nvml.driver_version()
+            devices = enumerate(nvml.devices(visible))
+            found = [_gpu(device, index, driver) for index, device in devices]
+    except NvmlFailed as error:
         logger.debug("no GPUs: %s", error)
         return ()
-    try:
-        count = pynvml.nvmlDeviceGetCount()
-        driver = _text(_query(pynvml, pynvml.nvmlSystemGetDriverVersion) or "")
-        found = [_gpu(pynvml, index, driver) for index in range(count)]
-    except pynvml.NVMLError as error:
-        logger.warning("GPUs cannot be counted: %s", error)
-        return ()
-    finally:
-        pynvml.nvmlShutdown()
     return tuple(gpu for gpu in found if gpu is not None)
 
 
-def free_bytes(found: tuple[GpuInfo, ...], visible: str | None) -> int:
-    """Of the fullest GPU that a process may use; 0 where there is none.
-
-    ``visible`` is its CUDA_VISIBLE_DEVICES: UUIDs or numbers; None: it sees all.
-    """
-    wanted = None if visible is None else {name.strip() for name in visible.split(",")}
-    free = [
-        gpu.memory_total_bytes - gpu.memory_used_bytes
-        for gpu in found
-        if wanted is None or gpu.uuid in wanted or str(gpu.index) in wanted
-    ]
-    return min(free, default=0)
+def free_bytes(found: tuple[GpuInfo, ...]) -> int:
+    """Of the fullest GPU; 0 where there is none."""
+    return min((gpu.memory_total_bytes - gpu.memory_used_bytes for gpu in found), default=0)
 
 
-def _gpu(nvml: Any, index: int, driver: str) -> GpuInfo | None:
+def _gpu(device: Device, index: int, driver: str) -> GpuInfo | None:
     try:
-        device = nvml.nvmlDeviceGetHandleByIndex(index)
-        memory = nvml.nvmlDeviceGetMemoryInfo(device)
-        uuid, name = nvml.nvmlDeviceGetUUID(device), nvml.nvmlDeviceGetName(device)
-    except nvml.NVMLError as error:
-        logger.warning("GPU %d cannot be read: %s", index, error)
+        name, memory = device.name(), device.memory()
+    except NvmlFailed as error:
+        logger.warning("GPU %s cannot be read: %s", device.uuid, error)
         return None
     return GpuInfo(
         index=index,
-        uuid=_text(uuid),
-        name=_text(name),
-        memory_total_bytes=int(memory.total),
-        memory_used_bytes=int(memory.used),
-        utilization=_busy(nvml, device),
-        temperature_c=_number(
-            _query(nvml, nvml.nvmlDeviceGetTemperature, device, nvml.NVML_TEMPERATURE_GPU)
-        ),
-        power_w=_watts(_query(nvml, nvml.nvmlDeviceGetPowerUsage, device)),
-        power_limit_w=_watts(_query(nvml, nvml.nvmlDeviceGetPowerManagementLimit, device)),
+        uuid=device.uuid,
+        name=name,
+        memory_total_bytes=memory.total,
+        memory_used_bytes=memory.used,
+        utilization=device.utilization() or 0.0,
+        temperature_c=device.temperature_c(),
+        power_w=device.power_w(),
+        power_limit_w=device.power_limit_w(),
         driver_version=driver,
     )
-
-
-def _busy(nvml: Any, device: Any) -> float:
-    """0..1; 0 where the device does not tell, as with slices of one."""
-    rates = _query(nvml, nvml.nvmlDeviceGetUtilizationRates, device)
-    return 0.0 if rates is None else float(rates.gpu) / 100
-
-
-def _query(nvml: Any, function: Callable[..., Any], *about: Any) -> Any:
-    """None where the device does not tell, as many of those without a fan or as slices of one."""
-    try:
-        return function(*about)
-    except nvml.NVMLError as error:
-        logger.debug("%s: %s", function.__name__, error)
-        return None
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
-def _watts(milliwatts: Any) -> float | None:
-    return None if milliwatts is None else float(milliwatts) / 1000
-
-
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)

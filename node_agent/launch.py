@@ -133,5 +133,10 @@ def command(
 
 
 def environment(inherited: Mapping[str, str], replica: DesiredReplica) -> dict[str, str]:
-    """The deployment's variables win over the machine's."""
-    return {**inherited, "PYTHONUNBUFFERED": "1", **replica.environment}
+    """The deployment's variables win over the machine's.
+
+    CUDA counts GPUs as the agent and nvidia-smi do, by the PCI bus, and not the fastest first: what
+    numbers in CUDA_VISIBLE_DEVICES or in a model's configuration mean is then the same to all.
+    """
+    ours = {"PYTHONUNBUFFERED": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    return {**inherited, **ours, **replica.environment}

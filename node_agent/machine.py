@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from node_agent.cache import RESERVE_BYTES
-from node_agent.gpus import gpus
+from node_agent.gpus import VISIBLE, gpus
 from node_agent.process import boot_id
 from node_agent.recheck import Record
 from wire.messages import CachedBlob, GpuInfo, NodeInfo
@@ -45,7 +45,9 @@ class Machine:
         download_rate: int = 0,
         sandbox: Mapping[str, bool] | None = None,
         labels: Mapping[str, str] | None = None,
+        inherited: Mapping[str, str] | None = None,
     ) -> None:
+        """``inherited``: what replicas see of the environment."""
         self._name = name
         self._address = address
         self._folder = folder
@@ -58,6 +60,7 @@ class Machine:
         self._sandbox = dict(sandbox or {})
         self._labels = dict(labels or {})
         self._checked_at, self._spoiled = 0.0, 0
+        self._visible_gpus = (inherited or {}).get(VISIBLE)
         self._gpus_at = float("-inf")
         self._gpus: tuple[GpuInfo, ...] = ()
         self._cache: tuple[CachedBlob, ...] = ()
@@ -74,7 +77,7 @@ class Machine:
     def describe(self) -> NodeInfo:
         if time.monotonic() - self._gpus_at > GPU_INTERVAL_S:
             self._gpus_at = time.monotonic()
-            self._gpus = gpus()
+            self._gpus = gpus(self._visible_gpus)
         memory = psutil.virtual_memory()
         disk = shutil.disk_usage(self._folder)
         return NodeInfo(

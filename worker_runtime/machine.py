@@ -3,8 +3,10 @@
 import ctypes
 import os
 from pathlib import Path
+from uuid import UUID
 
 from worker_runtime.errors import Internal
+from worker_runtime.gpus import Nvml, NvmlFailed
 from worker_runtime.types.instances import Machine
 
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
@@ -27,33 +29,50 @@ def cores() -> int:
 
 
 def gpu_memory(device: int) -> tuple[int, int]:
-    """Bytes used and bytes in all on a GPU. Raises Internal when the driver does not tell."""
-    import pynvml  # noqa: PLC0415 # only where a limit is set
-
+    """Bytes used and in all on CUDA's device of this number. Raises Internal when nobody tells."""
+    uuids = cuda_uuids()
     try:
-        pynvml.nvmlInit()
-        found = pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(device))
-    except pynvml.NVMLError as error:
+        if device >= len(uuids):
+            raise NvmlFailed(f"CUDA has {len(uuids)} devices")
+        with Nvml() as nvml:
+            return nvml.device(uuids[device]).memory()
+    except NvmlFailed as error:
         raise Internal(f"unable to get memory information of GPU {device}: {error}") from error
-    return int(found.used), int(found.total)
-
-
-def tells_of_gpus() -> bool:
-    """Whether the driver's library that tells of GPUs is there."""
-    try:
-        ctypes.CDLL("libnvidia-ml.so.1")
-    except OSError:
-        return False
-    return True
 
 
 def cuda_devices() -> int:
     """How many CUDA devices the driver offers; 0 without a driver."""
+    return _count(_driver())
+
+
+def cuda_uuids() -> tuple[str, ...]:
+    """UUIDs of CUDA's devices in the order of their numbers, without NVML's prefix.
+
+    Of a MIG device its own. Empty for one of which the driver does not tell it.
+    """
+    driver = _driver()
+    return tuple(_uuid(driver, number) for number in range(_count(driver)))
+
+
+def _driver() -> ctypes.CDLL | None:
+    """Initialised, which takes no memory of any device; None where there is none to use."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
-        return 0
+        return None
+    return None if driver.cuInit(0) else driver
+
+
+def _count(driver: ctypes.CDLL | None) -> int:
     count = ctypes.c_int(0)
-    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+    if driver is None or driver.cuDeviceGetCount(ctypes.byref(count)):
         return 0
     return count.value
+
+
+def _uuid(driver: ctypes.CDLL | None, number: int) -> str:
+    device, raw = ctypes.c_int(), (ctypes.c_ubyte * 16)()
+    ask = getattr(driver, "cuDeviceGetUuid_v2", None)  # since 11.4: the first one knows cards only
+    if driver is None or ask is None or driver.cuDeviceGet(ctypes.byref(device), number):
+        return ""
+    return "" if ask(raw, device) else str(UUID(bytes=bytes(raw)))

@@ -26,7 +26,7 @@ from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault
 from worker_runtime.listeners import cloud_apps, unavailable, unready, write_ready_file
-from worker_runtime.machine import gpu_memory, tells_of_gpus, this_machine
+from worker_runtime.machine import cuda_uuids, gpu_memory, this_machine
 from worker_runtime.observability.access import access_log
 from worker_runtime.observability.logging import LogControl
 from worker_runtime.observability.metrics.cache import CacheFamilies
@@ -282,8 +282,8 @@ class Server:
                 pinned=lambda: (settings.pinned_pool_bytes, 0),
             ),
         ]
-        if settings.gpu_metrics and tells_of_gpus():
-            sources.append(GpuFamilies(interval_s))
+        if settings.gpu_metrics and (uuids := cuda_uuids()):
+            sources.append(GpuFamilies(interval_s, uuids))
         if self._cache is not None:
             sources.append(CacheFamilies(self._cache))
         return Exposition(sources)

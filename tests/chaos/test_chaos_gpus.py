@@ -26,7 +26,10 @@ import json, os, pathlib, runpy
 from wire.messages import GpuInfo
 from node_agent import gpus, machine
 told = pathlib.Path(os.environ["SHOAL_HOME"]) / "gpus.json"
-gpus.gpus = machine.gpus = lambda: tuple(GpuInfo(**gpu) for gpu in json.loads(told.read_text()))
+def told_of(visible):
+    found = [GpuInfo(**gpu) for gpu in json.loads(told.read_text())]
+    return tuple(gpu for gpu in found if visible is None or gpu.uuid in visible.split(","))
+gpus.gpus = machine.gpus = told_of
 runpy.run_module("node_agent", run_name="__main__")
 """
 

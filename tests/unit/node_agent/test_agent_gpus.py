@@ -1,97 +1,71 @@
-"""What NVML tells of GPUs, on a machine that has none."""
-
-import sys
-from types import SimpleNamespace
-from typing import Any
+"""What a node says of its GPUs, and which of them a replica sees, on a machine that has none."""
 
 import pytest
 
 from node_agent.gpus import free_bytes, gpus
-from wire.messages import GpuInfo
-
-
-class NVMLError(Exception):
-    pass
-
-
-class Nvml:
-    """Two GPUs; the second is a slice that tells no utilization, a third falls off the bus."""
-
-    NVMLError = NVMLError
-    NVML_TEMPERATURE_GPU = 0
-
-    def __init__(self) -> None:
-        self.open = 0
-
-    def nvmlInit(self) -> None:
-        self.open += 1
-
-    def nvmlShutdown(self) -> None:
-        self.open -= 1
-
-    def nvmlSystemGetDriverVersion(self) -> Any:
-        return b"550.54.15"
-
-    def nvmlDeviceGetTemperature(self, device: int, sensor: int) -> int:
-        assert sensor == self.NVML_TEMPERATURE_GPU
-        return 61 + device
-
-    def nvmlDeviceGetPowerUsage(self, device: int) -> int:
-        if device == 1:
-            raise NVMLError("Not Supported")
-        return 251_300
-
-    def nvmlDeviceGetPowerManagementLimit(self, device: int) -> int:
-        if device == 1:
-            raise NVMLError("Not Supported")
-        return 700_000
-
-    def nvmlDeviceGetCount(self) -> int:
-        return 3
-
-    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:
-        if index == 2:
-            raise NVMLError("GPU is lost")
-        return index
-
-    def nvmlDeviceGetMemoryInfo(self, device: int) -> Any:
-        return SimpleNamespace(total=80 * 2**30, used=(device + 1) * 2**30)
-
-    def nvmlDeviceGetUUID(self, device: int) -> Any:
-        return f"GPU-{device}".encode() if device else f"GPU-{device}"
-
-    def nvmlDeviceGetName(self, device: int) -> str:
-        return f"H100 {device}"
-
-    def nvmlDeviceGetUtilizationRates(self, device: int) -> Any:
-        if device == 1:
-            raise NVMLError("Not Supported")
-        return SimpleNamespace(gpu=37)
+from node_agent.launch import environment
+from tests.support.nvml import GIB, FakeGpu, put
+from wire.messages import DesiredReplica, GpuInfo
 
 
 def test_what_can_be_read_is_told_and_the_library_is_left_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    nvml = Nvml()
-    monkeypatch.setitem(sys.modules, "pynvml", nvml)  # type: ignore[arg-type]
-    first, second = gpus()
-    assert (first.uuid, first.name, first.utilization) == ("GPU-0", "H100 0", 0.37)
-    assert (second.uuid, second.utilization, second.memory_used_bytes) == ("GPU-1", 0.0, 2 * 2**30)
+    quiet = FakeGpu(
+        b"GPU-1", "Tesla T4", used=2 * GIB, busy_percent=None, milliwatts=None, celsius=62,
+        limit_milliwatts=None,
+    )  # fmt: skip
+    nvml = put(monkeypatch, FakeGpu("GPU-0"), quiet, FakeGpu("GPU-2", lost=True))
+    first, second = gpus(None)
+    assert (first.index, first.uuid, first.name) == (0, "GPU-0", "NVIDIA H100 80GB HBM3")
+    assert (second.uuid, second.utilization, second.memory_used_bytes) == ("GPU-1", 0.0, 2 * GIB)
+    assert (first.utilization, first.memory_total_bytes) == (0.37, 80 * GIB)
     assert (first.temperature_c, first.power_w, first.power_limit_w) == (61.0, 251.3, 700.0)
     assert (second.temperature_c, second.power_w, second.power_limit_w) == (62.0, None, None)
-    assert {first.driver_version, second.driver_version} == {"550.54.15"}
+    assert {first.driver_version, second.driver_version} == {"580.82.07"}
     assert nvml.open == 0
 
 
+def test_the_devices_of_a_card_in_mig_mode_are_told_in_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slices = [
+        FakeGpu("MIG-a", "NVIDIA H100 80GB HBM3 MIG 1g.10gb", total=10 * GIB, used=GIB),
+        None,
+        FakeGpu("MIG-b", "NVIDIA H100 80GB HBM3 MIG 3g.40gb", total=40 * GIB, used=2 * GIB),
+    ]
+    put(monkeypatch, FakeGpu("GPU-0", migs=slices), FakeGpu("GPU-1"), FakeGpu("GPU-2", migs=[]))
+    one, two, whole = gpus(None)
+    assert [gpu.uuid for gpu in (one, two, whole)] == ["MIG-a", "MIG-b", "GPU-1"]
+    assert [gpu.index for gpu in (one, two, whole)] == [0, 1, 2]
+    assert (two.name, two.memory_total_bytes) == ("NVIDIA H100 80GB HBM3 MIG 3g.40gb", 40 * GIB)
+    assert (one.power_w, one.power_limit_w, one.temperature_c) == (None, None, None)
+    assert (one.driver_version, whole.power_w) == ("580.82.07", 251.3)
+
+
+def test_only_what_the_agent_may_give_is_told_and_counted_as_its_replicas_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    put(monkeypatch, FakeGpu("GPU-a"), FakeGpu("GPU-b"), FakeGpu("GPU-c"))
+    assert [(gpu.index, gpu.uuid) for gpu in gpus("2,GPU-a,0")] == [(0, "GPU-c")]
+    assert [(gpu.index, gpu.uuid) for gpu in gpus("2,0")] == [(0, "GPU-c"), (1, "GPU-a")]
+    assert gpus("") == ()
+
+
 def test_a_machine_without_a_driver_has_none() -> None:
-    assert gpus() == ()
+    assert gpus(None) == ()
 
 
-@pytest.mark.parametrize(
-    ("visible", "free"),
-    [(None, 4), ("", 0), ("GPU-a", 15), ("1", 4), ("GPU-a, GPU-b", 4), ("GPU-c", 0)],
-)
-def test_the_fullest_of_the_gpus_that_a_process_sees(visible: str | None, free: int) -> None:
+def test_the_fullest_of_the_gpus_that_a_process_sees() -> None:
     cards = (GpuInfo(0, "GPU-a", "T4", 16, 1), GpuInfo(1, "GPU-b", "A100", 40, 36))
-    assert free_bytes(cards, visible) == free
-    assert free_bytes((), visible) == 0
+    assert (free_bytes(cards), free_bytes(cards[:1]), free_bytes(())) == (4, 15, 0)
+
+
+def test_replicas_count_gpus_as_their_agent_does_unless_a_deployment_says_otherwise() -> None:
+    own = {"CUDA_DEVICE_ORDER": "FASTEST_FIRST"}
+    agents = {"CUDA_VISIBLE_DEVICES": "1", **own}
+    found = environment(agents, DesiredReplica("r1", 1, "one", "blue", ()))
+    assert (found["CUDA_DEVICE_ORDER"], found["CUDA_VISIBLE_DEVICES"]) == ("PCI_BUS_ID", "1")
+    given = {"CUDA_VISIBLE_DEVICES": "MIG-b", **own}
+    asked = environment(agents, DesiredReplica("r1", 1, "one", "blue", (), environment=given))
+    assert asked.items() >= given.items()

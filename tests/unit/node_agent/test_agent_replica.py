@@ -187,7 +187,7 @@ async def test_a_load_without_memory_tells_how_much_it_needs_at_least(
     needed: int,
 ) -> None:
     card = GpuInfo(0, "GPU-a", "T4", 80 * GIB, 80 * GIB - free)
-    monkeypatch.setattr(gpus, "gpus", lambda: (card,))
+    monkeypatch.setattr(gpus, "gpus", lambda visible: (card,))
     stage.states.update(others)
     seen = await until(stage.run(desired(marker="BROKEN", reason=reason)), is_state("failed"))
     assert seen.gpu_needed_bytes == needed
