@@ -82,8 +82,9 @@ async def test_one_installs_and_all_read(tmp_path: Path) -> None:
     tool = made / "bin" / "tool"
     assert oct(tool.stat().st_mode & 0o7777) == "0o755", "nobody else's to write, no setuid"
     assert (made / "link").is_symlink()
-    log = (tmp_path / "replicas" / "r1" / "runtime.log").read_text()
-    assert "Collecting numpy==1" in log
+    # whichever of them came first to the lock
+    logs = [path.read_text() for path in (tmp_path / "replicas").glob("r?/runtime.log")]
+    assert sum("Collecting numpy==1" in log for log in logs) == 1
 
 
 @pytest.mark.parametrize(
