@@ -2,8 +2,20 @@
 
 import argparse
 import sys
+from importlib.metadata import version
 
-from benchmarks import gateway, idle, limit, load, payloads, python_backend, report, stalls, start
+from benchmarks import (
+    gateway,
+    host,
+    idle,
+    limit,
+    load,
+    payloads,
+    python_backend,
+    report,
+    stalls,
+    start,
+)
 from benchmarks.repository import prepared
 from benchmarks.rounds import Row, measured
 from benchmarks.server import running
@@ -18,7 +30,7 @@ def main() -> int:
     options = arguments()
     reaper.start()  # what is left when this is killed ends, too
     chosen = [item for item in WORKLOADS if not options.only or item.key in options.only]
-    about = report.host()
+    about = host.about() | {"onnxruntime": version("onnxruntime-gpu")}
     tell(f"{about['cpu']}, {about['cores']} cores, load average {about['load_average']:.1f}")
     if about["load_average"] > about["cores"] / 2:
         tell("This machine is busy: trust the ratios and the CPU figures, not the rates.")

@@ -1,39 +1,20 @@
 """The table on the terminal, the verdict on the targets, and the JSON that --save keeps."""
 
 import json
-import os
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.host import RESULTS
 from benchmarks.payloads import Cost
 from benchmarks.repository import CORES
 from benchmarks.rounds import Row
 from benchmarks.workloads import WORKLOADS
-
-RESULTS = Path(__file__).parent / "results"
-
-
-def host() -> dict[str, Any]:
-    model = next(
-        (line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-         if line.startswith("model name")), platform.machine(),
-    )  # fmt: skip
-    return {
-        "cpu": model,
-        "cores": CORES,
-        "load_average": os.getloadavg()[0],
-        "python": platform.python_version(),
-        "onnxruntime": version("onnxruntime-gpu"),
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
 
 
 def print_table(rows: Sequence[Row]) -> None:

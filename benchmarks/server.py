@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,15 +71,20 @@ class Server:
 
 
 @contextmanager
-def running(repository: Path, model: str) -> Iterator[Server]:
-    """A runtime with the model READY; its log is shown when it does not get there."""
+def running(
+    repository: Path, model: str = "", flags: Sequence[str] = (), log: Path | None = None
+) -> Iterator[Server]:
+    """A runtime with the model READY, or without one just listening.
+
+    Its log is shown when it does not get there, and goes to ``log`` where that is given.
+    """
     with tempfile.TemporaryDirectory(prefix="shoal-bench-") as folder:
-        ready_file, log = Path(folder) / "ready.json", Path(folder) / "runtime.log"
+        ready_file, log = Path(folder) / "ready.json", log or Path(folder) / "runtime.log"
         command = [
             sys.executable, "-m", "worker_runtime",
             f"--model-repository={repository}", f"--ready-file={ready_file}",
             "--http-port=0", "--grpc-port=0", "--metrics-port=0", "--http-address=127.0.0.1",
-            "--grpc-address=127.0.0.1", "--metrics-address=127.0.0.1",
+            "--grpc-address=127.0.0.1", "--metrics-address=127.0.0.1", *flags,
         ]  # fmt: skip
         with log.open("wb") as output:
             process = subprocess.Popen(
@@ -104,7 +109,8 @@ def _wait_ready(process: subprocess.Popen[bytes], ready: Path, log: Path, model:
             server = Server(
                 process.pid, model, ports["http_port"], ports["grpc_port"], ports["metrics_port"]
             )
-            if _answers(f"http://127.0.0.1:{server.http_port}/v2/models/{model}/ready"):
+            what = f"models/{model}/ready" if model else "health/live"
+            if _answers(f"http://127.0.0.1:{server.http_port}/v2/{what}"):
                 return server
         time.sleep(0.05)
     raise RuntimeError(f"The runtime did not get ready:\n{log.read_text()[-4000:]}")

@@ -1,10 +1,11 @@
-/* A CUDA driver made of files, for tests: what worker_runtime asks of libcuda.so.1, and no more.
+/* A CUDA driver made of files, for tests: what worker_runtime and its clients ask of libcuda.so.1, and no more.
 
    A handle holds the path of a file, which is the "device memory". Addresses lie where no host memory
    is, so that whoever treats one as a host pointer dies of it. Every call wants a context, as in CUDA. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +17,7 @@
 enum { OK = 0, INVALID_VALUE = 1, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, INVALID_HANDLE = 400 };
 
 typedef struct { char reserved[64]; } Handle;
-static struct { char *host; size_t size; } regions[REGIONS];
+static struct { char *host; size_t size; char path[48]; } regions[REGIONS]; /* a path: allocated here */
 static __thread void *current;
 
 static int count(void) {
@@ -73,6 +74,42 @@ int cuIpcOpenMemHandle_v2(uint64_t *address, Handle handle, unsigned flags) {
     }
     close(file);
     return INVALID_VALUE;
+}
+
+/* A file in /dev/shm, whose name is the handle: the folder is made of memory, as a device is. */
+int cuMemAlloc_v2(uint64_t *address, size_t length) {
+    if (!current) return INVALID_CONTEXT;
+    for (int i = 0; i < REGIONS; i++) {
+        if (regions[i].host) continue;
+        static int made;
+        snprintf(regions[i].path, sizeof regions[i].path, "/dev/shm/test_cuda_%d_%d", getpid(), __sync_fetch_and_add(&made, 1));
+        int file = open(regions[i].path, O_CREAT | O_EXCL | O_RDWR, 0600);
+        if (file < 0 || ftruncate(file, length)) return INVALID_VALUE;
+        regions[i].host = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        regions[i].size = length;
+        close(file);
+        *address = (uint64_t)(uintptr_t)regions[i].host + DEVICE;
+        return OK;
+    }
+    return INVALID_VALUE;
+}
+
+int cuIpcGetMemHandle(Handle *handle, uint64_t address) {
+    int i = current ? find(address, 0) : -1;
+    if (i < 0 || !regions[i].path[0]) return current ? INVALID_VALUE : INVALID_CONTEXT;
+    memset(handle, 0, sizeof *handle);
+    memcpy(handle->reserved, regions[i].path, sizeof regions[i].path);
+    return OK;
+}
+
+int cuMemFree_v2(uint64_t address) {
+    int i = current ? find(address, 0) : -1;
+    if (i < 0 || !regions[i].path[0]) return current ? INVALID_VALUE : INVALID_CONTEXT;
+    unlink(regions[i].path);
+    munmap(regions[i].host, regions[i].size);
+    regions[i].host = NULL;
+    regions[i].path[0] = 0;
+    return OK;
 }
 
 int cuMemGetAddressRange_v2(uint64_t *base, size_t *size, uint64_t address) {
