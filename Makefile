@@ -101,7 +101,8 @@ test-studio: $(STAMPS)/dev ## the studio's components in a real browser
 test-integration: $(STAMPS)/dev install ## tests with real neighbours: Redis, Envoy, the runtime
 	@echo "== integration tests"
 	@# why whole files: those of one file share a runtime, a gateway, an installation; why three: they mostly wait
-	@$(PYTEST_AGAIN) -q -n 3 --dist loadfile --no-loadscope-reorder tests/integration tests/conformance
+	@# why tests/gpu: what a CPU can run of them, so that they are right when they meet a card
+	@SHOAL_GPU_TESTS=cpu $(PYTEST_AGAIN) -q -n 3 --dist loadfile --no-loadscope-reorder tests/integration tests/conformance tests/gpu
 
 test-load: $(STAMPS)/dev install ## thousands of connections and requests, a hundred reloads
 	@echo "== load"

@@ -1,0 +1,159 @@
+"""Many clients, batches made of their requests, several instances on one device: 0 wrong."""
+
+import json
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+import tritonclient.grpc as over_grpc
+from tritonclient.utils import InferenceServerException
+
+from tests.support import gpu_models as gm
+from tests.support.gpu_device import Device
+from tests.support.gpu_server import Server, given, side_by_side, wait_until
+
+BATCH = 16
+QUEUE = "dynamic_batching { max_queue_delay_microseconds: 500 }"
+GRAPHS = (
+    "optimization { execution_accelerators { gpu_execution_accelerator "
+    '{ name: "cuda" parameters { key: "enable_cuda_graph" value: "1" } } } }'
+)
+TENSORS = (f"x:FP32:{gm.WIDTH}", f"y:FP32:{gm.WIDTH}")
+LOAD_S = 120
+
+
+@pytest.fixture(scope="module")
+def models(shared: Server, device: Device) -> dict[str, list[int]]:
+    """Products of both backends, two instances each, and one behind the other; their seeds."""
+    for name, backend, model in (
+        ("onnx_batches", "onnxruntime", gm.onnx_product(1)),
+        ("torch_batches", "pytorch", gm.torch_product(2)),
+    ):
+        text = gm.config(backend, device, *TENSORS, count=2, batch=BATCH, extra=QUEUE)
+        shared.add(name, model, text)
+    gm.ensemble(shared.root, "both", ["onnx_batches", "torch_batches"], BATCH)
+    shared.load("both")
+    return {"onnx_batches": [1], "torch_batches": [2], "both": [1, 2]}
+
+
+def load(server: Server, processes: int, requests: int, models: dict[str, list[int]]) -> list[Any]:
+    """What each of so many client processes says of so many requests of four threads."""
+    texts = [f"{name}={','.join(map(str, seeds))}" for name, seeds in models.items()]
+    command = [sys.executable, "-m", "tests.support.gpu_load", server.runtime.grpc]
+    running = [
+        subprocess.Popen(
+            [*command, str(number * requests), str(requests), "4", *texts],
+            stdout=subprocess.PIPE,
+        )
+        for number in range(processes)
+    ]
+    try:
+        return [json.loads(process.communicate(timeout=LOAD_S)[0]) for process in running]
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+def test_none_of_many_batched_answers_is_wrong(
+    server: Server, device: Device, models: dict[str, list[int]], figures: Any
+) -> None:
+    found = load(server, device.pick(8, 1), device.pick(2520, 240), models)
+    batched = server.statistics("torch_batches")
+    answers = sum(item["answers"] for item in found)
+    wrong = sum(item["wrong"] for item in found)
+    rows, executions = batched["inference_count"], batched["execution_count"]
+    figures(answers=answers, wrong=wrong, rows_per_execution=rows / executions)
+    assert [item["errors"] for item in found] == [[]] * len(found)
+    assert answers == device.pick(8 * 2520, 240)
+    assert wrong == 0
+    assert rows > 2.5 * executions, "requests of 2.5 rows on average were never batched"
+
+
+def test_graphs_are_right_for_each_size_of_batch(
+    server: Server, device: Device, figures: Any
+) -> None:
+    """Sizes 1 to 9 at a batch of at most 16: first runs, captures, replays, and padded ones."""
+    text = gm.config("onnxruntime", device, *TENSORS, count=2, batch=BATCH, extra=GRAPHS)
+    server.add("graphs", gm.onnx_product(3), text)
+    factor = gm.weights(3)
+    wrong: list[str] = []
+    answers: list[int] = []
+
+    def ask(part: int) -> None:
+        with server.over_grpc() as client:
+            for turn in range(6):
+                for rows in np.random.default_rng([part, turn]).permutation(9) + 1:
+                    array = gm.rows_of(1000 * part + 100 * turn + rows, int(rows))
+                    answer = client.infer("graphs", given(over_grpc, x=array), client_timeout=30)
+                    answers.append(1)
+                    if not np.array_equal(answer.as_numpy("y"), array @ factor):
+                        wrong.append(f"client {part}, turn {turn}, {rows} rows")
+
+    side_by_side(4, ask)
+    figures(answers=len(answers), wrong=len(wrong))
+    assert (len(answers), wrong) == (4 * 6 * 9, [])
+    server.unload("graphs")
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "pytorch"])
+def test_reloads_under_load_give_the_old_or_the_new_answer(
+    server: Server, device: Device, backend: str, figures: Any
+) -> None:
+    """Weights change and the model goes while executions run: nobody gets a mixture."""
+    make = gm.onnx_product if backend == "onnxruntime" else gm.torch_product
+    name = f"changing_{backend}"
+    text = gm.config(backend, device, *TENSORS, count=2, batch=BATCH, extra=QUEUE)
+    seeds = range(10, 10 + device.pick(8, 3))
+    server.add(name, make(10), text)
+    least = [10]  # the weights that are loaded for sure
+    seen: dict[int, int] = dict.fromkeys(seeds, 0)
+    wrong: list[str] = []
+    refused: list[str] = []
+    done = threading.Event()
+    array = gm.rows_of(7, 3)
+    right = {seed: array @ gm.weights(seed) for seed in seeds}
+
+    def ask() -> None:
+        with server.over_grpc() as client:
+            while not done.is_set():
+                floor = least[0]
+                try:
+                    answer = client.infer(name, given(over_grpc, x=array), client_timeout=30)
+                except InferenceServerException as error:  # asserted on below
+                    refused.append(str(error))
+                    continue
+                found = [s for s in seeds if np.array_equal(answer.as_numpy("y"), right[s])]
+                if not found or found[0] < floor:
+                    wrong.append(f"{found} after {floor} was loaded")
+                else:
+                    seen[found[0]] += 1
+
+    with ThreadPoolExecutor(4) as pool:
+        asking = [pool.submit(ask) for _ in range(4)]
+
+        def stopped() -> bool:
+            return bool(wrong) or any(one.done() for one in asking)
+
+        try:
+            for seed in seeds:
+                server.place(name, make(seed), text)
+                server.load(name)
+                least[0] = seed
+                what = f"answers of weights {seed}"
+                wait_until(lambda seed=seed: seen[seed] >= 20 or stopped(), what)
+            reloads = len(refused)
+            server.unload(name)
+            wait_until(lambda: len(refused) > reloads, "a refusal of the model that is gone")
+        finally:
+            done.set()
+        for one in asking:
+            one.result()
+    figures(answers=sum(seen.values()), wrong=len(wrong), refused=len(refused))
+    assert wrong == []
+    assert reloads == 0, f"a reload cost an answer: {refused[:3]}"
+    assert all("nknown model" in text or "not ready" in text for text in refused), refused[:5]

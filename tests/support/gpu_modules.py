@@ -1,0 +1,69 @@
+"""PyTorch modules for tests/gpu; apart, because importing torch takes seconds."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+class Product(nn.Module):
+    weight: Tensor
+
+    def __init__(self, weight: Any) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.from_numpy(weight))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.matmul(x, self.weight)
+
+
+class RowSums(nn.Module):
+    """Each row's sum of x * weight + 1: whole numbers, exact in whatever order they are added."""
+
+    weight: Tensor
+
+    def __init__(self, columns: int) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.arange(columns, dtype=torch.float32) % 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x * self.weight + 1).sum(-1)
+
+
+class Slow(nn.Module):
+    """x itself, after ``turns`` small products."""
+
+    weight: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.eye(64))
+
+    def forward(self, x: Tensor, turns: Tensor) -> Tensor:
+        found = x
+        for _ in range(int(turns.item())):
+            found = torch.matmul(found, self.weight)
+        return found
+
+
+class Repeated(nn.Module):
+    def forward(self, x: Tensor, count: Tensor) -> Tensor:
+        return x.repeat(int(count.item()))
+
+
+class SumOfMany(nn.Module):
+    def forward(self, x: Tensor, count: Tensor) -> Tensor:
+        return torch.sin(x.repeat(int(count.item()))).sum().reshape(1)
+
+
+class Heavy(nn.Module):
+    """x plus nothing, with ``size`` bytes of zeros."""
+
+    weight: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.zeros(size // 4))
+
+    def forward(self, x: Tensor, index: Tensor) -> Tensor:
+        return x + self.weight[index]

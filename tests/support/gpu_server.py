@@ -1,0 +1,162 @@
+"""One runtime for many cases of tests/gpu: models are added while it runs, by explicit loads."""
+
+import contextlib
+import functools
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tritonclient.grpc as over_grpc
+import tritonclient.http as over_http
+
+from tests.support import onnx_models as om
+from tests.support import runtime_process
+from tests.support.cuda_driver import cuda_driver
+from tests.support.gpu_device import Device, bare_library_path
+from tests.support.gpu_models import Array, save_torch
+from tests.support.runtime_process import Runtime, runtime
+
+ANSWER_S = 30.0
+# Less than usual: the time on a machine with a GPU is short, and such machines are quick.
+wait_until = functools.partial(runtime_process.wait_until, timeout_s=ANSWER_S)
+_FLAGS = ("--model-control-mode=explicit", "--exit-timeout-secs=5")
+
+
+class Server:
+    """Starts when it is first asked for, and anew where the last case killed it.
+
+    On the CPU it finds a CUDA driver made of files, so that device memory can be shared.
+    """
+
+    def __init__(
+        self, work: Path, device: Device, *flags: str, variables: Mapping[str, str] | None = None
+    ) -> None:
+        self.device = device
+        self.root = work / "models"
+        self.root.mkdir(parents=True)
+        self._work = work
+        self._flags = (*_FLAGS, *flags)
+        self._variables = variables or {}
+        self._held = contextlib.ExitStack()
+        self._runtime: Runtime | None = None
+        self._started = 0
+
+    @property
+    def runtime(self) -> Runtime:
+        if self._runtime is None or self._runtime.process.poll() is not None:
+            self.close()
+            self._runtime = self._start()
+        return self._runtime
+
+    def _start(self) -> Runtime:
+        self._started += 1
+        with contextlib.ExitStack() as starting:
+            variables = {"LD_LIBRARY_PATH": bare_library_path(), **self._variables}
+            if not self.device.is_gpu:
+                folder = self._work / f"start_{self._started}"
+                folder.mkdir()
+                starting.enter_context(cuda_driver(folder))
+                variables = dict(self._variables)
+            server = runtime(self.root, *self._flags, variables=variables)
+            return self._held.enter_context(server)
+
+    def close(self) -> None:
+        self._held.close()
+        self._runtime = None
+
+    def died(self) -> str:
+        """The end of the log of a server that is gone; empty where it lives."""
+        found = self._runtime
+        if found is None or found.process.poll() is None:
+            return ""
+        return f"the server ended with {found.process.returncode}:\n{self.log()[-4000:]}"
+
+    def log(self) -> str:
+        return self.runtime.log.read_text(errors="replace") if self._runtime else ""
+
+    # --- models ----------------------------------------------------------------------------
+
+    def add(self, name: str, model: Any, text: str) -> str:
+        """A model that is made of a graph of ONNX or of a PyTorch module, loaded; its name."""
+        self.place(name, model, text)
+        self.load(name)
+        return name
+
+    def place(self, name: str, model: Any, text: str) -> None:
+        if isinstance(model, om.GraphProto):
+            om.save(self.root, name, model, text)
+        else:
+            save_torch(self.root, name, model, text)
+
+    def try_load(self, name: str) -> tuple[int, str]:
+        """The status, and why it was refused."""
+        status, said = self.runtime.json(f"v2/repository/models/{name}/load", {})
+        return status, said["error"] if said else ""
+
+    def load(self, name: str) -> None:
+        status, error = self.try_load(name)
+        assert status == 200, error
+
+    def unload(self, *names: str) -> None:
+        for name in names:
+            status, said = self.runtime.json(f"v2/repository/models/{name}/unload", {})
+            assert status == 200, said
+
+    def statistics(self, name: str) -> Any:
+        return self.runtime.json(f"v2/models/{name}/stats")[1]["model_stats"][0]
+
+    def metric(self, name: str, **labels: str) -> dict[str, float]:
+        """The family's values by their text of labels, of those rows that have ``labels``."""
+        rows = {}
+        for line in self.runtime.metrics().splitlines():
+            text, _, value = line.rpartition(" ")
+            family, _, found = text.partition("{")
+            if family == name and all(f'{key}="{item}"' in found for key, item in labels.items()):
+                rows[found.rstrip("}")] = float(value)
+        return rows
+
+    # --- clients ---------------------------------------------------------------------------
+
+    def over_http(self, **options: Any) -> Any:
+        return over_http.InferenceServerClient(
+            self.runtime.http,
+            connection_timeout=ANSWER_S,
+            network_timeout=ANSWER_S,
+            **options,
+        )
+
+    def over_grpc(self) -> Any:
+        return over_grpc.InferenceServerClient(self.runtime.grpc)
+
+    def infer(self, name: str, **arrays: Array) -> Array:
+        """The output y, over HTTP. Raises InferenceServerException."""
+        with self.over_http() as client:
+            return client.infer(name, given(over_http, **arrays)).as_numpy("y")  # type: ignore[no-any-return]
+
+
+def given(module: Any, **arrays: Array) -> list[Any]:
+    """Inputs of a stock client with their data in the request."""
+    found = []
+    for name, array in arrays.items():
+        tensor = declared(module, name, array)
+        tensor.set_data_from_numpy(array)
+        found.append(tensor)
+    return found
+
+
+def declared(module: Any, name: str, array: Array) -> Any:
+    """An input of a stock client without data."""
+    kinds = {"f": "FP32", "i": "INT64", "O": "BYTES"}
+    return module.InferInput(name, list(array.shape), kinds[array.dtype.kind])
+
+
+def side_by_side(count: int, do: Callable[[int], Any]) -> list[Any]:
+    """What ``do`` gives for each of ``count`` numbers, in as many threads; raises what one does."""
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(do, range(count)))
+
+
+def number(value: int) -> Array:
+    return np.array([value], np.int64)
