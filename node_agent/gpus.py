@@ -50,7 +50,7 @@ def _gpu(device: Device, index: int, driver: str) -> GpuInfo | None:
         name=name,
         memory_total_bytes=memory.total,
         memory_used_bytes=memory.used,
-        utilization=device.utilization() or 0.0,
+        utilization=device.utilization(),
         temperature_c=device.temperature_c(),
         power_w=device.power_w(),
         power_limit_w=device.power_limit_w(),

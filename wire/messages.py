@@ -127,8 +127,8 @@ class GpuInfo:
     name: str
     memory_total_bytes: int
     memory_used_bytes: int = 0
-    utilization: float = 0.0  # 0..1
-    temperature_c: float | None = None  # None: the device does not tell
+    utilization: float | None = 0.0  # 0..1; None, here and below: the device does not tell
+    temperature_c: float | None = None
     power_w: float | None = None
     power_limit_w: float | None = None
     driver_version: str = ""

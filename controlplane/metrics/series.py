@@ -18,6 +18,8 @@ LOOKBACK_S: Final = BATCH_S + 10.0
 MEAN_LOOKBACK_S: Final = MEAN_S + 10.0  # where nobody asks for batch sizes
 ALL: Final = "all"
 NODE: Final = "node:"
+# What a GPU may not tell: its gauge, the node's word for it.
+TOLD: Final = (("util", "utilization"), ("temperature", "temperature_c"), ("power", "power_w"))
 Sample = Mapping[str, Any]
 
 
@@ -164,10 +166,9 @@ def host_gauges(info: Sample) -> dict[str, float]:
         "disk_total": float(info.get("disk_total_bytes", 0)),
     }
     for gpu in info.get("gpus", ()):
-        found[f"gpu{gpu['index']}_util"] = float(gpu["utilization"])
         found[f"gpu{gpu['index']}_memory"] = float(gpu["memory_used_bytes"])
         found[f"gpu{gpu['index']}_memory_total"] = float(gpu["memory_total_bytes"])
-        for gauge, reading in (("temperature", "temperature_c"), ("power", "power_w")):
+        for gauge, reading in TOLD:
             if (value := gpu.get(reading)) is not None:
                 found[f"gpu{gpu['index']}_{gauge}"] = float(value)
     return found

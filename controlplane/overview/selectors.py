@@ -177,9 +177,10 @@ def machine_totals(nodes: Sequence[tuple[Node, str]]) -> Shown:
     """Of nodes that are online, but for the GPUs: what they have counts while they are silent."""
     infos = [(node.name, node.info) for node, state in nodes if state == "online"]
     gpus = [gpu for _, info in infos for gpu in info.get("gpus", [])]
-    busy = [float(gpu.get("utilization", 0.0)) for gpu in gpus] or [
-        float(info.get("cpu_utilization", 0.0)) for _, info in infos
-    ]
+    told = [gpu.get("utilization", 0.0) for gpu in gpus]
+    if not told:
+        told = [info.get("cpu_utilization", 0.0) for _, info in infos]
+    busy = [float(share) for share in told if share is not None]
     disks = [
         (int(info.get("disk_free_bytes", 0)) / info["disk_total_bytes"], name, info)
         for name, info in infos

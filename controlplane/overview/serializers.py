@@ -20,7 +20,9 @@ class GpuSerializer(Fields):
     name = serializers.CharField()
     memory_total_bytes = serializers.IntegerField()
     memory_used_bytes = serializers.IntegerField()
-    utilization = serializers.FloatField(help_text="0..1")
+    utilization = serializers.FloatField(
+        allow_null=True, help_text="0..1; null: the device does not tell, as MIG devices"
+    )
     temperature_c = serializers.FloatField(
         default=None, allow_null=True, help_text="null: the device does not tell"
     )
@@ -230,7 +232,7 @@ class OverviewGpuSerializer(Fields):
     index = serializers.IntegerField()
     memory_total_bytes = serializers.IntegerField()
     memory_used_bytes = serializers.IntegerField(default=0)
-    utilization = serializers.FloatField(default=0.0, help_text="0..1")
+    utilization = serializers.FloatField(default=0.0, allow_null=True, help_text="0..1")
 
 
 @extend_schema_serializer(component_name="OverviewNodeInfo")

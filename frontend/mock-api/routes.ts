@@ -64,7 +64,7 @@ function totalsOf(live: Overview["endpoints"][number]["live"][], machines: typeo
     request_rate: live.length > 0 ? rate : null,
     error_rate: rate > 0 ? failed / rate : null,
     slowest: live.length > 0 ? { endpoint: endpoints[slowest]?.name ?? "", p95_us: live[slowest]?.p95_us ?? 0 } : null,
-    utilization: gpus.length > 0 ? gpus.reduce((sum, gpu) => sum + gpu.utilization, 0) / gpus.length : 0.2,
+    utilization: gpus.length > 0 ? gpus.reduce((sum, gpu) => sum + (gpu.utilization ?? 0), 0) / gpus.length : 0.2,
     gpus_online: gpus.length,
     gpus: gpus.length,
     gpu_name: gpus[0]?.name ?? "",

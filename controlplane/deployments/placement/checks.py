@@ -6,6 +6,7 @@ from typing import Final
 from controlplane.deployments.placement.values import BUILT_IN, Check, Gpu, GpuNeed, Need, Offer
 from controlplane.deployments.types import size_text
 
+MIG: Final = "MIG-"  # how the UUIDs of MIG devices begin
 PRESSURE_SHARE: Final = 0.05
 PRESSURE_BYTES: Final = 2 * 10**9
 
@@ -35,6 +36,8 @@ def gpus_for(need: GpuNeed, offer: Offer) -> tuple[Gpu, ...]:
 def _gpu_refusal(need: GpuNeed, gpu: Gpu) -> str | None:
     if gpu.uuid in need.avoid:
         return f"the replica ran out of memory on {gpu.name}"
+    if need.count > 1 and gpu.uuid.startswith(MIG):
+        return f"{gpu.name} is a MIG device: a process can use only one"
     if need.model.lower() not in gpu.name.lower():
         return f"{gpu.name} is no {need.model}"
     if gpu.memory_total_bytes < need.least_total_bytes:

@@ -23,7 +23,14 @@ test("batch sizes are found among the keys, in numeric order", () => {
 });
 
 test("machines are found with their devices, bounds of their series are none", () => {
-  const keys = ["gpu1_util.node:b", "gpu0_util.node:b", "host_cpu.node:a.1", highKey("gpu0_util.node:b"), "p50_us.node"];
+  const keys = [
+    "gpu1_memory.node:b",
+    "gpu0_util.node:b",
+    "gpu0_memory.node:b",
+    "host_cpu.node:a.1",
+    highKey("gpu0_util.node:b"),
+    "p50_us.node",
+  ];
   expect(hosts(keys)).toEqual([
     { node: "a.1", gpus: [] },
     { node: "b", gpus: [0, 1] },

@@ -37,19 +37,19 @@ export const batchTimeKey = (size: number): string => `batch_us.${size}.all`;
 
 export const hostKey = (gauge: string, node: string): string => `${gauge}.${NODE}${node}`;
 
-/** Machines that have series, with the numbers of their GPUs. */
+/** Machines that have series, with the numbers of their GPUs. Not every GPU tells how busy it is. */
 export function hosts(keys: readonly string[]): { node: string; gpus: number[] }[] {
-  const found = new Map<string, number[]>();
+  const found = new Map<string, Set<number>>();
   for (const key of keys) {
     const parsed = key.includes("#") ? null : parseKey(key);
     if (!parsed?.scope.startsWith(NODE)) continue;
     const node = parsed.scope.slice(NODE.length);
-    const gpus = found.get(node) ?? [];
-    const gpu = /^gpu(\d+)_util$/.exec(parsed.metric);
-    if (gpu?.[1]) gpus.push(Number(gpu[1]));
+    const gpus = found.get(node) ?? new Set();
+    const gpu = /^gpu(\d+)_(?:util|memory)$/.exec(parsed.metric);
+    if (gpu?.[1]) gpus.add(Number(gpu[1]));
     found.set(node, gpus);
   }
-  return [...found].sort(([a], [b]) => a.localeCompare(b)).map(([node, gpus]) => ({ node, gpus: gpus.sort((a, b) => a - b) }));
+  return [...found].sort(([a], [b]) => a.localeCompare(b)).map(([node, gpus]) => ({ node, gpus: [...gpus].sort((a, b) => a - b) }));
 }
 
 const REPLICA = "replica:";

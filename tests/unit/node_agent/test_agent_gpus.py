@@ -18,7 +18,7 @@ def test_what_can_be_read_is_told_and_the_library_is_left_closed(
     nvml = put(monkeypatch, FakeGpu("GPU-0"), quiet, FakeGpu("GPU-2", lost=True))
     first, second = gpus(None)
     assert (first.index, first.uuid, first.name) == (0, "GPU-0", "NVIDIA H100 80GB HBM3")
-    assert (second.uuid, second.utilization, second.memory_used_bytes) == ("GPU-1", 0.0, 2 * GIB)
+    assert (second.uuid, second.utilization, second.memory_used_bytes) == ("GPU-1", None, 2 * GIB)
     assert (first.utilization, first.memory_total_bytes) == (0.37, 80 * GIB)
     assert (first.temperature_c, first.power_w, first.power_limit_w) == (61.0, 251.3, 700.0)
     assert (second.temperature_c, second.power_w, second.power_limit_w) == (62.0, None, None)
@@ -39,7 +39,8 @@ def test_the_devices_of_a_card_in_mig_mode_are_told_in_its_place(
     assert [gpu.uuid for gpu in (one, two, whole)] == ["MIG-a", "MIG-b", "GPU-1"]
     assert [gpu.index for gpu in (one, two, whole)] == [0, 1, 2]
     assert (two.name, two.memory_total_bytes) == ("NVIDIA H100 80GB HBM3 MIG 3g.40gb", 40 * GIB)
-    assert (one.power_w, one.power_limit_w, one.temperature_c) == (None, None, None)
+    untold = (one.utilization, one.power_w, one.power_limit_w, one.temperature_c)
+    assert untold == (None, None, None, None), "it is the card's"
     assert (one.driver_version, whole.power_w) == ("580.82.07", 251.3)
 
 

@@ -24,6 +24,7 @@ describe("what a GPU shows", () => {
     [{ temperature_c: null }, ["Memory 20.0 GiB of 80.0 GiB", "Busy 37 %", "Power 251 of 700 W"]],
     [{ temperature_c: null, power_limit_w: null }, ["Memory 20.0 GiB of 80.0 GiB", "Busy 37 %", "Power 251 W"]],
     [{ temperature_c: null, power_w: null }, ["Memory 20.0 GiB of 80.0 GiB", "Busy 37 %"]],
+    [{ utilization: null, temperature_c: null, power_w: null, power_limit_w: null }, ["Memory 20.0 GiB of 80.0 GiB"]],
   ])("%j", (over, lines) => expect(words(over)).toEqual(lines));
   it("has no share where there is no limit", () =>
     expect(readingsOf(gpu({ power_limit_w: null }), "a1").map((reading) => reading.share)).toEqual([0.25, 0.37, null, null]));

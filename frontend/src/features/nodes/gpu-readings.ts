@@ -41,10 +41,8 @@ export function readingsOf(gpu: Gpu, node: string, course?: Course): Reading[] {
     share: of,
     course: courseOf(course, node, gpu.index, id),
   });
-  const readings = [
-    reading(MEMORY, `${metricText(MEMORY, used)} of ${metricText(MEMORY, total)}`, share(used, total)),
-    reading(UTIL, metricText(UTIL, gpu.utilization), gpu.utilization),
-  ];
+  const readings = [reading(MEMORY, `${metricText(MEMORY, used)} of ${metricText(MEMORY, total)}`, share(used, total))];
+  if (gpu.utilization !== null) readings.push(reading(UTIL, metricText(UTIL, gpu.utilization), gpu.utilization));
   if (celsius !== null) readings.push(reading(TEMPERATURE, metricText(TEMPERATURE, celsius), null));
   if (watts !== null) {
     const text = limit === null ? metricText(POWER, watts) : `${metricParts(POWER, watts).value} of ${metricText(POWER, limit)}`;

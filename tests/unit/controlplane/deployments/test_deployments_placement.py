@@ -20,6 +20,7 @@ from controlplane.deployments.placement import (
 
 GB = 10**9
 T4 = Gpu("GPU-a", "Tesla T4", 16 * GB, 15 * GB)
+MIG = Gpu("MIG-c", "NVIDIA H100 MIG 1g.10gb", 10 * GB, 10 * GB)
 A100 = Gpu("GPU-b", "NVIDIA A100-SXM4-40GB", 40 * GB, 4 * GB)
 OFFER = Offer(
     node_id="n1",
@@ -66,6 +67,11 @@ def gpu(**changes: object) -> dict[str, object]:
             "has not 2 GPUs with 6.0 GB free: NVIDIA A100-SXM4-40GB has 4.0 GB free",
         ),
         (gpu(count=3, estimate_bytes=0), {}, "has 2 GPUs, 3 GPUs wanted"),
+        (
+            gpu(count=2, estimate_bytes=0),
+            {"gpus": (T4, MIG)},
+            "has not 2 GPUs: NVIDIA H100 MIG 1g.10gb is a MIG device: a process can use only one",
+        ),
         (
             gpu(model="h100", estimate_bytes=0),
             {"gpus": (T4,)},

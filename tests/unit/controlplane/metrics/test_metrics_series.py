@@ -239,3 +239,15 @@ def test_the_document_names_the_series_of_a_machine() -> None:
     found = series.host_gauges({"gpus": [gpu]})
     published = [name for name, about in SERIES.items() if about["measured"] == "node"]
     assert {name.format(index=3) for name in published} == set(found)
+
+
+def test_what_a_gpu_does_not_tell_is_no_zero() -> None:
+    mig = {
+        "index": 0,
+        "utilization": None,
+        "memory_used_bytes": 1,
+        "memory_total_bytes": 2,
+        "power_w": None,
+    }
+    told = {name for name in series.host_gauges({"gpus": [mig]}) if name.startswith("gpu")}
+    assert told == {"gpu0_memory", "gpu0_memory_total"}

@@ -14,8 +14,15 @@ PACE = Pace(2.0)
 CARDS = [{"uuid": "g0", "utilization": 0.8}, {"uuid": "g1", "utilization": 0.2}]
 
 
+MIG = {"uuid": "MIG-a", "utilization": None}
+
+
 def row(key: str, *, gpus: list[str] | None = None, kind: InstanceType | None = None) -> Replica:
-    node = Node(id="n", name="n", info={"cpu_count": 4, "gpus": CARDS})
+    node = Node(
+        id="n",
+        name="n",
+        info={"cpu_count": 4, "gpus": [*CARDS, MIG] if gpus == ["MIG-a"] else CARDS},
+    )
     return Replica(id=key, node=node, revision=DeploymentRevision(instance_type=kind), gpus=gpus)
 
 
@@ -98,6 +105,7 @@ def test_processors_are_those_of_the_instance_type_where_it_says() -> None:
         ([["g0", "g1"]], 0.5),
         ([None], 0.5),
         ([["gone"]], None),
+        ([["g0"], ["MIG-a"]], None),  # it does not tell, which is not that it idles
     ],
 )
 def test_a_gpu_counts_once(gpus: list[list[str] | None], total: float | None) -> None:

@@ -1,6 +1,7 @@
 """However large the installation is, its overview is small, and names what matters most."""
 
 import json
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -170,7 +171,9 @@ def test_requests_add_up_errors_are_weighed_and_the_slowest_is_named() -> None:
     assert traffic_totals({"c": row(None, None, None)}) == traffic_totals({}) == unknown
 
 
-def machine(name: str, free: int, busy: list[float], state: str = "online") -> tuple[Node, str]:
+def machine(
+    name: str, free: int, busy: Sequence[float | None], state: str = "online"
+) -> tuple[Node, str]:
     gpus = [{"name": "A10", "memory_total_bytes": 10, "utilization": each} for each in busy]
     info = {"cpu_utilization": 0.2, "disk_free_bytes": free, "disk_total_bytes": 100, "gpus": gpus}
     return Node(name=name, info=info), state
@@ -183,4 +186,6 @@ def test_gpus_that_report_are_averaged_and_the_fullest_disk_is_named() -> None:
     assert (found["gpu_name"], found["gpu_memory_bytes"]) == ("A10", 30)
     assert found["least_disk"] == {"node": "b", "free_bytes": 5, "total_bytes": 100}
     assert machine_totals([machine("a", 50, [])])["utilization"] == 0.2
+    assert machine_totals([machine("a", 50, [None, 0.5])])["utilization"] == 0.5
+    assert machine_totals([machine("a", 50, [None])])["utilization"] is None
     assert machine_totals([])["least_disk"] is None

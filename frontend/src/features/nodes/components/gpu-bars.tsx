@@ -1,4 +1,4 @@
-/** Every GPU of a node as one bar: how high is how full its memory is, how dark how busy it is. */
+/** Every GPU of a node as one bar: how high is how full its memory is, how dark how busy it is, if it tells. */
 import type { Gpu } from "@/api/types";
 import { percent } from "@/components/format";
 import { share } from "../share";
@@ -20,7 +20,7 @@ export function GpuBars({ gpus }: { gpus: readonly Gpu[] }) {
               className={classes["fill"]}
               style={{
                 height: `${100 * (share(gpu.memory_used_bytes, gpu.memory_total_bytes) ?? 0)}%`,
-                opacity: 0.4 + 0.6 * gpu.utilization,
+                opacity: 0.4 + 0.6 * (gpu.utilization ?? 1),
               }}
             />
           </span>
