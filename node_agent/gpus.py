@@ -55,4 +55,5 @@ def _gpu(device: Device, index: int, driver: str) -> GpuInfo | None:
         power_w=device.power_w(),
         power_limit_w=device.power_limit_w(),
         driver_version=driver,
+        energy_j=device.energy_j(),
     )

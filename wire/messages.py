@@ -132,6 +132,7 @@ class GpuInfo:
     power_w: float | None = None
     power_limit_w: float | None = None
     driver_version: str = ""
+    energy_j: float | None = None  # since the driver was loaded
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,9 @@ class GpuSerializer(Fields):
     power_w = serializers.FloatField(default=None, allow_null=True)
     power_limit_w = serializers.FloatField(default=None, allow_null=True)
     driver_version = serializers.CharField(default="", allow_blank=True)
+    energy_j = serializers.FloatField(
+        default=None, allow_null=True, help_text="joules since the driver was loaded"
+    )
 
 
 class NodeInfoSerializer(Fields):

@@ -334,6 +334,7 @@ export const nodes: NodeItem[] = ["node-a1", "node-a2"].map((name, index) => ({
       power_w: gpu === 3 ? null : [148, 83, 102][gpu]!,
       power_limit_w: gpu === 3 ? null : 150,
       driver_version: "550.54.15",
+      energy_j: gpu === 3 ? null : [4.1e9, 1.6e9, 2.2e9][gpu]!,
     })),
     labels: {},
   },

@@ -13,7 +13,7 @@ def test_what_can_be_read_is_told_and_the_library_is_left_closed(
 ) -> None:
     quiet = FakeGpu(
         b"GPU-1", "Tesla T4", used=2 * GIB, busy_percent=None, milliwatts=None, celsius=62,
-        limit_milliwatts=None,
+        limit_milliwatts=None, millijoules=None,
     )  # fmt: skip
     nvml = put(monkeypatch, FakeGpu("GPU-0"), quiet, FakeGpu("GPU-2", lost=True))
     first, second = gpus(None)
@@ -22,6 +22,7 @@ def test_what_can_be_read_is_told_and_the_library_is_left_closed(
     assert (first.utilization, first.memory_total_bytes) == (0.37, 80 * GIB)
     assert (first.temperature_c, first.power_w, first.power_limit_w) == (61.0, 251.3, 700.0)
     assert (second.temperature_c, second.power_w, second.power_limit_w) == (62.0, None, None)
+    assert (first.energy_j, second.energy_j) == (5000.0, None)
     assert {first.driver_version, second.driver_version} == {"580.82.07"}
     assert nvml.open == 0
 
@@ -39,8 +40,8 @@ def test_the_devices_of_a_card_in_mig_mode_are_told_in_its_place(
     assert [gpu.uuid for gpu in (one, two, whole)] == ["MIG-a", "MIG-b", "GPU-1"]
     assert [gpu.index for gpu in (one, two, whole)] == [0, 1, 2]
     assert (two.name, two.memory_total_bytes) == ("NVIDIA H100 80GB HBM3 MIG 3g.40gb", 40 * GIB)
-    untold = (one.utilization, one.power_w, one.power_limit_w, one.temperature_c)
-    assert untold == (None, None, None, None), "it is the card's"
+    untold = (one.utilization, one.power_w, one.power_limit_w, one.temperature_c, one.energy_j)
+    assert untold == (None,) * 5, "it is the card's"
     assert (one.driver_version, whole.power_w) == ("580.82.07", 251.3)
 
 

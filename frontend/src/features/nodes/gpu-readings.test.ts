@@ -14,6 +14,7 @@ const gpu = (over: Partial<Gpu> = {}): Gpu => ({
   power_w: 251.3,
   power_limit_w: 700,
   driver_version: "550.54.15",
+  energy_j: null,
   ...over,
 });
 const words = (over: Partial<Gpu>) => readingsOf(gpu(over), "a1").map(({ label, text }) => `${label} ${text}`.replaceAll("\u00a0", " "));
@@ -24,6 +25,14 @@ describe("what a GPU shows", () => {
     [{ temperature_c: null }, ["Memory 20.0 GiB of 80.0 GiB", "Busy 37 %", "Power 251 of 700 W"]],
     [{ temperature_c: null, power_limit_w: null }, ["Memory 20.0 GiB of 80.0 GiB", "Busy 37 %", "Power 251 W"]],
     [{ temperature_c: null, power_w: null }, ["Memory 20.0 GiB of 80.0 GiB", "Busy 37 %"]],
+    [
+      { temperature_c: null, power_w: null, energy_j: 5.4e6 },
+      ["Memory 20.0 GiB of 80.0 GiB", "Busy 37 %", "Energy 1.50 kWh since the driver started"],
+    ],
+    [
+      { temperature_c: null, power_w: null, energy_j: 18_000 },
+      ["Memory 20.0 GiB of 80.0 GiB", "Busy 37 %", "Energy 5.00 Wh since the driver started"],
+    ],
     [{ utilization: null, temperature_c: null, power_w: null, power_limit_w: null }, ["Memory 20.0 GiB of 80.0 GiB"]],
   ])("%j", (over, lines) => expect(words(over)).toEqual(lines));
   it("has no share where there is no limit", () =>

@@ -2,6 +2,7 @@
 import type { Gpu, MetricColumns } from "@/api/types";
 import { type GpuMetric, gpuSeries } from "@/metrics/node";
 import { METRICS, metricParts, metricText } from "@/metrics/registry";
+import { joined, significant } from "@/components/format";
 import { share } from "./share";
 
 const MEMORY = "gpu{index}_memory";
@@ -9,8 +10,10 @@ const UTIL = "gpu{index}_util";
 const TEMPERATURE = "gpu{index}_temperature";
 const POWER = "gpu{index}_power";
 
+const J_PER_WH = 3600;
+
 export interface Reading {
-  id: GpuMetric;
+  id: GpuMetric | "energy";
   label: string;
   text: string;
   /** 0..1 of its limit; null where there is none. */
@@ -41,12 +44,19 @@ export function readingsOf(gpu: Gpu, node: string, course?: Course): Reading[] {
     share: of,
     course: courseOf(course, node, gpu.index, id),
   });
-  const readings = [reading(MEMORY, `${metricText(MEMORY, used)} of ${metricText(MEMORY, total)}`, share(used, total))];
+  const readings: Reading[] = [reading(MEMORY, `${metricText(MEMORY, used)} of ${metricText(MEMORY, total)}`, share(used, total))];
   if (gpu.utilization !== null) readings.push(reading(UTIL, metricText(UTIL, gpu.utilization), gpu.utilization));
   if (celsius !== null) readings.push(reading(TEMPERATURE, metricText(TEMPERATURE, celsius), null));
   if (watts !== null) {
     const text = limit === null ? metricText(POWER, watts) : `${metricParts(POWER, watts).value} of ${metricText(POWER, limit)}`;
     readings.push(reading(POWER, text, limit === null ? null : share(watts, limit)));
   }
+  if (gpu.energy_j !== null)
+    readings.push({ id: "energy", label: "Energy", text: `${energyText(gpu.energy_j)} since the driver started`, share: null, course: [] });
   return readings;
+}
+
+function energyText(joules: number): string {
+  const hours = joules / J_PER_WH;
+  return joined(hours < 1000 ? { value: significant(hours), unit: "Wh" } : { value: significant(hours / 1000), unit: "kWh" });
 }

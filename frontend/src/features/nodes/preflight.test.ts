@@ -58,6 +58,7 @@ const node = (info: Partial<NodeItem["info"]> = {}, state: NodeItem["state"] = "
         power_w: null,
         power_limit_w: null,
         driver_version: "",
+        energy_j: null,
       },
     ],
     labels: {},

@@ -64,19 +64,20 @@ def test_a_report_replaces_the_one_before_and_only_its_own_node(api: APIClient) 
 def test_readings_of_gpus_are_shown_also_those_of_an_older_agent(api: APIClient) -> None:
     card = GpuInfo(
         0, "GPU-0", "H100", 80 * GB, 3 * GB, 0.5, temperature_c=61.0, power_w=251.3,
-        power_limit_w=700.0, driver_version="550.54.15",
+        power_limit_w=700.0, driver_version="550.54.15", energy_j=3.6e9,
     )  # fmt: skip
     node = SimulatedNode("one", gpus=(card,), cache_idle_bytes=5, cache_quota_bytes=9)
     info = api.get("/api/v1/nodes/one").json()["info"]
     (shown,) = info["gpus"]
     assert (shown["temperature_c"], shown["power_w"], shown["power_limit_w"]) == (61.0, 251.3, 700)
     assert (shown["driver_version"], info["cache_idle_bytes"]) == ("550.54.15", 5)
+    assert shown["energy_j"] == 3.6e9
     row = node.row()
     old = {key: row.info["gpus"][0][key] for key in ("index", "uuid", "name", "utilization")}
     row.info = {**row.info, "gpus": [{**old, "memory_total_bytes": 1, "memory_used_bytes": 0}]}
     row.save()
     (shown,) = api.get("/api/v1/nodes/one").json()["info"]["gpus"]
-    assert (shown["temperature_c"], shown["driver_version"]) == (None, "")
+    assert (shown["temperature_c"], shown["driver_version"], shown["energy_j"]) == (None, "", None)
 
 
 @pytest.mark.parametrize(
