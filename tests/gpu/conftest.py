@@ -81,9 +81,9 @@ def apart(tmp_path_factory: pytest.TempPathFactory, device: Device) -> Iterator[
 @pytest.fixture(scope="session")
 def onnx_alone(tmp_path_factory: pytest.TempPathFactory, device: Device) -> Iterator[Server]:
     """Loads no PyTorch, which would bring CUDA's libraries; sees one card, by its UUID."""
-    variables = {"LD_LIBRARY_PATH": bare_library_path()}
+    variables = {}
     if device.is_gpu:
-        variables["CUDA_VISIBLE_DEVICES"] = uuids()[-1]
+        variables = {"LD_LIBRARY_PATH": bare_library_path(), "CUDA_VISIBLE_DEVICES": uuids()[-1]}
     made = Server(tmp_path_factory.mktemp("onnx"), device, variables=variables)
     yield made
     made.close()
@@ -91,17 +91,17 @@ def onnx_alone(tmp_path_factory: pytest.TempPathFactory, device: Device) -> Iter
 
 @pytest.fixture
 def server(shared: Server) -> Iterator[Server]:
-    yield shared
-    assert not shared.died(), shared.died()
+    with shared.watched() as found:
+        yield found
 
 
 @pytest.fixture
 def memory_server(apart: Server) -> Iterator[Server]:
-    yield apart
-    assert not apart.died(), apart.died()
+    with apart.watched() as found:
+        yield found
 
 
 @pytest.fixture
 def bare_server(onnx_alone: Server) -> Iterator[Server]:
-    yield onnx_alone
-    assert not onnx_alone.died(), onnx_alone.died()
+    with onnx_alone.watched() as found:
+        yield found

@@ -18,26 +18,24 @@ from tests.support.gpu_server import Server, given, side_by_side, wait_until
 
 BATCH = 16
 QUEUE = "dynamic_batching { max_queue_delay_microseconds: 500 }"
-GRAPHS = (
-    "optimization { execution_accelerators { gpu_execution_accelerator "
-    '{ name: "cuda" parameters { key: "enable_cuda_graph" value: "1" } } } }'
-)
 TENSORS = (f"x:FP32:{gm.WIDTH}", f"y:FP32:{gm.WIDTH}")
-LOAD_S = 120
+LOAD_S = 60
+SHARED_WEIGHTS = 'parameters { key: "ENABLE_WEIGHT_SHARING" value { string_value: "true" } }'
 
 
 @pytest.fixture(scope="module")
 def models(shared: Server, device: Device) -> dict[str, list[int]]:
-    """Products of both backends, two instances each, and one behind the other; their seeds."""
-    for name, backend, model in (
-        ("onnx_batches", "onnxruntime", gm.onnx_product(1)),
-        ("torch_batches", "pytorch", gm.torch_product(2)),
+    """Products of both backends, two instances each, and one behind the other, by their seeds."""
+    for name, backend, model, extra in (
+        ("onnx_batches", "onnxruntime", gm.onnx_product(1), QUEUE),
+        ("torch_batches", "pytorch", gm.torch_product(2), QUEUE),
+        ("one_module", "pytorch", gm.torch_product(3), QUEUE + SHARED_WEIGHTS),
     ):
-        text = gm.config(backend, device, *TENSORS, count=2, batch=BATCH, extra=QUEUE)
+        text = gm.config(backend, device, *TENSORS, count=2, batch=BATCH, extra=extra)
         shared.add(name, model, text)
     gm.ensemble(shared.root, "both", ["onnx_batches", "torch_batches"], BATCH)
     shared.load("both")
-    return {"onnx_batches": [1], "torch_batches": [2], "both": [1, 2]}
+    return {"onnx_batches": [1], "torch_batches": [2], "one_module": [3], "both": [1, 2]}
 
 
 def load(server: Server, processes: int, requests: int, models: dict[str, list[int]]) -> list[Any]:
@@ -78,7 +76,7 @@ def test_graphs_are_right_for_each_size_of_batch(
     server: Server, device: Device, figures: Any
 ) -> None:
     """Sizes 1 to 9 at a batch of at most 16: first runs, captures, replays, and padded ones."""
-    text = gm.config("onnxruntime", device, *TENSORS, count=2, batch=BATCH, extra=GRAPHS)
+    text = gm.config("onnxruntime", device, *TENSORS, count=2, batch=BATCH, extra=gm.GRAPHS)
     server.add("graphs", gm.onnx_product(3), text)
     factor = gm.weights(3)
     wrong: list[str] = []
@@ -98,6 +96,26 @@ def test_graphs_are_right_for_each_size_of_batch(
     figures(answers=len(answers), wrong=len(wrong))
     assert (len(answers), wrong) == (4 * 6 * 9, [])
     server.unload("graphs")
+
+
+def test_more_shapes_than_there_are_graphs_are_answered(
+    server: Server, device: Device, figures: Any
+) -> None:
+    """Each shape would take memory of the card: past some number they run without a graph."""
+    text = gm.config("onnxruntime", device, "x:FP32:-1", "y:FP32:-1", extra=gm.GRAPHS)
+    server.add("shapes", gm.onnx_doubled(), text)
+    lengths = range(1, 1 + device.pick(100, 70))
+    wrong = []
+    with server.over_grpc() as client:
+        for turn in range(3):
+            for length in lengths:
+                array = np.arange(length, dtype=np.float32) + turn
+                answer = client.infer("shapes", given(over_grpc, x=array), client_timeout=30)
+                if not np.array_equal(answer.as_numpy("y"), 2 * array):
+                    wrong.append(f"turn {turn}, length {length}")
+    figures(shapes=len(lengths), wrong=len(wrong))
+    assert wrong == []
+    server.unload("shapes")
 
 
 @pytest.mark.parametrize("backend", ["onnxruntime", "pytorch"])

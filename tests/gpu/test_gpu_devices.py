@@ -1,11 +1,13 @@
 """Which devices a server sees, where models run, and what the metrics say of the cards."""
 
+import importlib.util
 import time
 from typing import Any
 
 import pytest
 
 from tests.support import gpu_models as gm
+from tests.support import onnx_models as om
 from tests.support.gpu_device import Device, has_mig, total_bytes, used_bytes, uuids
 from tests.support.gpu_server import Server, wait_until
 from tests.support.runtime_process import runtime
@@ -91,8 +93,6 @@ def test_a_device_that_is_not_there_is_told_when_a_model_wants_it(
     work = tmp_path_factory.mktemp("lost") / "models"
     work.mkdir()
     on_gpu, on_cpu = Device("cuda"), Device("cpu")
-    from tests.support import onnx_models as om
-
     for name, where in (("lost", on_gpu), ("here", on_cpu)):
         om.save(work, name, gm.onnx_product(1), gm.config("onnxruntime", where, *TENSORS, batch=8))
     flags = ("--model-control-mode=explicit", "--load-model=here")
@@ -109,6 +109,32 @@ def test_a_card_by_a_number_that_nobody_has_is_told(server: Server, device: Devi
     status, error = server.try_load("absent")
     assert status == 400
     assert "specifies invalid or unsupported gpu id 99" in error
+
+
+def test_a_model_without_groups_goes_to_the_card(server: Server, card: str) -> None:
+    text = gm.config("onnxruntime", Device("cuda"), *TENSORS, batch=8)
+    server.add(
+        "auto", gm.onnx_product(6), text.replace("instance_group { count: 1 kind: KIND_GPU }", "")
+    )
+    config = server.runtime.json("v2/models/auto/config")[1]
+    assert [group["kind"] for group in config["instance_group"]] == ["KIND_GPU"]
+    array = gm.rows_of(1, 4)
+    assert (server.infer("auto", x=array) == array @ gm.weights(6)).all()
+    server.unload("auto")
+
+
+def test_a_provider_that_cannot_start_is_a_failed_load(server: Server, card: str) -> None:
+    """TensorRT's libraries are no part of ONNX Runtime's wheel: no silent run on something else."""
+    if importlib.util.find_spec("tensorrt") is not None:
+        pytest.skip("TensorRT is installed here")
+    extra = (
+        'optimization { execution_accelerators { gpu_execution_accelerator { name: "tensorrt" } } }'
+    )
+    text = gm.config("onnxruntime", Device("cuda"), *TENSORS, batch=8, extra=extra)
+    server.place("unstarted", gm.onnx_product(1), text)
+    status, error = server.try_load("unstarted")
+    assert status != 200
+    assert "TensorrtExecutionProvider" in error, error
 
 
 @pytest.mark.parametrize("backend", ["onnxruntime", "pytorch"])

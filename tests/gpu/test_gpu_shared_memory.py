@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from tests.support.gpu_server import Server, given, number, wait_until
 
 ROWS = 4
 BYTES = ROWS * gm.WIDTH * 4
-SEEDS = {"onnxruntime": 21, "pytorch": 22}
+SEEDS = {"onnxruntime": 21, "pytorch": 22, "graphs": 23}
 TENSORS = (f"x:FP32:{gm.WIDTH}", f"y:FP32:{gm.WIDTH}")
 QUEUE = "dynamic_batching { max_queue_delay_microseconds: 50000 }"
 Regions = Callable[[str, int], Region]
@@ -27,12 +28,17 @@ MODULES = {"http": over_http, "grpc": over_grpc}
 
 @pytest.fixture(scope="module")
 def products(shared: Server, device: Device) -> dict[str, str]:
-    """The names of products by their backends; batches of 32 rows are waited for."""
-    made = {"onnxruntime": gm.onnx_product, "pytorch": gm.torch_product}
-    for backend, make in made.items():
-        text = gm.config(backend, device, *TENSORS, batch=32, extra=QUEUE)
-        shared.add(f"region_{backend}", make(SEEDS[backend]), text)
-    return {backend: f"region_{backend}" for backend in made}
+    """The names of products by their kinds; batches of 32 rows are waited for."""
+    for kind, seed in SEEDS.items():
+        backend = "pytorch" if kind == "pytorch" else "onnxruntime"
+        extra = QUEUE + (gm.GRAPHS if kind == "graphs" else "")
+        text = gm.config(backend, device, *TENSORS, batch=32, extra=extra)
+        shared.add(f"region_{kind}", product(backend, seed), text)
+    return {kind: f"region_{kind}" for kind in SEEDS}
+
+
+def product(backend: str, seed: int) -> Any:
+    return gm.torch_product(seed) if backend == "pytorch" else gm.onnx_product(seed)
 
 
 @pytest.fixture
@@ -94,11 +100,18 @@ def test_tensors_come_from_and_go_to_places_inside_a_region(
 def test_requests_of_one_batch_have_each_their_own_places(
     server: Server, device: Device, products: dict[str, str], regions: Regions, backend: str
 ) -> None:
-    """Eight requests of four rows fill a batch; half of them bring their inputs along."""
+    """Eight requests fill a batch; half bring their inputs along, some take their outputs home."""
     name, factor = products[backend], gm.weights(SEEDS[backend])
     found = regions("many", 16 * BYTES)
     before = server.statistics(name)
     ends: list[Any] = []
+    plain: dict[int, Any] = {}
+
+    def end(item: int, result: Any, error: Any) -> None:
+        if item % 3 == 2 and error is None:
+            plain[item] = result.as_numpy("y")
+        ends.append(error)
+
     for turn in range(device.pick(20, 2)):
         arrays = [gm.rows_of(100 * turn + item, ROWS) for item in range(8)]
         ends.clear()
@@ -108,13 +121,15 @@ def test_requests_of_one_batch_have_each_their_own_places(
                 own = given(over_grpc, x=array)
                 inputs = own if item % 2 else [taken(over_grpc, "many", item * BYTES)]
                 outputs = [wanted(over_grpc, "many", BYTES, (8 + item) * BYTES)]
-                client.async_infer(
-                    name, inputs, lambda result, error: ends.append(error), outputs=outputs
-                )
+                if item % 3 == 2:
+                    outputs = [over_grpc.InferRequestedOutput("y")]
+                client.async_infer(name, inputs, partial(end, item), outputs=outputs)
             wait_until(lambda: len(ends) == 8, "the answers")
         assert ends == [None] * 8
         for item, array in enumerate(arrays):
             answer = floats(found, (8 + item) * BYTES, ROWS, gm.WIDTH)
+            if item % 3 == 2:
+                answer = plain[item]
             np.testing.assert_array_equal(answer, array @ factor, f"request {item}")
     after = server.statistics(name)
     executions = after["execution_count"] - before["execution_count"]
@@ -162,6 +177,59 @@ def test_a_region_that_is_unregistered_while_in_use_stays_until_the_answer(
 
 
 @pytest.mark.parametrize("backend", SEEDS)
+def test_an_output_may_go_where_its_input_lay(
+    server: Server, products: dict[str, str], regions: Regions, backend: str
+) -> None:
+    """A product that is written while its input is still read would be wrong."""
+    found = regions("place", BYTES)
+    array = gm.rows_of(2, ROWS)
+    with server.over_grpc() as client:
+        for turn in range(5):
+            found.write(0, (array + turn).tobytes())
+            outputs = [wanted(over_grpc, "place", BYTES, 0)]
+            client.infer(products[backend], [taken(over_grpc, "place", 0)], outputs=outputs)
+            answer = floats(found, 0, ROWS, gm.WIDTH)
+            np.testing.assert_array_equal(answer, (array + turn) @ gm.weights(SEEDS[backend]))
+
+
+@pytest.mark.parametrize("backend", SEEDS)
+def test_a_name_that_is_registered_anew_is_the_new_memory(
+    server: Server, products: dict[str, str], regions: Regions, backend: str
+) -> None:
+    factor = gm.weights(SEEDS[backend])
+    with server.over_http() as client:
+        for turn in range(4):
+            found = regions("anew", 2 * BYTES)
+            array = gm.rows_of(turn, ROWS)
+            found.write(0, array.tobytes())
+            outputs = [wanted(over_http, "anew", BYTES, BYTES)]
+            client.infer(products[backend], [taken(over_http, "anew", 0)], outputs=outputs)
+            answer = floats(found, BYTES, ROWS, gm.WIDTH)
+            np.testing.assert_array_equal(answer, array @ factor, f"turn {turn}")
+            client.unregister_cuda_shared_memory("anew")
+
+
+def test_a_model_that_changes_its_input_leaves_the_client_s_memory_alone(
+    server: Server, device: Device, regions: Regions
+) -> None:
+    pytest.importorskip("torch")
+    from tests.support.gpu_modules import InPlace
+
+    text = gm.config("pytorch", device, *TENSORS, batch=32)
+    server.add("in_place", InPlace(), text)
+    found = regions("mine", 2 * BYTES)
+    array = gm.rows_of(6, ROWS)
+    found.write(0, array.tobytes())
+    outputs = [wanted(over_http, "mine", BYTES, BYTES)]
+    with server.over_http() as client:
+        for _ in range(3):
+            client.infer("in_place", [taken(over_http, "mine", 0)], outputs=outputs)
+            np.testing.assert_array_equal(floats(found, BYTES, ROWS, gm.WIDTH), array + 1)
+            np.testing.assert_array_equal(floats(found, 0, ROWS, gm.WIDTH), array)
+    server.unload("in_place")
+
+
+@pytest.mark.parametrize("backend", SEEDS)
 def test_an_output_that_does_not_fit_is_told_and_writes_nothing(
     server: Server, products: dict[str, str], regions: Regions, backend: str
 ) -> None:
@@ -196,11 +264,10 @@ def test_texts_in_a_region_are_read_on_the_host(
     assert found.read(2048, len(raw)) == raw
 
 
-@pytest.mark.parametrize("backend", SEEDS)
+@pytest.mark.parametrize("backend", ["onnxruntime", "pytorch"])
 def test_models_on_the_cpu_take_regions_too(server: Server, regions: Regions, backend: str) -> None:
-    make = gm.onnx_product if backend == "onnxruntime" else gm.torch_product
     text = gm.config(backend, Device("cpu"), *TENSORS, batch=32)
-    name = server.add(f"host_{backend}", make(4), text)
+    name = server.add(f"host_{backend}", product(backend, 4), text)
     found = regions("host", 2 * BYTES)
     array = gm.rows_of(3, ROWS)
     found.write(0, array.tobytes())
@@ -235,7 +302,7 @@ def test_what_cannot_be_registered_is_told(
 def test_the_stock_client_s_own_regions_work(
     server: Server, card: str, products: dict[str, str]
 ) -> None:
-    stock = pytest.importorskip("tritonclient.utils.cuda_shared_memory", exc_type=ImportError)
+    stock = _stock()
     array, factor = gm.rows_of(9, ROWS), gm.weights(SEEDS["pytorch"])
     memory = {name: stock.create_shared_memory_region(name, BYTES, 0) for name in ("in", "out")}
     with server.over_grpc() as client:
@@ -249,3 +316,10 @@ def test_the_stock_client_s_own_regions_work(
         client.unregister_cuda_shared_memory()
     for item in memory.values():
         stock.destroy_shared_memory_region(item)
+
+
+def _stock() -> Any:
+    pytest.importorskip("cuda.bindings.runtime", exc_type=ImportError)
+    import tritonclient.utils.cuda_shared_memory as stock
+
+    return stock

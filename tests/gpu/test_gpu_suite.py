@@ -1,5 +1,6 @@
 """This folder runs on a machine that has the packages of a runtime, and nothing else of ours."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ sys.exit(pytest.main(["tests/gpu", "--collect-only", "-q"]))
 
 
 def test_it_is_collected_without_the_packages_of_the_other_tests() -> None:
-    environment = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PATH": "/usr/bin:/bin"}
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
     found = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         cwd=REPOSITORY,

@@ -50,7 +50,7 @@ def uuids() -> list[str]:
     command = ["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"]
     try:
         shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
-    except FileNotFoundError:
+    except (OSError, subprocess.CalledProcessError):  # there is none, or it tells nothing
         nvml = _nvml()
         return [
             str(nvml.nvmlDeviceGetUUID(nvml.nvmlDeviceGetHandleByIndex(index)))

@@ -12,6 +12,10 @@ from tests.support import onnx_models as om
 from tests.support.gpu_device import Device
 
 WIDTH = 16
+GRAPHS = (
+    "optimization { execution_accelerators { gpu_execution_accelerator "
+    '{ name: "cuda" parameters { key: "enable_cuda_graph" value: "1" } } } }'
+)
 Array = np.ndarray[Any, Any]
 
 
@@ -69,6 +73,12 @@ def onnx_product(seed: int, width: int = WIDTH) -> Any:
     )
     body.initializer.append(numpy_helper.from_array(weights(seed, width), "w"))
     return body
+
+
+def onnx_doubled() -> Any:
+    """y = x + x, of any length"""
+    body = [om.tensor("x", om.FP32, "N")], [om.tensor("y", om.FP32, "N")]
+    return om.graph([helper.make_node("Add", ["x", "x"], ["y"])], *body)
 
 
 def onnx_heavy(size: int) -> Any:

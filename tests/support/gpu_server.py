@@ -2,7 +2,8 @@
 
 import contextlib
 import functools
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,14 @@ import tritonclient.http as over_http
 from tests.support import onnx_models as om
 from tests.support import runtime_process
 from tests.support.cuda_driver import cuda_driver
-from tests.support.gpu_device import Device, bare_library_path
+from tests.support.gpu_device import Device
 from tests.support.gpu_models import Array, save_torch
 from tests.support.runtime_process import Runtime, runtime
 
 ANSWER_S = 30.0
 # Less than usual: the time on a machine with a GPU is short, and such machines are quick.
 wait_until = functools.partial(runtime_process.wait_until, timeout_s=ANSWER_S)
+_MOST_LOG = 4000  # characters of a case
 _FLAGS = ("--model-control-mode=explicit", "--exit-timeout-secs=5")
 
 
@@ -38,7 +40,7 @@ class Server:
         self.root.mkdir(parents=True)
         self._work = work
         self._flags = (*_FLAGS, *flags)
-        self._variables = variables or {}
+        self._variables = dict(variables or {})
         self._held = contextlib.ExitStack()
         self._runtime: Runtime | None = None
         self._started = 0
@@ -53,28 +55,29 @@ class Server:
     def _start(self) -> Runtime:
         self._started += 1
         with contextlib.ExitStack() as starting:
-            variables = {"LD_LIBRARY_PATH": bare_library_path(), **self._variables}
             if not self.device.is_gpu:
                 folder = self._work / f"start_{self._started}"
                 folder.mkdir()
                 starting.enter_context(cuda_driver(folder))
-                variables = dict(self._variables)
-            server = runtime(self.root, *self._flags, variables=variables)
+            server = runtime(self.root, *self._flags, variables=self._variables)
             return self._held.enter_context(server)
 
     def close(self) -> None:
         self._held.close()
         self._runtime = None
 
-    def died(self) -> str:
-        """The end of the log of a server that is gone; empty where it lives."""
-        found = self._runtime
-        if found is None or found.process.poll() is None:
-            return ""
-        return f"the server ended with {found.process.returncode}:\n{self.log()[-4000:]}"
+    @contextlib.contextmanager
+    def watched(self) -> Iterator["Server"]:
+        """One case's use of it: what it logs is written out; it must outlive the case."""
+        before = len(self.log())
+        yield self
+        sys.stdout.write(self.log()[before:][-_MOST_LOG:])
+        code = self._runtime.process.poll() if self._runtime is not None else None
+        assert code is None, f"the server ended with {code} in this case"
 
     def log(self) -> str:
-        return self.runtime.log.read_text(errors="replace") if self._runtime else ""
+        """Of the server that runs, or ran last."""
+        return self._runtime.log.read_text(errors="replace") if self._runtime is not None else ""
 
     # --- models ----------------------------------------------------------------------------
 

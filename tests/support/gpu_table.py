@@ -1,13 +1,17 @@
 """What the cases of tests/gpu found: a table at the end, and a file of JSON for docs/gpu.md."""
 
+import contextlib
 import json
 from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.gpu_device import Device, about_card
+
+_MOST_OUTPUT = 8000
 
 
 class CaseTable:
@@ -16,6 +20,7 @@ class CaseTable:
     def __init__(self, device: Device, path: str) -> None:
         self._device = device
         self._path = path
+        self._about = _about(device)
         self._cases: dict[str, dict[str, Any]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -26,8 +31,14 @@ class CaseTable:
         case["seconds"] = round(case["seconds"] + report.duration, 2)
         if report.outcome != "passed":
             case["outcome"] = report.outcome
-            case["reason"] = _reason(report)
+            case.setdefault("reason", _reason(report))
         case["figures"] = dict(report.user_properties)
+        if report.when == "teardown" and case["outcome"] == "failed":
+            # the server's words among them (conftest.py): nobody can ask for them later
+            case["output"] = "\n".join(text for _, text in report.sections)[-_MOST_OUTPUT:]
+        if self._path and report.when == "teardown":
+            # why each time: the time on such a machine may end before the cases do
+            Path(self._path).write_text(json.dumps(self._about | {"cases": self._cases}, indent=1))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if not self._cases:
@@ -37,14 +48,15 @@ class CaseTable:
             figures = ", ".join(f"{key} {value}" for key, value in case["figures"].items())
             line = f"{case['outcome']:8} {case['seconds']:7.2f} s  {name}  {figures}"
             terminalreporter.write_line(line.rstrip())
-        if self._path:
-            Path(self._path).write_text(json.dumps(self._whole(), indent=1) + "\n")
 
-    def _whole(self) -> dict[str, Any]:
-        about = {"date": datetime.now(UTC).date().isoformat(), "device": self._device.name}
-        if self._device.is_gpu:
-            about |= about_card()
-        return about | {"cases": self._cases}
+
+def _about(device: Device) -> dict[str, Any]:
+    versions = {}
+    for name in ("torch", "onnxruntime-gpu", "tritonclient", "numpy"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    about = {"date": datetime.now(UTC).date().isoformat(), "device": device.name}
+    return about | (about_card() if device.is_gpu else {}) | {"versions": versions}
 
 
 def _reason(report: pytest.TestReport) -> str:
