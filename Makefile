@@ -32,7 +32,7 @@ SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=targe
 
 .PHONY: help up install studio test check static lint types layers migrations frontend-check test-unit \
 	test-studio test-pages ui-budgets test-integration test-load test-hostile chaos test-chaos fuzz fuzz-corpora api-fuzz security helm test-postgres e2e screenshots \
-	examples bench scale autoscale-sim compatibility \
+	examples bench gpu gpu-install scale autoscale-sim compatibility \
 	openapi cli-docs state-docs sbom audit notebooks azure-oracle seeds lock fmt clean
 
 help: ## list the commands
@@ -176,6 +176,16 @@ scale: $(STAMPS)/dev install ## the control plane on PostgreSQL beside 1,000 sim
 bench: $(STAMPS)/dev install ## workloads M0 to M3 against the bare ONNX Runtime limit; what Python models and the gateway cost
 	@$(BIN)/python -m benchmarks
 
+gpu-install: ## what `make gpu` needs; from then on it needs no network
+	@deploy/needs-gpu
+	@$(MAKE) $(STAMPS)/gpu install
+
+gpu: gpu-install ## on a machine with a GPU: its tests, its benchmark, and the measured part of docs/gpu.md
+	@echo "== tests on the GPU, then models on it (about ten minutes)"
+	@# why both in any case: hours on a GPU are few
+	@$(PYTEST) -q tests/gpu -m gpu; tests=$$?; \
+		$(BIN)/python -m benchmarks.gpu --docs docs/gpu.md && exit $$tests
+
 compatibility: $(STAMPS)/dev install ## regenerate docs/triton-compatibility.md
 	@$(BIN)/python -m tests.conformance.compatibility
 
@@ -210,6 +220,14 @@ azure-oracle: ## ask the real azure-ai-ml anew: tests/support/azure_yaml, and it
 
 seeds: $(STAMPS)/dev install studio ## the first seed's tabs, as users of Azure ML write them
 	@$(BIN)/python -m tests.seeds
+
+# why torch is removed first: for uv and pip, the build for CPUs that may be there is the same version.
+$(STAMPS)/gpu: requirements-cuda.lock $(STAMPS)/dev
+	@echo "== PyTorch with the libraries of CUDA (some GB)"
+	@$(BIN)/python -c 'import torch, sys; sys.exit(torch.version.cuda is None)' || \
+		$(BIN)/python -m pip uninstall --yes --quiet torch
+	@deploy/install-packages $(BIN)/python requirements-cuda.lock
+	@touch $@
 
 $(STAMPS)/audit: requirements-audit.txt $(STAMPS)/requirements
 	@$(PYTHON) -m venv .venv-audit

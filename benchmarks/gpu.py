@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import gpu_report
+from benchmarks import gpu_page, gpu_report
 from benchmarks.gpu_card import Card, NoCard
 from benchmarks.gpu_catalog import LIBRARIES, SCALED, Library, Point, points, served
 from benchmarks.gpu_child import ChildFailed
@@ -51,6 +51,8 @@ def main() -> int:
         results.write()
         del keeper
     gpu_report.print_results(results.body)
+    if options.docs:
+        gpu_page.rewrite(options.docs, results.body)
     return 0 if results.good() else 1
 
 
@@ -109,7 +111,7 @@ class Run:
         names = [served(*pair) for pair in which]
         load = [f"--load-model={name}" for name in names]
         flags = (*_LENIENT, *load, *self._options.server_flag, *flags)
-        log = self._results.path.with_suffix(".log")
+        log = self._results.path.with_suffix(f"{''.join(flags[len(_LENIENT) + len(load) :])}.log")
         try:
             server = stack.enter_context(running(self._kit.repository, "", flags, log))
         except RuntimeError as error:
@@ -222,6 +224,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--server-flag", action="append", default=[], metavar="FLAG")
     parser.add_argument("--output", type=Path, help="JSON; by default in benchmarks/results")
+    parser.add_argument("--docs", type=Path, help="rewrite the measured part of this page")
     options = parser.parse_args(given)
     if options.quick:
         options.seconds = min(options.seconds, 2.0)

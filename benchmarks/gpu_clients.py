@@ -16,6 +16,7 @@ import grpc
 
 from benchmarks.gpu_answers import Answers
 from benchmarks.gpu_catalog import SAMPLES, served
+from benchmarks.gpu_child import Voice
 from benchmarks.gpu_lanes import Lane, Load, lanes
 from benchmarks.gpu_memory import NoCuda
 from benchmarks.gpu_models import Kit, samples_of
@@ -52,15 +53,16 @@ def drive(lane: Lane, number: int, answers: Answers, start: float, end: float) -
 
 
 def main(job: dict[str, Any]) -> None:
+    voice = Voice()
     kit = Kit(job["device"], job["tiny"])
     for line in sys.stdin:
         try:
-            _point(kit, json.loads(line))
+            _point(kit, json.loads(line), voice)
         except _FAILURES as error:
-            tell({"failed": f"{type(error).__name__}: {error}"[:2000]})
+            voice.say({"failed": f"{type(error).__name__}: {error}"[:2000]})
 
 
-def _point(kit: Kit, asked: dict[str, Any]) -> None:
+def _point(kit: Kit, asked: dict[str, Any], voice: Voice) -> None:
     model = kit.model(asked["model"])
     samples, expected = samples_of(kit, model.key)
     batch, count = asked["batch"], asked["lanes"]
@@ -71,7 +73,7 @@ def _point(kit: Kit, asked: dict[str, Any]) -> None:
     )  # fmt: skip
     opened = lanes(load, asked["transport"], count)
     try:
-        tell({"connected": count})
+        voice.say({"connected": count})
         start, end = json.loads(sys.stdin.readline())
         found: list[Told] = [Told() for _ in opened]
 
@@ -87,7 +89,7 @@ def _point(kit: Kit, asked: dict[str, Any]) -> None:
         for lane in opened:
             lane.close()
     errors = [text for one in found for text in one.errors]
-    tell(
+    voice.say(
         {
             "latencies_us": [value for one in found for value in one.latencies_us],
             "checked": sum(one.checked for one in checks),
@@ -96,10 +98,6 @@ def _point(kit: Kit, asked: dict[str, Any]) -> None:
             "first_error": errors[0] if errors else "",
         }
     )
-
-
-def tell(line: dict[str, Any]) -> None:
-    print(json.dumps(line), flush=True)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gpu_answers import wrong_rows
+from benchmarks.gpu_child import Voice
 from benchmarks.gpu_models import Kit, samples_of
 
 Run = Callable[[], None]
@@ -121,12 +122,13 @@ def measure(loop: OnnxLoop | TorchLoop, feeds: dict[str, np.ndarray], seconds: f
 
 
 def main(job: dict[str, Any]) -> None:
+    voice = Voice()
     kit = Kit(job["device"], job["tiny"])
     model, library = kit.model(job["key"]), job["library"]
     samples, expected = samples_of(kit, model.key)
     kind = OnnxLoop if library == "onnxruntime" else TorchLoop
     loop = kind(kit.file(model.key, library), kit.device, model.output.name)
-    print(json.dumps({"loaded": True}), flush=True)
+    voice.say({"loaded": True})
     for line in sys.stdin:
         asked = json.loads(line)
         rows = np.arange(asked["batch"]) % len(expected)
@@ -134,10 +136,10 @@ def main(job: dict[str, Any]) -> None:
         try:
             result, answer = measure(loop, feeds, asked["seconds"])
         except Exception as error:  # why so wide: the libraries' share no base class; it is told
-            print(json.dumps({"failed": f"{type(error).__name__}: {error}"[:2000]}), flush=True)
+            voice.say({"failed": f"{type(error).__name__}: {error}"[:2000]})
             continue
         result["wrong"] = wrong_rows(answer, expected[rows], model.tolerance)
-        print(json.dumps(result), flush=True)
+        voice.say(result)
 
 
 if __name__ == "__main__":

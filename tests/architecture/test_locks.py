@@ -162,3 +162,20 @@ def imported(folder: Path) -> dict[str, list[str]]:
                 found.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
     ours = {folder.name, "shoal_stub", *sys.stdlib_module_names}
     return {name: places for name, places in found.items() if name not in ours}
+
+
+def test_onnx_runtime_takes_the_libraries_of_cuda_that_pytorch_brings() -> None:
+    """So that an environment has them once, and no machine needs a toolkit."""
+    brought = versions("requirements-cuda.lock")
+    wanted = [Requirement(line) for line in metadata.requires("onnxruntime-gpu") or ()]
+    of_cuda = [
+        requirement
+        for requirement in wanted
+        if requirement.marker
+        and any(requirement.marker.evaluate({"extra": extra}) for extra in ("cuda", "cudnn"))
+        and not requirement.marker.evaluate({"extra": ""})
+    ]
+    assert {item.name for item in of_cuda} >= {"nvidia-cuda-runtime", "nvidia-cudnn-cu13"}
+    for requirement in of_cuda:
+        (version,) = brought[canonicalize_name(requirement.name)]
+        assert requirement.specifier.contains(version), requirement
