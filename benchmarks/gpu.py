@@ -29,6 +29,7 @@ from tests.support import reaper
 _QUICK_S = 150.0  # all in all
 _LOAD_S = 90.0
 _WARM_S = 0.5
+_START_S = 8.0  # of a server with one model
 _OVERHEAD_S = 1.5  # of a point: connecting, and what is under way at its end
 _LENIENT = ("--exit-on-error=false", "--strict-readiness=false", "--model-control-mode=explicit")
 
@@ -76,7 +77,8 @@ class Run:
             stack.callback(clients.close)
             limits = Limits(self._kit, which)
             stack.callback(limits.close)
-            server = self._server(stack, which)
+            serving = stack.enter_context(ExitStack())
+            server = self._server(serving, which)
             limits.loaded(self._failed)
             tell("bare limits")
             for row in limits.measured(self._options.seconds / 4, self._card, self._failed):
@@ -85,7 +87,8 @@ class Run:
             limits.close()
             if server is not None:
                 self._measure(clients, server, self._points)
-        self._scale()
+            serving.close()
+            self._scale(clients)
 
     def _make(self, keys: Sequence[str]) -> set[str]:
         """Makes the networks' files that are not there; the keys of all that are there then."""
@@ -128,9 +131,7 @@ class Run:
         for point in wanted:
             if not warmed.get(point.served, True):
                 continue  # why: it has been told of
-            need = _WARM_S + self._options.seconds + _OVERHEAD_S
-            if self._elapsed() + need > self._options.within:
-                self._results.add("left_out", {"point": str(point), "why": "no time was left"})
+            if not self._time_for(point):
                 continue
             if point.served not in warmed:
                 warmed[point.served] = self._warm(point, server)
@@ -146,6 +147,14 @@ class Run:
             self._results.add("points", row)
             tell(f"  {gpu_report.point_line(row)}")
 
+    def _time_for(self, point: Point, more_s: float = 0.0) -> bool:
+        """Whether the point can be measured in time, ``more_s`` included; else it is left out."""
+        need = _WARM_S + self._options.seconds + _OVERHEAD_S + more_s
+        if self._elapsed() + need <= self._options.within:
+            return True
+        self._results.add("left_out", {"point": str(point), "why": "no time was left"})
+        return False
+
     def _warm(self, point: Point, server: Server) -> bool:
         try:
             warm(self._kit, point.model, point.library, server)
@@ -154,7 +163,7 @@ class Run:
             return False
         return True
 
-    def _scale(self) -> None:
+    def _scale(self, clients: Clients) -> None:
         """The same load on servers with more front ends, each started anew."""
         if self._scaled and not _has_frontends():
             why = "this runtime has no flag --frontends"
@@ -162,9 +171,9 @@ class Run:
                 self._results.add("left_out", {"point": str(point), "why": why})
             return
         for point in self._scaled:
+            if not self._time_for(point, _START_S):
+                continue
             with ExitStack() as stack:
-                clients = Clients(self._kit, self._options.clients)
-                stack.callback(clients.close)
                 server = self._server(stack, [SCALED], f"--frontends={point.frontends}")
                 if server is not None:
                     self._measure(clients, server, [point])

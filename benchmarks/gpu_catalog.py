@@ -109,8 +109,8 @@ LIBRARIES: Mapping[str, tuple[Library, ...]] = {
     "plus_one": ("onnxruntime", "pytorch"),
 }
 # Requests under way and items in each; the first are those of --quick.
-_LOADS = ((16, 8), (128, 1), (32, 1))
-_MORE_LOADS = ((64, 1), (8, 1), (1, 1))
+_LOADS = ((16, 8), (128, 1))
+_MORE_LOADS = ((64, 1), (32, 1), (8, 1), (1, 1))
 SCALED: tuple[str, Library] = ("bert", "onnxruntime")
 FRONTENDS = (1, 4, 8)
 
@@ -121,6 +121,7 @@ def points() -> Sequence[Point]:
     for model in ("resnet50", "bert"):
         for library in LIBRARIES[model]:
             found += [Point(model, library, "grpc", *load) for load in _LOADS]
+            found.append(Point(model, library, "cuda", 4, MAX_BATCH))  # the least work for a server
     # The tensors' ways: 600 KB in and out, 32 items a request and 32 requests under way.
     found += [
         Point("plus_one", "onnxruntime", transport, *load)

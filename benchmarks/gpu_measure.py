@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.gpu_card import Card, watched
 from benchmarks.gpu_catalog import MAX_BATCH, Library, Point, served
-from benchmarks.gpu_child import Child, ChildFailed
+from benchmarks.gpu_child import Child, ChildFailed, close_all
 from benchmarks.gpu_models import Kit, samples_of
 from benchmarks.server import Server
 
@@ -77,8 +77,7 @@ class Limits:
                 yield row | {"busy": seen.busy_share}
 
     def close(self) -> None:
-        for child in self._children.values():
-            child.close()
+        close_all(self._children.values())
         self._children.clear()
 
 
@@ -159,8 +158,7 @@ class Clients:
         self._children = [self._child() for _ in range(count)]
 
     def close(self) -> None:
-        for child in self._children:
-            child.close()
+        close_all(self._children)
 
 
 def warm(kit: Kit, key: str, library: Library, server: Server) -> None:
