@@ -37,7 +37,8 @@ class Standstill:
         self.resumed = 0
         self._received = (-1, False, 0.0)  # progress and whether busy, unchanged since
         self._body: tuple[object, int, float] | None = None  # bytes that were there, and when
-        self._sent = (0, 0, 0.0)  # bytes that wait without the late ones, resumed, unchanged since
+        # bytes that wait without the late ones, resumed, unchanged since (None: not looked at yet)
+        self._sent: tuple[int, int, float | None] = (0, 0, None)
 
     def resume(self) -> None:
         """The socket takes bytes again."""
@@ -48,7 +49,8 @@ class Standstill:
         """Why the connection is let go, "" when it is not."""
         unread, progress, busy, head_since, body, arrived = state
         before, resumed, since = self._sent
-        if not unread or unread - self.late < before or resumed != self.resumed:
+        moved = not unread or unread - self.late < before or resumed != self.resumed
+        if moved or since is None:
             since = now
         self._sent = (unread - self.late, self.resumed, since)
         if unread:

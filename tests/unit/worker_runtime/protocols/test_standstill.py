@@ -1,19 +1,13 @@
 """Since when an answer is not read, where the first look at a connection finds one under way."""
 
-import pytest
-
 from worker_runtime.protocols.grpc.native.standstill import Standstill as GrpcStandstill
 from worker_runtime.protocols.http.standstill import Standstill, State
 from worker_runtime.types.listening import ConnectionLimits
 
 # A machine is up for longer than a client may take to read, so the clock's 0 is long ago.
 NOW = 1000.0
-FIRST_LOOK = pytest.mark.xfail(
-    strict=True, reason="what was never looked at counts as unread since the clock began"
-)
 
 
-@FIRST_LOOK
 def test_http_counts_from_the_first_look() -> None:
     limits = ConnectionLimits(unread_s=300.0)
     seen = Standstill()
@@ -23,7 +17,6 @@ def test_http_counts_from_the_first_look() -> None:
     assert seen.overdue(NOW + 300, limits, state) == "answers are not read"
 
 
-@FIRST_LOOK
 def test_grpc_counts_from_the_first_look() -> None:
     seen = GrpcStandstill()
     assert seen.unread_s(NOW, 5000, 0.0) == 0

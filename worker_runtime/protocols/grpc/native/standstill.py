@@ -14,7 +14,8 @@ class Standstill:
     __slots__ = ("_arriving", "_calls", "_held", "_opening", "_said", "_sent")
 
     def __init__(self) -> None:
-        self._sent = (0, 0.0, 0.0)  # bytes that wait, when the socket was full, unchanged since
+        # bytes that wait, when the socket was full, unchanged since (None: not looked at yet)
+        self._sent: tuple[int, float, float | None] = (0, 0.0, None)
         self._said = (-1, False, 0.0)  # the last stream, whether there are calls, unchanged since
         self._opening: tuple[object, float] | None = None  # since when
         self._held: tuple[bytearray, int, float] | None = None  # bytes that were there, and when
@@ -24,7 +25,8 @@ class Standstill:
     def unread_s(self, now: float, waiting: int, full_at: float) -> float:
         """How long the socket takes none of the bytes that wait."""
         before, was_full_at, since = self._sent
-        if not waiting or waiting < before or full_at != was_full_at:
+        moved = not waiting or waiting < before or full_at != was_full_at
+        if moved or since is None:
             since = now
         self._sent = (waiting, full_at, since)
         return now - since
