@@ -61,7 +61,8 @@ def bring(item: BatchInput, tensor: Any) -> None:
         if isinstance(part, DeviceBuffer):
             _bring_host(waiting, target, staged_from)
             stop = start + part.nbytes
-            target[start:stop].copy_(device_bytes(part, part.nbytes), non_blocking=True)
+            on_device = device_bytes(part, part.nbytes)
+            target[start:stop].copy_(on_device, non_blocking=target.is_cuda)
             waiting, staged_from = [], stop
         else:
             raw = _flat(part)

@@ -145,6 +145,7 @@ def _instance(
     import torch
 
     from worker_runtime.backends.device.streams import memory_of
+    from worker_runtime.backends.onnxruntime.batch_sizes import BatchSizes
     from worker_runtime.backends.onnxruntime.bound import (
         GraphProgram,
         OnnxDeviceInstance,
@@ -152,20 +153,20 @@ def _instance(
     )
 
     device = torch.device(DEVICE, place.gpu or 0)
+    sizes = graph_sizes(spec.config) if spec.config.max_batch_size else ()
     if not graphs:
         options = run_options(spec, waits=False)
-        return OnnxDeviceInstance(device, turn, partial(OnnxProgram, session, device, options))
-    sizes = graph_sizes(spec.config) if spec.config.max_batch_size else ()
-    program = partial(
-        GraphProgram,
-        session,
+        kept = BatchSizes(sizes)
+        return OnnxDeviceInstance(
+            device, turn, lambda: OnnxProgram(session, device, turn, options, kept)
+        )
+    waiting, going_on = partial(run_options, spec), partial(run_options, spec, waits=False)
+    budget = GraphBudget(memory_of(device))
+    return OnnxDeviceInstance(
         device,
-        partial(run_options, spec, waits=False),
-        partial(run_options, spec),
-        sizes,
-        GraphBudget(memory_of(device)),
+        turn,
+        lambda: GraphProgram(session, device, turn, going_on, waiting, sizes, budget),
     )
-    return OnnxDeviceInstance(device, turn, program)
 
 
 def _memory(

@@ -23,9 +23,10 @@ from tests.support.tensors import load_spec
 from worker_runtime.backends.base import LoadSpec, Placement
 from worker_runtime.backends.catalog import backend
 from worker_runtime.backends.device.streams import Turn
-from worker_runtime.backends.graph_sizes import GraphBudget
+from worker_runtime.backends.graph_sizes import GraphBudget, usual_sizes
 from worker_runtime.backends.onnxruntime import backend as module
 from worker_runtime.backends.onnxruntime import sessions
+from worker_runtime.backends.onnxruntime.batch_sizes import BatchSizes
 from worker_runtime.backends.onnxruntime.bound import OnnxDeviceInstance, OnnxProgram
 from worker_runtime.backends.onnxruntime.instances import bindable
 from worker_runtime.backends.onnxruntime.providers import (
@@ -317,19 +318,40 @@ def test_a_lack_of_memory_is_said_plainly(folder: Path, monkeypatch: pytest.Monk
         backend("onnxruntime").load(spec(folder))
 
 
-def test_bound_tensors_give_the_same_answers(folder: Path) -> None:
+def bound(session: Any, of: LoadSpec, sizes: BatchSizes | None = None) -> OnnxDeviceInstance:
     """The way of devices, here with the CPU as the device."""
+    cpu, options = torch.device("cpu"), sessions.run_options(of, waits=False)
+    turn, kept = Turn(cpu), sizes or BatchSizes(())
+    return OnnxDeviceInstance(cpu, turn, lambda: OnnxProgram(session, cpu, turn, options, kept))
+
+
+def test_bound_tensors_give_the_same_answers(folder: Path) -> None:
     session = ort.InferenceSession(folder / "model.onnx", providers=[CPU])
     assert bindable(session)
-    cpu = torch.device("cpu")
-    options = sessions.run_options(spec(folder), waits=False)
-    instance = OnnxDeviceInstance(cpu, Turn(cpu), partial(OnnxProgram, session, cpu, options))
+    instance = bound(session, spec(folder))
     rest, total = instance.execute(dict(PAIR), ["OUTPUT1", "OUTPUT0"])
     np.testing.assert_array_equal(total, PAIR["INPUT0"] + PAIR["INPUT1"])
     np.testing.assert_array_equal(rest, PAIR["INPUT0"] - PAIR["INPUT1"])
     with pytest.raises(BackendFailed, match="Missing Input: INPUT1"):
         instance.execute({"INPUT0": ROWS}, ["OUTPUT0"])
     instance.close()
+
+
+def test_a_session_that_is_slow_gets_batches_of_few_sizes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it is run with is padded; the answers are those of the rows that came."""
+    session = ort.InferenceSession(folder / "model.onnx", providers=[CPU])
+    sizes = BatchSizes(usual_sizes(6))
+    sizes.slow = True
+    instance = bound(session, spec(folder), sizes)
+    wanted: list[int] = []
+    monkeypatch.setattr(sizes, "ran", lambda shapes, _: wanted.append(shapes[0][1][0]))
+    for rows in (3, 6, 1, 5):
+        pair = {name: array[:rows] + rows for name, array in PAIR.items()}
+        (total,) = instance.execute(pair, ["OUTPUT0"])
+        np.testing.assert_array_equal(total, pair["INPUT0"] + pair["INPUT1"])
+    assert wanted == [4, 6, 6, 6]
 
 
 class Recorded:
@@ -440,7 +462,6 @@ def test_a_model_that_cannot_be_captured_runs_without_graphs(
 
 def test_outputs_of_any_shape_are_made_by_onnx_runtime(tmp_path: Path) -> None:
     """Their shapes are not known before, or the file says wrong ones."""
-    cpu = torch.device("cpu")
     for said in (("n",), ("rows",)):  # how many there are no input tells; this one would be wrong
         x = helper.make_tensor_value_info("x", om.FP32, ["rows"])
         y = helper.make_tensor_value_info("y", om.FP32, list(said))
@@ -448,8 +469,7 @@ def test_outputs_of_any_shape_are_made_by_onnx_runtime(tmp_path: Path) -> None:
         graph = helper.make_graph([twice], "twice", [x], [y])
         (tmp_path / "model.onnx").write_bytes(om.model_bytes(graph))
         session = ort.InferenceSession(tmp_path / "model.onnx", providers=[CPU])
-        options = sessions.run_options(spec(tmp_path), waits=False)
-        instance = OnnxDeviceInstance(cpu, Turn(cpu), partial(OnnxProgram, session, cpu, options))
+        instance = bound(session, spec(tmp_path))
         for size in (2, 3, 2):
             given = np.arange(size, dtype=np.float32)
             np.testing.assert_array_equal(
