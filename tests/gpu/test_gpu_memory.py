@@ -100,7 +100,7 @@ def test_a_load_that_finds_no_memory_is_told_and_costs_nobody_else(
         assert "out of memory" in error.lower(), error
         assert name in error, error
         assert all(answers(server, other) for other in small)
-        assert server.runtime.call("v2/health/ready")[0] == 200
+        assert server.runtime.call("v2/health/live")[0] == 200
     server.load(name)
     assert answers(server, name)
     server.unload(name)

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -42,15 +43,17 @@ class Server:
         self._flags = (*_FLAGS, *flags)
         self._variables = dict(variables or {})
         self._held = contextlib.ExitStack()
+        self._starting = threading.Lock()  # cases ask from several threads
         self._runtime: Runtime | None = None
         self._started = 0
 
     @property
     def runtime(self) -> Runtime:
-        if self._runtime is None or self._runtime.process.poll() is not None:
-            self.close()
-            self._runtime = self._start()
-        return self._runtime
+        with self._starting:
+            if self._runtime is None or self._runtime.process.poll() is not None:
+                self.close()
+                self._runtime = self._start()
+            return self._runtime
 
     def _start(self) -> Runtime:
         self._started += 1

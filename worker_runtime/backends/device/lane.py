@@ -79,7 +79,7 @@ class Lane:
             tensors = self._program.places(inputs, outputs)
             for item in inputs:
                 if item.datatype.item_size:
-                    bring(item, tensors[item.name])
+                    bring(item, tensors[item.name], self._in.handle)
             copied = self._in.mark()
         compute = self._turn.stream
         with self._turn.lock:
@@ -120,7 +120,7 @@ class Lane:
             target
             for target in targets
             if isinstance(values[target.output], torch.Tensor)
-            and hand_over(values[target.output], target)
+            and hand_over(values[target.output], target, self._out.handle)
         ]
 
     def _settle(self) -> None:

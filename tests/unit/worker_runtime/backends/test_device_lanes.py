@@ -79,20 +79,6 @@ class Doubles:
         return BackendFailed(f"in my words: {error}")
 
 
-@pytest.fixture(autouse=True)
-def _host_is_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What CUDA would make of an address of the device."""
-
-    def at(item: DeviceBuffer | DeviceTarget, byte_size: int) -> Any:
-        place = item if isinstance(item, DeviceBuffer) else item.window
-        # the region lies in an array: found by its address
-        region: HostRegion = place._region  # type: ignore[assignment]
-        start = place.pointer - region.pointer(0)
-        return torch.from_numpy(region.memory)[start : start + byte_size]
-
-    monkeypatch.setattr(copies, "device_bytes", at)
-
-
 def rows(*values: float) -> "np.ndarray[Any, Any]":
     return np.array([[value, value + 0.5] for value in values], np.float32)
 
