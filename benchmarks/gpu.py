@@ -108,19 +108,22 @@ class Run:
         return made
 
     def _server(
-        self, stack: ExitStack, which: Sequence[tuple[str, Library]], *flags: str
+        self, stack: ExitStack, which: Sequence[tuple[str, Library]], frontends: int = 1
     ) -> Server | None:
         """None when it does not start. Models that it could not load lose their points."""
         names = [served(*pair) for pair in which]
         load = [f"--load-model={name}" for name in names]
-        flags = (*_LENIENT, *load, *self._options.server_flag, *flags)
-        log = self._results.path.with_suffix(f"{''.join(flags[len(_LENIENT) + len(load) :])}.log")
+        flags = [*_LENIENT, *load, *self._options.server_flag]
+        if frontends > 1:
+            flags.append(f"--frontends={frontends}")
+        log = self._results.log(frontends)
         try:
             server = stack.enter_context(running(self._kit.repository, "", flags, log))
-        except RuntimeError as error:
-            self._failed("the server", str(error))
+            unloaded = wait_loaded(server, names, _LOAD_S)
+        except (RuntimeError, OSError) as error:
+            self._failed("the server", f"{error} (its log: {log})")
             return None
-        for name, reason in wait_loaded(server, names, _LOAD_S).items():
+        for name, reason in unloaded.items():
             self._failed(f"loading {name}", reason)
             self._points = [point for point in self._points if point.served != name]
         tell(f"  the server has loaded after {self._elapsed():.0f} s")
@@ -174,7 +177,7 @@ class Run:
             if not self._time_for(point, _START_S):
                 continue
             with ExitStack() as stack:
-                server = self._server(stack, [SCALED], f"--frontends={point.frontends}")
+                server = self._server(stack, [SCALED], point.frontends)
                 if server is not None:
                     self._measure(clients, server, [point])
 

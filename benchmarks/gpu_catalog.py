@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Library = Literal["onnxruntime", "pytorch"]
 Transport = Literal["http", "grpc", "system", "cuda"]
+TRANSPORTS: tuple[Transport, ...] = ("http", "grpc", "system", "cuda")
 FILES: Mapping[Library, str] = {"onnxruntime": "model.onnx", "pytorch": "model.pt"}
 MAX_BATCH = 64
 SAMPLES = 8  # different items; a request's answer must be that of its own
@@ -29,7 +30,7 @@ class Model:
     title: str
     inputs: tuple[Tensor, ...]
     output: Tensor
-    sizes: Mapping[str, int | tuple[int, ...]]
+    sizes: Mapping[str, Any]
     tolerance: float
     batches: tuple[int, ...] = (1, 8, 32, 64)  # of the bare loop
 
@@ -66,12 +67,12 @@ def models(*, tiny: bool, half: bool) -> Mapping[str, Model]:
     side, classes = (32, 10) if tiny else (224, 1000)
     bert, large = (32, 64) if tiny else (768, 1280)
     length, vocabulary = (16, 100) if tiny else (128, 30_000)
-    resnet: dict[str, int | tuple[int, ...]] = {"width": 8, "blocks": (1, 1), "classes": classes}
+    resnet: dict[str, Any] = {"width": 8, "blocks": (1, 1), "classes": classes}
     if not tiny:
         resnet |= {"width": 64, "blocks": (3, 4, 6, 3)}
     ids = (Tensor("input_ids", "INT64", (length,)), Tensor("attention_mask", "INT64", (length,)))
 
-    def encoder(layers: int, width: int) -> dict[str, int | tuple[int, ...]]:
+    def encoder(layers: int, width: int) -> dict[str, Any]:
         heads = 2 if tiny else width // 64
         return {
             "layers": 2 if tiny else layers, "width": width, "heads": heads, "length": length,
@@ -151,6 +152,6 @@ def _slow() -> Iterable[Point]:
                     yield Point(model, library, transport, 16, 8, quick=False)
     for library in LIBRARIES["plus_one"]:
         for load in ((4, 32), (32, 1)):
-            for transport in ("http", "grpc", "system", "cuda"):
+            for transport in TRANSPORTS:
                 if library == "pytorch" or transport in ("http", "system"):
                     yield Point("plus_one", library, transport, *load, quick=False)

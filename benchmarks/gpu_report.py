@@ -37,6 +37,10 @@ class Results:
         }  # fmt: skip
         self.write()
 
+    def log(self, frontends: int) -> Path:
+        """Where the log of the server with so many of them goes."""
+        return self.path.with_suffix(f".{frontends}-front-ends.log" if frontends > 1 else ".log")
+
     def add(self, kind: str, row: dict[str, Any]) -> None:
         self.body[kind].append(row)
         self.write()

@@ -156,3 +156,9 @@ def test_results_are_good_when_nothing_failed(
     assert results.good() is good
     results.add("failures", {"what": "loading", "why": "no memory"})
     assert not results.good()
+
+
+def test_each_server_s_log_lies_beside_the_results(tmp_path: Path) -> None:
+    results = gpu_report.Results(tmp_path / "found.json", {"at": "2026-01-01T10:00:00"})
+    names = [results.log(frontends).name for frontends in gpu_catalog.FRONTENDS]
+    assert names == ["found.log", "found.4-front-ends.log", "found.8-front-ends.log"]
