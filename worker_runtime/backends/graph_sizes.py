@@ -22,14 +22,13 @@ class GraphSize(Struct, frozen=True):
     """A batch of ``rows`` gets a graph, and those from ``fewest`` rows on are padded to it.
 
     Both are 0 where the model does not batch. ``dims`` are shapes of inputs by name, without the
-    batch axis where the model batches, as a configuration gives them; ``lowest`` the smallest that
-    may be padded to them, with the same names. An input that is not among them is left open.
+    batch axis where the model batches, as a configuration gives them: an input that is not among
+    them is left open.
     """
 
     rows: int
     fewest: int
     dims: Mapping[str, Shape] = field(default_factory=dict)
-    lowest: Mapping[str, Shape] = field(default_factory=dict)
 
 
 def graph_sizes(config: Any) -> tuple[GraphSize, ...]:
@@ -37,6 +36,7 @@ def graph_sizes(config: Any) -> tuple[GraphSize, ...]:
 
     ``graph_spec`` says them as in Triton: its very size, or all from ``graph_lower_bound`` on.
     Without it there are the usual ones. Whether graphs are wanted at all, the backend knows.
+    Rows are padded, and nothing else: shapes in a lower bound are checked, and change nothing.
     """
     specs = config.optimization.cuda.graph_spec
     if not specs:
@@ -114,7 +114,7 @@ def _written(spec: Any, config: Any) -> GraphSize:
         )
     for name, most in dims.items():
         _check_dims(name, most, lowest.get(name))
-    return GraphSize(spec.batch_size, fewest, dims, {name: lowest[name] for name in dims})
+    return GraphSize(spec.batch_size, fewest, dims)
 
 
 def _dims(spec: Any) -> dict[str, Shape]:

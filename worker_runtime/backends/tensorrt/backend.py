@@ -8,13 +8,14 @@ import torch
 from worker_runtime.backends.base import Instance, LoadSpec, Placement
 from worker_runtime.backends.capabilities import ALL_TYPES, Capabilities
 from worker_runtime.backends.configuration import bad_value
+from worker_runtime.backends.graph_sizes import GraphBudget
 from worker_runtime.backends.tensorrt.engines import (
-    EngineInstance,
     graph_of,
     largest_batch,
     profiles_of,
     read_engine,
 )
+from worker_runtime.backends.tensorrt.instances import EngineInstance
 from worker_runtime.errors import LoadFailed, Problem
 from worker_runtime.types.signature import ModelGraph
 
@@ -50,20 +51,27 @@ class TensorrtBackend:
             )
             raise LoadFailed(message, Problem("BackendUnsupported", message, model=spec.name))
         engines: dict[int, Any] = {}
+        budgets: dict[int, GraphBudget] = {}
         instances: list[EngineInstance] = []
         for place in spec.placements:
             number = place.gpu or 0
             with torch.cuda.device(number):
                 if number not in engines:
-                    engines[number] = read_engine(path, spec.name)
+                    engines[number] = read_engine(path, spec.name, spec.backend_settings)
+                    memory = torch.cuda.get_device_properties(number).total_memory
+                    budgets[number] = GraphBudget(memory)
                 engine = engines[number]
                 profiles = profiles_of(engine, wanted_profiles(spec.config, place))
                 if not instances and not spec.max_batch_given and not spec.config.max_batch_size:
                     spec.config.max_batch_size = largest_batch(engine, profiles)
                 instance = EngineInstance(
-                    engine, profiles, torch.device("cuda", number), place.name
+                    engine,
+                    profiles,
+                    torch.device("cuda", number),
+                    place.name,
+                    batched=spec.config.max_batch_size > 0,
                 )
-                instance.capture(spec.config)
+                instance.capture(spec.config, budgets[number])
                 instances.append(instance)
         return EngineModel(graph_of(next(iter(engines.values()))), instances)
 

@@ -1,0 +1,43 @@
+"""Imports the TensorRT backend on the stand-in for its library."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from tests.support.tensorrt_library import Graph, Library
+
+_PREFIX = "worker_runtime.backends.tensorrt."
+_PARTS = ("plugins", "tensors", "engines", "contexts", "graphs", "instances", "backend")
+
+
+class Backend:
+    """The library, and the backend's modules by name."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+
+    def __getattr__(self, part: str) -> Any:
+        return importlib.import_module(_PREFIX + part)
+
+    def instance(self, engine: Any, profiles: tuple[int, ...], *, batched: bool = True) -> Any:
+        found = self.engines.profiles_of(engine, profiles)
+        device = torch.device("cpu")
+        return self.instances.EngineInstance(engine, found, device, "m_0_0", batched=batched)
+
+
+def backend_on_stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
+    library = Library()
+    monkeypatch.setitem(sys.modules, "tensorrt", library)
+    for part in _PARTS:
+        monkeypatch.delitem(sys.modules, _PREFIX + part, raising=False)
+    backend = Backend(library)
+    monkeypatch.setattr(backend.tensors.DeviceMemory, "reserve", library.memory.reserve)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(Graph, "fails", "")
+    yield backend
+    for part in _PARTS:
+        sys.modules.pop(_PREFIX + part, None)
