@@ -11,7 +11,7 @@ import torch
 from tests.support.tensorrt_library import Graph, Library
 
 _PREFIX = "worker_runtime.backends.tensorrt."
-_PARTS = ("plugins", "tensors", "engines", "contexts", "graphs", "instances", "backend")
+_PARTS = ("plugins", "engines", "contexts", "graphs", "programs", "instances", "backend")
 
 
 class Backend:
@@ -35,7 +35,7 @@ def backend_on_stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
     for part in _PARTS:
         monkeypatch.delitem(sys.modules, _PREFIX + part, raising=False)
     backend = Backend(library)
-    monkeypatch.setattr(backend.tensors.DeviceMemory, "reserve", library.memory.reserve)
+    monkeypatch.setattr(backend.contexts.Workplace, "reserve", library.memory.reserve)
     monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
     monkeypatch.setattr(Graph, "fails", "")
     yield backend

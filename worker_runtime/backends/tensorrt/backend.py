@@ -8,6 +8,7 @@ import torch
 from worker_runtime.backends.base import Instance, LoadSpec, Placement
 from worker_runtime.backends.capabilities import ALL_TYPES, Capabilities
 from worker_runtime.backends.configuration import bad_value
+from worker_runtime.backends.device.streams import memory_of
 from worker_runtime.backends.graph_sizes import GraphBudget
 from worker_runtime.backends.tensorrt.engines import (
     graph_of,
@@ -58,8 +59,7 @@ class TensorrtBackend:
             with torch.cuda.device(number):
                 if number not in engines:
                     engines[number] = read_engine(path, spec.name, spec.backend_settings)
-                    memory = torch.cuda.get_device_properties(number).total_memory
-                    budgets[number] = GraphBudget(memory)
+                    budgets[number] = GraphBudget(memory_of(torch.device("cuda", number)))
                 engine = engines[number]
                 profiles = profiles_of(engine, wanted_profiles(spec.config, place))
                 if not instances and not spec.max_batch_given and not spec.config.max_batch_size:

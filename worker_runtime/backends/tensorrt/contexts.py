@@ -1,41 +1,41 @@
 """An execution context of a TensorRT engine: told where its tensors are, and run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tensorrt as trt
 import torch
 
+from worker_runtime.backends.device.streams import Turn
 from worker_runtime.backends.tensorrt.engines import EngineTensors
-from worker_runtime.backends.tensorrt.tensors import DeviceMemory
 from worker_runtime.errors import BackendFailed, InvalidArgument
 
 
 class Workplace:
-    """What the contexts of one instance share: they take turns on one stream.
+    """What the contexts of one instance share: they run one after the other, on one stream.
 
-    ``scratch`` holds the activations of whichever runs. Made and used within the stream.
+    ``scratch`` holds the activations of whichever runs.
     """
 
     def __init__(
-        self, engine: Any, tensors: EngineTensors, device: torch.device, stream: Any, name: str
+        self, engine: Any, tensors: EngineTensors, device: torch.device, name: str
     ) -> None:
         self.engine = engine
         self.tensors = tensors
-        self.memory = DeviceMemory(device)
-        self.stream = stream
-        self.handle = int(stream.cuda_stream) if stream is not None else 0
+        self.device = device
         self.name = name
-        self.scratch = self.memory.reserve((engine.device_memory_size_v2,), torch.uint8)
+        self.turn = Turn(device)
+        self.stream = self.turn.stream
+        with self.stream.entered():
+            self.scratch = self.reserve((engine.device_memory_size_v2,), torch.uint8)
 
-    def wait(self) -> None:
-        """Until the stream, and no other, is done."""
-        if self.stream is not None:
-            self.stream.synchronize()
+    def reserve(self, shape: Sequence[int], kind: torch.dtype) -> torch.Tensor:
+        """On the device, for the stream that is entered; what is in it is left as it was."""
+        return torch.empty(tuple(shape), dtype=kind, device=self.device)
 
 
 class Context:
-    """Of one profile. Raises BackendFailed when it cannot be made."""
+    """Of one profile; used in the instance's turn. Raises BackendFailed when it cannot be made."""
 
     def __init__(self, place: Workplace, profile: int) -> None:
         self._place = place
@@ -45,11 +45,14 @@ class Context:
             raise BackendFailed(f"unable to create TensorRT context for {place.name}")
         if place.scratch.numel():
             self._context.set_device_memory(place.scratch.data_ptr(), place.scratch.numel())
-        if not self._context.set_optimization_profile_async(profile, place.handle):
+        if not self._context.set_optimization_profile_async(profile, place.stream.handle):
             raise BackendFailed(f"unable to set optimization profile {profile} of {place.name}")
 
     def bind(self, inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Say where the tensors are; gives the outputs. Raises InvalidArgument or BackendFailed."""
+        """Say where the tensors are; gives the outputs. Raises InvalidArgument or BackendFailed.
+
+        All of them are to be kept until the work is done.
+        """
         for name, tensor in inputs.items():
             if not self._context.set_input_shape(name, tuple(tensor.shape)):
                 raise InvalidArgument(
@@ -63,26 +66,9 @@ class Context:
             self._put(name, tensor)
         return made
 
-    def serve(self, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Start the work on copies of ``tensors``, which are on the host; gives the outputs.
-
-        Both are to be kept until the stream is done. The copies need not be: their memory goes to
-        nobody but later work of the same stream.
-        """
-        made = self.bind(
-            {
-                name: tensor
-                if name in self._place.tensors.on_host
-                else self._place.memory.copied(tensor)
-                for name, tensor in tensors.items()
-            }
-        )
-        self.run()
-        return made
-
     def run(self) -> None:
         """Start the work on the stream. Raises BackendFailed."""
-        if not self._context.execute_async_v3(self._place.handle):
+        if not self._context.execute_async_v3(self._place.stream.handle):
             raise BackendFailed(f"unable to execute TRT context for {self._place.name}")
 
     def _put(self, name: str, tensor: torch.Tensor) -> None:
@@ -110,4 +96,4 @@ class Context:
         kind = self._place.tensors.kinds[name]
         if name in self._place.tensors.on_host:
             return torch.empty(shape, dtype=kind)
-        return self._place.memory.reserve(shape, kind)
+        return self._place.reserve(shape, kind)

@@ -8,7 +8,6 @@ import tensorrt as trt
 import torch
 from msgspec import Struct
 
-from worker_runtime.backends.base import Array
 from worker_runtime.backends.tensorrt.plugins import PLUGINS
 from worker_runtime.errors import LoadFailed, Problem
 from worker_runtime.types.signature import GraphTensor, ModelGraph
@@ -54,17 +53,12 @@ class Profile(Struct, frozen=True):
     lowest: Mapping[str, Shape]
     highest: Mapping[str, Shape]
 
-    def misfit(self, inputs: Mapping[str, Array]) -> str:
-        """Why it does not take these inputs; "" when it does."""
-        for name, array in inputs.items():
-            wrong = ""
-            if name in self.smallest:
-                wrong = self._wrong_shape(name, array.shape)
-            elif name in self.lowest:
-                wrong = self._wrong_values(name, array)
-            if wrong:
-                return f"{wrong}; this is a limit of optimization profile {self.number}"
-        return ""
+    def misfit(self, shapes: Mapping[str, Shape], values: Mapping[str, Shape]) -> str:
+        """Why it does not take these inputs; "" when it does. ``values``: of shape tensors."""
+        wrong = [self._wrong_shape(name, shape) for name, shape in shapes.items()]
+        wrong += [self._wrong_values(name, value) for name, value in values.items()]
+        found = next(filter(None, wrong), "")
+        return f"{found}; this is a limit of optimization profile {self.number}" if found else ""
 
     def _wrong_shape(self, name: str, shape: Shape) -> str:
         bounds = zip(self.smallest[name], shape, self.largest[name], strict=True)
@@ -76,8 +70,10 @@ class Profile(Struct, frozen=True):
                 )
         return ""
 
-    def _wrong_values(self, name: str, array: Array) -> str:
-        lowest, highest, values = self.lowest[name], self.highest[name], array.reshape(-1).tolist()
+    def _wrong_values(self, name: str, values: Shape) -> str:
+        if name not in self.lowest:
+            return ""  # the profile says nothing of them
+        lowest, highest = self.lowest[name], self.highest[name]
         if len(values) != len(lowest):
             return (
                 f"input '{name}': mismatch between the number of shape values. Expecting "

@@ -59,7 +59,7 @@ class CapturedGraph:
     """One context's work for one set of shapes, captured with the memory that it reads and writes.
 
     ``inputs`` and ``outputs`` are that memory. Raises RuntimeError or BackendFailed when the work
-    cannot be captured. Made and used within the stream of ``place``.
+    cannot be captured. Made and replayed within the stream of ``place``.
     """
 
     def __init__(
@@ -71,12 +71,12 @@ class CapturedGraph:
         outputs: Mapping[str, torch.Tensor],
     ) -> None:
         self.wanted = wanted
+        self.inputs = inputs
         self._context = context  # why kept: the graph uses what it holds on the device
-        self._inputs = inputs
         self._outputs = outputs
         # why once before: what TensorRT does for new shapes must not be captured
         context.run()
-        place.wait()
+        place.stream.drain()
         make: Any = torch.cuda.CUDAGraph
         self._graph = make()
         # why not torch.cuda.graph: it waits for the whole device and empties the allocator's cache,
@@ -97,21 +97,21 @@ class CapturedGraph:
             # what it says is the consequence: why it failed is told already
             return
 
-    def serve(self, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """As a Context does. The outputs are in the graph's memory: copy them before the next.
+    @property
+    def size(self) -> int:
+        """Bytes of the fixed memory."""
+        return sum(tensor.nbytes for tensor in (*self.inputs.values(), *self._outputs.values()))
 
-        Rows behind those of ``tensors`` are run with what was there.
-        """
-        size = self.wanted.size
-        for name, tensor in tensors.items():
-            fixed = self._inputs[name]
-            (fixed[: len(tensor)] if size.rows else fixed).copy_(tensor, non_blocking=True)
+    def fronts(self, rows: int) -> dict[str, torch.Tensor]:
+        """Where inputs of ``rows`` belong; 0 where the model does not batch."""
+        return {name: tensor[:rows] if rows else tensor for name, tensor in self.inputs.items()}
+
+    def replay(self, rows: int) -> dict[str, torch.Tensor]:
+        """The outputs of ``rows``, in the fixed memory. Inputs behind them are what was there."""
         self._graph.replay()
-        if not size.rows:
-            return dict(self._outputs)
-        rows = len(next(iter(tensors.values())))
+        whole = self.wanted.size.rows
         return {
-            name: tensor[:rows] if tensor.dim() and len(tensor) == size.rows else tensor
+            name: tensor[:rows] if rows and tensor.dim() and len(tensor) == whole else tensor
             for name, tensor in self._outputs.items()
         }
 
@@ -131,14 +131,17 @@ class Graphs:
         _, tail = self._split(graph.wanted.shapes)
         self._found.setdefault(tail, {})[graph.wanted.size.rows] = graph
 
-    def find(self, shapes: Mapping[str, Shape]) -> CapturedGraph | None:
-        """The one that takes these shapes with the least padding, if any does."""
+    def all(self) -> list[CapturedGraph]:
+        return [graph for held in self._found.values() for graph in held.values()]
+
+    def find(self, shapes: Mapping[str, Shape]) -> tuple[CapturedGraph | None, int]:
+        """The one that takes these shapes with the least padding, if any does, and their rows."""
         if not self._found:
-            return None
+            return None, 0
         rows, tail = self._split(shapes)
         held = self._found.get(tail, {})
         size = padded(rows, [graph.wanted.size for graph in held.values()])
-        return None if size is None else held[size]
+        return (None if size is None else held[size]), rows
 
     def _split(self, shapes: Mapping[str, Shape]) -> tuple[int, Tail]:
         """The rows that all inputs have, and the rest; no rows where they do not agree."""

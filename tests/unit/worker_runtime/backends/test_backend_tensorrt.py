@@ -18,10 +18,11 @@ import torch
 from tests.support.tensorrt_library import Engine, Memory, Tensor, doubler, resizer
 from tests.support.tensorrt_modules import Backend, backend_on_stand_in
 from tests.support.tensors import load_spec
-from worker_runtime.backends.base import Placement
+from worker_runtime.backends.base import BatchInput, Placement
 from worker_runtime.backends.capabilities import capabilities_of, check_capabilities
 from worker_runtime.backends.catalog import backend
 from worker_runtime.errors import ConfigInvalid, InvalidArgument, LoadFailed, Unavailable
+from worker_runtime.types.tensor import BY_NAME
 
 
 @pytest.fixture
@@ -140,6 +141,21 @@ def test_values_of_shapes_keep_to_the_profile(trt: Backend, values: list[int], t
         instance.execute(given, ["y"])
 
 
+def test_a_batch_has_one_shape(trt: Backend) -> None:
+    lane = trt.instance(resizer(trt.library.memory), ()).lanes[1]
+    rows = np.arange(6, dtype=np.float32).reshape(2, 3)
+    x = BatchInput("x", BY_NAME["FP32"], (2, 3), [rows[:1], rows[1:]])
+
+    def to(*values: int) -> BatchInput:
+        parts: list[Any] = [np.array([value], np.int32).tobytes() for value in values]
+        return BatchInput("to", BY_NAME["INT32"], (2,), parts)
+
+    outcome = lane.execute_parts([x, to(5, 5)], ["y"], ())
+    np.testing.assert_array_equal(outcome.arrays[0], np.resize(rows, (2, 5)))
+    with pytest.raises(InvalidArgument, match="'to': requests with other values of a shape tensor"):
+        lane.execute_parts([x, to(5, 6)], ["y"], ())
+
+
 def test_an_input_that_is_missing_is_named(trt: Backend) -> None:
     instance = trt.instance(resizer(trt.library.memory), (), batched=False)
     with pytest.raises(InvalidArgument, match="missing input 'to' for m_0_0"):
@@ -190,15 +206,10 @@ def test_instances_of_a_gpu_share_its_engine_and_the_room_for_graphs(
         return real(engine, profiles, torch.device("cpu"), name, batched=batched)
 
     monkeypatch.setattr(trt.backend, "EngineInstance", on_cpu)
-    # room for the graphs of 1 and of 2 rows, 24 bytes each, once
-    memory = SimpleNamespace(total_memory=800)
-    cuda = SimpleNamespace(
-        is_available=lambda: True,
-        device=lambda number: nullcontext(),
-        get_device_properties=lambda number: memory,
-    )
-    found = SimpleNamespace(cuda=cuda, device=torch.device)
-    monkeypatch.setattr(trt.backend, "torch", found)
+    # room for the graphs of 1 and of 2 rows, 24 bytes each, of both lanes of one instance
+    monkeypatch.setattr(trt.backend, "memory_of", lambda device: 1440)
+    cuda = SimpleNamespace(is_available=lambda: True, device=lambda number: nullcontext())
+    monkeypatch.setattr(trt.backend, "torch", SimpleNamespace(cuda=cuda, device=torch.device))
     spec = load_spec(tmp_path, "optimization { cuda { graphs: true } }", gpus=(0, 0, 1))
     model = trt.backend.TensorrtBackend().load(spec)
     assert spec.config.max_batch_size == 2

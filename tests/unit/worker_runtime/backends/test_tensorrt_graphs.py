@@ -11,8 +11,10 @@ import torch
 from tests.support.tensorrt_library import Engine, Graph, Memory, Tensor, doubler, resizer
 from tests.support.tensorrt_modules import Backend, backend_on_stand_in
 from tests.support.tensors import load_spec
+from worker_runtime.backends.base import BatchInput
 from worker_runtime.backends.graph_sizes import GraphBudget
 from worker_runtime.errors import ConfigInvalid, InvalidArgument, Unavailable
+from worker_runtime.types.tensor import BY_NAME
 
 BEST = {"x": (2, 3), "z": (2, 5)}
 GRAPHS = "optimization { cuda { graphs: true } } "
@@ -72,20 +74,27 @@ def test_graphs_that_cannot_be(trt: Backend, tmp_path: Path, spec: str, text: st
         trt.graphs.wanted_graphs(load_spec(tmp_path, config).config, BEST)
 
 
-def answer(instance: Any, rows: int) -> Any:
+def x(rows: int, parts: list[Any]) -> BatchInput:
+    return BatchInput("x", BY_NAME["FP32"], (rows, 3), parts)
+
+
+def answer(lane: Any, rows: int) -> Any:
     given = np.random.default_rng(rows).random((rows, 3), np.float32)
-    (found,) = instance.execute({"x": given}, ["y"])
+    half = rows // 2
+    batch = x(rows, [given[:half].tobytes(), given[half:]])
+    (found,) = lane.execute_parts([batch], ["y"], ()).arrays
     np.testing.assert_array_equal(found, 2 * given)
     return found
 
 
 def counted(instance: Any, engine: Engine, rows: int) -> int:
-    """How many executions without a graph an answer takes."""
+    """How many executions without a graph two answers of each lane take."""
     before = sum(context.runs for context in engine.contexts)
-    first = answer(instance, rows)
-    kept = first.copy()
-    answer(instance, rows)
-    np.testing.assert_array_equal(first, kept)  # not the graph's own memory
+    found = [answer(lane, rows) for lane in instance.lanes]
+    kept = [item.copy() for item in found]
+    for lane in instance.lanes:
+        lane.execute_parts([x(rows, [bytes(rows * 12)])], ["y"], ())
+    np.testing.assert_array_equal(found, kept)  # not the graph's own memory
     return sum(context.runs for context in engine.contexts) - before
 
 
@@ -93,16 +102,16 @@ def test_batches_are_padded_to_captured_sizes(trt: Backend, tmp_path: Path) -> N
     engine = doubler(trt.library.memory)
     instance = trt.instance(engine, (0, 1))
     instance.capture(load_spec(tmp_path, "max_batch_size: 8 " + GRAPHS).config, room())
-    # one for each profile, one for each graph, which ran once before it was captured
+    # one for each profile; one for each lane's graphs, which ran once before they were captured
     assert [(context.profile, context.runs) for context in engine.contexts] == [
-        (0, 0), (1, 0), (0, 1), (0, 1), (1, 1), (1, 1)
+        (0, 0), (1, 0), *[(0, 1)] * 4, *[(1, 1)] * 4
     ]  # fmt: skip
     assert [counted(instance, engine, rows) for rows in (1, 5, 8, 3, 2, 7, 4, 6)] == [0] * 8
     with pytest.raises(InvalidArgument, match="dimension 0 to be between 1 and 2 but received 9"):
         instance.execute({"x": np.zeros((9, 3), np.float32)}, ["y"])
     instance.close()
     with pytest.raises(Unavailable, match="unloaded"):
-        answer(instance, 4)
+        answer(instance.lanes[0], 4)
 
 
 def test_what_a_specification_leaves_out_runs_without_a_graph(trt: Backend, tmp_path: Path) -> None:
@@ -110,7 +119,7 @@ def test_what_a_specification_leaves_out_runs_without_a_graph(trt: Backend, tmp_
     instance = trt.instance(engine, (0, 1))
     instance.capture(load_spec(tmp_path, SPEC.replace("7", "3")).config, room())
     graphless = {rows: counted(instance, engine, rows) for rows in (4, 1, 8, 2, 6, 5, 3, 7)}
-    assert graphless == {4: 0, 8: 0, 6: 0, 7: 0, 1: 2, 2: 2, 3: 2, 5: 2}
+    assert graphless == {4: 0, 8: 0, 6: 0, 7: 0, 1: 4, 2: 4, 3: 4, 5: 4}
 
 
 def test_a_model_that_does_not_batch_has_the_graph_of_its_shape(
@@ -119,7 +128,7 @@ def test_a_model_that_does_not_batch_has_the_graph_of_its_shape(
     engine = doubler(trt.library.memory)
     instance = trt.instance(engine, (1,), batched=False)
     instance.capture(load_spec(tmp_path, GRAPHS).config, room())
-    assert {rows: counted(instance, engine, rows) for rows in (8, 7)} == {8: 0, 7: 2}
+    assert {rows: counted(instance, engine, rows) for rows in (8, 7)} == {8: 0, 7: 4}
 
 
 def test_rows_of_nobody_are_zeros_and_are_not_given_away(trt: Backend, tmp_path: Path) -> None:
@@ -129,8 +138,10 @@ def test_rows_of_nobody_are_zeros_and_are_not_given_away(trt: Backend, tmp_path:
         seen.append(given["x"].copy())
         return {"y": given["x"]}
 
-    x = Tensor("x", (-1, 1), [((1, 1), (4, 1), (4, 1))])
-    engine = Engine(memory, [x], [Tensor("y", (-1, 1))], lambda shapes, _: {"y": shapes["x"]}, work)
+    taken = Tensor("x", (-1, 1), [((1, 1), (4, 1), (4, 1))])
+    engine = Engine(
+        memory, [taken], [Tensor("y", (-1, 1))], lambda shapes, _: {"y": shapes["x"]}, work
+    )
     instance = trt.instance(engine, ())
     instance.capture(load_spec(tmp_path, "max_batch_size: 4 " + GRAPHS).config, room())
     seen.clear()
@@ -139,7 +150,7 @@ def test_rows_of_nobody_are_zeros_and_are_not_given_away(trt: Backend, tmp_path:
     assert [item.tolist() for item in seen] == [[[7], [7], [7], [0]]]
 
 
-@pytest.mark.parametrize(("size", "most"), [(24 * 3, 64), (1 << 20, 2)])
+@pytest.mark.parametrize(("size", "most"), [(24 * 2 + 48 * 2 + 95, 64), (1 << 20, 4)])
 def test_what_there_is_no_room_for_runs_without_a_graph(
     trt: Backend, tmp_path: Path, caplog: pytest.LogCaptureFixture, size: int, most: int
 ) -> None:
@@ -148,7 +159,7 @@ def test_what_there_is_no_room_for_runs_without_a_graph(
     instance.capture(load_spec(tmp_path, "max_batch_size: 8 " + GRAPHS).config, room(size, most))
     assert caplog.text.count("no room for the CUDA graph of {'x': (4, 3)}") == 1
     assert {rows: counted(instance, engine, rows) for rows in (1, 2, 3, 8)} == {
-        1: 0, 2: 0, 3: 2, 8: 2
+        1: 0, 2: 0, 3: 4, 8: 4
     }  # fmt: skip
 
 
@@ -161,7 +172,7 @@ def test_what_cannot_be_captured_runs_without_a_graph(
     instance.capture(load_spec(tmp_path, "max_batch_size: 1 " + GRAPHS).config, budget)
     assert "no CUDA graph for {'x': (1, 3)}: operation not permitted" in caplog.text
     assert budget.take(24)  # its room was given back
-    assert counted(instance, engine, 1) == 2
+    assert counted(instance, engine, 1) == 4
 
 
 def test_shape_tensors_have_no_graphs(
