@@ -57,10 +57,11 @@ def complete(
 
 
 def batchable(graph: ModelGraph) -> bool:
-    """Every input and output has a variable first dim."""
+    """Every input and output has a variable first dim, but those that are shape tensors."""
     tensors = (*graph.inputs, *graph.outputs)
-    return bool(graph.inputs) and all(
-        tensor.shape is not None and tensor.dims[:1] == (-1,) for tensor in tensors
+    return any(not tensor.shape_tensor for tensor in graph.inputs) and all(
+        tensor.shape_tensor or (tensor.shape is not None and tensor.dims[:1] == (-1,))
+        for tensor in tensors
     )
 
 
@@ -84,7 +85,11 @@ def _hidden(config: Any) -> set[str]:
 
 def _has_full_dims(config: Any, graph: ModelGraph) -> bool:
     """Some configured tensor has as many dims as the graph: its batch axis is spelled out."""
-    ranks = {t.name: len(t.dims) for t in (*graph.inputs, *graph.outputs) if t.shape is not None}
+    ranks = {
+        t.name: len(t.dims)
+        for t in (*graph.inputs, *graph.outputs)
+        if t.shape is not None and not t.shape_tensor
+    }
     return any(
         len(item.dims) == ranks.get(item.name) and not item.HasField("reshape")
         for item in (*config.input, *config.output)
@@ -127,16 +132,26 @@ def _fill(config: Any, item: Any, tensor: GraphTensor, path: str, *, batched: bo
         )
     if not item.data_type:
         item.data_type = datatype.number
+    if tensor.shape_tensor:
+        item.is_shape_tensor = True
     if item.dims:
         return
     if tensor.shape is None:
         item.dims.append(-1)
+        return
+    if tensor.shape_tensor:
+        item.dims.extend(_values(tensor, batched=batched) or (1,))
         return
     dims = tensor.dims[1:] if batched else tensor.dims
     item.dims.extend(dims or (1,))
     # why only where it batches: elsewhere an empty reshape is no valid configuration (scalars()).
     if not dims and batched:
         item.reshape.SetInParent()
+
+
+def _values(tensor: GraphTensor, *, batched: bool) -> tuple[int, ...]:
+    """The dims of a shape tensor: requests leave the batch, its first value, out."""
+    return tuple(count - 1 for count in tensor.dims) if batched else tensor.dims
 
 
 # --- the configuration against the graph ---------------------------------------------------------
@@ -217,8 +232,28 @@ def _check_ragged(config: Any, item: Any, tensor: GraphTensor, path: str) -> Non
         )
 
 
+def _check_shape_tensor(config: Any, item: Any, tensor: GraphTensor, path: str) -> None:
+    if item.is_shape_tensor is not tensor.shape_tensor:
+        kind = "a shape tensor" if item.is_shape_tensor else "an execution tensor"
+        raise _invalid(
+            f"'{item.name}' is incorrectly specified as {kind}.",
+            f"{path}.is_shape_tensor",
+            f"got {item.is_shape_tensor}; expected {tensor.shape_tensor}",
+        )
+    expected = _values(tensor, batched=config.max_batch_size > 0) or (1,)
+    if tensor.shape_tensor and tuple(item.dims) != expected:
+        raise _invalid(
+            f"model '{config.name}', shape tensor '{item.name}': the model expects "
+            f"{_shown(expected)} but the model configuration specifies {_shown(item.dims)} values",
+            f"{path}.dims",
+            f"got {list(item.dims)}; expected {list(expected)}",
+            "the batch, the first value, is left out where max_batch_size is more than 0",
+        )
+
+
 def _check_dims(config: Any, item: Any, tensor: GraphTensor, path: str) -> None:
-    if tensor.shape is None:
+    _check_shape_tensor(config, item, tensor, path)
+    if tensor.shape is None or tensor.shape_tensor:
         return
     reshaped = item.HasField("reshape")
     dims = tuple(item.reshape.shape) if reshaped else tuple(item.dims)

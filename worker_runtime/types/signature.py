@@ -11,12 +11,14 @@ from worker_runtime.types.tensor import BY_NUMBER, DataType
 class GraphTensor(Struct, frozen=True):
     """A graph input or output. A dim is a size, -1 (unnamed) or the name of a symbolic dim.
 
-    ``shape`` is None where the graph does not even tell the rank.
+    ``shape`` is None where the graph does not even tell the rank. The values of a ``shape_tensor``
+    are sizes, the first of which is the batch where the model batches.
     """
 
     name: str
     datatype: str
     shape: tuple[int | str, ...] | None
+    shape_tensor: bool = False
 
     @property
     def dims(self) -> tuple[int, ...]:

@@ -129,7 +129,8 @@ def graph_of(engine: Any) -> ModelGraph:
     for name in _names(engine):
         kind = engine.get_tensor_dtype(name).name
         datatype = _TYPES[kind][0] if kind in _TYPES else kind
-        tensor = GraphTensor(name, datatype, tuple(engine.get_tensor_shape(name)))
+        shape = tuple(engine.get_tensor_shape(name))
+        tensor = GraphTensor(name, datatype, shape, _is_on_host(engine, name))
         (inputs if _is_input(engine, name) else outputs).append(tensor)
     return ModelGraph(tuple(inputs), tuple(outputs), "tensorrt")
 

@@ -124,6 +124,8 @@ def test_where_a_model_batches_the_batch_is_the_first_of_the_shape_s_values(trt:
     np.testing.assert_array_equal(y, np.resize(given, (2, 5)))
     assert seen.tolist() == [5]
     assert trt.engines.largest_batch(engine, trt.engines.profiles_of(engine, ())) == 4
+    graph = trt.engines.graph_of(engine)
+    assert [t.name for t in (*graph.inputs, *graph.outputs) if t.shape_tensor] == ["to", "seen"]
 
 
 @pytest.mark.parametrize(
