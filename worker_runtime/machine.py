@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import sys
 from pathlib import Path
 from uuid import UUID
 
@@ -38,6 +39,17 @@ def gpu_memory(device: int) -> tuple[int, int]:
             return nvml.device(uuids[device]).memory()
     except NvmlFailed as error:
         raise Internal(f"unable to get memory information of GPU {device}: {error}") from error
+
+
+def pinned_bytes() -> int:
+    """Of the host's memory, what this process has pinned for copies to and from GPUs.
+
+    All of that is PyTorch's, which keeps what it has pinned once. Processes of Python models pin
+    their own.
+    """
+    memory = sys.modules.get("torch.cuda.memory")  # why not imported: it takes seconds
+    stats = getattr(memory, "host_memory_stats", None)  # None while another thread imports it
+    return int(stats().get("allocated_bytes.current", 0)) if stats else 0
 
 
 def cuda_devices() -> int:

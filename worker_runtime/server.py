@@ -26,7 +26,7 @@ from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault
 from worker_runtime.listeners import cloud_apps, unavailable, unready, write_ready_file
-from worker_runtime.machine import cuda_uuids, gpu_memory, this_machine
+from worker_runtime.machine import cuda_uuids, gpu_memory, pinned_bytes, this_machine
 from worker_runtime.observability.access import access_log
 from worker_runtime.observability.logging import LogControl
 from worker_runtime.observability.metrics.cache import CacheFamilies
@@ -279,7 +279,7 @@ class Server:
             HostFamilies(
                 interval_s,
                 cpu=settings.cpu_metrics,
-                pinned=lambda: (settings.pinned_pool_bytes, 0),
+                pinned=lambda: (settings.pinned_pool_bytes, pinned_bytes()),
             ),
         ]
         if settings.gpu_metrics and (uuids := cuda_uuids()):

@@ -280,7 +280,7 @@ def test_metrics_of_ones_choice(repository: Path) -> None:
         assert quantiles == {"0.5", "0.9"}
         assert "nv_inference_request_duration_us" not in families
         assert families["nv_inference_request_success"].samples[0].value == 0
-        # Nothing is pinned here; the pool is as large as Triton's flag says.
+        # Nothing is pinned without a GPU; the pool is as large as Triton's flag says.
         assert families["nv_pinned_memory_pool_total_bytes"].samples[0].value == 1 << 28
         assert families["nv_pinned_memory_pool_used_bytes"].samples[0].value == 0
         status, _, body = server.call("nothing", port=server.metrics_port)

@@ -4,6 +4,7 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pynvml
 import pytest
@@ -109,6 +110,22 @@ def test_the_memory_is_that_of_the_device_that_cuda_means(monkeypatch: pytest.Mo
     put(monkeypatch, driver=False)
     with pytest.raises(Internal, match="Driver Not Loaded"):
         machine.gpu_memory(0)
+
+
+@pytest.mark.parametrize(
+    ("module", "pinned"),
+    [
+        (None, 0),
+        (SimpleNamespace(), 0),  # another thread is importing it
+        (SimpleNamespace(host_memory_stats=dict), 0),  # CUDA is not initialised
+        (SimpleNamespace(host_memory_stats=lambda: {"allocated_bytes.current": 7}), 7),
+    ],
+)
+def test_pinned_memory_is_what_pytorch_says(
+    monkeypatch: pytest.MonkeyPatch, module: object, pinned: int
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch.cuda.memory", module)  # type: ignore[arg-type]
+    assert machine.pinned_bytes() == pinned
 
 
 @needs_compiler

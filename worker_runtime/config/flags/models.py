@@ -135,7 +135,7 @@ MEMORY = Group(
         Flag(
             "pinned-memory-pool-byte-size",
             Kind.INTEGER,
-            "bytes of pinned host memory; nothing is pinned here",
+            "bytes of pinned host memory, shown in the metrics; what is pinned here has no bound",
             "268435456",
             high=2**63 - 1,
             effect=False,
