@@ -5,15 +5,18 @@ import http.client
 import json
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
+import tritonclient.http as over_http
 
 from tests.support import gpu_models as gm
 from tests.support.gpu_device import Device
-from tests.support.gpu_server import ANSWER_S, Server
+from tests.support.gpu_regions import floats, region
+from tests.support.gpu_server import ANSWER_S, Server, wait_until
 
 READERS = 3
 # What a machine with a GPU must keep, and two busy cores of continuous integration.
@@ -50,19 +53,74 @@ def test_probes_are_answered_while_large_outputs_are_served(
                 wrong.append(f"reader {part}, turn {turn}: {taken} bytes, {found[:3]}")
             answers.append(1)
 
-    with ThreadPoolExecutor(READERS) as pool:
-        reading = [pool.submit(read, part) for part in range(READERS)]
-        try:
-            took = _probes(server, time.monotonic() + device.pick(4, 1))
-        finally:
-            done.set()
-        for reader in reading:
-            reader.result()
+    took = _probes_beside(server, read, done, device.pick(4, 1))
     server.unload(name)
     slowest = max(took)
     figures(answers=len(answers), mb=4 * size / 1e6, probes=len(took), slowest_ms=1000 * slowest)
     assert wrong == []
     assert slowest < (LATE_ON_GPU_S if device.is_gpu else LATE_ON_CPU_S)
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "pytorch"])
+def test_probes_are_answered_while_large_tensors_lie_in_regions(
+    server: Server, device: Device, backend: str, figures: Any
+) -> None:
+    """Nothing but names and places goes over the connection: what is copied is the server's."""
+    if backend == "onnxruntime":
+        model = gm.onnx_doubled()
+    else:
+        from tests.support.gpu_modules import Doubled
+
+        model = Doubled()
+    name = f"large_regions_{backend}"
+    size = device.pick(25_000_000, 2_000_000)
+    server.add(name, model, gm.config(backend, device, "x:FP32:-1", "y:FP32:-1", count=READERS))
+    done = threading.Event()
+    answers: list[int] = []
+    array = np.arange(size, dtype=np.float32) % 1000
+    places = [region(device, 8 * size) for _ in range(READERS)]
+    with server.over_http() as client:
+        for part, place in enumerate(places):
+            place.write(0, array.tobytes())
+            client.register_cuda_shared_memory(f"large_{part}", place.handle, 0, 8 * size)
+
+    def ask(part: int) -> None:
+        given = over_http.InferInput("x", [size], "FP32")
+        given.set_shared_memory(f"large_{part}", 4 * size)
+        wanted = over_http.InferRequestedOutput("y")
+        wanted.set_shared_memory(f"large_{part}", 4 * size, 4 * size)
+        with server.over_http() as client:
+            while not done.is_set():
+                client.infer(name, [given], outputs=[wanted])
+                answers.append(1)
+
+    took = _probes_beside(server, ask, done, device.pick(3, 1))
+    right = [np.array_equal(floats(place, 4 * size, size), 2 * array) for place in places]
+    with server.over_http() as client:
+        client.unregister_cuda_shared_memory()
+        wait_until(lambda: client.get_cuda_shared_memory_status() == [], "regions to be let go")
+    for place in places:
+        place.close()
+    server.unload(name)
+    slowest = max(took)
+    figures(answers=len(answers), mb=4 * size / 1e6, probes=len(took), slowest_ms=1000 * slowest)
+    assert right == [True] * READERS
+    assert slowest < (LATE_ON_GPU_S if device.is_gpu else LATE_ON_CPU_S)
+
+
+def _probes_beside(
+    server: Server, do: Callable[[int], None], done: threading.Event, seconds: float
+) -> list[float]:
+    """``_probes`` while each reader does what is given, until ``done``; raises what one raises."""
+    with ThreadPoolExecutor(READERS) as pool:
+        reading = [pool.submit(do, part) for part in range(READERS)]
+        try:
+            took = _probes(server, time.monotonic() + seconds)
+        finally:
+            done.set()
+        for reader in reading:
+            reader.result()
+    return took
 
 
 def _probes(server: Server, end: float) -> list[float]:

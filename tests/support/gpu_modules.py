@@ -69,6 +69,31 @@ class Heavy(nn.Module):
         return x + self.weight[index]
 
 
+class Doubled(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + x
+
+
 class InPlace(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return x.add_(1)
+
+
+class AllTypes(nn.Module):
+    """Each input itself; then one transposed, one once more, and none of it."""
+
+    def forward(
+        self,
+        x_FP16: Tensor,
+        x_FP32: Tensor,
+        x_FP64: Tensor,
+        x_INT8: Tensor,
+        x_INT16: Tensor,
+        x_INT32: Tensor,
+        x_INT64: Tensor,
+        x_UINT8: Tensor,
+        x_BOOL: Tensor,
+        x_BF16: Tensor,
+    ) -> list[Tensor]:
+        same = [x_FP16, x_FP32, x_FP64, x_INT8, x_INT16, x_INT32, x_INT64, x_UINT8, x_BOOL, x_BF16]
+        return same + [x_FP32.t(), x_FP32, x_FP32[:0]]  # noqa: RUF005 # no TorchScript has the other

@@ -24,7 +24,8 @@ ANSWER_S = 30.0
 # Less than usual: the time on a machine with a GPU is short, and such machines are quick.
 wait_until = functools.partial(runtime_process.wait_until, timeout_s=ANSWER_S)
 _MOST_LOG = 4000  # characters of a case
-_FLAGS = ("--model-control-mode=explicit", "--exit-timeout-secs=5")
+# why no time-out of unread answers: tests/unit/worker_runtime/protocols/test_standstill.py
+_FLAGS = ("--model-control-mode=explicit", "--exit-timeout-secs=5", "--unread-timeout-secs=0")
 
 
 class Server:

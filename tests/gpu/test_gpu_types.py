@@ -1,0 +1,135 @@
+"""Every data type goes to the device and comes back; so do outputs of unusual memory."""
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import tritonclient.grpc as over_grpc
+import tritonclient.http as over_http
+from onnx import TensorProto, helper
+
+from tests.support import gpu_models as gm
+from tests.support import onnx_models as om
+from tests.support.gpu_device import Device
+from tests.support.gpu_server import Server
+
+ONNX = {
+    "FP16": TensorProto.FLOAT16,
+    "FP32": TensorProto.FLOAT,
+    "FP64": TensorProto.DOUBLE,
+    "INT8": TensorProto.INT8,
+    "INT16": TensorProto.INT16,
+    "INT32": TensorProto.INT32,
+    "INT64": TensorProto.INT64,
+    "UINT8": TensorProto.UINT8,
+    "UINT16": TensorProto.UINT16,
+    "UINT32": TensorProto.UINT32,
+    "UINT64": TensorProto.UINT64,
+    "BOOL": TensorProto.BOOL,
+}
+# PyTorch has few operators for unsigned numbers of more than 8 bits.
+TORCH = ("FP16", "FP32", "FP64", "INT8", "INT16", "INT32", "INT64", "UINT8", "BOOL", "BF16")
+MODULES = {"http": over_http, "grpc": over_grpc}
+
+
+def values(kind: str, shape: tuple[int, ...]) -> Any:
+    """Whole numbers that each type has."""
+    found = np.arange(int(np.prod(shape))).reshape(shape) % 100
+    if kind == "BF16":
+        return found.astype(ml_dtypes.bfloat16)
+    dtype = kind.lower().replace("fp", "float")
+    return (found % 2 if kind == "BOOL" else found).astype(dtype)
+
+
+def ask(server: Server, module: Any, name: str, arrays: dict[str, Any]) -> Any:
+    inputs = []
+    for key, array in arrays.items():
+        tensor = module.InferInput(key, list(array.shape), key.removeprefix("x_").partition("_")[0])
+        tensor.set_data_from_numpy(array)
+        inputs.append(tensor)
+    with server.over_http() if module is over_http else server.over_grpc() as client:
+        return client.infer(name, inputs)
+
+
+def onnx_of_all_types() -> Any:
+    """An Identity for each type; x_FP32 also transposed, and one that is given nothing."""
+    nodes = [helper.make_node("Identity", [f"x_{kind}"], [f"y_{kind}"]) for kind in ONNX]
+    nodes.append(helper.make_node("Transpose", ["x_FP32"], ["turned"], perm=[1, 0]))
+    nodes.append(helper.make_node("Identity", ["x_FP32_none"], ["none"]))
+    inputs = [om.tensor(f"x_{kind}", number, "N", "M") for kind, number in ONNX.items()]
+    outputs = [om.tensor(f"y_{kind}", number, "N", "M") for kind, number in ONNX.items()]
+    return om.graph(
+        nodes,
+        [*inputs, om.tensor("x_FP32_none", om.FP32, "K")],
+        [*outputs, om.tensor("turned", om.FP32, "M", "N"), om.tensor("none", om.FP32, "K")],
+    )
+
+
+@pytest.mark.parametrize("protocol", MODULES)
+def test_onnx_runtime_takes_and_gives_every_type(
+    server: Server, device: Device, protocol: str
+) -> None:
+    name = f"onnx_types_{protocol}"
+    shape = (3, 5)
+    tensors = " ".join(f"x_{kind}:{kind}:-1,-1" for kind in ONNX) + " x_FP32_none:FP32:-1"
+    outputs = " ".join(f"y_{kind}:{kind}:-1,-1" for kind in ONNX)
+    outputs += " turned:FP32:-1,-1 none:FP32:-1"
+    server.add(name, onnx_of_all_types(), gm.config("onnxruntime", device, tensors, outputs))
+    arrays = {f"x_{kind}": values(kind, shape) for kind in ONNX}
+    arrays["x_FP32_none"] = np.empty(0, np.float32)
+    for _ in range(3):  # a binding that is kept is used again
+        answer = ask(server, MODULES[protocol], name, arrays)
+        for kind in ONNX:
+            np.testing.assert_array_equal(answer.as_numpy(f"y_{kind}"), arrays[f"x_{kind}"], kind)
+            assert answer.as_numpy(f"y_{kind}").dtype == arrays[f"x_{kind}"].dtype
+        np.testing.assert_array_equal(answer.as_numpy("turned"), arrays["x_FP32"].T)
+        assert answer.get_output("none") is not None
+        arrays = {key: array[::-1].copy() for key, array in arrays.items()}
+    server.unload(name)
+
+
+@pytest.mark.parametrize("protocol", MODULES)
+def test_pytorch_takes_and_gives_every_type(server: Server, device: Device, protocol: str) -> None:
+    """Also an output that is not contiguous, one that is an input twice, and an empty one."""
+    pytest.importorskip("torch")
+    from tests.support.gpu_modules import AllTypes
+
+    name = f"torch_types_{protocol}"
+    tensors = " ".join(f"x_{kind}:{kind}:-1,-1" for kind in TORCH)
+    kinds = [*TORCH, "FP32", "FP32", "FP32"]
+    outputs = " ".join(f"y__{index}:{kind}:-1,-1" for index, kind in enumerate(kinds))
+    server.add(name, AllTypes(), gm.config("pytorch", device, tensors, outputs))
+    arrays = {f"x_{kind}": values(kind, (3, 5)) for kind in TORCH}
+    for _ in range(3):
+        answer = ask(server, MODULES[protocol], name, arrays)
+        for index, kind in enumerate(TORCH):
+            found = answer.as_numpy(f"y__{index}")
+            np.testing.assert_array_equal(found, arrays[f"x_{kind}"], kind)
+            assert kind == "BF16" or found.dtype == arrays[f"x_{kind}"].dtype
+        turned, again, none = (f"y__{len(TORCH) + number}" for number in range(3))
+        np.testing.assert_array_equal(answer.as_numpy(turned), arrays["x_FP32"].T)
+        np.testing.assert_array_equal(answer.as_numpy(again), arrays["x_FP32"])
+        assert answer.get_output(none) is not None
+        arrays = {key: array[::-1].copy() for key, array in arrays.items()}
+    server.unload(name)
+
+
+def test_a_program_of_torch_export_runs_on_the_card(server: Server, card: str) -> None:
+    torch = pytest.importorskip("torch")
+    from tests.support.gpu_modules import Product
+
+    folder = server.root / "exported" / "1"
+    folder.mkdir(parents=True)
+    example = torch.zeros(4, gm.WIDTH)
+    rows = {"x": {0: torch.export.Dim("rows", min=1, max=64)}}
+    program = torch.export.export(Product(gm.weights(41)), (example,), dynamic_shapes=rows)
+    torch.export.save(program, folder / "model.pt")
+    tensors = (f"x:FP32:{gm.WIDTH}", f"y:FP32:{gm.WIDTH}")
+    text = gm.config("pytorch", Device("cuda"), *tensors, batch=16)
+    (folder.parent / "config.pbtxt").write_text(text)
+    server.load("exported")
+    for rows_in in (2, 7, 3):
+        array = gm.rows_of(rows_in, rows_in)
+        np.testing.assert_array_equal(server.infer("exported", x=array), array @ gm.weights(41))
+    server.unload("exported")
