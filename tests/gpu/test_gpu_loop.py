@@ -16,7 +16,7 @@ import tritonclient.http as over_http
 from tests.support import gpu_models as gm
 from tests.support.gpu_device import Device
 from tests.support.gpu_regions import floats, region
-from tests.support.gpu_server import ANSWER_S, Server, wait_until
+from tests.support.gpu_server import ANSWER_S, Server, let_go
 
 READERS = 3
 # What a machine with a GPU must keep, and two busy cores of continuous integration.
@@ -96,9 +96,7 @@ def test_probes_are_answered_while_large_tensors_lie_in_regions(
 
     took = _probes_beside(server, ask, done, device.pick(3, 1))
     right = [np.array_equal(floats(place, 4 * size, size), 2 * array) for place in places]
-    with server.over_http() as client:
-        client.unregister_cuda_shared_memory()
-        wait_until(lambda: client.get_cuda_shared_memory_status() == [], "regions to be let go")
+    let_go(server)
     for place in places:
         place.close()
     server.unload(name)

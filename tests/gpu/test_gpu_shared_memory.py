@@ -15,7 +15,7 @@ from tests.support import gpu_models as gm
 from tests.support import onnx_models as om
 from tests.support.gpu_device import Device
 from tests.support.gpu_regions import Region, floats, region
-from tests.support.gpu_server import Server, given, number, wait_until
+from tests.support.gpu_server import Server, given, let_go, number, wait_until
 
 ROWS = 4
 BYTES = ROWS * gm.WIDTH * 4
@@ -54,11 +54,11 @@ def regions(server: Server, device: Device) -> Iterator[Regions]:
         return found
 
     yield make
-    with server.over_http() as client:
-        client.unregister_cuda_shared_memory()
-        wait_until(lambda: client.get_cuda_shared_memory_status() == [], "regions to be let go")
-    for found in made:
-        found.close()
+    try:
+        let_go(server)
+    finally:
+        for found in made:
+            found.close()
 
 
 def taken(module: Any, name: str, offset: int, rows: int = ROWS) -> Any:

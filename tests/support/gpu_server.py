@@ -24,8 +24,7 @@ ANSWER_S = 30.0
 # Less than usual: the time on a machine with a GPU is short, and such machines are quick.
 wait_until = functools.partial(runtime_process.wait_until, timeout_s=ANSWER_S)
 _MOST_LOG = 4000  # characters of a case
-# why no time-out of unread answers: tests/unit/worker_runtime/protocols/test_standstill.py
-_FLAGS = ("--model-control-mode=explicit", "--exit-timeout-secs=5", "--unread-timeout-secs=0")
+_FLAGS = ("--model-control-mode=explicit", "--exit-timeout-secs=5")
 
 
 class Server:
@@ -157,6 +156,13 @@ def declared(module: Any, name: str, array: Array) -> Any:
     """An input of a stock client without data."""
     kinds = {"f": "FP32", "i": "INT64", "O": "BYTES"}
     return module.InferInput(name, list(array.shape), kinds[array.dtype.kind])
+
+
+def let_go(server: Server) -> None:
+    """Unregister all regions of device memory, and wait until the server has closed them."""
+    with server.over_http() as client:
+        client.unregister_cuda_shared_memory()
+        wait_until(lambda: client.get_cuda_shared_memory_status() == [], "regions to be let go")
 
 
 def side_by_side(count: int, do: Callable[[int], Any]) -> list[Any]:
