@@ -2,44 +2,17 @@
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 import tritonclient.grpc as over_grpc
 import tritonclient.http as over_http
-from onnx import TensorProto, helper
 
 from tests.support import gpu_models as gm
-from tests.support import onnx_models as om
 from tests.support.gpu_device import Device
 from tests.support.gpu_server import Server
+from tests.support.gpu_types import ONNX, TORCH, onnx_of_all_types, values
 
-ONNX = {
-    "FP16": TensorProto.FLOAT16,
-    "FP32": TensorProto.FLOAT,
-    "FP64": TensorProto.DOUBLE,
-    "INT8": TensorProto.INT8,
-    "INT16": TensorProto.INT16,
-    "INT32": TensorProto.INT32,
-    "INT64": TensorProto.INT64,
-    "UINT8": TensorProto.UINT8,
-    "UINT16": TensorProto.UINT16,
-    "UINT32": TensorProto.UINT32,
-    "UINT64": TensorProto.UINT64,
-    "BOOL": TensorProto.BOOL,
-}
-# PyTorch has few operators for unsigned numbers of more than 8 bits.
-TORCH = ("FP16", "FP32", "FP64", "INT8", "INT16", "INT32", "INT64", "UINT8", "BOOL", "BF16")
 MODULES = {"http": over_http, "grpc": over_grpc}
-
-
-def values(kind: str, shape: tuple[int, ...]) -> Any:
-    """Whole numbers that each type has."""
-    found = np.arange(int(np.prod(shape))).reshape(shape) % 100
-    if kind == "BF16":
-        return found.astype(ml_dtypes.bfloat16)
-    dtype = kind.lower().replace("fp", "float")
-    return (found % 2 if kind == "BOOL" else found).astype(dtype)
 
 
 def ask(server: Server, module: Any, name: str, arrays: dict[str, Any]) -> Any:
@@ -52,20 +25,6 @@ def ask(server: Server, module: Any, name: str, arrays: dict[str, Any]) -> Any:
         return client.infer(name, inputs)
 
 
-def onnx_of_all_types() -> Any:
-    """An Identity for each type; x_FP32 also transposed, and one that is given nothing."""
-    nodes = [helper.make_node("Identity", [f"x_{kind}"], [f"y_{kind}"]) for kind in ONNX]
-    nodes.append(helper.make_node("Transpose", ["x_FP32"], ["turned"], perm=[1, 0]))
-    nodes.append(helper.make_node("Identity", ["x_FP32_none"], ["none"]))
-    inputs = [om.tensor(f"x_{kind}", number, "N", "M") for kind, number in ONNX.items()]
-    outputs = [om.tensor(f"y_{kind}", number, "N", "M") for kind, number in ONNX.items()]
-    return om.graph(
-        nodes,
-        [*inputs, om.tensor("x_FP32_none", om.FP32, "K")],
-        [*outputs, om.tensor("turned", om.FP32, "M", "N"), om.tensor("none", om.FP32, "K")],
-    )
-
-
 @pytest.mark.parametrize("protocol", MODULES)
 def test_onnx_runtime_takes_and_gives_every_type(
     server: Server, device: Device, protocol: str
@@ -75,7 +34,9 @@ def test_onnx_runtime_takes_and_gives_every_type(
     tensors = " ".join(f"x_{kind}:{kind}:-1,-1" for kind in ONNX) + " x_FP32_none:FP32:-1"
     outputs = " ".join(f"y_{kind}:{kind}:-1,-1" for kind in ONNX)
     outputs += " turned:FP32:-1,-1 none:FP32:-1"
-    server.add(name, onnx_of_all_types(), gm.config("onnxruntime", device, tensors, outputs))
+    server.add(
+        name, onnx_of_all_types(empty=True), gm.config("onnxruntime", device, tensors, outputs)
+    )
     arrays = {f"x_{kind}": values(kind, shape) for kind in ONNX}
     arrays["x_FP32_none"] = np.empty(0, np.float32)
     for _ in range(3):  # a binding that is kept is used again

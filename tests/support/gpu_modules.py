@@ -97,3 +97,22 @@ class AllTypes(nn.Module):
     ) -> list[Tensor]:
         same = [x_FP16, x_FP32, x_FP64, x_INT8, x_INT16, x_INT32, x_INT64, x_UINT8, x_BOOL, x_BF16]
         return same + [x_FP32.t(), x_FP32, x_FP32[:0]]  # noqa: RUF005 # no TorchScript has the other
+
+
+class Above(nn.Module):
+    """The numbers above a limit."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.limit = limit
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x[x > self.limit]
+
+
+class Places(nn.Module):
+    """x + 1 where it runs, on the host, transposed, and as a part of something larger."""
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        y = x + 1
+        return [y, y.cpu(), y.t(), torch.cat([x, y])[x.shape[0] :], x]
