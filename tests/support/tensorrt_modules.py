@@ -23,21 +23,26 @@ class Backend:
     def __getattr__(self, part: str) -> Any:
         return importlib.import_module(_PREFIX + part)
 
-    def instance(self, engine: Any, profiles: tuple[int, ...], *, batched: bool = True) -> Any:
-        found = self.engines.profiles_of(engine, profiles)
-        device = torch.device("cpu")
-        return self.instances.EngineInstance(engine, found, device, "m_0_0", batched=batched)
+    def instance(
+        self, engine: Any, profiles: tuple[int, ...], *, batched: bool = True, device: str = "cpu"
+    ) -> Any:
+        found, place = self.engines.profiles_of(engine, profiles), torch.device(device)
+        return self.instances.EngineInstance(engine, found, place, "m_0_0", batched=batched)
 
 
-def backend_on_stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
+def backend_on_stand_in(
+    monkeypatch: pytest.MonkeyPatch, *, on_gpu: bool = False
+) -> Iterator[Backend]:
+    """``on_gpu``: memory, streams and graphs are those of the GPU."""
     library = Library()
     monkeypatch.setitem(sys.modules, "tensorrt", library)
     for part in _PARTS:
         monkeypatch.delitem(sys.modules, _PREFIX + part, raising=False)
     backend = Backend(library)
-    monkeypatch.setattr(backend.contexts.Workplace, "reserve", library.memory.reserve)
-    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
-    monkeypatch.setattr(Graph, "fails", "")
+    if not on_gpu:
+        monkeypatch.setattr(backend.contexts.Workplace, "reserve", library.memory.reserve)
+        monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+        monkeypatch.setattr(Graph, "fails", "")
     yield backend
     for part in _PARTS:
         sys.modules.pop(_PREFIX + part, None)
