@@ -7,10 +7,11 @@ _LARGE = 1 << 20  # bytes: of answers from here on, which take the client long t
 _EVERY = 8  # this share is compared
 
 
-def wrong_rows(found: np.ndarray, expected: np.ndarray, tolerance: float) -> int:
-    """How many rows differ by more than ``tolerance`` of the largest value, or are not finite.
+def wrong_rows(found: np.ndarray, expected: np.ndarray, tolerance: float, largest: float) -> int:
+    """How many rows differ by more than ``tolerance`` of the ``largest`` value, or are not finite.
 
-    All of them where the shapes differ.
+    All of them where the shapes differ. ``largest`` is that of all samples: a single row of small
+    values is no more exact than others.
     """
     if found.shape != expected.shape:
         return len(expected)
@@ -18,7 +19,11 @@ def wrong_rows(found: np.ndarray, expected: np.ndarray, tolerance: float) -> int
     wanted = expected.astype(np.float32).reshape(rows, -1)
     gap = np.abs(found.astype(np.float32).reshape(rows, -1) - wanted)
     # why by not: a gap that is no number is none that is small
-    return rows - int((gap <= tolerance * np.abs(wanted).max()).all(axis=1).sum())
+    return rows - int((gap <= tolerance * largest).all(axis=1).sum())
+
+
+def largest_value(expected: np.ndarray) -> float:
+    return float(np.abs(expected.astype(np.float32)).max())
 
 
 class Answers:
@@ -30,6 +35,7 @@ class Answers:
             expected[(np.arange(batch) + first) % samples] for first in range(samples)
         ]
         self._tolerance = tolerance
+        self._largest = largest_value(expected)
         self._right: list[set[bytes]] = [set() for _ in range(samples)]
         self._seen = 0
         self.checked = 0  # rows
@@ -54,7 +60,7 @@ class Answers:
             self.wrong += len(expected)
             return
         found = np.frombuffer(raw, expected.dtype).reshape(expected.shape)
-        wrong = wrong_rows(found, expected, self._tolerance)
+        wrong = wrong_rows(found, expected, self._tolerance, self._largest)
         self.wrong += wrong
         if not wrong and len(self._right[first]) < _REMEMBERED and len(raw) < _LARGE:
             self._right[first].add(raw)

@@ -18,12 +18,20 @@ EXPECTED = np.arange(32, dtype=np.float16).reshape(8, 4) / 31
 
 def test_a_wrong_row_is_one_that_is_far_from_the_expected() -> None:
     near = EXPECTED + np.float16(0.01)
-    assert wrong_rows(near, EXPECTED, 0.03) == 0
-    assert wrong_rows(near, EXPECTED, 0.001) == 8
+    assert wrong_rows(near, EXPECTED, 0.03, 1.0) == 0
+    assert wrong_rows(near, EXPECTED, 0.001, 1.0) == 8
+    assert wrong_rows(near, EXPECTED, 0.03, 0.1) == 8
     far = near.copy()
     far[3, 1], far[5, 0] = np.nan, np.inf
-    assert wrong_rows(far, EXPECTED, 0.03) == 2
-    assert wrong_rows(near[:4], EXPECTED, 0.03) == 8
+    assert wrong_rows(far, EXPECTED, 0.03, 1.0) == 2
+    assert wrong_rows(near[:4], EXPECTED, 0.03, 1.0) == 8
+
+
+def test_a_single_row_of_small_values_may_be_as_far_off_as_any_other() -> None:
+    answers = Answers(EXPECTED, 1, 0.03)
+    answers.compare(0, (EXPECTED[:1] + np.float16(0.02)).tobytes())
+    answers.compare(0, EXPECTED[1:2].tobytes())
+    assert (answers.checked, answers.wrong) == (2, 1)
 
 
 def test_an_answer_of_another_request_is_wrong_also_where_it_was_right_before() -> None:
