@@ -272,6 +272,7 @@ def test_an_optional_input_may_be_a_value_of_the_graph() -> None:
     check_graph(parse(f'name: "m" {X}{optional}{Y}'), graph)
 
 
+ENGINE = 'name: "m" backend: "tensorrt" max_batch_size: 4'
 RESIZED = ModelGraph(
     (GraphTensor("x", "FP32", (-1, 3)), GraphTensor("to", "INT32", (2,), shape_tensor=True)),
     (GraphTensor("y", "FP32", (-1, -1)), GraphTensor("seen", "INT32", (2,), shape_tensor=True)),
@@ -301,15 +302,13 @@ def test_shape_tensors_leave_the_batch_out(batch: int, values: list[int]) -> Non
 )
 def test_shape_tensors_that_are_written_wrongly(to: str, text: str, field: str) -> None:
     x = 'input { name: "x" data_type: TYPE_FP32 dims: [3] }'
-    config = parse(
-        f'name: "m" max_batch_size: 4 {x} input {{ name: "to" data_type: TYPE_INT32 {to} }}'
-    )
+    config = parse(f'{ENGINE} {x} input {{ name: "to" data_type: TYPE_INT32 {to} }}')
     with pytest.raises(ConfigInvalid, match=text) as raised:
         check_graph(config, RESIZED)
     assert raised.value.problems[0].field == f"input[1].{field}"
 
 
 def test_a_tensor_that_is_no_shape_tensor_must_not_be_called_one() -> None:
-    config = parse(f'name: "m" max_batch_size: 4 {X.replace("}", "is_shape_tensor: true }")}{Y}')
+    config = parse(f"{ENGINE} {X.replace('}', 'is_shape_tensor: true }')}{Y}")
     with pytest.raises(ConfigInvalid, match=r"^'x' is incorrectly specified as a shape tensor\.$"):
         check_graph(config, model(("N", 3), ("N", 2)))
