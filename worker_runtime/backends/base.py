@@ -167,10 +167,16 @@ class DeviceLane(Protocol):
     """One way through a device; called by one thread at a time, beside the instance's others."""
 
     def execute_parts(
-        self, inputs: Sequence[BatchInput], outputs: Sequence[str], targets: Sequence[DeviceTarget]
+        self,
+        inputs: Sequence[BatchInput],
+        outputs: Sequence[str],
+        targets: Sequence[DeviceTarget],
+        soon: Callable[[], None],
     ) -> "DeviceOutcome":
         """Run one batch. The parts of inputs must not be kept.
 
+        ``soon`` is called when the next batch should come: it is copied by the time at which this
+        one has computed. (At its end at the latest, by the caller; called again, it does nothing.)
         An output that every request wants on the device is not copied to the host. Windows with
         too little room are left alone: not ``filled``.
         """

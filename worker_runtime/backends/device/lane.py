@@ -1,6 +1,7 @@
 """One model instance on a device: batches are copied in and out beside the one that computes."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic_ns
 from typing import Any, Protocol
 
@@ -9,10 +10,12 @@ import torch
 
 from worker_runtime.backends.base import Array, BatchInput, DeviceOutcome, DeviceTarget
 from worker_runtime.backends.device.copies import as_array, bring, fetch, hand_over
-from worker_runtime.backends.device.streams import CAPTURES, Stream, Turn
+from worker_runtime.backends.device.streams import CAPTURES, Moment, Stream, Turn
 from worker_runtime.errors import GpuMemoryFull, RuntimeFault
 from worker_runtime.types.tensor import BY_DTYPE, DataType
 
+_LOOK_NS = 500_000
+_SHORT_NS = 100_000  # a sleep takes half of that longer than it was told
 LANES = 2  # one batch computes while the other is copied; more gained nothing
 
 
@@ -53,13 +56,17 @@ class Lane:
         self._in, self._out = Stream(device), Stream(device)
 
     def execute_parts(
-        self, inputs: Sequence[BatchInput], outputs: Sequence[str], targets: Sequence[DeviceTarget]
+        self,
+        inputs: Sequence[BatchInput],
+        outputs: Sequence[str],
+        targets: Sequence[DeviceTarget],
+        soon: Callable[[], None],
     ) -> DeviceOutcome:
         try:
             with torch.no_grad():
                 self._program.prepare(inputs, outputs)
                 with CAPTURES.shared():
-                    return self._execute(inputs, outputs, targets)
+                    return self._execute(inputs, outputs, targets, soon)
         except Exception as error:  # why so wide: models and their libraries raise what they like
             self._settle()
             if isinstance(error, RuntimeFault):
@@ -72,8 +79,13 @@ class Lane:
             raise self._program.fault(error) from error
 
     def _execute(
-        self, inputs: Sequence[BatchInput], outputs: Sequence[str], targets: Sequence[DeviceTarget]
+        self,
+        inputs: Sequence[BatchInput],
+        outputs: Sequence[str],
+        targets: Sequence[DeviceTarget],
+        soon: Callable[[], None],
     ) -> DeviceOutcome:
+        arrived = monotonic_ns()
         with self._in.entered():
             begun = self._in.mark()
             tensors = self._program.places(inputs, outputs)
@@ -88,6 +100,7 @@ class Lane:
                 started = compute.mark()
                 made = self._program.compute(tensors, outputs)
                 done = compute.mark()
+            end = self._turn.forecast.started(_sizes(inputs), arrived, monotonic_ns())
         self._out.after(done)
         with self._out.entered():
             handed = self._hand_over(made, outputs, targets)
@@ -96,16 +109,21 @@ class Lane:
                 for name, value in zip(outputs, made, strict=True)
             ]
             gone = self._out.mark()
+        if not done.past():
+            _sleep_until(end, done)
+        soon()
         done.wait()
         computed_at = monotonic_ns()
         gone.wait()
         for target in handed:
             target.window.filled = True
         self._program.finish()
+        compute_ns = started.until(done)
+        self._turn.forecast.ended(_sizes(inputs), compute_ns, computed_at)
         return DeviceOutcome(
             [item if isinstance(item, np.ndarray) else as_array(item) for item in hosts],
             begun.until(copied),
-            started.until(done),
+            compute_ns,
             computed_at,
         )
 
@@ -125,11 +143,26 @@ class Lane:
 
     def _settle(self) -> None:
         """Nothing of a failed batch may still run while its memory goes to the next one."""
+        self._turn.forecast.failed()
         for stream in (self._in, self._turn.stream, self._out):
             try:
                 stream.drain()
             except Exception:  # why so wide: the device is lost, and the first error says so
                 return
+
+
+def _sleep_until(end_ns: int, done: Moment) -> None:
+    """Other threads run meanwhile. It may come earlier than was thought: that is looked for."""
+    while (left_ns := end_ns - monotonic_ns()) > _SHORT_NS and not done.past():
+        time.sleep(min(left_ns, _LOOK_NS) / 1e9)
+
+
+def _sizes(inputs: Sequence[BatchInput]) -> tuple[tuple[int, ...], ...]:
+    return tuple([item.shape for item in inputs])
+
+
+def _nobody_waits() -> None:
+    """No batch comes after this one."""
 
 
 def _all_rows(handed: Sequence[DeviceTarget], name: str, value: Any) -> bool:
@@ -168,12 +201,16 @@ class LaneInstance:
             BatchInput(name, self.datatype(name, array), array.shape, [array])
             for name, array in inputs.items()
         ]
-        return self.execute_parts(batch, outputs, ()).arrays
+        return self.execute_parts(batch, outputs, (), _nobody_waits).arrays
 
     def execute_parts(
-        self, inputs: Sequence[BatchInput], outputs: Sequence[str], targets: Sequence[DeviceTarget]
+        self,
+        inputs: Sequence[BatchInput],
+        outputs: Sequence[str],
+        targets: Sequence[DeviceTarget],
+        soon: Callable[[], None],
     ) -> DeviceOutcome:
-        return self.lanes[0].execute_parts(inputs, outputs, targets)
+        return self.lanes[0].execute_parts(inputs, outputs, targets, soon)
 
     def datatype(self, name: str, array: Array) -> DataType:  # noqa: ARG002 # for those that know
         """The data type of an input that comes as an array."""

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import threading
+from collections import deque
 from collections.abc import Iterator
 from time import perf_counter_ns
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 import torch
 
 _NS_PER_MS = 1_000_000
+_SLOWLY = 3  # an eighth of what is new
+_CROSSING_NS = 200_000  # from one thread to the loop and from there to another one
+_MOST_SHAPES = 1024
 
 
 def memory_of(device: torch.device) -> int:
@@ -25,6 +29,10 @@ class Moment:
     def __init__(self, event: Any = None) -> None:
         self.event = event
         self._now_ns = 0 if event is not None else perf_counter_ns()
+
+    def past(self) -> bool:
+        """The device has come to it."""
+        return self.event is None or bool(self.event.query())
 
     def wait(self) -> None:
         """Return when the device has come to it. Other threads run meanwhile."""
@@ -123,6 +131,50 @@ class _Captures:
 CAPTURES = _Captures()
 
 
+class Forecast:
+    """When the next batch of an instance should come, so that the device need not wait for it.
+
+    From how long batches of the same shapes took before, and how long a batch takes until it is
+    given to the device. Used in the instance's turn (``started``) and in any thread (``ended``).
+    """
+
+    def __init__(self) -> None:
+        self._took: dict[object, int] = {}
+        self._under_way: deque[int] = deque()  # what those are expected to take, the first first
+        self._ends_ns = 0
+        self._lead_ns = 0
+
+    def started(self, shapes: object, arrived_ns: int, now_ns: int) -> int:
+        """A batch is given to the device at ``now_ns``: when the next one should come.
+
+        0, at once, where batches of these shapes have not been seen.
+        """
+        self._lead_ns += (now_ns - arrived_ns - self._lead_ns) >> _SLOWLY
+        took_ns = self._took.get(shapes)
+        self._under_way.append(took_ns or 0)
+        self._ends_ns = max(now_ns, self._ends_ns) + (took_ns or 0)
+        return 0 if took_ns is None else self._ends_ns - self._lead_ns - _CROSSING_NS
+
+    def failed(self) -> None:
+        """Nothing is under way any more."""
+        self._under_way.clear()
+        self._ends_ns = 0
+
+    def ended(self, shapes: object, compute_ns: int, now_ns: int) -> None:
+        """The first of those under way has computed.
+
+        The shortest time so far counts, and is forgotten slowly: who comes too early waits a
+        little, for who comes too late the device has waited.
+        """
+        if self._under_way:
+            self._under_way.popleft()
+        self._ends_ns = now_ns + sum(self._under_way)
+        if len(self._took) >= _MOST_SHAPES:
+            self._took.clear()
+        before = self._took.get(shapes, compute_ns)
+        self._took[shapes] = min(compute_ns, before + ((compute_ns - before) >> _SLOWLY))
+
+
 class Turn:
     """The stream on which one model instance computes, and whose turn it is to give it work.
 
@@ -133,3 +185,4 @@ class Turn:
     def __init__(self, device: torch.device) -> None:
         self.stream = Stream(device)
         self.lock = threading.Lock()
+        self.forecast = Forecast()

@@ -1,6 +1,6 @@
 """Batches for instances on devices: parts go there one by one, and outputs stay where wanted."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic_ns
 
 from worker_runtime.backends.base import BatchInput, DeviceInstance, DeviceTarget, LoadedModel
@@ -10,7 +10,13 @@ from worker_runtime.types.request import Arrays
 
 
 class DeviceExecutor(Executor):
-    """As an Executor, without joining the inputs of a batch on the host."""
+    """As an Executor, without joining the inputs of a batch on the host.
+
+    ``soon`` is called once for each batch, from its thread and before its end: the next one should
+    come.
+    """
+
+    soon: Callable[[], None] = staticmethod(lambda: None)
 
     def run(self, instance: DeviceInstance, batch: Batch, start: int) -> tuple[Arrays, Times]:  # type: ignore[override] # the kind of instance that it is for
         first = batch[0].plan
@@ -25,13 +31,27 @@ class DeviceExecutor(Executor):
             )
             for index, item in enumerate(first.inputs)
         ]
-        outcome = instance.execute_parts(inputs, outputs, _targets(batch, outputs))
+        soon = _Once(self.soon)
+        try:
+            outcome = instance.execute_parts(inputs, outputs, _targets(batch, outputs), soon)
+        finally:
+            soon()
         computed = outcome.computed_at_ns
         # why not from `start`: a wait for the batch before is part of the queue, not of the model
         fed = max(start, computed - outcome.compute_ns)
         begun = max(start, fed - outcome.input_ns)
         arrays = self._all_checked(outputs, outcome.arrays, rows)
         return arrays, (begun, fed, computed, monotonic_ns())
+
+
+class _Once:
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call: Callable[[], None] | None = call
+
+    def __call__(self) -> None:
+        call, self._call = self._call, None
+        if call is not None:
+            call()
 
 
 def takes_parts(loaded: LoadedModel) -> bool:

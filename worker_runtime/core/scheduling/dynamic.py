@@ -5,6 +5,7 @@ there is no task, future or lock per request.
 """
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import monotonic_ns
@@ -92,8 +93,13 @@ class DynamicScheduler(Scheduler):
         if not (config.batching.dynamic or config.preserve_ordering):
             self._alone = self._inline
         # why none behind lanes: while one computes, the next of its instance waits in the other.
-        self._ahead = 0 if self.on_device else config.ahead
+        self._late = self.on_device
+        self._ahead = 0 if self._late else config.ahead
         self._slots = self._pool.size + self._ahead
+        self._devices = len(active(places, loaded.instances))
+        self._due = 0  # batches whose end is not near yet, of those on devices
+        if isinstance(self._executor, DeviceExecutor):
+            self._executor.soon = self._soon
         self._in_flight = 0
         self._pump_planned = False
         self._ordering = Ordering() if config.preserve_ordering else None
@@ -174,6 +180,7 @@ class DynamicScheduler(Scheduler):
     ) -> Callable[[], None]:
         ended = self._pool.resize(_lanes(instances))
         self._slots = self._pool.size + self._ahead
+        self._devices = len(instances)
         if (self._ready or len(self._queue)) and not self._pump_planned:
             self._plan_pump()
         return ended
@@ -219,10 +226,12 @@ class DynamicScheduler(Scheduler):
             now = monotonic_ns()
             if queue.has_policy:
                 self._expire(now)
-            take, wake_ns, _ = self._policy.decide(queue, now)
+            take, wake_ns, full = self._policy.decide(queue, now)
             if not take:
                 self._waiting.wake_at(wake_ns, now)
                 return
+            if self._late and not full and self._due >= self._devices:
+                break  # it may grow until the one before has almost computed
             if self._start(queue.take(take)):
                 inline += 1
                 if inline >= _INLINE_PER_TURN and len(queue):
@@ -240,6 +249,8 @@ class DynamicScheduler(Scheduler):
         limit = _PAYLOADS_PER_INSTANCE * self._pool.size
         wake_ns = self._policy.gather(self._queue, ready, limit, now)
         while ready and self._in_flight < self._slots:
+            if self._late and not ready[0].full and self._due >= self._devices:
+                break
             self._start(self._policy.pop(ready))
             wake_ns = self._policy.gather(self._queue, ready, limit, now)
         self._waiting.wake_at(wake_ns, now)
@@ -256,8 +267,20 @@ class DynamicScheduler(Scheduler):
                 self._signal_idle()  # a drain waits, and no thread comes back to tell it
             return True
         self._in_flight += 1
+        if self._late:
+            self._due += 1
         self._pool.put(batch)
         return False
+
+    def _soon(self) -> None:
+        """The next batch should come to a device (called in an instance's thread)."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the process is going away
+            self._loop.call_soon_threadsafe(self._comes)
+
+    def _comes(self) -> None:
+        self._due -= 1
+        if self._ready or len(self._queue):
+            self._pump()
 
     def _woken(self) -> None:
         if self._queue.has_policy:

@@ -152,10 +152,10 @@ def test_a_batch_has_one_shape(trt: Backend) -> None:
         parts: list[Any] = [np.array([value], np.int32).tobytes() for value in values]
         return BatchInput("to", BY_NAME["INT32"], (2,), parts)
 
-    outcome = lane.execute_parts([x, to(5, 5)], ["y"], ())
+    outcome = lane.execute_parts([x, to(5, 5)], ["y"], (), int)
     np.testing.assert_array_equal(outcome.arrays[0], np.resize(rows, (2, 5)))
     with pytest.raises(InvalidArgument, match="'to': requests with other values of a shape tensor"):
-        lane.execute_parts([x, to(5, 6)], ["y"], ())
+        lane.execute_parts([x, to(5, 6)], ["y"], (), int)
 
 
 def test_an_input_that_is_missing_is_named(trt: Backend) -> None:

@@ -13,7 +13,7 @@ from tests.support.tensors import load_spec
 from worker_runtime.backends.base import BatchInput, DeviceTarget
 from worker_runtime.backends.device import copies
 from worker_runtime.backends.device.lane import LANES, Lane, LaneInstance
-from worker_runtime.backends.device.streams import CAPTURES, Turn
+from worker_runtime.backends.device.streams import CAPTURES, Forecast, Turn
 from worker_runtime.backends.pytorch.backend import PytorchBackend
 from worker_runtime.errors import BackendFailed, GpuMemoryFull, RuntimeFault
 from worker_runtime.types.device_memory import DeviceBuffer, DeviceWindow
@@ -79,6 +79,10 @@ class Doubles:
         return BackendFailed(f"in my words: {error}")
 
 
+def nothing() -> None:
+    """No batch comes after this one."""
+
+
 def rows(*values: float) -> "np.ndarray[Any, Any]":
     return np.array([[value, value + 0.5] for value in values], np.float32)
 
@@ -98,7 +102,7 @@ def test_parts_of_every_kind_become_one_batch_in_their_order() -> None:
         rows(6.0, 0.0)[:1],
     )
     outcome = Lane(CPU, Turn(CPU), Doubles()).execute_parts(
-        given(*parts, count=6), ["same", "twice"], ()
+        given(*parts, count=6), ["same", "twice"], (), nothing
     )
     expected = rows(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
     np.testing.assert_array_equal(outcome.arrays[0], expected)
@@ -120,7 +124,7 @@ def test_outputs_go_to_windows_and_to_the_host_as_each_request_wants() -> None:
     first, last = DeviceWindow(region, 8, 8), DeviceWindow(region, 32, 4)
     targets = (DeviceTarget("twice", first, 0, 1), DeviceTarget("twice", last, 2, 3))
     outcome = Lane(CPU, Turn(CPU), Doubles()).execute_parts(
-        given(rows(1.0, 2.0, 3.0), count=3), ["twice"], targets
+        given(rows(1.0, 2.0, 3.0), count=3), ["twice"], targets, nothing
     )
     assert (first.filled, last.filled) == (True, False)  # the second has no room
     np.testing.assert_array_equal(
@@ -140,7 +144,7 @@ def test_an_output_that_all_want_on_the_device_does_not_come_to_the_host() -> No
     lane = Lane(CPU, Turn(CPU), Doubles())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("worker_runtime.backends.device.lane.fetch", fetched.append)
-        outcome = lane.execute_parts(given(rows(1.0, 2.0), count=2), ["same"], targets)
+        outcome = lane.execute_parts(given(rows(1.0, 2.0), count=2), ["same"], targets, nothing)
     assert not fetched
     assert outcome.arrays[0].shape == (2, 2)
     np.testing.assert_array_equal(
@@ -160,9 +164,9 @@ def test_what_fails_fails_its_batch_alone(error: Exception, expected: Any) -> No
     program = Doubles(error)
     lane = Lane(CPU, Turn(CPU), program)
     with pytest.raises(expected[0], match=expected[1]):
-        lane.execute_parts(given(rows(1.0), count=1), ["same"], ())
+        lane.execute_parts(given(rows(1.0), count=1), ["same"], (), nothing)
     program.error = None
-    outcome = lane.execute_parts(given(rows(1.0), count=1), ["same"], ())
+    outcome = lane.execute_parts(given(rows(1.0), count=1), ["same"], (), nothing)
     np.testing.assert_array_equal(outcome.arrays[0], rows(1.0))
     assert program.steps == ["prepare", "prepare", "finish"]
 
@@ -176,7 +180,7 @@ def test_lanes_of_an_instance_take_turns() -> None:
     def ask(lane: Any, value: float) -> None:
         for number in range(50):
             one = rows(value + number)
-            (found,) = lane.execute_parts(given(one, count=1), ["twice"], ()).arrays
+            (found,) = lane.execute_parts(given(one, count=1), ["twice"], (), nothing).arrays
             if not np.array_equal(found, 2 * one):
                 wrong.append(f"{value + number}")
 
@@ -215,6 +219,30 @@ def test_a_capture_is_beside_no_execution() -> None:
     second.join()
     with CAPTURES.shared():
         pass
+
+
+def test_the_next_batch_comes_when_it_can_be_copied_in_time() -> None:
+    """Times are nanoseconds: a lead of 1 ms, and batches of one shape that compute for 10."""
+    forecast, ms = Forecast(), 1_000_000
+    for _ in range(50):  # the lead is learnt slowly
+        assert forecast.started("new", 0, ms) == 0  # nothing is known of these shapes
+    for _ in range(50):
+        forecast.ended("new", ms, 2 * ms)
+    forecast.started("known", 9 * ms, 10 * ms)
+    forecast.ended("known", 10 * ms, 20 * ms)
+    when = forecast.started("known", 99 * ms, 100 * ms)
+    assert 108 * ms < when < 109 * ms
+    # a second one computes after the first
+    when = forecast.started("known", 100 * ms, 101 * ms)
+    assert 118 * ms < when < 119 * ms
+    # the first is done earlier than was thought, and so will be the second
+    forecast.ended("known", 4 * ms, 104 * ms)
+    forecast.ended("known", 4 * ms, 108 * ms)
+    when = forecast.started("known", 199 * ms, 200 * ms)
+    assert 202 * ms < when < 203 * ms
+    forecast.ended("known", 12 * ms, 212 * ms)  # what is short counts, what is long a little
+    when = forecast.started("known", 299 * ms, 300 * ms)
+    assert 303 * ms < when < 304 * ms
 
 
 class Mixed(torch.nn.Module):

@@ -82,7 +82,7 @@ def answer(lane: Any, rows: int) -> Any:
     given = np.random.default_rng(rows).random((rows, 3), np.float32)
     half = rows // 2
     batch = x(rows, [given[:half].tobytes(), given[half:]])
-    (found,) = lane.execute_parts([batch], ["y"], ()).arrays
+    (found,) = lane.execute_parts([batch], ["y"], (), int).arrays
     np.testing.assert_array_equal(found, 2 * given)
     return found
 
@@ -93,7 +93,7 @@ def counted(instance: Any, engine: Engine, rows: int) -> int:
     found = [answer(lane, rows) for lane in instance.lanes]
     kept = [item.copy() for item in found]
     for lane in instance.lanes:
-        lane.execute_parts([x(rows, [bytes(rows * 12)])], ["y"], ())
+        lane.execute_parts([x(rows, [bytes(rows * 12)])], ["y"], (), int)
     np.testing.assert_array_equal(found, kept)  # not the graph's own memory
     return sum(context.runs for context in engine.contexts) - before
 

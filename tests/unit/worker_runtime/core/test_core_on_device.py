@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic_ns
 from types import SimpleNamespace
 from typing import Any
@@ -31,14 +31,25 @@ class FakeLane:
     def __init__(self) -> None:
         self.gate = threading.Event()
         self.gate.set()
+        self.near = threading.Event()  # the end, so that the next batch should come
+        self.near.set()
         self.entered = threading.Event()
+        self.error: Exception | None = None
         self.batches: list[list[BatchInput]] = []
         self.targets: list[tuple[str, Any, int, int]] = []
 
     def execute_parts(
-        self, inputs: Sequence[BatchInput], outputs: Sequence[str], targets: Sequence[DeviceTarget]
+        self,
+        inputs: Sequence[BatchInput],
+        outputs: Sequence[str],
+        targets: Sequence[DeviceTarget],
+        soon: Callable[[], None],
     ) -> DeviceOutcome:
         self.entered.set()
+        assert self.near.wait(10)
+        if self.error is not None:
+            raise self.error
+        soon()
         assert self.gate.wait(10)
         self.batches.append(list(inputs))
         self.targets += [(t.output, t.window, t.start, t.stop) for t in targets]
@@ -107,6 +118,57 @@ async def test_a_second_batch_is_under_way_while_the_first_computes() -> None:
     for lane in harness.instance.lanes:
         lane.gate.set()
     assert len(await harness.answered(3)) == 3
+
+
+async def test_a_batch_grows_until_the_one_before_is_near_its_end() -> None:
+    """And comes at once when it cannot grow any more."""
+    harness = Harness()
+    first, second = harness.instance.lanes
+    for lane in (first, second):
+        lane.near.clear()
+        lane.gate.clear()
+    harness.submit("a", 1.0)
+    await _until(lambda: first.entered.is_set() or second.entered.is_set())
+    for name in "bc":
+        harness.submit(name, 1.0)
+    await asyncio.sleep(0)
+    assert harness.scheduler.pending == 2
+    busy, free = (first, second) if first.entered.is_set() else (second, first)
+    busy.near.set()
+    await _until(free.entered.is_set)
+    assert harness.scheduler.pending == 0
+    busy.gate.set()
+    await _until(lambda: harness.sink.delivered)
+    for name in "defg":  # a whole batch, and the one before is not near its end
+        harness.submit(name, 1.0)
+    await _until(lambda: harness.scheduler.pending == 0)
+    for lane in (first, second):
+        lane.near.set()
+        lane.gate.set()
+    assert len(await harness.answered(7)) == 7
+    sizes = sorted(len(batch[0].parts) for lane in (first, second) for batch in lane.batches)
+    assert sizes == [1, 2, 4]
+
+
+async def test_a_batch_that_fails_lets_the_next_one_come() -> None:
+    harness = Harness()
+    for lane in harness.instance.lanes:
+        lane.near.clear()
+        lane.error = ValueError("no")
+    harness.submit("a", 1.0)
+    for lane in harness.instance.lanes:
+        lane.near.set()
+    await _until(lambda: harness.sink.failed)
+    for lane in harness.instance.lanes:
+        lane.error = None
+    harness.submit("b", 1.0)
+    assert await harness.answered(1) == {"b": [[2.0, 2.0]]}
+
+
+async def _until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.001)
 
 
 async def test_a_wait_for_the_batch_before_is_part_of_the_queue() -> None:
