@@ -71,19 +71,27 @@ def shared(tmp_path_factory: pytest.TempPathFactory, device: Device) -> Iterator
 
 
 @pytest.fixture(scope="session")
-def apart(tmp_path_factory: pytest.TempPathFactory, device: Device) -> Iterator[Server]:
-    """For cases about the memory of all of a process."""
+def apart(
+    tmp_path_factory: pytest.TempPathFactory, device: Device, shared: Server
+) -> Iterator[Server]:
+    """For cases about the memory of all of a process; on the CPU the others' one will do."""
+    if not device.is_gpu:
+        yield shared
+        return
     made = Server(tmp_path_factory.mktemp("memory"), device)
     yield made
     made.close()
 
 
 @pytest.fixture(scope="session")
-def onnx_alone(tmp_path_factory: pytest.TempPathFactory, device: Device) -> Iterator[Server]:
+def onnx_alone(
+    tmp_path_factory: pytest.TempPathFactory, device: Device, shared: Server
+) -> Iterator[Server]:
     """Loads no PyTorch, which would bring CUDA's libraries; sees one card, by its UUID."""
-    variables = {}
-    if device.is_gpu:
-        variables = {"LD_LIBRARY_PATH": bare_library_path(), "CUDA_VISIBLE_DEVICES": uuids()[-1]}
+    if not device.is_gpu:
+        yield shared
+        return
+    variables = {"LD_LIBRARY_PATH": bare_library_path(), "CUDA_VISIBLE_DEVICES": uuids()[-1]}
     made = Server(tmp_path_factory.mktemp("onnx"), device, variables=variables)
     yield made
     made.close()

@@ -88,8 +88,10 @@ def test_all_cards_are_told_of_where_none_is_chosen(server: Server, card: str) -
 
 @pytest.mark.parametrize("visible", ["", "GPU-00000000-0000-0000-0000-000000000000"])
 def test_a_device_that_is_not_there_is_told_when_a_model_wants_it(
-    tmp_path_factory: pytest.TempPathFactory, visible: str
+    tmp_path_factory: pytest.TempPathFactory, device: Device, visible: str
 ) -> None:
+    if visible and not device.is_gpu:
+        pytest.skip("needs a card that is hidden: none is here")
     work = tmp_path_factory.mktemp("lost") / "models"
     work.mkdir()
     on_gpu, on_cpu = Device("cuda"), Device("cpu")
