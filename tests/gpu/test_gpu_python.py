@@ -11,7 +11,7 @@ from tests.support.gpu_device import Device
 from tests.support.gpu_server import Server
 
 SIZE = 1 << 20
-# On a stream of its own, so that what is copied before the stream's work is done is wrong.
+# On a stream of its own that takes some ms: what is copied before its work is done is wrong.
 CODE = """
 import torch
 
@@ -31,9 +31,10 @@ class TritonPythonModel:
             with torch.cuda.stream(self.stream):
                 if self.stream is not None:
                     self.stream.wait_stream(torch.cuda.default_stream(self.device))
-                y = x
+                many = x.repeat(32) if self.stream is not None else x
                 for _ in range(200):
-                    y = y + 1
+                    many = many + 1
+                y = many[: len(x)]
                 outputs = [
                     pb_utils.Tensor.from_dlpack("y", y),
                     pb_utils.Tensor.from_dlpack("half", y[:8].half()),

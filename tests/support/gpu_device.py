@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pynvml
+
 from worker_runtime.machine import cuda_devices
 
 CHOICE = "SHOAL_GPU_TESTS"
@@ -80,15 +82,16 @@ def has_mig(uuid: str) -> bool:
 
 
 def about_card() -> dict[str, str]:
-    """The first card's name and the driver's version."""
-    nvml = _nvml()
-    handle = nvml.nvmlDeviceGetHandleByIndex(0)
+    """The first card's name and the driver's version, as far as NVML tells them."""
+    try:
+        nvml = _nvml()
+        handle = nvml.nvmlDeviceGetHandleByIndex(0)
+    except pynvml.NVMLError as error:
+        return {"card": f"unknown: {error}"}
     return {"card": nvml.nvmlDeviceGetName(handle), "driver": nvml.nvmlSystemGetDriverVersion()}
 
 
 def _nvml() -> Any:
-    import pynvml
-
     pynvml.nvmlInit()
     return pynvml
 
