@@ -22,6 +22,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--gpu-report", metavar="FILE", default="", help="write what the cases of tests/gpu found"
     )
+    parser.addoption(
+        "--gpu-answers",
+        metavar="N",
+        type=int,
+        default=20_000,
+        help="of how many batched answers none may be wrong",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

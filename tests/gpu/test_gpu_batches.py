@@ -19,7 +19,8 @@ from tests.support.gpu_server import Server, given, side_by_side, wait_until
 BATCH = 16
 QUEUE = "dynamic_batching { max_queue_delay_microseconds: 500 }"
 TENSORS = (f"x:FP32:{gm.WIDTH}", f"y:FP32:{gm.WIDTH}")
-LOAD_S = 60
+CLIENTS, THREADS = 8, 4  # processes, and threads of each
+LOAD_S = 60  # and as long for each 100,000 answers
 SHARED_WEIGHTS = 'parameters { key: "ENABLE_WEIGHT_SHARING" value { string_value: "true" } }'
 
 
@@ -39,18 +40,20 @@ def models(shared: Server, device: Device) -> dict[str, list[int]]:
 
 
 def load(server: Server, processes: int, requests: int, models: dict[str, list[int]]) -> list[Any]:
-    """What each of so many client processes says of so many requests of four threads."""
+    """What each of so many client processes says of its share of so many ``requests``."""
     texts = [f"{name}={','.join(map(str, seeds))}" for name, seeds in models.items()]
     command = [sys.executable, "-m", "tests.support.gpu_load", server.runtime.grpc]
+    each = requests // processes
     running = [
         subprocess.Popen(
-            [*command, str(number * requests), str(requests), "4", *texts],
+            [*command, str(number * each), str(each), str(THREADS), *texts],
             stdout=subprocess.PIPE,
         )
         for number in range(processes)
     ]
+    limit_s = LOAD_S * (1 + requests // 100_000)
     try:
-        return [json.loads(process.communicate(timeout=LOAD_S)[0]) for process in running]
+        return [json.loads(process.communicate(timeout=limit_s)[0]) for process in running]
     finally:
         for process in running:
             process.kill()
@@ -58,16 +61,23 @@ def load(server: Server, processes: int, requests: int, models: dict[str, list[i
 
 
 def test_none_of_many_batched_answers_is_wrong(
-    server: Server, device: Device, models: dict[str, list[int]], figures: Any
+    server: Server,
+    device: Device,
+    models: dict[str, list[int]],
+    pytestconfig: pytest.Config,
+    figures: Any,
 ) -> None:
-    found = load(server, device.pick(8, 1), device.pick(2520, 240), models)
+    processes = device.pick(CLIENTS, 1)
+    least = device.pick(pytestconfig.getoption("gpu_answers", default=20_000), 240)
+    requests = -(-least // (processes * THREADS)) * processes * THREADS
+    found = load(server, processes, requests, models)
     batched = server.statistics("torch_batches")
     answers = sum(item["answers"] for item in found)
     wrong = sum(item["wrong"] for item in found)
     rows, executions = batched["inference_count"], batched["execution_count"]
     figures(answers=answers, wrong=wrong, rows_per_execution=rows / executions)
     assert [item["errors"] for item in found] == [[]] * len(found)
-    assert answers == device.pick(8 * 2520, 240)
+    assert answers == requests
     assert wrong == 0
     assert rows > 2.5 * executions, "requests of 2.5 rows on average were never batched"
 

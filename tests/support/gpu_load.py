@@ -37,8 +37,9 @@ def expected(rows: Array, factors: list[Array]) -> Array:
 def ask(address: str, models: Models, numbers: range, found: Found) -> None:
     with client_library.InferenceServerClient(address) as client:
         for number in numbers:
-            name, factors = models[number % len(models)]
-            rows = rows_of(number, 1 + number % 4)
+            turn, which = divmod(number, len(models))
+            name, factors = models[which]
+            rows = rows_of(number, 1 + turn % 4)
             given = client_library.InferInput("x", list(rows.shape), "FP32")
             given.set_data_from_numpy(rows)
             try:
