@@ -55,7 +55,8 @@ def test_tensors_of_the_device_are_answers(server: Server, device: Device) -> No
     pytest.importorskip("torch")
     outputs = "y:FP32:-1 half:FP16:-1 long:INT64:-1,-1 flags:BOOL:-1 brain:BF16:-1 where:STRING:1"
     pm.add(server.root, "dlpack", CODE, write_config=False)
-    text = gm.config("python", device, "x:FP32:-1", outputs)
+    # why not the double: the model itself goes to the device that it is told
+    text = gm.config("python", Device(device.name), "x:FP32:-1", outputs)
     (server.root / "dlpack" / "config.pbtxt").write_text(text)
     server.load("dlpack")
     for turn in range(device.pick(20, 2)):

@@ -63,7 +63,7 @@ def test_onnx_runtime_s_types_pass_through_regions(
 ) -> None:
     tensors = " ".join(f"x_{kind}:{kind}:-1,-1" for kind in ONNX)
     outputs = " ".join(f"y_{kind}:{kind}:-1,-1" for kind in ONNX) + " turned:FP32:-1,-1"
-    graph = onnx_of_all_types(empty=False)
+    graph = onnx_of_all_types()
     server.add("region_types", graph, gm.config("onnxruntime", device, tensors, outputs))
     inputs = {f"x_{kind}": values(kind, SHAPE) for kind in ONNX}
     sizes = {f"y_{key[2:]}": array.nbytes for key, array in inputs.items()}

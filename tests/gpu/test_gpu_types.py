@@ -12,6 +12,10 @@ from tests.support.gpu_device import Device
 from tests.support.gpu_server import Server
 from tests.support.gpu_types import ONNX, TORCH, onnx_of_all_types, values
 
+NOTHING_BOUND = pytest.mark.xfail(
+    strict=True,
+    reason="ONNX Runtime binds no tensor whose address PyTorch gives as 0: an empty one",
+)
 MODULES = {"http": over_http, "grpc": over_grpc}
 
 
@@ -31,21 +35,17 @@ def test_onnx_runtime_takes_and_gives_every_type(
 ) -> None:
     name = f"onnx_types_{protocol}"
     shape = (3, 5)
-    tensors = " ".join(f"x_{kind}:{kind}:-1,-1" for kind in ONNX) + " x_FP32_none:FP32:-1"
+    tensors = " ".join(f"x_{kind}:{kind}:-1,-1" for kind in ONNX)
     outputs = " ".join(f"y_{kind}:{kind}:-1,-1" for kind in ONNX)
-    outputs += " turned:FP32:-1,-1 none:FP32:-1"
-    server.add(
-        name, onnx_of_all_types(empty=True), gm.config("onnxruntime", device, tensors, outputs)
-    )
+    outputs += " turned:FP32:-1,-1"
+    server.add(name, onnx_of_all_types(), gm.config("onnxruntime", device, tensors, outputs))
     arrays = {f"x_{kind}": values(kind, shape) for kind in ONNX}
-    arrays["x_FP32_none"] = np.empty(0, np.float32)
     for _ in range(3):  # a binding that is kept is used again
         answer = ask(server, MODULES[protocol], name, arrays)
         for kind in ONNX:
             np.testing.assert_array_equal(answer.as_numpy(f"y_{kind}"), arrays[f"x_{kind}"], kind)
             assert answer.as_numpy(f"y_{kind}").dtype == arrays[f"x_{kind}"].dtype
         np.testing.assert_array_equal(answer.as_numpy("turned"), arrays["x_FP32"].T)
-        assert answer.get_output("none") is not None
         arrays = {key: array[::-1].copy() for key, array in arrays.items()}
     server.unload(name)
 
@@ -73,6 +73,24 @@ def test_pytorch_takes_and_gives_every_type(server: Server, device: Device, prot
         np.testing.assert_array_equal(answer.as_numpy(again), arrays["x_FP32"])
         assert answer.get_output(none) is not None
         arrays = {key: array[::-1].copy() for key, array in arrays.items()}
+    server.unload(name)
+
+
+@pytest.mark.parametrize("backend", [pytest.param("onnxruntime", marks=NOTHING_BOUND), "pytorch"])
+def test_a_tensor_of_no_numbers_comes_back_as_one(
+    server: Server, device: Device, backend: str
+) -> None:
+    if backend == "onnxruntime":
+        model = gm.onnx_doubled()
+    else:
+        from tests.support.gpu_modules import Doubled
+
+        model = Doubled()
+    name = f"nothing_{backend}"
+    server.add(name, model, gm.config(backend, device, "x:FP32:-1", "y:FP32:-1"))
+    for size in (0, 3, 0):
+        array = np.ones(size, np.float32)
+        assert server.infer(name, x=array).tolist() == [2.0] * size
     server.unload(name)
 
 

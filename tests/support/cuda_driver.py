@@ -14,11 +14,13 @@ SOURCE = Path(__file__).with_name("libcuda.c")
 
 
 @contextmanager
-def cuda_driver(work: Path, devices: int = 1) -> Iterator[None]:
-    """Processes that start inside find ``devices`` GPUs."""
+def cuda_driver(work: Path, devices: int = 1, *, on_host: bool = False) -> Iterator[None]:
+    """Processes that start inside find ``devices`` GPUs, whose memory may be ``on_host``."""
     library = work / "driver" / "libcuda.so.1"
     library.parent.mkdir()
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(SOURCE)], check=True)
+    options = ["-DDEVICE=0ull"] if on_host else []
+    command = ["cc", "-shared", "-fPIC", *options, "-o", str(library), str(SOURCE)]
+    subprocess.run(command, check=True)
     paths = [str(library.parent), os.environ.get("LD_LIBRARY_PATH", "")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LD_LIBRARY_PATH", os.pathsep.join(filter(None, paths)))

@@ -20,9 +20,10 @@ NO_GPU = (
 
 @dataclass(frozen=True)
 class Device:
-    """``name`` is PyTorch's: cuda or cpu."""
+    """``name`` is PyTorch's: cuda or cpu. ``double``: the CPU stands for a GPU (gpu_double.py)."""
 
     name: str
+    double: bool = False
 
     @property
     def is_gpu(self) -> bool:
@@ -30,7 +31,7 @@ class Device:
 
     @property
     def kind(self) -> str:
-        return "KIND_GPU" if self.is_gpu else "KIND_CPU"
+        return "KIND_GPU" if self.is_gpu or self.double else "KIND_CPU"
 
     def pick(self, on_gpu: int, on_cpu: int) -> int:
         """How much of something: a case in earnest on a GPU, its few seconds on the CPU."""
@@ -43,7 +44,7 @@ def chosen() -> Device | None:
     if wanted not in {"", "cuda", "cpu"}:
         raise ValueError(f"{CHOICE} is '{wanted}', expected cuda, cpu or nothing")
     if wanted:
-        return Device(wanted)
+        return Device(wanted, double=wanted == "cpu")
     return Device("cuda") if cuda_devices() else None
 
 

@@ -30,7 +30,7 @@ _FLAGS = ("--model-control-mode=explicit", "--exit-timeout-secs=5")
 class Server:
     """Starts when it is first asked for, and anew where the last case killed it.
 
-    On the CPU it finds a CUDA driver made of files, so that device memory can be shared.
+    On the CPU it is the double of one on a GPU (gpu_double.py), over a CUDA driver made of files.
     """
 
     def __init__(
@@ -61,8 +61,9 @@ class Server:
             if not self.device.is_gpu:
                 folder = self._work / f"start_{self._started}"
                 folder.mkdir()
-                starting.enter_context(cuda_driver(folder))
-            server = runtime(self.root, *self._flags, variables=self._variables)
+                starting.enter_context(cuda_driver(folder, on_host=True))
+            module = "worker_runtime" if self.device.is_gpu else "tests.support.gpu_double"
+            server = runtime(self.root, *self._flags, module=module, variables=self._variables)
             return self._held.enter_context(server)
 
     def close(self) -> None:

@@ -35,15 +35,10 @@ def values(kind: str, shape: tuple[int, ...]) -> Any:
     return (found % 2 if kind == "BOOL" else found).astype(dtype)
 
 
-def onnx_of_all_types(*, empty: bool) -> Any:
-    """An Identity for each type; x_FP32 also transposed; where ``empty`` one for no numbers."""
+def onnx_of_all_types() -> Any:
+    """An Identity for each type; x_FP32 also transposed."""
     nodes = [helper.make_node("Identity", [f"x_{kind}"], [f"y_{kind}"]) for kind in ONNX]
     nodes.append(helper.make_node("Transpose", ["x_FP32"], ["turned"], perm=[1, 0]))
     inputs = [om.tensor(f"x_{kind}", number, "N", "M") for kind, number in ONNX.items()]
     outputs = [om.tensor(f"y_{kind}", number, "N", "M") for kind, number in ONNX.items()]
-    outputs.append(om.tensor("turned", om.FP32, "M", "N"))
-    if empty:
-        nodes.append(helper.make_node("Identity", ["x_FP32_none"], ["none"]))
-        inputs.append(om.tensor("x_FP32_none", om.FP32, "K"))
-        outputs.append(om.tensor("none", om.FP32, "K"))
-    return om.graph(nodes, inputs, outputs)
+    return om.graph(nodes, inputs, [*outputs, om.tensor("turned", om.FP32, "M", "N")])

@@ -1,7 +1,8 @@
 /* A CUDA driver made of files, for tests: what worker_runtime and its clients ask of libcuda.so.1, and no more.
 
    A handle holds the path of a file, which is the "device memory". Addresses lie where no host memory
-   is, so that whoever treats one as a host pointer dies of it. Every call wants a context, as in CUDA. */
+   is, so that whoever treats one as a host pointer dies of it, unless DEVICE is given as 0: then the host
+   stands for the device (gpu_double.py). Every call wants a context, as in CUDA. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -12,7 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef DEVICE
 #define DEVICE (1ull << 62)
+#endif
 #define REGIONS 64
 enum { OK = 0, INVALID_VALUE = 1, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, INVALID_HANDLE = 400 };
 

@@ -100,11 +100,13 @@ def runtime(
     *flags: str,
     ready: bool = True,
     python: Sequence[str] = (sys.executable,),
+    module: str = "worker_runtime",
     variables: Mapping[str, str] | None = None,
 ) -> Iterator[Runtime]:
     """A runtime on ``repository``; with ``ready`` it is waited for until every model serves.
 
-    ``python`` is the interpreter with its options. ``variables`` are set in its environment.
+    ``python`` is the interpreter with its options, ``module`` what it runs, ``variables`` are set
+    in its environment.
     """
     work = repository.parent
     ready_file = work / f"{repository.name}.ready.json"
@@ -113,7 +115,7 @@ def runtime(
     command = [
         *python,
         "-m",
-        "worker_runtime",
+        module,
         "--model-repository",
         str(repository),
         "--http-port=0",
