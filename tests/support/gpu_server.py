@@ -24,7 +24,11 @@ ANSWER_S = 30.0
 # Less than usual: the time on a machine with a GPU is short, and such machines are quick.
 wait_until = functools.partial(runtime_process.wait_until, timeout_s=ANSWER_S)
 _MOST_LOG = 4000  # characters of a case
-_FLAGS = ("--model-control-mode=explicit", "--exit-timeout-secs=5")
+_FLAGS = (
+    "--model-control-mode=explicit",
+    "--exit-timeout-secs=5",
+    "--cache-config=local,size=16777216",  # for models that ask for it
+)
 
 
 class Server:
