@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 MIG: Final = "MIG-"
 CARD: Final = "GPU-"
 _PROFILE: Final = re.compile(r"\bMIG (\d+c\.)?\d+g\.\d+gb")
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
+_NUMBER: Final = re.compile(r"\s*[+-]?[0-9]+")
 _MIG_ON: Final = 1
 _SLICES: Final = 8  # into which a card's memory is divided at most
 _MIB: Final = 2**20
@@ -42,18 +42,19 @@ def visible(cards: Sequence[Card], text: str | None) -> list[str]:
     """UUIDs of the devices that a CUDA_VISIBLE_DEVICES leaves, in its order; None leaves all.
 
     ``cards`` in the order of the PCI bus, in which numbers count (CUDA_DEVICE_ORDER=PCI_BUS_ID).
-    As CUDA reads it: of a card's UUID the beginning is enough, what names nothing ends the list,
-    who names a device twice gets none. A card in MIG mode stands for all of its MIG devices: who
-    starts processes can give each of them to one, though CUDA shows a process only the first.
+    As CUDA reads it: of a card's UUID the beginning is enough, what names nothing ends the list (a
+    UUID behind a space names nothing, a number does), who names a device twice gets none. A card in
+    MIG mode stands for all of its MIG devices: who starts processes can give each of them to one,
+    though CUDA shows a process only the first.
     """
     if text is None:
         return [uuid for card in cards for uuid in card.devices]
-    kind = text.strip()[: len(MIG)]
+    kind = text[: len(MIG)]
     single = [Card(uuid, (uuid,)) for card in cards for uuid in card.devices]
     named = single if kind == MIG else cards
     chosen: list[int] = []
     for name in text.split(","):
-        place = _place(name.strip(), kind, named)
+        place = _place(name, kind, named)
         if place is None:
             break
         if place in chosen:

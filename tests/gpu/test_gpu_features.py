@@ -22,9 +22,6 @@ WARMUP = (
     'model_warmup {{ name: "first" batch_size: {rows} count: 2 inputs {{ key: "x" value '
     "{{ data_type: TYPE_FP32 dims: [ {width} ] random_data: true }} }} }}\n"
 )
-CACHED = pytest.mark.xfail(
-    strict=True, reason="what the cache keeps of an answer in a region is memory that nobody wrote"
-)
 # Asks two models at once.
 CALLER = """
 import asyncio
@@ -87,8 +84,8 @@ def place(server: Server, device: Device) -> Iterator[Region]:
         "feature_onnxruntime",
         "feature_pytorch",
         "feature_chain",
-        pytest.param("cached_onnxruntime", marks=CACHED),
-        pytest.param("cached_pytorch", marks=CACHED),
+        "cached_onnxruntime",
+        "cached_pytorch",
     ],
 )
 def test_regions_are_read_and_written_anew_for_each_answer(

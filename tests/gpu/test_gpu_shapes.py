@@ -132,9 +132,6 @@ def test_states_of_sequences_are_never_mixed(server: Server, device: Device, str
     server.unload(name)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a lane of a device has no `execute`, which ragged ones call"
-)
 def test_requests_of_different_lengths_share_a_ragged_batch(server: Server, device: Device) -> None:
     nodes = [helper.make_node("Identity", [a], [b]) for a, b in (("x", "y"), ("n", "counts"))]
     x, n, y, counts = (om.tensor(name, om.FP32, None) for name in ("x", "n", "y", "counts"))

@@ -44,6 +44,8 @@ FELL_OFF = [Card("", ()), Card(B, (B,))]
         (WHOLE, "GPU-0,1", [C]),
         (WHOLE, "1,GPU-0", [B]),
         (WHOLE, "GPU-0,GPU-0d", []),
+        (WHOLE, f"{C}, {A}", [C]),  # seen on an H200
+        (WHOLE, f" {C}", []),
         (WHOLE, "gpu-0", []),
         (WHOLE, "MIG-b1", []),
         (SLICED, None, [A, "MIG-b1", "MIG-b2"]),

@@ -87,7 +87,7 @@ class Stream:
 
 
 class _Captures:
-    """Executions beside one another, and captures of CUDA graphs beside nothing.
+    """Executions and loads beside one another, and captures of CUDA graphs beside nothing.
 
     why: ONNX Runtime captures in the mode in which any other thread's allocation or wait, of
     whatever model, makes the capture fail.
@@ -95,11 +95,12 @@ class _Captures:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._running = 0
+        self._running = self._loads = 0
         self._capturing = False
 
     @contextlib.contextmanager
     def shared(self) -> Iterator[None]:
+        """An execution: captures wait for its end."""
         with self._changed:
             while self._capturing:
                 self._changed.wait()
@@ -109,23 +110,38 @@ class _Captures:
         finally:
             with self._changed:
                 self._running -= 1
-                if not self._running:
-                    self._changed.notify_all()
+                self._changed.notify_all()
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
+    def load(self) -> Iterator[None]:
+        """A load, which may take minutes: nothing is captured meanwhile."""
         with self._changed:
             while self._capturing:
                 self._changed.wait()
-            self._capturing = True  # nobody begins any more
-            while self._running:
-                self._changed.wait()
+            self._loads += 1
         try:
             yield
         finally:
             with self._changed:
-                self._capturing = False
-                self._changed.notify_all()
+                self._loads -= 1
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[bool]:
+        """A capture; False where there is a load, and it is not the time for one."""
+        with self._changed:
+            while self._capturing:
+                self._changed.wait()
+            free = not self._loads
+            self._capturing = free  # nobody begins any more
+            while free and self._running:
+                self._changed.wait()
+        try:
+            yield free
+        finally:
+            if free:
+                with self._changed:
+                    self._capturing = False
+                    self._changed.notify_all()
 
 
 CAPTURES = _Captures()

@@ -1,5 +1,6 @@
 """Loads ONNX models: one session per instance, with thread defaults that do not fight."""
 
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -78,7 +79,9 @@ class OnnxRuntimeBackend:
                 if together or (place.gpu is None and intra == 1):
                     shared[key] = number
             chosen.append(number)
-        sessions = open_sessions(opened, 1 if cached else spec.cores)
+        on_gpus = any(turn is not None for turn in turns)
+        with _no_captures() if on_gpus else contextlib.nullcontext():
+            sessions = open_sessions(opened, 1 if cached else spec.cores)
         return OnnxModel(
             spec,
             path,
@@ -113,6 +116,12 @@ class OnnxModel:
                 instance.close()
         self.instances = []
         self.inline = None
+
+
+def _no_captures() -> contextlib.AbstractContextManager[None]:
+    from worker_runtime.backends.device.streams import CAPTURES
+
+    return CAPTURES.load()
 
 
 def turn_on(gpu: int, model: str) -> "Turn":

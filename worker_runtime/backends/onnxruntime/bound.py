@@ -188,7 +188,10 @@ class GraphProgram(OnnxProgram):
         self._replays: _Graph | None = None
 
     def prepare(self, inputs: Sequence[BatchInput], outputs: Sequence[str]) -> None:
-        """Capture the graph of these shapes, if they get one and it is not there yet."""
+        """Capture the graph of these shapes, if they get one and it is not there yet.
+
+        Beside a load nothing is captured: the batch runs without.
+        """
         own = inputs[0].shape[0] if self._sizes_of_graphs and inputs else 0
         rows = padded(own, self._sizes_of_graphs) if self._sizes_of_graphs else 0
         self._replays = None
@@ -198,7 +201,10 @@ class GraphProgram(OnnxProgram):
         shapes = [(item.name, item.shape) for item in whole]
         key = (threading.get_ident(), *shapes, *outputs)
         if key not in self._graphs:
-            self._graphs[key] = self._captured(whole, outputs)
+            with CAPTURES.alone() as free:
+                if not free:
+                    return  # another batch will capture it
+                self._graphs[key] = self._captured(whole, outputs)
         self._replays, self._rows = self._graphs[key], own
 
     def places(self, inputs: Sequence[BatchInput], outputs: Sequence[str]) -> dict[str, Any]:
@@ -238,15 +244,14 @@ class GraphProgram(OnnxProgram):
         if not self._budget.take(size):
             return None
         number = next(_NUMBERS)
-        with CAPTURES.alone():
-            try:
-                if self._device.type == "cuda":
-                    torch.cuda.synchronize(self._device)
-                self._session.run_with_iobinding(bound.binding, self._capture_options_for(number))
-            except Exception as error:  # why so wide: ONNX Runtime's share no base class but this
-                self._budget.give_back(size)
-                logger.warning("no CUDA graph for %s: %s", [i.shape for i in inputs], error)
-                return None
+        try:
+            if self._device.type == "cuda":
+                torch.cuda.synchronize(self._device)
+            self._session.run_with_iobinding(bound.binding, self._capture_options_for(number))
+        except Exception as error:  # why so wide: ONNX Runtime's share no base class but this
+            self._budget.give_back(size)
+            logger.warning("no CUDA graph for %s: %s", [i.shape for i in inputs], error)
+            return None
         return _Graph(bound, self._options_for(number), size)
 
 
@@ -362,7 +367,9 @@ def _typed(tensor: Any, datatype: str) -> Any:
 
 
 def _memory_of(tensor: Any) -> tuple[Any, Shape, int]:
-    return _NUMPY_TYPES[tensor.dtype], tuple(tensor.shape), tensor.data_ptr()
+    # why the second: PyTorch gives 0 for a tensor without elements, and ONNX Runtime refuses that
+    address = tensor.data_ptr() or tensor.untyped_storage().data_ptr()
+    return _NUMPY_TYPES[tensor.dtype], tuple(tensor.shape), address
 
 
 _NUMPY_TYPES: dict[torch.dtype, Any] = {

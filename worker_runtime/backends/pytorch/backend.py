@@ -14,6 +14,7 @@ from msgspec import Struct
 from worker_runtime.backends.base import Array, BatchInput, Instance, LoadSpec
 from worker_runtime.backends.device.copies import empty_like
 from worker_runtime.backends.device.lane import LANES, LaneInstance
+from worker_runtime.backends.device.streams import CAPTURES
 from worker_runtime.backends.pytorch.files import Kind, kind_of
 from worker_runtime.backends.pytorch.tensors import (
     dense,
@@ -243,7 +244,8 @@ class PytorchBackend:
             module = shared.get(str(device))
             # why also exported ones: they keep no state between calls, so copies gain nothing.
             if module is None or not (do.share_weights or kind is not Kind.SCRIPT):
-                module = shared[str(device)] = load_module(path, kind, device, spec.name)
+                with CAPTURES.load():
+                    module = shared[str(device)] = load_module(path, kind, device, spec.name)
             call = TorchCall(spec, module, do)
             if place.gpu is None:
                 instances.append(TorchInstance(call, do.intra_threads))

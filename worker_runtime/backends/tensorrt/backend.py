@@ -8,7 +8,7 @@ import torch
 from worker_runtime.backends.base import Instance, LoadSpec, Placement
 from worker_runtime.backends.capabilities import ALL_TYPES, Capabilities
 from worker_runtime.backends.configuration import bad_value
-from worker_runtime.backends.device.streams import memory_of
+from worker_runtime.backends.device.streams import CAPTURES, memory_of
 from worker_runtime.backends.graph_sizes import GraphBudget
 from worker_runtime.backends.tensorrt.engines import (
     graph_of,
@@ -56,7 +56,7 @@ class TensorrtBackend:
         instances: list[EngineInstance] = []
         for place in spec.placements:
             number = place.gpu or 0
-            with torch.cuda.device(number):
+            with torch.cuda.device(number), CAPTURES.load():
                 if number not in engines:
                     engines[number] = read_engine(path, spec.name, spec.backend_settings)
                     budgets[number] = GraphBudget(memory_of(torch.device("cuda", number)))

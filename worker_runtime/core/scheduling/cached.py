@@ -104,6 +104,8 @@ class CachedScheduler(Scheduler):
             )
             self.answer(turn, lambda: _deliver(request, found))
             return
+        # why: what is to be kept is wanted on the host, also where it goes to a device
+        request.device_windows = None
         sink = request.sink
         request.sink = _Miss(self, sink, key, now - looked, turn)
         try:

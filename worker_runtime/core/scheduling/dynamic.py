@@ -80,7 +80,7 @@ class DynamicScheduler(Scheduler):
         )
         self._pool = InstancePool(
             signature.model,
-            _lanes(active(places, loaded.instances)),
+            self._places_of(active(places, loaded.instances)),
             self._executor,
             loop,
             self._finished,
@@ -178,7 +178,7 @@ class DynamicScheduler(Scheduler):
         places: Sequence[InstancePlace],  # noqa: ARG002 # one is as good as another
         gone: Callable[[Any], None],  # noqa: ARG002 # none takes longer than its batch
     ) -> Callable[[], None]:
-        ended = self._pool.resize(_lanes(instances))
+        ended = self._pool.resize(self._places_of(instances))
         self._slots = self._pool.size + self._ahead
         self._devices = len(instances)
         if (self._ready or len(self._queue)) and not self._pump_planned:
@@ -255,6 +255,12 @@ class DynamicScheduler(Scheduler):
             wake_ns = self._policy.gather(self._queue, ready, limit, now)
         self._waiting.wake_at(wake_ns, now)
 
+    def _places_of(self, instances: Sequence[Any]) -> Sequence[Any]:
+        """What threads there are to be: one for each instance, or for each lane on a device."""
+        if not self.on_device:
+            return instances
+        return [lane for item in instances for lane in item.lanes]
+
     def _start(self, batch: Batch) -> bool:
         """Execute a batch; True when that happened here and now."""
         if self._ordering is not None:
@@ -313,8 +319,3 @@ class DynamicScheduler(Scheduler):
     def _signal_idle(self) -> None:
         if self._idle is not None and not self.busy:
             self._idle.set()
-
-
-def _lanes(instances: Sequence[Any]) -> list[Any]:
-    """What threads there are to be: one for each instance, or for each lane of those on devices."""
-    return [lane for item in instances for lane in getattr(item, "lanes", (item,))]

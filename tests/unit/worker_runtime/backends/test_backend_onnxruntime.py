@@ -22,7 +22,7 @@ from tests.support.backend_instances import check_concurrent, check_no_growth
 from tests.support.tensors import load_spec
 from worker_runtime.backends.base import LoadSpec, Placement
 from worker_runtime.backends.catalog import backend
-from worker_runtime.backends.device.streams import Turn
+from worker_runtime.backends.device.streams import CAPTURES, Turn
 from worker_runtime.backends.graph_sizes import GraphBudget, usual_sizes
 from worker_runtime.backends.onnxruntime import backend as module
 from worker_runtime.backends.onnxruntime import sessions
@@ -446,6 +446,18 @@ def test_batches_are_padded_to_the_sizes_of_graphs(folder: Path, recorded: list[
         (total,) = model.instances[0].execute(pair, ["OUTPUT0"])
         np.testing.assert_array_equal(total, pair["INPUT0"] + pair["INPUT1"])
     assert len(set(recorded[0].graphs)) == 4  # of 1, 2, 4 and 6 rows
+
+
+def test_beside_a_load_batches_run_without_a_graph(folder: Path, recorded: list[Recorded]) -> None:
+    """And the next one after it captures."""
+    model = backend("onnxruntime").load(replace(spec(folder, gpus=(0,)), config=GRAPHS))
+    with CAPTURES.load():
+        model.instances[0].execute(dict(PAIR), ["OUTPUT0"])
+    model.instances[0].execute(dict(PAIR), ["OUTPUT0"])
+    without, *captured = recorded[0].graphs
+    assert without == "-1"
+    assert len(captured) == 2
+    assert "-1" not in captured
 
 
 def test_a_model_that_cannot_be_captured_runs_without_graphs(

@@ -205,7 +205,8 @@ def test_a_capture_is_beside_no_execution() -> None:
             end.wait(10)
 
     def capture() -> None:
-        with CAPTURES.alone():
+        with CAPTURES.alone() as free:
+            assert free
             captured.set()
 
     first, second = threading.Thread(target=execute), threading.Thread(target=capture)
@@ -219,6 +220,17 @@ def test_a_capture_is_beside_no_execution() -> None:
     second.join()
     with CAPTURES.shared():
         pass
+
+
+def test_beside_a_load_nothing_is_captured_and_nobody_waits() -> None:
+    """A load may take minutes, and a batch can do without a graph."""
+    with CAPTURES.load():
+        with CAPTURES.alone() as free:
+            assert not free
+            with CAPTURES.shared():
+                pass
+    with CAPTURES.alone() as free:
+        assert free
 
 
 def test_the_next_batch_comes_when_it_can_be_copied_in_time() -> None:
