@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import tritonclient.grpc as over_grpc
 import tritonclient.http as over_http
+from tritonclient.utils import InferenceServerException
 
 from tests.support import gpu_models as gm
 from tests.support import python_models as pm
 from tests.support.gpu_device import Device
 from tests.support.gpu_regions import Region, floats, region
-from tests.support.gpu_server import Server, given, let_go, side_by_side
+from tests.support.gpu_server import Server, given, let_go, number, side_by_side, wait_until
 
 ROWS, BATCH = 4, 16
 BYTES = ROWS * gm.WIDTH * 4
@@ -148,3 +149,42 @@ def test_python_models_call_models_on_the_device(server: Server, features: dict[
         array = gm.rows_of(turn, 1 + turn % 4)
         np.testing.assert_array_equal(server.infer("feature_caller", x=array), array @ factor)
     server.unload("feature_caller")
+
+
+def test_requests_that_fail_or_are_given_up_let_their_regions_go(
+    server: Server, device: Device, place: Region
+) -> None:
+    """Else a region would be open for ever; the fixture waits for its end."""
+    pytest.importorskip("torch")
+    from tests.support.gpu_modules import Slow, SumOfMany
+
+    text = gm.config("pytorch", device, "x:FP32:1 count:INT64:1", "y:FP32:1")
+    server.add("fails", SumOfMany(), text)
+    text = gm.config("pytorch", device, "x:FP32:64,64 turns:INT64:1", "y:FP32:64,64")
+    server.add("given_up", Slow(), text)
+    failing = over_grpc.InferInput("x", [1], "FP32")
+    failing.set_shared_memory("feature", 4)
+    leaving = over_grpc.InferInput("x", [64, 64], "FP32")
+    leaving.set_data_from_numpy(np.zeros((64, 64), np.float32))
+    wanted = over_grpc.InferRequestedOutput("y")
+    wanted.set_shared_memory("feature", BYTES, BYTES)
+    ends: list[Any] = []
+    with server.over_grpc() as client:
+        inputs = [failing, *given(over_grpc, count=number(1 << 44))]
+        with pytest.raises(InferenceServerException, match=r"(?i)memory|alloc"):
+            client.infer("fails", inputs, outputs=[wanted], client_timeout=30)
+        inputs = [leaving, *given(over_grpc, turns=number(20_000))]
+        call = client.async_infer(
+            "given_up", inputs, lambda result, error: ends.append(error), outputs=[wanted]
+        )
+        wait_until(lambda: in_flight(server) == 1, "the request at the model")
+        call.cancel()
+        wait_until(lambda: ends, "the end of the call")
+        assert "cancel" in str(ends[0]).lower()
+        let_go(server)
+    wait_until(lambda: in_flight(server) == 0, "the model to be free")
+    server.unload("fails", "given_up")
+
+
+def in_flight(server: Server) -> float:
+    return sum(server.metric("shoal_in_flight_requests", protocol="grpc").values())
