@@ -22,6 +22,7 @@ DTYPES: "dict[str, Any]" = {
 }  # fmt: skip
 _BY_DTYPE = {np.dtype(kind): name for name, kind in DTYPES.items()}
 _LENGTH = struct.Struct("<I")
+_DEFAULT_STREAM = 1
 
 Described = "list[Any]"  # [name, data type, shape, block]
 
@@ -170,6 +171,9 @@ class Tensor:
 
     @staticmethod
     def _from_device(name: str, tensor: Any) -> "Tensor":
+        # why: it may still be made on a stream of the model's own, and is copied to the host on
+        # CUDA's default one, which is 1 to DLPack: the maker has that wait for its own.
+        tensor.__dlpack__(stream=_DEFAULT_STREAM)
         made = Tensor.__new__(Tensor)
         made._name, made._shape = name, list(tensor.shape)
         made._datatype = str(tensor.dtype).rpartition(".")[2].upper()
