@@ -16,11 +16,11 @@ def moved_percent(before: Mapping[str, int], after: Mapping[str, int]) -> int:
 
 
 def traffic_check(
-    traffic: Mapping[str, int], *, deployments: Collection[str], ready: Collection[str]
+    traffic: Mapping[str, int], *, deployments: Collection[str], unready: Mapping[str, str]
 ) -> dict[str, int]:
     """``traffic`` without its zeros. Raises TrafficInvalid.
 
-    ``ready`` are the deployments that have at least one ready replica.
+    ``unready`` says of the deployments that may not get any why not.
     """
     for name, percent in traffic.items():
         if name not in deployments:
@@ -36,11 +36,11 @@ def traffic_check(
     if total not in (0, 100):
         raise TrafficInvalid(f"The shares add up to {total}.", field="traffic", hints=(HINT_SUM,))
     kept = {name: percent for name, percent in traffic.items() if percent}
-    if waiting := sorted(set(kept) - set(ready)):
+    if waiting := sorted(set(kept) & set(unready)):
         raise TrafficInvalid(
-            f"{', '.join(waiting)} has no ready replica.",
+            " ".join(f"{name} {unready[name]}." for name in waiting),
             field="traffic",
-            hints=("Wait until the deployment is ready, or see why it is not.",),
+            hints=("Wait until it is Succeeded and has a ready replica, or see why it is not.",),
         )
     return kept
 

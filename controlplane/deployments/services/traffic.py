@@ -37,6 +37,9 @@ def shares_write(
         mirror_record(endpoint, mirror, actor=actor, **data)
 
 
+_SETTLED = (DeploymentState.SUCCEEDED, DeploymentState.SCALING)
+
+
 def mirror_record(endpoint: Endpoint, mirror: dict[str, int], *, actor: str, **data: Any) -> None:
     events.record(
         actor=actor,
@@ -52,14 +55,19 @@ def shares_text(shares: dict[str, int]) -> str:
     return told or "nobody"
 
 
-def ready_deployments(endpoint: Endpoint) -> list[str]:
-    """Those that may get traffic: settled, with a replica that is ready."""
-    return [
-        deployment.name
-        for deployment in endpoint.deployments.all()
-        if deployment.provisioning_state in (DeploymentState.SUCCEEDED, DeploymentState.SCALING)
-        and any(
+def unready_deployments(endpoint: Endpoint) -> dict[str, str]:
+    """Those that may not get traffic, and why: it needs a ready replica, and to be settled.
+
+    One that is being created or changed may have ready replicas already: who calls it Succeeded
+    has more to see first, and takes it back if that fails.
+    """
+    found: dict[str, str] = {}
+    for deployment in endpoint.deployments.all():
+        if not any(
             replica.desired == Desired.RUNNING and replica.state == ReplicaState.READY
             for replica in deployment.replicas.all()
-        )
-    ]
+        ):
+            found[deployment.name] = "has no ready replica"
+        elif deployment.provisioning_state not in _SETTLED:
+            found[deployment.name] = f"is {deployment.provisioning_state}"
+    return found

@@ -164,7 +164,7 @@ def _traffic_restore(deployment: Deployment, parameters: dict[str, Any]) -> None
     before = {k: v for k, v in parameters["previous_traffic"].items() if k in names}
     if sum(before.values()) not in (0, 100):  # one of them was deleted meanwhile
         before = traffic_without(before, "")
-    traffic = traffic_check(before, deployments=names, ready=names)
+    traffic = traffic_check(before, deployments=names, unready={})
     endpoint_generation_raise([endpoint.pk], traffic=traffic)
 
 

@@ -11,7 +11,11 @@ from controlplane.deployments.selectors import endpoint_get
 from controlplane.deployments.services.endpoints import endpoint_create, endpoint_update
 from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.services.locks import endpoint_lock
-from controlplane.deployments.services.traffic import mirror_record, ready_deployments, shares_write
+from controlplane.deployments.services.traffic import (
+    mirror_record,
+    shares_write,
+    unready_deployments,
+)
 from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.traffic import mirror_check, traffic_check
 from controlplane.deployments.types import EndpointState
@@ -43,7 +47,7 @@ def traffic_set(*, name: str, traffic: dict[str, int], actor: str, now: datetime
     kept = traffic_check(
         traffic,
         deployments=[deployment.name for deployment in endpoint.deployments.all()],
-        ready=ready_deployments(endpoint),
+        unready=unready_deployments(endpoint),
     )
     if kept != endpoint.traffic:
         shares_write(endpoint, kept, actor=actor, now=now)

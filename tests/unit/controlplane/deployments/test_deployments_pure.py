@@ -86,6 +86,9 @@ def test_no_node_at_all() -> None:
     assert place(NEED, []).why_not() == "No node has joined yet."
 
 
+UNREADY = {"slow": "has no ready replica", "new": "is Creating"}
+
+
 @pytest.mark.parametrize(
     ("traffic", "message"),
     [
@@ -93,12 +96,13 @@ def test_no_node_at_all() -> None:
         ({"blue": 60, "green": 60}, "add up to 120"),
         ({"blue": -10, "green": 110}, "no percentage"),
         ({"red": 100}, "no deployment red"),
-        ({"blue": 90, "slow": 10}, "slow has no ready replica"),
+        ({"blue": 90, "slow": 10}, r"^slow has no ready replica\.$"),
+        ({"new": 90, "slow": 10}, r"^new is Creating\. slow has no ready replica\.$"),
     ],
 )
 def test_traffic_that_breaks_the_rule(traffic: dict[str, int], message: str) -> None:
     with pytest.raises(TrafficInvalid, match=message):
-        traffic_check(traffic, deployments=["blue", "green", "slow"], ready=["blue", "green"])
+        traffic_check(traffic, deployments=["blue", "green", *UNREADY], unready=UNREADY)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +115,8 @@ def test_traffic_that_breaks_the_rule(traffic: dict[str, int], message: str) -> 
     ],
 )
 def test_traffic_that_keeps_the_rule(traffic: dict[str, int], kept: dict[str, int]) -> None:
-    known = ["blue", "green", "slow"]
-    assert traffic_check(traffic, deployments=known, ready=["blue", "green"]) == kept
+    known = ["blue", "green", *UNREADY]
+    assert traffic_check(traffic, deployments=known, unready=UNREADY) == kept
 
 
 shares = st.lists(st.integers(1, 100), min_size=0, max_size=5).map(

@@ -118,6 +118,11 @@ def test_traffic_follows_the_rule(api: APIClient, serving: SimulatedNode) -> Non
     assert api.put(url, {"traffic": {"blue": 100}}, format="json").json()["traffic"] == {
         "blue": 100
     }
+    Deployment.objects.update(provisioning_state="Updating")
+    changing = api.put(url, {"traffic": {"blue": 100}}, format="json")
+    assert problem(changing, 400) == "TrafficInvalid"
+    assert changing.json()["detail"] == "blue is Updating."  # its replica is ready all the while
+    Deployment.objects.update(provisioning_state="Succeeded")
     serving.say("loading")
     waiting = api.put(url, {"traffic": {"blue": 100}}, format="json")
     assert problem(waiting, 400) == "TrafficInvalid"
