@@ -44,7 +44,8 @@ EXTENSIONS = (
 class Engine:
     """``strict_readiness``: ready only when every model is; ``started`` once loading has ended.
 
-    ``broken``: there is no usable repository, so the server is up but not even live.
+    ``broken``: there is no usable repository, so the server is up but not even live. Nor is it once
+    a device is lost: only another process can use it again, and who watches this one restarts it.
     """
 
     def __init__(
@@ -126,7 +127,8 @@ class Engine:
 
     @property
     def live(self) -> bool:
-        return not (self.stopping or self.broken)
+        lost = any(model.device_lost for model in self._manager.versions)
+        return not (self.stopping or self.broken or lost)
 
     @property
     def ready(self) -> bool:

@@ -146,7 +146,12 @@ class ModelVersion:
     @property
     def healthy(self) -> bool:
         """It can answer now: the process of a Python model may be on its way back."""
-        return self._reporter is None or self._reporter.ready()
+        return (self._reporter is None or self._reporter.ready()) and not self.device_lost
+
+    @property
+    def device_lost(self) -> bool:
+        """A device that it runs on answers nothing any more, for as long as this process lives."""
+        return any(getattr(item, "device_lost", False) for item in self.loaded.instances)
 
     def pin(self) -> None:
         """Somebody will submit again: keep from draining until ``unpin``."""

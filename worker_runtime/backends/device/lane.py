@@ -1,5 +1,6 @@
 """One model instance on a device: batches are copied in and out beside the one that computes."""
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic_ns
@@ -14,6 +15,7 @@ from worker_runtime.backends.device.streams import CAPTURES, Moment, Stream, Tur
 from worker_runtime.errors import GpuMemoryFull, RuntimeFault
 from worker_runtime.types.tensor import BY_DTYPE, DataType
 
+logger = logging.getLogger(__name__)
 _LOOK_NS = 500_000
 _SHORT_NS = 100_000  # a sleep takes half of that longer than it was told
 LANES = 2  # one batch computes while the other is copied; more gained nothing
@@ -147,7 +149,14 @@ class Lane:
         for stream in (self._in, self._turn.stream, self._out):
             try:
                 stream.drain()
-            except Exception:  # why so wide: the device is lost, and the first error says so
+            except Exception as error:  # why so wide: what is told depends on the library
+                if not self._turn.device_lost:
+                    self._turn.device_lost = True
+                    logger.critical(
+                        "%s is lost for this process, which must be restarted: %s",
+                        self._device,
+                        error,
+                    )
                 return
 
 
@@ -193,8 +202,12 @@ class LaneInstance:
     def __init__(
         self, device: torch.device, programs: Sequence[Program], turn: Turn | None = None
     ) -> None:
-        turn = turn or Turn(device)
+        self._turn = turn = turn or Turn(device)
         self.lanes = [Lane(device, turn, program) for program in programs]
+
+    @property
+    def device_lost(self) -> bool:
+        return self._turn.device_lost
 
     def execute(self, inputs: dict[str, Array], outputs: Sequence[str]) -> list[Array]:
         batch = [

@@ -202,3 +202,4 @@ class Turn:
         self.stream = Stream(device)
         self.lock = threading.Lock()
         self.forecast = Forecast()
+        self.device_lost = False  # CUDA's context is broken, as after an illegal access

@@ -171,6 +171,28 @@ def test_what_fails_fails_its_batch_alone(error: Exception, expected: Any) -> No
     assert program.steps == ["prepare", "prepare", "finish"]
 
 
+def test_a_device_that_answers_nothing_any_more_is_lost(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As CUDA does it: one kernel fails, and then every call, whoever makes it."""
+    program, turn = Doubles(RuntimeError("CUDA error: an illegal memory access")), Turn(CPU)
+    instance = LaneInstance(CPU, [program] * LANES, turn)
+    with pytest.raises(BackendFailed, match="illegal memory access"):
+        instance.lanes[0].execute_parts(given(rows(1.0), count=1), ["same"], (), nothing)
+    assert not instance.device_lost  # the stream still works: it was the batch's own trouble
+
+    def refuse() -> None:
+        raise RuntimeError("CUDA error: an illegal memory access")
+
+    monkeypatch.setattr(turn.stream, "drain", refuse)
+    for lane in instance.lanes:
+        with pytest.raises(BackendFailed, match="illegal memory access"):
+            lane.execute_parts(given(rows(1.0), count=1), ["same"], (), nothing)
+    assert instance.device_lost
+    assert [row.levelname for row in caplog.records] == ["CRITICAL"]
+    assert "cpu is lost for this process, which must be restarted" in caplog.text
+
+
 def test_lanes_of_an_instance_take_turns() -> None:
     """A model that keeps a state never sees two batches at once: ``Doubles`` looks."""
     program = Doubles()

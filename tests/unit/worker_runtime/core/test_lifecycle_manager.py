@@ -19,6 +19,7 @@ from tests.unit.worker_runtime.core.lifecycle_models import (
     settled,
     states,
 )
+from worker_runtime.core.engine import Engine
 from worker_runtime.core.loading import LoadingRules
 from worker_runtime.core.manager import Manager
 from worker_runtime.core.response_cache import ResponseCache
@@ -52,6 +53,19 @@ async def test_explicit_mode_knows_only_what_it_is_told(root: Path, make: Make) 
         manager.resolve("a", "1")
     with pytest.raises(NotFound, match="'a' version 7 is not found"):
         manager.resolve("a", "7")
+
+
+async def test_a_server_is_not_live_once_a_device_is_lost(root: Path, make: Make) -> None:
+    """Who watches it restarts it: only another process can use the device again."""
+    put(root, "a")
+    manager = make()
+    assert await manager.start(())
+    await manager.load("a")
+    engine = Engine(manager, "server")
+    engine.started = True
+    assert (engine.live, engine.ready, engine.model_ready("a")) == (True, True, True)
+    manager.resolve("a").loaded.instances[0].device_lost = True
+    assert (engine.live, engine.ready, engine.model_ready("a")) == (False, False, False)
 
 
 @pytest.mark.parametrize(
