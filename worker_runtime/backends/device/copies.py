@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from worker_runtime.backends.base import Array, BatchInput, DeviceTarget
-from worker_runtime.errors import BackendFailed
+from worker_runtime.errors import BackendFailed, InvalidArgument
 from worker_runtime.types.device_memory import DeviceBuffer
 
 # An input is staged in pinned pieces of this size: while the device reads one, the next is filled.
@@ -57,11 +57,20 @@ def copy_memory(target: int, source: int, size: int, stream: int) -> None:
 
 
 def bring(item: BatchInput, tensor: Any, stream: int) -> None:
-    """Start to copy all parts of an input into the front of a contiguous ``tensor``.
+    """Start to copy all parts of an input into a contiguous ``tensor`` of its size.
 
-    ``stream`` is the address of the one that is entered.
+    ``stream`` is the address of the one that is entered. Without parts the tensor has its values
+    already. Raises InvalidArgument.
     """
+    if not item.parts:
+        return
     target = tensor.view(-1).view(torch.uint8)
+    size = sum([part.nbytes if hasattr(part, "nbytes") else len(part) for part in item.parts])
+    if size != target.nbytes:  # why here too: beyond it lies the memory of others
+        raise InvalidArgument(
+            f"input '{item.name}' has {size} bytes, and its shape {list(item.shape)} takes "
+            f"{target.nbytes}"
+        )
     start, waiting = 0, list[Any]()
     staged_from = 0
     for part in item.parts:
@@ -142,10 +151,15 @@ def as_array(host: Any) -> Array:
 
 
 def hand_over(tensor: Any, target: DeviceTarget, stream: int) -> bool:
-    """Start to copy an output's rows to where a client wants them; False: there is no room."""
+    """Start to copy an output's rows to where a client wants them.
+
+    False, and nothing is copied, where there is no room or the model gave too few rows.
+    """
     begin, size = 0, tensor.nbytes
     if target.stop:
-        row = size // len(tensor) if len(tensor) else 0
+        if not tensor.dim() or target.stop > len(tensor):
+            return False
+        row = size // len(tensor)
         begin, size = row * target.start, row * (target.stop - target.start)
     if size > target.window.byte_size:
         return False

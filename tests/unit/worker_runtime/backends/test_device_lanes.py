@@ -15,7 +15,7 @@ from worker_runtime.backends.device import copies
 from worker_runtime.backends.device.lane import LANES, Lane, LaneInstance
 from worker_runtime.backends.device.streams import CAPTURES, Forecast, Turn
 from worker_runtime.backends.pytorch.backend import PytorchBackend
-from worker_runtime.errors import BackendFailed, GpuMemoryFull, RuntimeFault
+from worker_runtime.errors import BackendFailed, GpuMemoryFull, InvalidArgument, RuntimeFault
 from worker_runtime.types.device_memory import DeviceBuffer, DeviceWindow
 from worker_runtime.types.tensor import BY_NAME
 
@@ -134,6 +134,21 @@ def test_outputs_go_to_windows_and_to_the_host_as_each_request_wants() -> None:
     np.testing.assert_array_equal(outcome.arrays[0], 2 * rows(1.0, 2.0, 3.0))
     first.write(b"\xff" * 8)  # it is there already, and nothing is written again
     assert np.frombuffer(region.read(8, 8), np.float32)[0] == 2.0
+
+
+def test_nothing_is_copied_beyond_a_tensor() -> None:
+    """What lies there is others': rows that a model did not give, bytes that are too many."""
+    region = HostRegion(64)
+    window = DeviceWindow(region, 0, 8)
+    for tensor in (torch.ones(2, 2), torch.tensor(1.0)):
+        assert not copies.hand_over(tensor, DeviceTarget("same", window, 2, 3), 0)
+    assert not region.memory.any()
+    lane = Lane(CPU, Turn(CPU), Doubles())
+    for part in (rows(1.0, 2.0), DeviceBuffer(region, 0, 16), b"\0" * 4):
+        with pytest.raises(
+            InvalidArgument, match=r"'x' has \d+ bytes, and its shape \[1, 2\] takes 8"
+        ):
+            lane.execute_parts(given(part, count=1), ["same"], (), nothing)
 
 
 def test_an_output_that_all_want_on_the_device_does_not_come_to_the_host() -> None:
