@@ -19,6 +19,15 @@ class DeviceExecutor(Executor):
     soon: Callable[[], None] = staticmethod(lambda: None)
 
     def run(self, instance: DeviceInstance, batch: Batch, start: int) -> tuple[Arrays, Times]:  # type: ignore[override] # the kind of instance that it is for
+        soon = _Once(self.soon)
+        try:
+            return self._run(instance, batch, start, soon)
+        finally:
+            soon()  # whatever happens: the next batch may wait for it
+
+    def _run(
+        self, instance: DeviceInstance, batch: Batch, start: int, soon: Callable[[], None]
+    ) -> tuple[Arrays, Times]:
         first = batch[0].plan
         rows = sum([request.plan.rows for request in batch])
         outputs = first.outputs if len(batch) == 1 else union(batch, self._names)
@@ -31,11 +40,7 @@ class DeviceExecutor(Executor):
             )
             for index, item in enumerate(first.inputs)
         ]
-        soon = _Once(self.soon)
-        try:
-            outcome = instance.execute_parts(inputs, outputs, _targets(batch, outputs), soon)
-        finally:
-            soon()
+        outcome = instance.execute_parts(inputs, outputs, _targets(batch, outputs), soon)
         computed = outcome.computed_at_ns
         # why not from `start`: a wait for the batch before is part of the queue, not of the model
         fed = max(start, computed - outcome.compute_ns)
