@@ -131,7 +131,7 @@ def test_a_model_whose_library_is_missing_says_what_to_install(
 
 def test_every_module_is_imported_with_what_is_declared(alone: tuple[str, ...]) -> None:
     others = [f"worker_runtime.backends.{name}" for name in LIBRARIES]
-    others += ["worker_runtime.backends.python.stub"]
+    others += ["worker_runtime.backends.python.stub", "worker_runtime.backends.device"]
     done = subprocess.run(
         [*alone, "-c", IMPORT_ALL, *others], capture_output=True, text=True, timeout=120
     )

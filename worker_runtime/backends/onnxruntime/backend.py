@@ -126,10 +126,17 @@ def _no_captures() -> contextlib.AbstractContextManager[None]:
 
 def turn_on(gpu: int, model: str) -> "Turn":
     """The stream of a session on a GPU. Raises LoadFailed where PyTorch has no such device."""
-    import torch
+    try:
+        import torch
 
-    from worker_runtime.backends.device.streams import Turn
-
+        from worker_runtime.backends.device.streams import Turn
+    except ImportError as error:
+        message = (
+            f"failed to load model '{model}': {CUDA} computes on PyTorch's streams, and PyTorch is "
+            "not installed: pip install torch"
+        )
+        problem = Problem("BackendUnsupported", message, model=model)
+        raise LoadFailed(message, problem) from error
     try:
         return Turn(torch.device(DEVICE, gpu))
     except Exception as error:  # why so wide: PyTorch says in several ways that it has no CUDA

@@ -3,6 +3,7 @@
 No GPU was ever there: providers of devices are asked for at the boundary and never started.
 """
 
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -290,6 +291,10 @@ def test_a_provider_that_does_not_start_is_no_cpu_model(
     monkeypatch.setattr(ort, "InferenceSession", lambda *_, **__: Session())
     with pytest.raises(LoadFailed, match=r"PyTorch .* cannot use GPU 0"):
         backend("onnxruntime").load(spec(folder, gpus=(0,)))
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "torch", None)
+        with pytest.raises(LoadFailed, match="pip install torch"):
+            backend("onnxruntime").load(spec(folder, gpus=(0,)))
     monkeypatch.setattr(module, "DEVICE", "cpu")
     with pytest.raises(LoadFailed, match="could not start CUDAExecutionProvider"):
         backend("onnxruntime").load(spec(folder, gpus=(0,)))
