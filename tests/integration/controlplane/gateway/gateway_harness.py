@@ -1,10 +1,12 @@
 """What the gateway's tests work with: a real Envoy, stand-in replicas, views to route."""
 
 import hashlib
+import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,7 +110,23 @@ def digits(*deployments: RoutedDeployment) -> RoutedEndpoint:
     return endpoint("digits", *deployments, keys=(KEY, SECOND_KEY))
 
 
+@contextmanager
+def kept(*ports: int) -> Iterator[None]:
+    """Nobody else is given these ports before Envoy, which shares them (SO_REUSEPORT), has them."""
+    with ExitStack() as held:
+        for port in ports:
+            one = held.enter_context(socket.socket())
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            one.bind(("127.0.0.1", port))  # without listening: nothing comes here
+        yield
+
+
 def start(settings: GatewaySettings) -> Gateway:
+    with kept(settings.plain_port, settings.tls_port):
+        return _started(settings)
+
+
+def _started(settings: GatewaySettings) -> Gateway:
     log = settings.folder / "envoy.log"
     with log.open("ab") as output:
         process = subprocess.Popen(
