@@ -25,19 +25,15 @@ class DeviceRegion(Protocol):
         ...
 
 
-class DeviceBuffer:
-    """An input that lies on a device; the region stays open for as long as this is held.
+class _Part:
+    """Of a region, which stays open for as long as this is held."""
 
-    ``bytes()`` of it is a host copy, for whatever needs one.
-    """
+    __slots__ = ("_hold", "_offset", "_region")
 
-    __slots__ = ("_hold", "_offset", "_region", "nbytes")
-
-    def __init__(self, region: DeviceRegion, offset: int, byte_size: int) -> None:
+    def __init__(self, region: DeviceRegion, offset: int) -> None:
         self._region = region
         self._offset = offset
         self._hold = region.hold()
-        self.nbytes = byte_size
 
     @property
     def device_id(self) -> int:
@@ -46,6 +42,16 @@ class DeviceBuffer:
     @property
     def pointer(self) -> int:
         return self._region.pointer(self._offset)
+
+
+class DeviceBuffer(_Part):
+    """An input that lies on a device. ``bytes()`` of it is a host copy, for whatever needs one."""
+
+    __slots__ = ("nbytes",)
+
+    def __init__(self, region: DeviceRegion, offset: int, byte_size: int) -> None:
+        super().__init__(region, offset)
+        self.nbytes = byte_size
 
     def __len__(self) -> int:
         return self.nbytes
@@ -54,28 +60,18 @@ class DeviceBuffer:
         return bytes(self._region.read(self._offset, self.nbytes))
 
 
-class DeviceWindow:
-    """The part of a region on a device that one output may fill; holding it keeps the region.
+class DeviceWindow(_Part):
+    """The part of a region on a device that one output may fill.
 
     An executor may copy the output there on the device, and says so by ``filled``.
     """
 
-    __slots__ = ("_hold", "_offset", "_region", "byte_size", "filled")
+    __slots__ = ("byte_size", "filled")
 
     def __init__(self, region: DeviceRegion, offset: int, byte_size: int) -> None:
-        self._region = region
-        self._offset = offset
-        self._hold = region.hold()
+        super().__init__(region, offset)
         self.byte_size = byte_size
         self.filled = False
-
-    @property
-    def device_id(self) -> int:
-        return self._region.device_id
-
-    @property
-    def pointer(self) -> int:
-        return self._region.pointer(self._offset)
 
     def write(self, data: Any) -> None:
         """Copy ``data``, any C-contiguous buffer of at most ``byte_size`` bytes, to the front.

@@ -1,4 +1,4 @@
-"""CUDA shared memory, over a driver made of files (tests/support/libcuda.c): no GPU was ever there.
+"""CUDA shared memory of models on the CPU, over a driver made of files (tests/support/libcuda.c).
 
 The server opens handles, reads inputs and writes outputs by the calls that a real driver has.
 """
