@@ -18,6 +18,7 @@ HERE = Path(__file__).parent
 # Tests run beside one another, and OpenMP's threads spin while they wait for each other: trees and
 # small networks took half as long again. Who tests numbers of threads sets them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+LONGEST_S = 1300  # of a journey through the whole product: an example may take twenty minutes
 REAPER = pytest.StashKey[subprocess.Popen[bytes] | None]()
 
 
@@ -61,6 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.integration)
         elif folder in {"e2e", "chaos"}:
             item.add_marker(getattr(pytest.mark, folder))
+            item.add_marker(pytest.mark.timeout(LONGEST_S))
 
 
 @pytest.fixture(scope="session")

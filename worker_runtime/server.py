@@ -37,6 +37,7 @@ from worker_runtime.observability.metrics.loop import LoopLag
 from worker_runtime.observability.metrics.models import ModelFamilies
 from worker_runtime.observability.metrics.text import Exposition, Source
 from worker_runtime.observability.model_metrics import OwnMetrics
+from worker_runtime.observability.stalls import stalls_told
 from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.protocols.admission import ConnectionAdmission, raise_file_limit
 from worker_runtime.protocols.grpc.server import GrpcServer
@@ -84,7 +85,7 @@ def prepared(settings: Settings, log: LogControl) -> "Server":
 
 async def _until_signal(server: "Server") -> int:
     stopped, hurry = asyncio.Event(), asyncio.Event()
-    with signals_set(stopped, hurry):
+    with signals_set(stopped, hurry), stalls_told():
         code = await server.run(stopped, hurry=hurry)
     if server.still_loads:
         _leave(code)

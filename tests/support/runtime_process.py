@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from worker_runtime.observability.stalls import STALLED
+
 START_S = 60.0
 _LOOPBACK = "127.0.0.1"
 
@@ -149,3 +151,5 @@ def runtime(
         if process.poll() is None:
             process.kill()
         process.wait(10)
+        written = log.read_text(errors="replace")
+        assert STALLED not in written, f"its event loop stood still: {written[-20_000:]}"
