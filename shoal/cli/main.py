@@ -14,9 +14,11 @@ from shoal.cli.backup import backup, restore
 from shoal.cli.completion import completion
 from shoal.cli.config import config
 from shoal.cli.deploy import deploy
+from shoal.cli.dev import dev
 from shoal.cli.doctor import doctor
 from shoal.cli.endpoint import endpoint
 from shoal.cli.gateway import gateway
+from shoal.cli.init import init
 from shoal.cli.instance_type import instance_type
 from shoal.cli.login import login, logout
 from shoal.cli.logs import logs
@@ -55,7 +57,19 @@ def cli() -> None:
 
 
 COMMANDS = (
-    *(up, deploy, endpoint, traffic, logs, proxy, model, online_endpoint, online_deployment),
+    *(
+        up,
+        deploy,
+        init,
+        dev,
+        endpoint,
+        traffic,
+        logs,
+        proxy,
+        model,
+        online_endpoint,
+        online_deployment,
+    ),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, user, signing_key, backup, restore, doctor, completion, version),
 )

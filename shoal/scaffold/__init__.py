@@ -1,0 +1,1 @@
+"""Models to start from, as ``shoal init`` writes them."""
