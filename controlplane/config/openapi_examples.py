@@ -74,6 +74,12 @@ EXAMPLES: Final[dict[str, Any]] = {
         **WORDS,
     },
     "EndpointPutRequest": {"auth_mode": "key", "max_request_bytes": 16_777_216, **WORDS},
+    "EnvironmentInputRequest": {
+        "name": "sklearn",
+        "requirements": "scikit-learn==1.8.*\npandas\n",
+        "conda_file": {"dependencies": ["scikit-learn=1.8", "pandas"]},
+        **WORDS,
+    },
     "InstanceTypeInputRequest": {
         "name": "t4",
         "aliases": ["Standard_NC4as_T4_v3"],
@@ -89,6 +95,7 @@ EXAMPLES: Final[dict[str, Any]] = {
     "PasswordSetRequest": {"password": None},
     "PatchedDeploymentPatchRequest": {"instance_count": 3},
     "PatchedEndpointPatchRequest": WORDS,
+    "PatchedEnvironmentPatchRequest": WORDS,
     "PatchedInstanceTypePatchRequest": {"gpu_policy": "preferred"},
     "PatchedMirrorInputRequest": {"mirror_traffic": {"green": 10}},
     "PatchedModelPatchRequest": WORDS,

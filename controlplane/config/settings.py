@@ -111,6 +111,7 @@ INSTALLED_APPS = [
     "controlplane.core",
     "controlplane.accounts",
     "controlplane.registry",
+    "controlplane.environments",
     "controlplane.nodes",
     "controlplane.metrics",
     "controlplane.deployments",

@@ -7,6 +7,7 @@ from controlplane.config import agent_urls, document, spa
 from controlplane.console import urls as console
 from controlplane.core import health, http
 from controlplane.deployments import urls as deployments
+from controlplane.environments import urls as environments
 from controlplane.events import urls as events
 from controlplane.gateway import urls as gateway
 from controlplane.metrics import urls as metrics
@@ -20,6 +21,7 @@ APPS = [
     accounts,
     events,
     registry,
+    environments,
     nodes,
     metrics,
     deployments,

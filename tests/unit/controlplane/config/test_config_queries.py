@@ -58,6 +58,7 @@ WHERE = {
 ASKED = {"metrics/query": "by=endpoint&ids=digits&metrics=request_rate"}
 # Lists that are no longer for more rows: of parts of a thing, or of fixed length.
 FIXED = {
+    "environments/{name}/versions/{version}",
     "instance-types/{name}",
     "metrics/query",
     "endpoints/{endpoint}/metrics",
@@ -144,6 +145,8 @@ class Installation:
         self.settle()
         self.post("try-loads", {"model": name, "node": "local"})
         self.post("drafts", {"title": name, "data": {}})
+        for environment in {"more-1", name}:
+            self.post("environments", {"name": environment, "requirements": name})
         self.post("join-tokens", {})
         token_create(user=self.user, name=name, actor="ada")
         make_user(name, User.Role.VIEWER)

@@ -1,0 +1,1 @@
+"""Environments: lists of packages that scoring scripts run with, by name and version."""
