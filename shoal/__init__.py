@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING, Any
 from shoal.version import __version__
 
 if TYPE_CHECKING:
-    from shoal.entities import load_model, load_online_deployment, load_online_endpoint
+    from shoal.entities import (
+        load_environment,
+        load_model,
+        load_online_deployment,
+        load_online_endpoint,
+    )
     from shoal.sdk import MLClient
 
 __all__ = [
     "MLClient",
     "__version__",
+    "load_environment",
     "load_model",
     "load_online_deployment",
     "load_online_endpoint",

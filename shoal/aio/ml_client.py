@@ -1,6 +1,6 @@
 """``MLClient`` for programs with an event loop."""
 
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import httpx
 
@@ -19,7 +19,7 @@ from shoal.aio.poller import AsyncLROPoller
 from shoal.client.client import Client
 from shoal.client.discovery import Installation
 from shoal.display.watcher import Watcher
-from shoal.entities import Model, OnlineDeployment, OnlineEndpoint
+from shoal.entities import Environment, Model, OnlineDeployment, OnlineEndpoint
 
 
 class MLClient:
@@ -76,8 +76,14 @@ class MLClient:
         )
         return found
 
-    async def create_or_update(self, entity: Model) -> Model:
-        return await run(self._blocking.create_or_update, entity)
+    @overload
+    async def create_or_update(self, entity: Model) -> Model: ...
+    @overload
+    async def create_or_update(self, entity: Environment) -> Environment: ...
+    async def create_or_update(self, entity: Model | Environment) -> Model | Environment:
+        if isinstance(entity, Environment):
+            return await self.environments.create_or_update(entity)
+        return await self.models.create_or_update(entity)
 
     async def close(self) -> None:
         await run(self._blocking.close)

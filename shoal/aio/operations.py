@@ -238,15 +238,26 @@ class EnvironmentOperations:
     def __init__(self, blocking: sdk.EnvironmentOperations) -> None:
         self._blocking = blocking
 
-    async def get(
-        self, name: str, version: str | None = None, label: str | None = None
-    ) -> Environment:
-        """Raises ShoalError."""
-        return self._blocking.get(name, version, label)
-
-    def list(self, name: str | None = None) -> AsyncIterator[Environment]:
-        return _each(lambda: self._blocking.list(name))
-
     async def create_or_update(self, environment: Environment) -> Environment:
-        """Raises ShoalError."""
-        return self._blocking.create_or_update(environment)
+        """Register its packages; the same content again is the version that it was."""
+        return await run(self._blocking.create_or_update, environment)
+
+    async def get(
+        self, name: str, version: str | int | None = None, label: str | None = None
+    ) -> Environment:
+        return await run(self._blocking.get, name, version, label)
+
+    def list(
+        self, name: str | None = None, *, list_view_type: Any = "ActiveOnly"
+    ) -> AsyncIterator[Environment]:
+        return _each(lambda: self._blocking.list(name, list_view_type=list_view_type))
+
+    async def archive(
+        self, name: str, version: str | int | None = None, label: str | None = None
+    ) -> None:
+        await run(self._blocking.archive, name, version, label)
+
+    async def restore(
+        self, name: str, version: str | int | None = None, label: str | None = None
+    ) -> None:
+        await run(self._blocking.restore, name, version, label)

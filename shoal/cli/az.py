@@ -12,6 +12,7 @@ import click
 
 from shoal import __version__
 from shoal.cli.az_around import AROUND, DEFAULTS, WORKSPACE, command_of, monitor
+from shoal.cli.environment import environment
 from shoal.cli.model import model
 from shoal.cli.online_deployment import online_deployment
 from shoal.cli.online_endpoint import online_endpoint
@@ -23,16 +24,16 @@ from shoal.cli.output import DEFAULT_FORM, emit, output_option, print_fields
 @click.version_option(__version__, prog_name="shoal", message="%(prog)s %(version)s")
 @click.pass_context
 def az(context: click.Context) -> None:
-    """Shoal under az's name: the `az ml` commands for models and online endpoints."""
+    """Shoal under az's name: the `az ml` commands for models, environments and online endpoints."""
     context.meta[DEFAULT_FORM] = "json"
 
 
 @az.group(cls=AzGroup)
 def ml() -> None:
-    """Models, online endpoints and their deployments."""
+    """Models, environments, online endpoints and their deployments."""
 
 
-for group in (model, online_endpoint, online_deployment):
+for group in (model, environment, online_endpoint, online_deployment):
     ml.add_command(group)
 
 

@@ -12,6 +12,10 @@ COMMANDS: Final = tuple(
         (r"`GET /api/v1/endpoints`", "`shoal endpoint list`"),
         (r"`GET /api/v1/endpoints/\{endpoint\}`", "`shoal endpoint show NAME`"),
         (r"`GET /api/v1/models\?archived=all`", "`shoal model list --include-archived`"),
+        (
+            r"`GET /api/v1/environments\?archived=all`",
+            "`shoal environment list --include-archived`",
+        ),
         (r"`GET /api/v1/models/\{name\}/versions`", "`shoal model list --name NAME`"),
         (r"`GET /api/v1/models/\{name\}`", "`shoal model show NAME`"),
         (r"`GET \.\.\./(files|config-revisions)`", "`shoal model show NAME -o yaml`"),

@@ -17,6 +17,7 @@ from shoal.cli.deploy import deploy
 from shoal.cli.dev import dev
 from shoal.cli.doctor import doctor
 from shoal.cli.endpoint import endpoint
+from shoal.cli.environment import environment
 from shoal.cli.gateway import gateway
 from shoal.cli.init import init
 from shoal.cli.instance_type import instance_type
@@ -57,19 +58,8 @@ def cli() -> None:
 
 
 COMMANDS = (
-    *(
-        up,
-        deploy,
-        init,
-        dev,
-        endpoint,
-        traffic,
-        logs,
-        proxy,
-        model,
-        online_endpoint,
-        online_deployment,
-    ),
+    *(up, deploy, init, dev, endpoint, traffic, logs, proxy),
+    *(model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, user, signing_key, backup, restore, doctor, completion, version),
 )

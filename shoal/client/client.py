@@ -7,10 +7,11 @@ from typing import Any, Self, cast
 import httpx
 
 from shoal.client import downloads, file_uploads, operations, uploads
-from shoal.client.administration import Administration, quoted
+from shoal.client.administration import quoted
 from shoal.client.concurrency import Concurrency
 from shoal.client.deployments import DRY_RUN, Deployments
 from shoal.client.discovery import Installation, find_installation
+from shoal.client.environments import Environments
 from shoal.client.packing import Package, packaged
 from shoal.client.transport import Transport
 from shoal.client.types import (
@@ -34,7 +35,7 @@ UPLOAD_TIMEOUT_S = 900.0
 OPERATION_TIMEOUT_S = 900.0
 
 
-class Client(Administration, Deployments):
+class Client(Environments, Deployments):
     """``Client()`` finds the installation as the command line does; ``Client(url, token)`` says it.
 
     Every method raises ``Problem`` when the server refuses (``.code``, ``.detail``, ``.hints``) and

@@ -83,6 +83,22 @@ class ModelVersion(VersionSummary):
     manifest: list[dict[str, Any]]  # {path, size, sha256}
 
 
+class EnvironmentVersion(TypedDict):
+    name: str
+    version: int
+    description: str
+    tags: dict[str, str]
+    requirements: str  # as pip reads them
+    conda_file: dict[str, Any] | None
+    image: str
+    declared: dict[str, Any]
+    digest: str
+    archived: bool
+    created_by: str
+    created_at: str
+    used_by: list[str]  # endpoint names
+
+
 class Signatures(TypedDict):
     """Of what would run: the files of a version with the texts of one configuration revision."""
 

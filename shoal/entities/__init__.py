@@ -14,7 +14,12 @@ from shoal.entities.endpoint import (
     OnlineEndpoint,
 )
 from shoal.entities.errors import EntityInvalid, Fault
-from shoal.entities.loading import load_model, load_online_deployment, load_online_endpoint
+from shoal.entities.loading import (
+    load_environment,
+    load_model,
+    load_online_deployment,
+    load_online_endpoint,
+)
 from shoal.entities.model import Model
 from shoal.entities.settings import (
     BuildContext,
@@ -61,6 +66,7 @@ __all__ = [
     "Route",
     "TargetUtilizationScaleSettings",
     "Workspace",
+    "load_environment",
     "load_model",
     "load_online_deployment",
     "load_online_endpoint",

@@ -26,6 +26,7 @@ from shoal.entities.errors import EntityInvalid, Fault
 from shoal.entities.keys import Table, Walk, check
 from shoal.entities.model import REGISTRY_PREFIX, Model, model_reference
 from shoal.entities.overrides import flat, laid_over
+from shoal.entities.settings import Environment
 
 Source = str | os.PathLike[str] | IO[str] | Mapping[str, Any]
 Overrides = Iterable[Mapping[str, Any]] | None
@@ -96,6 +97,22 @@ def load_model(
     if cleaned.get("path"):
         cleaned["path"] = resolved(str(cleaned["path"]), base)
     return _made(Model, cleaned, walk, base, _titled("Model", source))
+
+
+def load_environment(
+    source: Source,
+    *,
+    relative_origin: str | None = None,
+    params_override: Overrides = None,
+    **_: Any,
+) -> Environment:
+    """Raises SourceUnreadable and EntityInvalid."""
+    values, base = read(source, relative_origin)
+    values = laid_over(values, flat(params_override))
+    cleaned, walk = _checked(values, schemas.ENVIRONMENT)
+    if not cleaned.get("name"):
+        walk.fault("name", "is missing: what the environment is called")
+    return _made(Environment, cleaned, walk, base, _titled("Environment", source))
 
 
 def read(source: Source, relative_origin: str | None = None) -> tuple[Values, Path]:

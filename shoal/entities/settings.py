@@ -117,7 +117,7 @@ class BuildContext(Block):
 
 @dataclass(kw_only=True)
 class Environment(Entity):
-    """Kept for round trips. Triton models need none: the runtime is the environment."""
+    """Packages of scoring scripts. Triton models need none: the runtime is the environment."""
 
     version: str | None = None
     image: str | None = None
@@ -126,6 +126,11 @@ class Environment(Entity):
     datastore: str | None = None
     os_type: str | None = None
     inference_config: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.version = None if self.version is None else str(self.version)
+        self.shown: dict[str, Any] = {}
 
     def _to_dict(self) -> Values:
         values = super()._to_dict()

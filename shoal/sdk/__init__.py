@@ -2,10 +2,11 @@
 
 from shoal.sdk.deployments import OnlineDeploymentOperations
 from shoal.sdk.endpoints import OnlineEndpointOperations
+from shoal.sdk.environments import EnvironmentOperations
 from shoal.sdk.ml_client import MLClient
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller
-from shoal.sdk.workspaces import EnvironmentOperations, WorkspaceOperations
+from shoal.sdk.workspaces import WorkspaceOperations
 
 __all__ = [
     "EnvironmentOperations",

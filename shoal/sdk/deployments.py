@@ -16,6 +16,7 @@ from shoal.entities.loading import name_fault
 from shoal.entities.model import REGISTRY_PREFIX, model_reference
 from shoal.entities.settings import ProbeSettings
 from shoal.sdk.endpoints import OnlineEndpointOperations
+from shoal.sdk.environments import EnvironmentOperations
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller, Work
 from shoal.sdk.scoring_code import ScoringCode, brings_code
@@ -35,10 +36,11 @@ class OnlineDeploymentOperations:
         watcher: Watcher,
         models: ModelOperations,
         endpoints: OnlineEndpointOperations,
+        environments: EnvironmentOperations,
     ) -> None:
         self._client, self._watcher = client, watcher
         self._models, self._endpoints = models, endpoints
-        self._code = ScoringCode(client, watcher, models)
+        self._code = ScoringCode(client, watcher, models, environments)
 
     def begin_create_or_update(
         self,

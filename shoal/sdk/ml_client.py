@@ -1,19 +1,20 @@
 """``MLClient``: the installation, in the shape of azure-ai-ml's client."""
 
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast, overload
 
 from shoal.client.client import Client
 from shoal.client.discovery import Installation
 from shoal.client.errors import ShoalError
 from shoal.display.default import default_watcher
 from shoal.display.watcher import Quiet, Watcher
-from shoal.entities import Model, OnlineDeployment, OnlineEndpoint
+from shoal.entities import Environment, Model, OnlineDeployment, OnlineEndpoint
 from shoal.sdk.deployments import OnlineDeploymentOperations
 from shoal.sdk.endpoints import OnlineEndpointOperations
+from shoal.sdk.environments import EnvironmentOperations
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller
 from shoal.sdk.shapes import WORKSPACE_NAME
-from shoal.sdk.workspaces import EnvironmentOperations, WorkspaceOperations
+from shoal.sdk.workspaces import WorkspaceOperations
 
 EntityT = TypeVar("EntityT", OnlineEndpoint, OnlineDeployment)
 
@@ -53,11 +54,11 @@ class MLClient:
         self.client = client or Client(url, token or "")
         watcher = watcher or (default_watcher() if show_progress else Quiet())
         self.workspaces = WorkspaceOperations()
-        self.environments = EnvironmentOperations()
+        self.environments = EnvironmentOperations(self.client, watcher)
         self.models = ModelOperations(self.client, watcher)
         self.online_endpoints = OnlineEndpointOperations(self.client, watcher)
         self.online_deployments = OnlineDeploymentOperations(
-            self.client, watcher, self.models, self.online_endpoints
+            self.client, watcher, self.models, self.online_endpoints, self.environments
         )
 
     @classmethod
@@ -85,7 +86,13 @@ class MLClient:
             ["Models: ml_client.models.create_or_update(model)"],
         )  # fmt: skip
 
-    def create_or_update(self, entity: Model, **_: Any) -> Model:
+    @overload
+    def create_or_update(self, entity: Model, **_: Any) -> Model: ...
+    @overload
+    def create_or_update(self, entity: Environment, **_: Any) -> Environment: ...
+    def create_or_update(self, entity: Model | Environment, **_: Any) -> Model | Environment:
+        if isinstance(entity, Environment):
+            return self.environments.create_or_update(entity)
         return self.models.create_or_update(entity)
 
     def close(self) -> None:

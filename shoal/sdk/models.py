@@ -18,7 +18,7 @@ from shoal.display.watcher import Watcher
 from shoal.entities import Model
 from shoal.entities.loading import REMOTE, resolved
 from shoal.sdk.scoring_files import WAITS, model_package
-from shoal.sdk.shapes import MODEL_FIELDS, declared, model_of, texts
+from shoal.sdk.shapes import MODEL_FIELDS, declared, model_of, texts, version_number
 
 # What Python's reader raises over an archive that is damaged or encrypted.
 TORN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, ValueError)
@@ -41,7 +41,7 @@ class ModelOperations:
         return model_of(self.register(model))
 
     def register(self, model: Model) -> ModelVersion:
-        number = _number(model)
+        number = version_number(model.version)
         if model.path is None:
             if model.name and model.version:
                 return self._update(model)
@@ -99,7 +99,7 @@ class ModelOperations:
 
     def check(self, model: Model) -> None:
         """Whether its files could be sent. Raises UnusableSource, ShoalError."""
-        _number(model)
+        version_number(model.version)
         with _package(model):
             pass
 
@@ -108,7 +108,7 @@ class ModelOperations:
         with _package(model) as package:
             files = listed(package, self._client.concurrency)
             name = model.name or _content(package, files)
-            return self.known_files(name, package, files, _number(model))
+            return self.known_files(name, package, files, version_number(model.version))
 
     def get(self, name: str, version: str | int | None = None, label: str | None = None) -> Model:
         """``label``: latest, or an alias. Raises Problem when there is none."""
@@ -218,19 +218,6 @@ def located(model: Model) -> Path:
             ["Download it first, then give the local file or folder."],
         )
     return Path(where)
-
-
-def _number(model: Model) -> int | None:
-    """Raises ShoalError: versions are numbers here."""
-    if model.version is None:
-        return None
-    if not model.version.isdecimal() or int(model.version) < 1:
-        raise ShoalError(
-            f"{model.version!r} is no version",
-            "versions are whole numbers from 1",
-            ["Leave it out to get the next one."],
-        )
-    return int(model.version)
 
 
 def _content(package: Package, files: Sequence[Listed]) -> str:

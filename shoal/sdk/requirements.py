@@ -50,16 +50,10 @@ class NotMapped(ShoalError):
     code = "BadArgument"
 
 
-def requirements_of(environment: str | Environment | None, base: Path) -> Requirements:
+def requirements_of(environment: Environment | None, base: Path) -> Requirements:
     """Relative paths are relative to ``base``. Raises NotMapped, naming what cannot be mapped."""
     if environment is None:
         return Requirements()
-    if isinstance(environment, str):
-        raise NotMapped(
-            "Environments are not kept here",
-            f"environment: {environment}",
-            ["Give a block with the conda_file that it was made from."],
-        )
     for name in ("build", "datastore"):
         if getattr(environment, name) is not None:
             what = f"environment.{name} builds an image, and scripts run without one"

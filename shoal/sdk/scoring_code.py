@@ -20,8 +20,9 @@ from shoal.entities import CodeConfiguration, Environment, Model, OnlineDeployme
 from shoal.entities.base import plain
 from shoal.entities.loading import REMOTE, resolved
 from shoal.entities.model import ModelReference, model_reference
+from shoal.sdk.environments import EnvironmentOperations
 from shoal.sdk.models import ModelOperations, located
-from shoal.sdk.requirements import conda_of, requirements_of
+from shoal.sdk.requirements import Requirements, conda_of, requirements_of
 from shoal.sdk.scoring_files import APP, MODELS, Placed, placed, scoring_package
 
 WORKERS: Final = "WORKER_COUNT"
@@ -36,18 +37,29 @@ class ScriptUnusable(ShoalError):
 
 @dataclass(frozen=True)
 class _Parts:
-    """What is sent: files of this machine, and files of registered versions by their digest."""
+    """What is sent: files of this machine, and files of registered versions by their digest.
+
+    ``environment``: the registered one with its number, "" for none.
+    """
 
     package: Package
     registered: tuple[Listed, ...]
     notes: tuple[str, ...]
+    environment: str
 
 
 class ScoringCode:
     """Registers what deployments with a ``code_configuration`` run."""
 
-    def __init__(self, client: Client, watcher: Watcher, models: ModelOperations) -> None:
-        self._client, self._watcher, self._models = client, watcher, models
+    def __init__(
+        self,
+        client: Client,
+        watcher: Watcher,
+        models: ModelOperations,
+        environments: EnvironmentOperations,
+    ) -> None:
+        self._client, self._watcher = client, watcher
+        self._models, self._environments = models, environments
 
     def register(self, entity: OnlineDeployment) -> tuple[OnlineDeployment, ModelVersion]:
         """The deployment as it refers to what was registered, and that version.
@@ -63,8 +75,9 @@ class ScoringCode:
                 files,
                 name=parts.package.filename,
                 description=f"{_script(entity)} of deployment {entity.endpoint_name}/{entity.name}",
+                declared={"environment": parts.environment} if parts.environment else {},
             )
-        return _referring(entity, version), version
+        return _referring(entity, version, parts.environment), version
 
     def known(self, entity: OnlineDeployment) -> ModelVersion | None:
         """The version that has all of it already, if there is one."""
@@ -85,7 +98,7 @@ class ScoringCode:
     def _parts(self, entity: OnlineDeployment) -> Iterator[_Parts]:
         name = f"{entity.endpoint_name}-{entity.name}"
         version, script = f"{name}/1", _script(entity)
-        needed = requirements_of(entity.environment, entity.base_path)
+        needed, environment = self._needed(entity)
         code, registered = self._code(entity, script, f"{version}/{APP}")
         model, more = self._model(entity, f"{version}/{MODELS}")
         texts = {"requirements.txt": needed.text} if needed.text else {}
@@ -93,7 +106,15 @@ class ScoringCode:
         with scoring_package(
             name, [*code, *model], script=place, workers=workers, texts=texts
         ) as package:
-            yield _Parts(package, (*registered, *more), tuple(needed.notes))
+            yield _Parts(package, (*registered, *more), tuple(needed.notes), environment)
+
+    def _needed(self, entity: OnlineDeployment) -> tuple[Requirements, str]:
+        """The packages, and the registered environment that they are of, "" for none."""
+        if not isinstance(entity.environment, str):
+            return requirements_of(entity.environment, entity.base_path), ""
+        found = self._environments.referred(entity.environment)
+        name = f"azureml:{found['name']}:{found['version']}"
+        return Requirements(found["requirements"]), name
 
     def _code(
         self, entity: OnlineDeployment, script: str, target: str
@@ -213,14 +234,18 @@ def _script(entity: OnlineDeployment) -> str:
     return path.as_posix()
 
 
-def _referring(entity: OnlineDeployment, version: ModelVersion) -> OnlineDeployment:
+def _referring(
+    entity: OnlineDeployment, version: ModelVersion, environment: str
+) -> OnlineDeployment:
     """What is kept of it: that version for model and code, the environment with its packages."""
     name = f"azureml:{version['model']}:{version['version']}"
     kept = copy.copy(entity)
     kept.model = name
     kept.code_configuration = CodeConfiguration(name, _script(entity))
     if isinstance(entity.environment, Environment):
-        environment = copy.copy(entity.environment)
-        environment.conda_file = conda_of(entity.environment, entity.base_path)
+        block = copy.copy(entity.environment)
+        block.conda_file = conda_of(entity.environment, entity.base_path)
+        kept.environment = block
+    elif environment:
         kept.environment = environment
     return kept

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Final, cast
 
-from shoal.client.types import Deployment, Endpoint, VersionSummary
+from shoal.client.errors import ShoalError
+from shoal.client.types import Deployment, Endpoint, EnvironmentVersion, VersionSummary
 from shoal.entities import (
+    Environment,
     KubernetesOnlineDeployment,
     KubernetesOnlineEndpoint,
     ManagedOnlineDeployment,
@@ -46,6 +48,9 @@ DEPLOYMENT_FIELDS: Final = frozenset(
     }
 )
 REQUEST_SETTINGS: Final = tuple(part.name for part in fields(OnlineRequestSettings))
+ENVIRONMENT_FIELDS: Final = frozenset(
+    {"name", "version", "description", "tags", "image", "conda_file"}
+)
 MODEL_FIELDS: Final = frozenset({"name", "version", "description", "tags", "path"})
 
 
@@ -217,9 +222,40 @@ def model_of(shown: VersionSummary) -> Model:
     return model
 
 
-def as_shown(entity: OnlineEndpoint | OnlineDeployment | Model) -> Values:
+def environment_of(shown: EnvironmentVersion) -> Environment:
+    environment = Environment(
+        **_known(dict(shown["declared"]), Environment),
+        name=shown["name"],
+        version=str(shown["version"]),
+        description=shown["description"] or None,
+        tags=shown["tags"],
+        image=shown["image"] or None,
+        conda_file=shown["conda_file"],
+    )
+    environment.id = f"{WORKSPACE}/environments/{shown['name']}/versions/{shown['version']}"
+    environment.shown = cast(Values, shown)
+    return environment
+
+
+def version_number(version: str | None) -> int | None:
+    """Raises ShoalError: versions are numbers here."""
+    if version is None:
+        return None
+    if not version.isdecimal() or int(version) < 1:
+        raise ShoalError(
+            f"{version!r} is no version",
+            "versions are whole numbers from 1",
+            ["Leave it out to get the next one."],
+        )
+    return int(version)
+
+
+def as_shown(entity: OnlineEndpoint | OnlineDeployment | Model | Environment) -> Values:
     """What ``show`` prints: the entity and what the installation says about it."""
     values: Values = {"id": entity.id, **entity._to_dict()}
+    if isinstance(entity, Environment):
+        names = ("requirements", "archived", "digest", "used_by", "created_at", "created_by")
+        return values | {name: entity.shown[name] for name in names}
     if isinstance(entity, Model):
         values["creation_context"] = entity.creation_context
         for name in ("archived", "digest", "size", "used_by", "repo_models", "manifest"):

@@ -10,6 +10,8 @@ from typing import Any
 
 import httpx
 
+from tests.support.shoal_environments import FakeEnvironments
+
 URL = "http://shoal.test"
 TOKEN = "shoal_test"
 PASSWORD = "correct horse"
@@ -41,6 +43,7 @@ class FakeServer:
         self.models: dict[str, list[dict[str, Any]]] = {}
         self.endpoints: dict[str, dict[str, Any]] = {}
         self.operations: dict[str, dict[str, Any]] = {}
+        self.environments = FakeEnvironments()
         self.inspection_error: dict[str, Any] | None = None
         self.warnings: list[str] = []  # of every operation that is begun
         self.operation_error: dict[str, Any] | None = None
@@ -97,6 +100,7 @@ class FakeServer:
         yield r"GET /models/([\w-]+)/versions/([\w@]+)", self._get_version
         yield r"POST /models/([\w-]+)/versions/(\w+)/(archive|restore)", self._archive
         yield r"PATCH /models/([\w-]+)/versions/(\w+)", self._patch_version
+        yield from self.environments.routes(page)
         yield r"POST /endpoints", self._create_endpoint
         yield r"PATCH /endpoints/([\w-]+)", self._patch_endpoint
         yield r"PUT /endpoints/([\w-]+)/(?:traffic|mirror)", self._patch_endpoint

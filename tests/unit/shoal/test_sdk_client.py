@@ -10,7 +10,6 @@ from shoal.client import Client
 from shoal.client.errors import OperationFailed, Problem, ShoalError
 from shoal.constants import AssetTypes, ListViewType
 from shoal.entities import (
-    Environment,
     ManagedOnlineDeployment,
     ManagedOnlineEndpoint,
     Model,
@@ -305,18 +304,11 @@ def test_a_name_that_only_azure_takes_loads_and_is_refused_before_anything_is_se
     assert (server.uploads, server.models) == ({}, {})
 
 
-def test_the_workspace_answers_and_environments_say_that_there_are_none(
-    ml_client: MLClient, server: FakeServer
-) -> None:
+def test_the_workspace_answers(ml_client: MLClient, server: FakeServer) -> None:
     found = ml_client.workspaces.get("workspace")
     assert (found.name, found.location, found.resource_group) == ("shoal", "local", "shoal")
     assert found.id is not None and found.id.endswith("/workspaces/shoal")
     assert [one.name for one in ml_client.workspaces.list()] == ["shoal"]
-    assert list(ml_client.environments.list()) == []
-    with pytest.raises(ShoalError, match="no environment sklearn:1"):
-        ml_client.environments.get("sklearn", version="1")
-    with pytest.raises(ShoalError, match="Environments are not registered"):
-        ml_client.environments.create_or_update(Environment(name="sklearn", image="img:1"))
     assert server.calls == []
 
 

@@ -94,7 +94,6 @@ def test_what_cannot_be_mapped_is_refused_by_name(
 @pytest.mark.parametrize(
     ("environment", "words"),
     [
-        ("azureml:sklearn-env:1", "environment: azureml:sklearn-env:1"),
         (Environment(image="img:1"), "An image alone"),
         (Environment(build={"path": "."}), "environment.build"),
         (Environment(conda_file="none.yml"), "environment.conda_file: .*none.yml"),
