@@ -228,6 +228,7 @@ export class MockSocket {
       this.timers.delete(message.topic);
     }
     if (message.op === "sub" && message.topic.startsWith("endpoint:")) this.start(message.topic, message.range ?? 300);
+    if (message.op === "sub" && message.topic === "overview") this.overview(message.topic);
   }
 
   close(): void {
@@ -250,9 +251,20 @@ export class MockSocket {
     );
   }
 
+  /** The whole overview every two seconds: silence would be a lost link. */
+  private overview(topic: string): void {
+    clearInterval(this.timers.get(topic));
+    const tell = async () => this.emit({ type: "state", topic, data: await (await fetch("/api/v1/overview")).json() });
+    void tell();
+    this.timers.set(
+      topic,
+      setInterval(() => void tell(), 2000),
+    );
+  }
+
   /** So many ticks at once, as if time flew: what a page costs over hours is measured in seconds. */
   burst(count: number): void {
-    for (const topic of this.timers.keys()) {
+    for (const topic of [...this.timers.keys()].filter((each) => each.startsWith("endpoint:"))) {
       const name = topic.slice("endpoint:".length);
       const keys = keysOf(name);
       for (let index = 0; index < count; index += 1) {

@@ -71,17 +71,22 @@ export interface StatusProps {
   /** Without the chip's background, for dense tables. */
   plain?: boolean;
   title?: string;
+  /** What follows the word. */
+  children?: React.ReactNode;
 }
 
 /** States of replicas and nodes come in lower case. */
 const word = (state: string): string => state.charAt(0).toUpperCase() + state.slice(1);
 
-export function Status({ state, tone = toneOf(state), plain = false, title }: StatusProps) {
+export function Status({ state, tone = toneOf(state), plain = false, title, children }: StatusProps) {
   const Icon = ICONS[tone];
   return (
     <span className={`${classes["chip"]} ${plain ? classes["plain"] : ""}`} data-tone={tone} title={title}>
       <Icon size={14} aria-hidden className={tone === "info" ? classes["spin"] : undefined} />
-      {word(state)}
+      <span>
+        {word(state)}
+        {children}
+      </span>
     </span>
   );
 }
