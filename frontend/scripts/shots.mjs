@@ -1,8 +1,8 @@
 /**
- * Looks at the studio: serves the build with the made-up installation, takes pictures in both themes, and reports
- * console errors, axe findings and pages that are wider than the window; the same for what opens over them. Usage:
- * node scripts/shots.mjs OUT [page or overlay ...]
- * WIDTH, HEIGHT, SCHEMES=light,dark, LANES=3, FULL=1, CHROMIUM=path.
+ * Looks at the studio: serves the build with the made-up installation, takes pictures in both themes and of a window as
+ * narrow as a phone, and reports console errors, axe findings and pages that are wider than the window; the same for what
+ * opens over them. Usage: node scripts/shots.mjs OUT [page or overlay ...]
+ * LOOKS=light,dark,narrow, WIDTH, HEIGHT, LANES=3, FULL=1, CHROMIUM=path.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -87,8 +87,15 @@ const COLOUR_RULES = ["color-contrast", "link-in-text-block"];
 const [out = "shots", ...wanted] = process.argv.slice(2);
 mkdirSync(out, { recursive: true });
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const size = { width: Number(process.env.WIDTH ?? 1440), height: Number(process.env.HEIGHT ?? 900) };
-const schemes = (process.env.SCHEMES ?? "light,dark").split(",");
+const height = Number(process.env.HEIGHT ?? 900);
+const wide = { width: Number(process.env.WIDTH ?? 1440), height };
+/** How a page is looked at, one after another on one visit: what it costs is to load it. */
+const LOOKS = {
+  light: { size: wide, scheme: "light", tags: AXE_TAGS },
+  dark: { size: wide, scheme: "dark", tags: COLOUR_RULES },
+  narrow: { size: { width: 360, height }, scheme: "light", tags: AXE_TAGS },
+};
+const looks = (process.env.LOOKS ?? Object.keys(LOOKS).join(",")).split(",");
 
 process.env.VITE_MOCK = "1";
 const server = await preview({ preview: { port: 0, host: "127.0.0.1" }, build: { outDir: "dist-mock" }, logLevel: "error" });
@@ -107,12 +114,11 @@ const browser = await chromium.launch({
 });
 /** How many look at once. A page mostly waits for itself to come to rest, which more can do beside one another. */
 const lanes = Number(process.env.LANES ?? 3);
-const width = size.width < 720 ? "narrow" : "wide";
 let problems = 0;
 
 /** A page of its own in a browser context of its own, that knows as whom it looks. */
 async function lane() {
-  const page = await browser.newPage({ viewport: size, colorScheme: schemes[0], reducedMotion: "reduce" });
+  const page = await browser.newPage({ viewport: wide, reducedMotion: "reduce" });
   page.setDefaultTimeout(60_000); // a busy machine is slow, which says nothing about a page
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") {
@@ -127,9 +133,9 @@ async function lane() {
   return { page, role: undefined };
 }
 
-async function visit(at, path, role) {
+async function visit(at, path, role, first = looks[0]) {
   const { page } = at;
-  await page.emulateMedia({ colorScheme: schemes[0] });
+  await set(page, LOOKS[first]);
   if (at.role !== role) {
     await page.goto(`${base}/nothing`, { waitUntil: "commit" });
     await page.evaluate((as) => localStorage.setItem("mock.role", as), role);
@@ -140,27 +146,35 @@ async function visit(at, path, role) {
   await page.waitForLoadState("networkidle");
 }
 
-/** Pictures in each scheme, and what is wrong with what they show, or with the parts of it that `within` names. */
-async function look(page, name, within = "html", rules = {}) {
-  for (const scheme of schemes) {
-    await page.emulateMedia({ colorScheme: scheme });
+/** The window and the colours of a look. A page is drawn anew, charts and all, a frame after its window has another size. */
+async function set(page, { size, scheme }) {
+  await page.emulateMedia({ colorScheme: scheme });
+  if (page.viewportSize().width === size.width) return;
+  await page.setViewportSize(size);
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+/** A picture in each look, and what is wrong with what it shows, or with the parts of it that `within` names. */
+async function look(page, name, { ways = looks, within = "html", rules = {} } = {}) {
+  for (const way of ways) {
+    const { scheme, tags } = LOOKS[way];
+    await set(page, LOOKS[way]);
     await page.waitForFunction(settled, scheme);
-    await page.screenshot({ path: join(out, `${name}-${scheme}.png`), fullPage: process.env.FULL === "1" });
+    await page.screenshot({ path: join(out, `${name}-${way}.png`), fullPage: process.env.FULL === "1" });
     const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     if (over > 0) {
       problems += 1;
-      process.stdout.write(`${name} ${scheme}: ${over} px wider than the window\n`);
+      process.stdout.write(`${name} ${way}: ${over} px wider than the window\n`);
     }
-    await page.evaluate(axe);
-    const asked = scheme === schemes[0] ? { runOnly: AXE_TAGS, rules } : { runOnly: COLOUR_RULES };
-    const found = await page.evaluate(([within, options]) => globalThis.axe.run(within, options), [within, asked]);
+    if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
+    const found = await page.evaluate(([within, options]) => globalThis.axe.run(within, options), [within, { runOnly: tags, rules }]);
     for (const violation of found.violations) {
       problems += 1;
       const where = violation.nodes
         .slice(0, 3)
         .map((node) => `${node.target.join(" ")} ${node.any[0]?.message ?? ""}`)
         .join("; ");
-      process.stdout.write(`axe ${name} ${scheme}: ${violation.id} x${violation.nodes.length}: ${where}\n`);
+      process.stdout.write(`axe ${name} ${way}: ${violation.id} x${violation.nodes.length}: ${where}\n`);
     }
   }
 }
@@ -185,24 +199,24 @@ function ofRoute([name, route]) {
   };
 }
 
+/** As narrow as a phone overlays look the same: those of that width alone are looked at so. */
+const looksAt = (only) => looks.filter((way) => (way === "narrow") === (only === "narrow"));
+
 /** What opens over one page. */
-function ofOverlays({ path, opened }) {
+function ofOverlays({ path, opened, only }) {
+  const ways = looksAt(only);
   return async (at) => {
-    await visit(at, path, "");
+    await visit(at, path, "", ways[0]);
     for (const [name, steps] of Object.entries(opened).filter(([name]) => asked(name))) {
       await open(at.page, steps);
       // why without landmarks: what opens over a page is in none of them, and is left before one goes on to another.
-      await look(at.page, name, FLOATING, { region: { enabled: false } });
+      await look(at.page, name, { ways, within: FLOATING, rules: { region: { enabled: false } } });
       await close(at.page);
     }
   };
 }
 
-/** As narrow as a phone overlays look the same: those of that width alone are looked at, and any that is asked for. */
-function shown({ opened, only }) {
-  const everywhere = width === "wide" || wanted.length > 0;
-  return (only === undefined ? everywhere : only === width) && Object.keys(opened).some(asked);
-}
+const shown = ({ opened, only }) => looksAt(only).length > 0 && Object.keys(opened).some(asked);
 
 // Overlays first: some of their pages take longest, and should not be what all wait for in the end.
 const work = [
