@@ -51,8 +51,7 @@ studio: $(STAMPS)/requirements
 test: ## set up and run every test, also on PostgreSQL and in a browser
 	@$(MAKE) $(SIDE_BY_SIDE) $(STAMPS)/dev install studio
 	@$(MAKE) static
-	@$(MAKE) $(SIDE_BY_SIDE) test-unit test-pages
-	@$(MAKE) test-studio
+	@$(MAKE) $(SIDE_BY_SIDE) test-unit test-pages test-studio
 	@$(MAKE) test-integration
 	@$(MAKE) test-load
 	@$(MAKE) test-hostile
