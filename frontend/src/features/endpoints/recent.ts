@@ -4,7 +4,7 @@ import { metricKey } from "@/live/metric-keys";
 import type { Metric } from "@/metrics/registry";
 
 export interface Recent {
-  /** Requests per second, on average. */
+  /** Requests per second, on average over the whole time that was asked for: those of all deployments add up to the endpoint's. */
   rate: number | null;
   /** p95 of the worst bucket, in microseconds. */
   p95: number | null;
@@ -28,12 +28,12 @@ export function recent(columns: MetricColumns, scope: string): Recent {
   const read = (metric: Metric) => column(metric).slice(0, end);
   const sum = (values: readonly (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
   const [good, bad, worse] = ANSWERS.map(read);
-  const known = (good ?? []).filter((value) => value !== null).length;
+  const known = (good ?? []).some((value) => value !== null);
   const failed = sum(bad ?? []) + sum(worse ?? []);
   const all = sum(good ?? []) + failed;
   const slow = read("p95_us").filter((value): value is number => value !== null);
   return {
-    rate: known > 0 ? all / known : null,
+    rate: known ? all / end : null,
     p95: slow.length > 0 ? Math.max(...slow) : null,
     errors: all > 0 ? failed / all : null,
     requests: Math.round(all * columns.step_s),
