@@ -26,16 +26,11 @@ from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault
 from worker_runtime.listeners import cloud_apps, unavailable, unready, write_ready_file
-from worker_runtime.machine import cuda_uuids, gpu_memory, pinned_bytes, this_machine
+from worker_runtime.machine import gpu_memory, this_machine
 from worker_runtime.observability.access import access_log
 from worker_runtime.observability.logging import LogControl
-from worker_runtime.observability.metrics.cache import CacheFamilies
 from worker_runtime.observability.metrics.connections import ConnectionFamilies, Load, Refusals
-from worker_runtime.observability.metrics.gpu import GpuFamilies
-from worker_runtime.observability.metrics.host import HostFamilies
 from worker_runtime.observability.metrics.loop import LoopLag
-from worker_runtime.observability.metrics.models import ModelFamilies
-from worker_runtime.observability.metrics.text import Exposition, Source
 from worker_runtime.observability.model_metrics import OwnMetrics
 from worker_runtime.observability.stalls import stalls_told
 from worker_runtime.observability.tracing.tracer import Tracer
@@ -43,6 +38,7 @@ from worker_runtime.protocols.admission import ConnectionAdmission, raise_file_l
 from worker_runtime.protocols.grpc.server import GrpcServer
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.server import HttpServer, MetricsApp
+from worker_runtime.scraping import exposition
 from worker_runtime.signals import signals_set
 from worker_runtime.summary import tables
 from worker_runtime.types.code import AllowedCode
@@ -265,29 +261,12 @@ class Server:
     @cached_property
     def _scrape(self) -> Callable[[], bytes]:
         """The metrics as text, for whoever is allowed to see them."""
-        exposition = self._exposition()
-        return lambda: exposition.text() + self._own_metrics.text()
-
-    def _exposition(self) -> Exposition:
-        settings = self._settings
-        interval_s = settings.metrics_interval_ms / 1000
-        sources: list[Source] = [
-            ModelFamilies(lambda: self._manager.versions, settings.metrics_config),
+        clients = (
             ConnectionFamilies(self._open_load),
-            self._lag,
-            self._refusals,
-            self._admission.buffers,
-            HostFamilies(
-                interval_s,
-                cpu=settings.cpu_metrics,
-                pinned=lambda: (settings.pinned_pool_bytes, pinned_bytes()),
-            ),
-        ]
-        if settings.gpu_metrics and (uuids := cuda_uuids()):
-            sources.append(GpuFamilies(interval_s, uuids))
-        if self._cache is not None:
-            sources.append(CacheFamilies(self._cache))
-        return Exposition(sources)
+            *(self._lag, self._refusals, self._admission.buffers),
+        )
+        families = exposition(self._settings, lambda: self._manager.versions, clients, self._cache)
+        return lambda: families.text() + self._own_metrics.text()
 
     def _open_load(self) -> dict[str, Load | None]:
         apps = {"http": self._app, "grpc": self._grpc}

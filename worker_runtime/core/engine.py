@@ -13,7 +13,6 @@ from worker_runtime.errors import (
     InvalidArgument,
     RuntimeFault,
     ShuttingDown,
-    Unavailable,
 )
 from worker_runtime.observability.dialect import Dialect
 from worker_runtime.observability.logging import LogControl, read_changes, settings_shown
@@ -113,15 +112,7 @@ class Engine:
 
     def only_model(self) -> ModelVersion:
         """The one READY model. Raises InvalidArgument listing the models when there are several."""
-        names = sorted({key[0] for key in self._ready})
-        if len(names) == 1:
-            return self.resolve(names[0])
-        if not names:
-            raise Unavailable("no model is ready")
-        raise InvalidArgument(
-            f"this server has {len(names)} models: {', '.join(names)}; "
-            "POST to v2/models/<model>/infer instead of score"
-        )
+        return self._manager.directory.only()
 
     # --- health and metadata -----------------------------------------------------------------
 

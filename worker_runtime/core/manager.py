@@ -6,12 +6,13 @@ do with one another, and waits while one of them is being changed by somebody el
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from worker_runtime.core.directory import Directory
 from worker_runtime.core.lifecycle import dependencies
 from worker_runtime.core.lifecycle.records import Known, index_rows
 from worker_runtime.core.lifecycle.serving import Serving
@@ -25,7 +26,6 @@ from worker_runtime.errors import (
     Internal,
     InvalidArgument,
     LoadFailed,
-    NotFound,
     RuntimeFault,
     Unavailable,
     Unsupported,
@@ -82,6 +82,7 @@ class Manager:
         self._tasks: set[asyncio.Task[Any]] = set()
         self.records = self._serving.records
         self.ready = self._serving.ready
+        self.directory: Directory[ModelVersion] = Directory(self.ready, self._known, self._told)
 
     def _build(self, blueprint: Blueprint) -> ModelVersion:
         return ModelVersion(blueprint, asyncio.get_running_loop(), self._context)
@@ -90,40 +91,26 @@ class Manager:
 
     def resolve(self, name: str, version: str = "") -> ModelVersion:
         """The READY version asked for ("" = the highest). Raises NotFound or Unavailable."""
-        model = self.ready.get((name, version)) or self.ready.get((self.key(name), version))
-        if model is None:
-            raise self._missing(self.key(name), version)
-        return model
+        return self.directory.resolve(name, version)
 
     def key(self, name: str) -> str:
         """What the model of this name is kept under. Raises InvalidArgument when there are several.
 
         Only a server with namespacing has several; a key is its own.
         """
-        keys = self._keys(name)
-        if len(keys) > 1:
-            raise InvalidArgument(
-                f"There are {len(keys)} identifiers of model '{name}' in global map, model "
-                "namespace must be provided to resolve ambiguity."
-            )
-        return keys[0] if keys else name
+        return self.directory.key(name)
 
-    def _keys(self, name: str) -> list[str]:
-        """Of all the models with this name."""
-        if name in self._known or name in self.records:
-            return [name]
-        return [key for key in self._known if name_of(key) == name]
+    def told_versions(self) -> dict[str, list[int]]:
+        """The numbers that each model was to have, by key; what nobody ever wanted is not there."""
+        return {key: list(record.versions) for key, record in self.records.items()}
 
-    def _missing(self, key: str, version: str) -> RuntimeFault:
-        prefix = f"Request for unknown model: '{display_name(key)}'"
+    def _told(self, key: str) -> Collection[int] | None:
         record = self.records.get(key)
-        if record is None:
-            return NotFound(f"{prefix} is not found")
-        if not version:
-            return NotFound(f"{prefix} has no available versions")
-        if version.isdigit() and int(version) in record.versions:
-            return Unavailable(f"{prefix} version {int(version)} is not at ready state")
-        return NotFound(f"{prefix} version {version} is not found")
+        return record.versions if record is not None else None
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        """Call ``changed``, in the event loop, whenever other versions are READY than before."""
+        self._serving.watchers.append(changed)
 
     @property
     def all_ready(self) -> bool:
@@ -174,7 +161,7 @@ class Manager:
         found = await self._unharmed(
             self._change(lambda known: self._surveyor.named(wanted, known), [name])
         )
-        keys = self._keys(name)
+        keys = self.directory.keys(name)
         reasons = {key: found.failed[key] for key in found.refused if name_of(key) == name}
         for key in keys:
             if key in self._failures and key not in found.failed and key in found.changed:

@@ -49,10 +49,11 @@ class Model(Protocol):
 M = TypeVar("M", bound=Model)
 
 
-class ServesModels(Protocol[M]):
-    """What the engine promises. ``M`` is what it knows a model by."""
+class TakesRequests(Protocol[M]):
+    """Requests in, answers out. ``M`` is what the engine knows a model by.
 
-    # --- requests in, answers out --------------------------------------------------------------
+    All that an inference needs, and nothing else: what stands in another process keeps this half.
+    """
 
     def resolve(self, name: str, version: str = "") -> M:
         """The READY version asked for ("" = the highest). Raises NotFound or Unavailable."""
@@ -88,9 +89,14 @@ class ServesModels(Protocol[M]):
     @property
     def tracer(self) -> Tracer: ...
 
+    stopping: bool  # takes nothing new any more
+
+
+class ServesModels(TakesRequests[M], Protocol[M]):
+    """What the engine promises: requests, and control."""
+
     # --- health and metadata -------------------------------------------------------------------
 
-    stopping: bool  # takes nothing new any more
     draining: bool  # not ready any more, but still serving
 
     @property

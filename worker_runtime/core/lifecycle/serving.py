@@ -41,6 +41,7 @@ class Serving:
         self.records: dict[str, ModelRecord] = {}
         # The data plane's view: (name, "") is the highest READY version, (name, "3") that one.
         self.ready: dict[tuple[str, str], ModelVersion] = {}
+        self.watchers: list[Callable[[], None]] = []
 
     # --- loading -----------------------------------------------------------------------------
 
@@ -218,6 +219,11 @@ class Serving:
             self.ready[record.name, str(version)] = model
         if live:
             self.ready[record.name, ""] = live[max(live)]
+        self._changed()
+
+    def _changed(self) -> None:
+        for watcher in self.watchers:
+            watcher()
 
     @property
     def all_ready(self) -> bool:
@@ -256,6 +262,7 @@ class Serving:
         models = self.versions
         for key in [key for key, model in self.ready.items() if not model.scheduler.goes_on]:
             del self.ready[key]
+        self._changed()
         drains = [asyncio.ensure_future(model.wind_down()) for model in models]
         finished = True
         if drains or self._background:
@@ -271,6 +278,7 @@ class Serving:
                 )
             )
         self.ready.clear()
+        self._changed()
         self._threads.shutdown(wait=False, cancel_futures=True)
         return finished
 

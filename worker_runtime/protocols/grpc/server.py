@@ -1,6 +1,6 @@
 """The gRPC listener: the service behind a transport."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -9,6 +9,7 @@ from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.native.server import NativeServer
 from worker_runtime.protocols.grpc.service import Service
+from worker_runtime.protocols.grpc.simple import Query
 from worker_runtime.types.listening import ConnectionLimits, GrpcFrontend, GrpcOptions, TlsFiles
 
 _DEFAULTS = GrpcOptions()
@@ -27,7 +28,7 @@ class Transport(Protocol):
 
 
 class GrpcServer:
-    """``port`` is the real one after ``start``."""
+    """``port`` is the real one after ``start``. ``control`` as for ``Service``."""
 
     def __init__(
         self,
@@ -39,10 +40,14 @@ class GrpcServer:
         *,
         reuse_port: bool = False,
         descriptor: int | None = None,
+        control: Mapping[str, Query] | None = None,
     ) -> None:
         self._tls = options.tls
         service = Service(
-            engine, restrictions=options.restrictions, forward_pattern=options.forward_pattern
+            engine,
+            restrictions=options.restrictions,
+            forward_pattern=options.forward_pattern,
+            control=control,
         )
         admission = admission or ConnectionAdmission(ConnectionLimits(), Refusals())
         make: Callable[..., Transport] = NativeServer

@@ -1,6 +1,6 @@
 """Which handler serves which call: what every gRPC transport is given."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from worker_runtime.protocols.engine import Engine
@@ -25,8 +25,20 @@ class _Method(NamedTuple):
     restriction: Restriction | None
 
 
+def control_queries(engine: Engine) -> dict[str, Query]:
+    """All that is not inference, by path."""
+    queries = Queries(engine)
+    parts = (queries, Repository(engine), Memory(engine.shared_memory), Switches(engine))
+    found = {_PREFIX + name: query for part in parts for name, query in part.by_name().items()}
+    found[HEALTH_CHECK] = queries.health()
+    return found
+
+
 class Service:
-    """``forward_pattern`` "": no metadata become parameters."""
+    """``forward_pattern`` "": no metadata become parameters.
+
+    ``control`` is as ``control_queries``, where the engine itself is not to be asked.
+    """
 
     def __init__(
         self,
@@ -34,20 +46,10 @@ class Service:
         *,
         restrictions: Restrictions | None = None,
         forward_pattern: str = "",
+        control: Mapping[str, Query] | None = None,
     ) -> None:
         decoder = Decoder(engine, forward_pattern)
-        queries = Queries(engine)
-        found = {
-            _PREFIX + name: query
-            for part in (
-                queries,
-                Repository(engine),
-                Memory(engine.shared_memory),
-                Switches(engine),
-            )
-            for name, query in part.by_name().items()
-        }
-        found[HEALTH_CHECK] = queries.health()
+        found = control_queries(engine) if control is None else control
         limits = restrictions or {}
         inference = limits.get(Category.INFERENCE)
         self._methods = {

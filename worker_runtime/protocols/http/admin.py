@@ -4,7 +4,7 @@ import asyncio
 import base64
 import binascii
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import msgspec
@@ -35,6 +35,8 @@ _TEXT = b"text/plain"
 _HANDLE_BYTES = 64
 _FILE = "file:"
 
+Handler = Callable[[Connection, Head, Route, Any], None]
+
 
 class Admin:
     """``handlers`` are its routes by kind. ``limit`` bounds request bodies, in bytes."""
@@ -43,7 +45,7 @@ class Admin:
         self._engine = engine
         self._limit = limit
         self._tasks: set[asyncio.Task[None]] = set()
-        self.handlers = {
+        self.handlers: dict[str, Handler] = {
             "live": self._live,
             "ready": self._ready,
             "server_metadata": self._server_metadata,

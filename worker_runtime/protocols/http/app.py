@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from time import monotonic_ns
 from typing import Any
 
@@ -13,7 +13,7 @@ from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.observability.metrics.connections import Load
 from worker_runtime.protocols.admission import NO_ROOM, UNCOUNTED
 from worker_runtime.protocols.engine import Engine, Model
-from worker_runtime.protocols.http.admin import Admin
+from worker_runtime.protocols.http.admin import Admin, Handler
 from worker_runtime.protocols.http.compression import decompress
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.decode import decode, decode_in_slices, has_large_json
@@ -33,15 +33,15 @@ logger = logging.getLogger(__name__)
 
 _WRONG_METHOD = b'{"error":"Method Not Allowed"}'
 
-Handler = Callable[[Connection, Head, Route, Any], None]
-
 
 class HttpApp:
     """``max_input_bytes`` bounds JSON parts, raw requests and what compressed bodies grow to.
 
     ``max_body_bytes`` bounds whatever comes, binary tensors above all (0: nothing does).
     ``forward_pattern``: headers that become request parameters ("": none). ``restrictions``: parts
-    of the API that want a header. Raises InvalidArgument for a pattern that is none.
+    of the API that want a header. ``control`` has the handlers, by kind of route, of all that is
+    not inference, where the engine itself is not to be asked. Raises InvalidArgument for a pattern
+    that is none.
     """
 
     def __init__(
@@ -51,6 +51,7 @@ class HttpApp:
         forward_pattern: str = "",
         restrictions: Restrictions | None = None,
         max_body_bytes: int = 2**31 - 1,
+        control: Mapping[str, Handler] | None = None,
     ) -> None:
         self.heads = HeadCache()
         self.connections: Members[Connection] = Members()
@@ -69,7 +70,7 @@ class HttpApp:
             "generate": self._generate,
             "generate_stream": self._generate,
             "bad_version": _bad_version,
-            **Admin(engine, max_input_bytes).handlers,
+            **(Admin(engine, max_input_bytes).handlers if control is None else control),
         }
 
     @property
