@@ -31,7 +31,7 @@ API_FUZZ_SECONDS ?= 600
 SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help up install studio test check static lint types layers migrations frontend-check test-unit \
-	test-studio test-pages ui-budgets test-integration test-load test-hostile chaos test-chaos fuzz fuzz-corpora api-fuzz security helm test-postgres e2e screenshots \
+	test-studio test-pages ui-budgets test-integration test-load test-frontends test-hostile chaos test-chaos fuzz fuzz-corpora api-fuzz security helm test-postgres e2e screenshots \
 	examples bench gpu gpu-install scale autoscale-sim compatibility \
 	openapi cli-docs state-docs sbom audit notebooks azure-oracle seeds lock fmt clean
 
@@ -102,6 +102,10 @@ test-integration: $(STAMPS)/dev install ## tests with real neighbours: Redis, En
 	@# why whole files: those of one file share a runtime, a gateway, an installation; why three: they mostly wait
 	@# why tests/gpu: what a CPU can run of them, so that they are right when they meet a card
 	@SHOAL_GPU_TESTS=cpu $(PYTEST_AGAIN) -q -n 3 --dist loadfile --no-loadscope-reorder tests/integration tests/conformance tests/gpu
+
+test-frontends: $(STAMPS)/dev install ## the whole conformance suite against runtimes with two front ends
+	@echo "== conformance with two front ends"
+	@SHOAL_TEST_FRONTENDS=2 $(PYTEST) -q -n 2 --dist loadfile tests/conformance
 
 test-load: $(STAMPS)/dev install ## thousands of connections and requests, a hundred reloads
 	@echo "== load"

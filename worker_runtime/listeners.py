@@ -13,6 +13,11 @@ from worker_runtime.protocols.clouds.sagemaker import SageMakerApp
 from worker_runtime.protocols.clouds.vertex import VertexApp, check_default_model
 from worker_runtime.protocols.engine import Engine
 
+_SERVICES = {
+    "GRPC": "GRPCInferenceService",
+    "HTTP": "HTTPService",
+    "metrics": "Metrics Service",
+}
 _VERTEX = "failed to start Vertex AI service: Invalid argument - "
 
 
@@ -41,6 +46,17 @@ def unready(settings: Settings, engine: Engine) -> str:
         except InvalidArgument as error:
             return f"{_VERTEX}{error}"
     return ""
+
+
+def service_name(what: str) -> str:
+    """What Triton's log calls a listener."""
+    return _SERVICES.get(what, f"{what} HTTPService")
+
+
+def not_started(what: str, listener: Listener, error: OSError) -> OSError:
+    """In Triton's words."""
+    reason = unavailable(listener, error)
+    return OSError(f"failed to start {what} service: Unavailable - {reason}")
 
 
 def unavailable(listener: Listener, error: OSError) -> str:

@@ -25,12 +25,20 @@ from worker_runtime.core.scheduling.base import Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault
-from worker_runtime.listeners import cloud_apps, unavailable, unready, write_ready_file
+from worker_runtime.frontends.host import FrontEnds
+from worker_runtime.listeners import (
+    cloud_apps,
+    not_started,
+    service_name,
+    unready,
+    write_ready_file,
+)
 from worker_runtime.machine import gpu_memory, this_machine
 from worker_runtime.observability.access import access_log
 from worker_runtime.observability.logging import LogControl
 from worker_runtime.observability.metrics.connections import ConnectionFamilies, Load, Refusals
 from worker_runtime.observability.metrics.loop import LoopLag
+from worker_runtime.observability.metrics.text import Source
 from worker_runtime.observability.model_metrics import OwnMetrics
 from worker_runtime.observability.stalls import stalls_told
 from worker_runtime.observability.tracing.tracer import Tracer
@@ -113,7 +121,8 @@ class Server:
         self._own_metrics = OwnMetrics()
         self._host = ModelHost(self._own_metrics)
         machine = this_machine()
-        limiter = rate_limiter(settings)
+        units = {(item.name, item.device): item.count for item in settings.rate_limit_resources}
+        limiter = RateLimiter(units) if settings.rate_limit else None
         rules = LoadingRules(
             machine,
             auto_complete=settings.auto_complete,
@@ -157,6 +166,7 @@ class Server:
         self._http: list[HttpServer] = []
         self._grpc: GrpcServer | None = None
         self._app: HttpApp | None = None
+        self._front_ends: FrontEnds | None = None
         self._polling: asyncio.Future[None] | None = None
 
     @property
@@ -215,7 +225,24 @@ class Server:
         hurry.clear()  # why: who is tired of draining may still want its answers
 
     async def _listen(self) -> None:
-        settings, ports = self._settings, {}
+        settings, ports = self._settings, dict[str, int]()
+        await (self._front(ports) if settings.frontends else self._open_own(ports))
+        if settings.metrics.enabled:
+            limits = replace(settings.connection_limits, connections=_SCRAPERS)
+            scrapers = ConnectionAdmission(limits, self._refusals)
+            metrics = MetricsApp(
+                self._scrape, self._front_ends.look if self._front_ends is not None else None
+            )
+            ports["metrics_port"] = await self._open(metrics, "metrics", settings.metrics, scrapers)
+        for what, listener, cloud in cloud_apps(settings, self._engine, lambda: self._scrape()):
+            name = f"{what.lower().replace(' ', '_')}_port"
+            ports[name] = await self._open(cloud, what, listener, self._admission)
+        if settings.ready_file is not None:
+            write_ready_file(settings.ready_file, ports)
+
+    async def _open_own(self, ports: dict[str, int]) -> None:
+        """Serve clients in this process."""
+        settings = self._settings
         if settings.http.enabled:
             options = settings.http_options
             app = self._app = HttpApp(
@@ -241,34 +268,39 @@ class Server:
             try:
                 await self._grpc.start()
             except OSError as error:
-                reason = unavailable(settings.grpc, error)
-                raise OSError(f"failed to start GRPC service: Unavailable - {reason}") from error
+                raise not_started("GRPC", settings.grpc, error) from error
             ports["grpc_port"] = self._grpc.port
-            self._started.append(
-                f"Started GRPCInferenceService at {settings.grpc.address}:{self._grpc.port}"
-            )
-        if settings.metrics.enabled:
-            limits = replace(settings.connection_limits, connections=_SCRAPERS)
-            scrapers = ConnectionAdmission(limits, self._refusals)
-            metrics = MetricsApp(self._scrape)
-            ports["metrics_port"] = await self._open(metrics, "metrics", settings.metrics, scrapers)
-        for what, listener, cloud in cloud_apps(settings, self._engine, lambda: self._scrape()):
-            name = f"{what.lower().replace(' ', '_')}_port"
-            ports[name] = await self._open(cloud, what, listener, self._admission)
-        if settings.ready_file is not None:
-            write_ready_file(settings.ready_file, ports)
+            self._tell("GRPC", settings.grpc, self._grpc.port)
+
+    async def _front(self, ports: dict[str, int]) -> None:
+        """Serve clients in processes of their own."""
+        settings = self._settings
+        front_ends = self._front_ends = FrontEnds(
+            *(settings, self._engine, self._manager, self._refusals, self._lag)
+        )
+        for what, listener in (("HTTP", settings.http), ("GRPC", settings.grpc)):
+            if listener.enabled:
+                name = what.lower()
+                try:
+                    port = front_ends.reserve(name, listener)
+                except OSError as error:
+                    raise not_started(what, listener, error) from error
+                ports[f"{name}_port"] = port
+                self._tell(what, listener, port)
+        await front_ends.start()
 
     @cached_property
     def _scrape(self) -> Callable[[], bytes]:
         """The metrics as text, for whoever is allowed to see them."""
-        clients = (
-            ConnectionFamilies(self._open_load),
-            *(self._lag, self._refusals, self._admission.buffers),
-        )
+        own: tuple[Source, ...] = (self._lag, self._refusals, self._admission.buffers)
+        shared = own if self._front_ends is None else (self._front_ends,)
+        clients = (ConnectionFamilies(self._open_load), *shared)
         families = exposition(self._settings, lambda: self._manager.versions, clients, self._cache)
         return lambda: families.text() + self._own_metrics.text()
 
     def _open_load(self) -> dict[str, Load | None]:
+        if self._front_ends is not None:
+            return {**self._front_ends.load()}
         apps = {"http": self._app, "grpc": self._grpc}
         return {name: app.load for name, app in apps.items() if app is not None}
 
@@ -289,14 +321,14 @@ class Server:
         try:
             await server.start()
         except OSError as error:
-            raise OSError(
-                f"failed to start {what} service: Unavailable - {unavailable(listener, error)}"
-            ) from error
+            raise not_started(what, listener, error) from error
         self._http.append(server)
-        own = {"HTTP": "HTTPService", "metrics": "Metrics Service"}
-        kind = own.get(what, f"{what} HTTPService")
-        self._started.append(f"Started {kind} at {listener.address}:{server.port}")
+        self._tell(what, listener, server.port)
         return server.port
+
+    def _tell(self, what: str, listener: Listener, port: int) -> None:
+        """To be logged when everything is there."""
+        self._started.append(f"Started {service_name(what)} at {listener.address}:{port}")
 
     async def _load(self, stopped: asyncio.Event) -> bool:
         """Load the models; True when the server must exit because one failed."""
@@ -344,6 +376,8 @@ class Server:
         end = time.monotonic() + timeout_s
         self._lag.stop()
         self._engine.stopping = True
+        if self._front_ends is not None:
+            self._front_ends.publish()
         if self._polling is not None:
             self._polling.cancel()
         finished = await self._manager.close(timeout_s, hurry)
@@ -362,12 +396,6 @@ class Server:
         closing = [server.close(grace_s) for server in reversed(self._http)]
         if self._grpc is not None:
             closing.append(self._grpc.close(grace_s))
+        if self._front_ends is not None:
+            closing.append(self._front_ends.close(grace_s))
         await asyncio.gather(*closing)
-
-
-def rate_limiter(settings: Settings) -> RateLimiter | None:
-    """None unless ``--rate-limit=execution_count``."""
-    if not settings.rate_limit:
-        return None
-    resources = settings.rate_limit_resources
-    return RateLimiter({(item.name, item.device): item.count for item in resources})

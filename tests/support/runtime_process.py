@@ -19,6 +19,10 @@ from typing import Any
 from worker_runtime.observability.stalls import STALLED
 
 START_S = 60.0
+# Every runtime that a test starts has so many front ends, where they may be had: see
+# `make test-frontends`.
+FRONTENDS = os.environ.get("SHOAL_TEST_FRONTENDS", "0")
+_WITHOUT = {"--grpc-frontend=grpcio", "--allow-sagemaker=true", "--allow-vertex-ai=true"}
 _LOOPBACK = "127.0.0.1"
 
 
@@ -131,6 +135,7 @@ def runtime(
         _LOOPBACK,
         "--ready-file",
         str(ready_file),
+        *([] if _WITHOUT & set(flags) or FRONTENDS == "0" else [f"--frontends={FRONTENDS}"]),
         *flags,
     ]
     with log.open("wb") as output:

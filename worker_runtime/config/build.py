@@ -54,6 +54,7 @@ def parse(arguments: Sequence[str]) -> Settings:
             buffered_bytes=take.optional_number("max-buffered-bytes"),
             buffered_bytes_per_connection=take.number("max-buffered-bytes-per-connection"),
         ),
+        frontends=take.number("frontends"),
         server_id=take.text("id"),
         control_mode=ControlMode(take.choice("model-control-mode", ControlMode)),
         poll_interval_s=take.number("repository-poll-secs"),
@@ -93,6 +94,7 @@ def parse(arguments: Sequence[str]) -> Settings:
         deprecations=tuple(_deprecations(take)),
     )
     _check_ports(take, settings)
+    _check_frontends(settings)
     return settings
 
 
@@ -246,6 +248,23 @@ def _check_ports(take: Values, settings: Settings) -> None:
             raise UsageError(
                 f"The server cannot listen to {one} requests and {other} requests at the same "
                 f"address and port {first.address}:{first.port}"
+            )
+
+
+def _check_frontends(settings: Settings) -> None:
+    """What cannot be served by processes of its own is refused, not served otherwise."""
+    if not settings.frontends:
+        return
+    grpcio = settings.grpc.enabled and settings.grpc_options.frontend is GrpcFrontend.GRPCIO
+    for given, flag in (
+        (grpcio, "--grpc-frontend=grpcio"),
+        (settings.sagemaker.enabled, "--allow-sagemaker=true"),
+        (settings.vertex.enabled, "--allow-vertex-ai=true"),
+    ):
+        if given:
+            raise UsageError(
+                f"--frontends is {settings.frontends}, which cannot be combined with {flag}: "
+                "expected --frontends=0 there"
             )
 
 

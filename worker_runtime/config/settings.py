@@ -72,6 +72,7 @@ class Settings(Struct, frozen=True):
     cache, policy or backend ("" for all backends). ``deprecations`` are for the console at once,
     ``warnings`` for the log. ``max_queue_wait_ms`` 0: models alone say how long requests wait.
     ``allow_code`` None: every kind. ``access_log`` is a file, "-" the console, "" none.
+    ``frontends`` 0: this process serves clients itself.
     """
 
     repositories: tuple[Path, ...]
@@ -85,6 +86,7 @@ class Settings(Struct, frozen=True):
     http_options: HttpOptions = HttpOptions()
     grpc_options: GrpcOptions = field(default_factory=GrpcOptions)
     connection_limits: ConnectionLimits = field(default_factory=ConnectionLimits)
+    frontends: int = 0
     server_id: str = "triton"
     control_mode: ControlMode = ControlMode.NONE
     poll_interval_s: int = 15

@@ -100,6 +100,11 @@ class Manager:
         """
         return self.directory.key(name)
 
+    @property
+    def known(self) -> list[str]:
+        """The keys of all models that are to be served."""
+        return list(self._known)
+
     def told_versions(self) -> dict[str, list[int]]:
         """The numbers that each model was to have, by key; what nobody ever wanted is not there."""
         return {key: list(record.versions) for key, record in self.records.items()}

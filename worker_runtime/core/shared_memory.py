@@ -8,10 +8,11 @@ A client that shortens its file loses what is in it, not the server: ``shortened
 
 import mmap
 import os
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from worker_runtime.core.cuda_memory import CudaUnavailable, open_handle
-from worker_runtime.core.shortened_files import Mapping
+from worker_runtime.core.shortened_files import Mapping as FileMapping
 from worker_runtime.errors import AlreadyExists, Internal, InvalidArgument, NotFound, Unsupported
 from worker_runtime.types.device_memory import DeviceBuffer
 
@@ -120,6 +121,12 @@ class SharedMemory:
         self.enabled = enabled
         self._regions: dict[str, Region] = {}
         self._some_leave = False
+
+    @property
+    def regions(self) -> Mapping[str, Region]:
+        """Those that are registered, and those that are still held though they are not."""
+        self._sweep()
+        return self._regions
 
     # --- registering -----------------------------------------------------------------------
 
@@ -256,7 +263,7 @@ def _lost(name: str, key: str) -> InvalidArgument:
     )
 
 
-def _mapped(name: str, key: str, offset: int, byte_size: int) -> Mapping:
+def _mapped(name: str, key: str, offset: int, byte_size: int) -> FileMapping:
     """The bytes of a POSIX shared-memory object. Raises Internal and InvalidArgument."""
     entry = key.lstrip("/")
     if not entry or "/" in entry or "\0" in entry or len(os.fsencode(entry)) > _MAX_KEY:
@@ -274,7 +281,7 @@ def _mapped(name: str, key: str, offset: int, byte_size: int) -> Mapping:
                 f"failed to register shared memory region '{name}': unable to process address "
                 "spaceInvalid argument"
             )
-        return Mapping(file, byte_size, offset)
+        return FileMapping(file, byte_size, offset)
     except (OSError, ValueError, OverflowError) as error:
         raise InvalidArgument(
             f"failed to register shared memory region '{name}': unable to process address "

@@ -8,6 +8,16 @@ SERVER = Group(
     (
         Flag("id", Kind.TEXT, "name in the server metadata", "triton"),
         Flag(
+            "frontends",
+            Kind.INTEGER,
+            "processes that serve clients of HTTP and gRPC, in front of the one that has the "
+            "models; 0: that one serves them itself",
+            "0",
+            low=0,
+            high=256,
+            ours=True,
+        ),
+        Flag(
             "exit-timeout-secs",
             Kind.INTEGER,
             "seconds that running requests have to finish at exit",

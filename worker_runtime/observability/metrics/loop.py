@@ -2,7 +2,7 @@
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from time import monotonic
 
 from worker_runtime.observability.metrics.text import Family
@@ -32,6 +32,11 @@ class LoopLag:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def add(self, counts: Sequence[int], total_s: float) -> None:
+        """Count what another loop has measured, too."""
+        self.counts = [own + other for own, other in zip(self.counts, counts, strict=True)]
+        self.total_s += total_s
 
     def collect(self) -> Iterator[Family]:
         family = Family(*LAG, "histogram")

@@ -1,7 +1,7 @@
 """The HTTP listeners: the API and, on a port of its own, the metrics."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from worker_runtime.protocols.admission import ConnectionAdmission
@@ -92,13 +92,18 @@ class HttpServer:
 class MetricsApp:
     """Prometheus text at /metrics.
 
-    ``scrape`` gives the whole exposition; it runs in the event loop and must be quick.
+    ``scrape`` gives the whole exposition; it runs in the event loop and must be quick. Where others
+    are to be asked first, ``look`` does.
     """
 
-    def __init__(self, scrape: Callable[[], bytes]) -> None:
+    def __init__(
+        self, scrape: Callable[[], bytes], look: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
         self.heads = HeadCache()
         self.connections: Members[Connection] = Members()
         self._scrape = scrape
+        self._look = look
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def body_limit(self, head: Head) -> int:  # noqa: ARG002
         return _MAX_BODY
@@ -109,10 +114,18 @@ class MetricsApp:
     def handle(self, connection: Connection, head: Head, body: Any) -> None:  # noqa: ARG002
         if head.method != "GET":
             connection.reply(405, b'{"error":"Method Not Allowed"}', headers=b"Allow: GET\r\n")
-        elif head.path in ("/metrics", "/metrics/"):
-            connection.reply(200, self._scrape(), content_type=_TEXT)
-        else:
+        elif head.path not in ("/metrics", "/metrics/"):
             connection.reply(200, content_type=_TEXT)
+        elif self._look is not None:
+            task = asyncio.get_running_loop().create_task(self._reply(connection, self._look))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        else:
+            connection.reply(200, self._scrape(), content_type=_TEXT)
+
+    async def _reply(self, connection: Connection, look: Callable[[], Awaitable[None]]) -> None:
+        await look()
+        connection.reply(200, self._scrape(), content_type=_TEXT)
 
     def answer_later(self, connection: Connection, later: Later) -> None:
         raise AssertionError(f"{connection}: no inference here: {later}")

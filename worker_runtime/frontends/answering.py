@@ -1,0 +1,132 @@
+"""Answers of the core to a front end's requests: arrays again, and calls of sinks."""
+
+import logging
+from typing import Any
+
+import numpy as np
+
+from worker_runtime.errors import RuntimeFault
+from worker_runtime.frontends.messages import (
+    DELIVER,
+    FAIL,
+    LAST,
+    REFUSE,
+    RESPOND,
+    Answer,
+    Block,
+    Layout,
+    fault_of,
+)
+from worker_runtime.frontends.tensors import Reading
+from worker_runtime.types.request import Arrays, InferRequest, Response
+from worker_runtime.types.tensor import element_count, parse_strings
+
+logger = logging.getLogger(__name__)
+_MOST_LAYOUTS = 2048
+_Output = tuple[tuple[int, ...], "np.dtype[Any]", int]  # shape, numpy type, bytes
+
+
+class _Known:
+    """A layout, made ready."""
+
+    __slots__ = ("names", "outputs")
+
+    def __init__(self, layout: Layout) -> None:
+        self.names = layout.names
+        self.outputs: list[_Output] = []
+        for shape, kind in zip(layout.shapes, layout.kinds, strict=True):
+            dtype = np.dtype(kind)
+            self.outputs.append((shape, dtype, element_count(shape) * dtype.itemsize))
+
+
+class Answering:
+    """``open`` are the requests that wait, by number."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, InferRequest] = {}
+        self._layouts: dict[int, _Known] = {}
+
+    def block(self, block: Block, frame: bytes | memoryview, start: int) -> None:
+        for layout in block.layouts:
+            self._layouts[layout.number] = _Known(layout)
+        if len(self._layouts) > _MOST_LAYOUTS:
+            newest = max(self._layouts)
+            held = self._layouts.items()
+            self._layouts = {n: k for n, k in held if n > newest - _MOST_LAYOUTS // 2}
+        reading = Reading(frame, start)
+        for answer in block.answers:
+            # why first: what is behind it is found only when it is read.
+            known = self._layouts[answer.layout] if answer.layout else None
+            arrays = _arrays(known, answer, reading) if known is not None else []
+            kind = answer.kind
+            number = answer.number
+            request = self.open.get(number) if kind == RESPOND else self.open.pop(number, None)
+            if request is None:
+                continue
+            try:
+                self._tell(request, kind, known, arrays, answer)
+            except Exception:  # why: one broken connection must not cost the others their answers
+                logger.exception("an answer with %s could not be written", request.plan.outputs)
+
+    def _tell(
+        self, request: InferRequest, kind: int, known: _Known | None, arrays: Arrays, answer: Answer
+    ) -> None:
+        more = answer.more
+        if more is not None and more.placed:
+            self._place(request, known, answer)
+        if kind == DELIVER:
+            request.sink.deliver(request, arrays)
+            return
+        fault = fault_of(more.fault) if more is not None and more.fault is not None else None
+        if fault is not None and kind == FAIL:
+            request.sink.fail(request, fault)
+        elif fault is not None and kind == REFUSE:
+            _refuse(request, fault)
+        else:
+            response = None
+            if fault is not None:
+                response = Response(error=fault)
+            elif known is not None:
+                parameters = more.parameters if more is not None else None
+                response = Response(known.names, arrays, parameters)
+            request.sink.respond(request, response, final=kind == LAST)
+
+    def _place(self, request: InferRequest, known: _Known | None, answer: Answer) -> None:
+        """Say which windows have their outputs already."""
+        names = (known.names if known is not None else ()) or request.plan.outputs
+        placed = {names[i] for i in answer.more.placed} if answer.more is not None else set()
+        for name, window in (request.form.windows or {}).items():
+            window.filled = name in placed
+
+    def fail_all(self, error: RuntimeFault) -> None:
+        waiting, self.open = self.open, {}
+        for request in waiting.values():
+            try:
+                request.sink.fail(request, error)
+            except Exception:
+                logger.exception("an error could not be written")
+
+
+def _refuse(request: InferRequest, fault: RuntimeFault) -> None:
+    """As if ``submit`` had raised: streams tell the two apart."""
+    refuse = getattr(request.sink, "refuse", None)
+    if refuse is not None:
+        refuse(fault)
+    else:
+        request.sink.fail(request, fault)
+
+
+def _arrays(known: _Known, answer: Answer, reading: Reading) -> Arrays:
+    sizes, arrays = answer.sizes, []
+    placed = answer.more.placed if answer.more is not None else ()
+    for i, (shape, dtype, nbytes) in enumerate(known.outputs):
+        if i in placed:
+            arrays.append(np.empty(shape, dtype))  # only its form is looked at
+        elif dtype.hasobject:
+            size = sizes[i] if sizes is not None else 0
+            raw = reading.take(size)
+            array = parse_strings(raw, element_count(shape), "", "")
+            arrays.append(array.reshape(shape))
+        else:
+            arrays.append(np.frombuffer(reading.take(nbytes), dtype).reshape(shape))
+    return arrays

@@ -1,0 +1,215 @@
+"""The engine as a front end has it: requests checked here, and bundled for the core."""
+
+import asyncio
+from collections.abc import Mapping
+from time import monotonic_ns
+from typing import Any
+
+from worker_runtime.core.directory import Directory
+from worker_runtime.core.plans import InputForm, Planner
+from worker_runtime.errors import RuntimeFault, Unavailable
+from worker_runtime.frontends.answering import Answering
+from worker_runtime.frontends.link import Link
+from worker_runtime.frontends.memory import RegionPart, RemoteMemory, places_of
+from worker_runtime.frontends.messages import (
+    Bundle,
+    Entry,
+    ModelForm,
+    Place,
+    PlanForm,
+    Seen,
+    SpecForm,
+    State,
+    Traced,
+    extra_of,
+)
+from worker_runtime.frontends.tensors import Tail, raw_input
+from worker_runtime.types.request import InferRequest, Plan
+from worker_runtime.types.signature import Signature, TensorSpec
+from worker_runtime.types.tensor import BY_NAME
+from worker_runtime.types.triton_messages import model_config_pb2
+
+_MOST_PLANS = 1024  # whose numbers are remembered; the core keeps twice as many
+CORE_GONE = "the server's core has ended"
+
+
+class RemoteModel:
+    """A READY model version of the core."""
+
+    def __init__(self, form: ModelForm) -> None:
+        self.number = form.number
+        self.name = form.name
+        self.version = form.version
+        self.config: Any = model_config_pb2.ModelConfig.FromString(form.config)
+        self.decoupled: bool = self.config.model_transaction_policy.decoupled
+        self.signature = Signature(
+            form.model,
+            form.max_batch_size,
+            tuple(map(_spec, form.inputs)),
+            tuple(map(_spec, form.outputs)),
+        )
+        self.on_device = form.on_device
+        self.planner = Planner(self.signature)
+        self.forms: dict[bytes, Any] = {}
+        self.wire_forms: dict[bytes, Any] = {}
+
+
+def _spec(form: SpecForm) -> TensorSpec:
+    return TensorSpec(
+        *(form.name, BY_NAME[form.datatype], form.dims, form.reshape, form.optional),
+        *(form.labels, form.ragged, form.shape_tensor),
+    )
+
+
+class RemoteTracer:
+    """``active`` as the core says; what it must know to trace a request goes with it."""
+
+    active = False
+
+    def start(
+        self,
+        request: InferRequest,
+        model: Any,  # noqa: ARG002 # as Tracer has it
+        prefix: str,
+        headers: Mapping[str, str] | None = None,
+        received: tuple[int, int] = (0, 0),
+    ) -> None:
+        request.trace = Traced(prefix, dict(headers or {}), received)
+
+
+class RemoteEngine:
+    """The half of the seam that takes requests.
+
+    The number of a request is in ``queued_ns``: nothing queues here.
+    """
+
+    def __init__(self, link: Link, *, shared_memory: bool) -> None:
+        self._link = link
+        self._memory = RemoteMemory(enabled=shared_memory)
+        self.tracer: Any = RemoteTracer()
+        self.stopping = False
+        self._models: dict[int, RemoteModel] = {}
+        self._ready: dict[tuple[str, str], RemoteModel] = {}
+        self._directory = Directory(self._ready, (), lambda _: None)
+        self._plans: dict[int, tuple[int, Plan]] = {}
+        self._number = self._plan_number = 0
+        self._answering = Answering()
+        self._lost = False
+        self._loop = asyncio.get_running_loop()
+        self._woken = False
+        self._forms: list[PlanForm] = []
+        self._entries: list[Entry] = []
+        self._cancelled: list[int] = []
+        self._said: list[Any] = []
+        self._tail = Tail()
+        self.answered = self._answering.block
+
+    # --- the seam --------------------------------------------------------------------------------
+
+    @property
+    def shared_memory(self) -> RemoteMemory:
+        return self._memory
+
+    def resolve(self, name: str, version: str = "") -> RemoteModel:
+        model = self._ready.get((name, version))
+        return model if model is not None else self._directory.resolve(name, version)
+
+    def only_model(self) -> RemoteModel:
+        return self._directory.only()
+
+    def plan(
+        self,
+        model: RemoteModel,
+        request_id: str,
+        inputs: tuple[InputForm, ...],
+        outputs: tuple[str, ...] | None,
+    ) -> Plan:
+        try:
+            return model.planner.plan(inputs, outputs)
+        except RuntimeFault as error:
+            raise error.for_request(request_id) from None
+
+    def submit(self, model: RemoteModel, request: InferRequest) -> None:
+        if self._lost:
+            raise Unavailable(CORE_GONE)
+        request.model = model
+        plan = request.plan
+        held = self._plans.get(id(plan))
+        planned = held[0] if held is not None else self._remember(model, plan)
+        self._number = number = self._number + 1
+        request.queued_ns = number
+        tail, odd, sizes = self._tail, False, list[int]()
+        regions: list[Place | None] = []
+        for item, buffer in zip(plan.inputs, request.inputs, strict=True):
+            place = buffer.place if type(buffer) is RegionPart else None
+            if place is not None or regions:
+                regions = regions or [None] * len(sizes)
+                regions.append(place)
+            raw = b"" if place is not None else raw_input(buffer)
+            size = len(raw)
+            odd = odd or size != item.byte_size
+            sizes.append(size)
+            tail.add(raw, size)
+        form = request.form
+        extra = extra_of(request, tuple(regions), form and places_of(form.windows))
+        arrived = request.arrived_ns or monotonic_ns()
+        self._wake()
+        self._answering.open[number] = request
+        self._entries.append(
+            Entry(number, planned, arrived, request.id, tuple(sizes) if odd else None, extra)
+        )
+
+    def cancel(self, request: InferRequest) -> None:
+        number = request.queued_ns
+        if self._answering.open.get(number) is request:
+            self._wake()
+            self._cancelled.append(number)
+
+    # --- to the core -----------------------------------------------------------------------------
+
+    def say(self, message: Any) -> None:
+        self._wake()
+        self._said.append(message)
+
+    def _remember(self, model: RemoteModel, plan: Plan) -> int:
+        if len(self._plans) >= _MOST_PLANS:
+            self._plans.clear()
+        self._plan_number = number = self._plan_number + 1
+        self._plans[id(plan)] = (number, plan)  # why the plan, too: its id must stay its own
+        forms = tuple([(i.name, i.datatype.name, i.wire_shape) for i in plan.inputs])
+        self._forms.append(PlanForm(number, model.number, forms, plan.outputs))
+        return number
+
+    def _wake(self) -> None:
+        if not self._woken:
+            self._woken = True
+            self._loop.call_soon(self._send)
+
+    def _send(self) -> None:
+        self._woken = False
+        bundle = Bundle(self._forms, self._entries, self._cancelled, self._said)
+        tail = self._tail
+        self._forms, self._entries, self._cancelled, self._said = [], [], [], []
+        self._tail = Tail()
+        self._link.send(bundle, tail)
+
+    # --- from the core ---------------------------------------------------------------------------
+
+    def follow(self, state: State) -> None:
+        """Know what the core says, and say that it is known."""
+        for form in state.models:
+            self._models[form.number] = RemoteModel(form)
+        ready = {(key, version): number for key, version, number in state.ready}
+        kept = set(ready.values())
+        self._models = {n: model for n, model in self._models.items() if n in kept}
+        self._ready = {key: self._models[number] for key, number in ready.items()}
+        self._directory = Directory(self._ready, state.known, state.versions.get)
+        self._memory.follow(state.regions)
+        self.stopping = state.stopping
+        self.tracer.active = state.tracing
+        self.say(Seen(state.epoch))
+
+    def lose(self) -> None:
+        """The core has gone: whoever waits for it is told."""
+        self._lost = self.stopping = True
+        self._answering.fail_all(Unavailable(CORE_GONE))

@@ -1,0 +1,190 @@
+"""The process of one front end: listeners over the remote engine, until the core ends it."""
+
+import asyncio
+import gc
+import logging
+import signal
+import socket
+from typing import Any, cast
+
+import uvloop
+from msgspec.structs import asdict
+
+from worker_runtime.errors import RuntimeFault
+from worker_runtime.frontends.calls import Calls
+from worker_runtime.frontends.link import Link
+from worker_runtime.frontends.messages import (
+    BLOCKS,
+    Close,
+    Count,
+    Counts,
+    GrpcReply,
+    Hello,
+    HttpReply,
+    State,
+    Welcome,
+)
+from worker_runtime.frontends.remote import RemoteEngine
+from worker_runtime.observability.logging import LogControl, LogOptions
+from worker_runtime.observability.metrics.connections import Refusals
+from worker_runtime.observability.metrics.loop import LoopLag
+from worker_runtime.protocols.admission import ConnectionAdmission, raise_file_limit
+from worker_runtime.protocols.engine import Engine
+from worker_runtime.protocols.grpc.server import GrpcServer
+from worker_runtime.protocols.http.app import HttpApp
+from worker_runtime.protocols.http.server import HttpServer
+
+logger = logging.getLogger(__name__)
+_LAST_WORDS_S = 2.0  # for clients to read why, when the core has gone
+
+
+def serve(descriptor: int) -> int:
+    """Run until the core says so, or ends; returns the exit code."""
+    # why ignored: signals reach the whole group; the core says when it is time, and in which order.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    raise_file_limit()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_run(descriptor))
+
+
+async def _run(descriptor: int) -> int:
+    core = socket.socket(fileno=descriptor)
+    core.set_inheritable(False)
+    core.setblocking(False)
+    process = Process()
+    loop = asyncio.get_running_loop()
+    await loop.create_unix_connection(lambda: process.link, sock=core)
+    return await process.ended
+
+
+class Process:
+    """``ended`` has the exit code."""
+
+    def __init__(self) -> None:
+        self.link = Link(self._taken, self._lost, lambda _: None)
+        self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._log: LogControl | None = None
+        self._engine: RemoteEngine | None = None
+        self._calls: Calls | None = None
+        self._refusals = Refusals()
+        self._lag = LoopLag()
+        self._admission: ConnectionAdmission | None = None
+        self._app: HttpApp | None = None
+        self._http: HttpServer | None = None
+        self._grpc: GrpcServer | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._closing = False
+
+    def _taken(self, message: memoryview, frame: bytes | memoryview, start: int) -> None:
+        block = BLOCKS.decode(message)
+        for said in block.said:
+            self._hear(said)
+        if self._engine is not None and block.answers:
+            self._engine.answered(block, frame, start)
+
+    def _hear(self, said: Any) -> None:
+        engine, calls = self._engine, self._calls
+        if isinstance(said, Welcome):
+            self._prepare(said)
+        elif engine is None or calls is None:
+            raise AssertionError(f"{type(said).__name__} before the welcome")
+        elif isinstance(said, State):
+            self._follow_log(said.log)
+            engine.follow(said)
+        elif isinstance(said, HttpReply):
+            calls.http(said)
+        elif isinstance(said, GrpcReply):
+            calls.grpc(said)
+        elif isinstance(said, Count):
+            engine.say(self._counts(said.question))
+        elif isinstance(said, Close):
+            self._run(self._close(said.grace_s, 0))
+
+    def _run(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _follow_log(self, options: LogOptions) -> None:
+        """Log as the core does, and to the same place."""
+        if self._log is None:
+            self._log = LogControl(options)
+            self._log.open()
+        elif options != self._log.options:
+            self._log.change(**asdict(options))
+
+    # --- life ------------------------------------------------------------------------------------
+
+    def _prepare(self, welcome: Welcome) -> None:
+        engine = self._engine = RemoteEngine(self.link, shared_memory=welcome.client_shared_memory)
+        calls = self._calls = Calls(engine.say)
+        admission = self._admission = ConnectionAdmission(welcome.limits, self._refusals)
+        # why: the protocols ask this half for nothing else than requests; see ``control``.
+        seam = cast("Engine", engine)
+        if welcome.http.enabled:
+            options = welcome.http_options
+            app = self._app = HttpApp(
+                *(seam, options.max_input_bytes, options.forward_pattern, options.restrictions),
+                *(options.max_body_bytes, calls.handlers(welcome.handlers)),
+            )
+            self._http = HttpServer(
+                *(app, welcome.http.address, welcome.http.port, admission),
+                descriptor=welcome.http.descriptor,
+                tls=options.tls,
+            )
+        if welcome.grpc.enabled:
+            self._grpc = GrpcServer(
+                *(seam, welcome.grpc.address, welcome.grpc.port, welcome.grpc_options, admission),
+                descriptor=welcome.grpc.descriptor,
+                control=calls.queries(welcome.queries),
+            )
+        self._run(self._start(engine))
+
+    async def _start(self, engine: RemoteEngine) -> None:
+        failure = ""
+        try:
+            if self._http is not None:
+                await self._http.start()
+            if self._grpc is not None:
+                await self._grpc.start()
+        except (OSError, RuntimeFault) as error:
+            failure = str(error)
+        self._lag.start()
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+        engine.say(Hello(failure))
+
+    def _lost(self) -> None:
+        if self._closing:
+            return
+        logger.error("the core has ended: so does this front end")
+        if self._engine is not None and self._calls is not None:
+            self._engine.lose()
+            self._calls.lose()
+        self._run(self._close(_LAST_WORDS_S, 1))
+
+    async def _close(self, grace_s: float, code: int) -> None:
+        self._closing = True
+        self._lag.stop()
+        closing = []
+        if self._http is not None:
+            closing.append(self._http.close(grace_s))
+        if self._grpc is not None:
+            closing.append(self._grpc.close(grace_s))
+        await asyncio.gather(*closing)
+        if not self.ended.done():
+            self.ended.set_result(code)
+
+    # --- metrics ---------------------------------------------------------------------------------
+
+    def _counts(self, question: int) -> Counts:
+        load: dict[str, tuple[int, int]] = {}
+        if self._app is not None:
+            load["http"] = self._app.load
+        if self._grpc is not None and (found := self._grpc.load) is not None:
+            load["grpc"] = found
+        refused = [(p, reason, n) for (p, reason), n in self._refusals.counts.items()]
+        held = self._admission.buffers.held if self._admission is not None else 0
+        return Counts(question, load, refused, held, self._lag.counts, self._lag.total_s)
