@@ -6,7 +6,7 @@ import sys
 gc.disable()  # why: it would look a hundred times through what stays for good; see ``main``
 
 from worker_runtime.config import HelpRequested, UsageError, help_text, parse  # noqa: E402
-from worker_runtime.server import serve  # noqa: E402
+from worker_runtime.process import serve  # noqa: E402
 
 
 def main(arguments: list[str]) -> int:

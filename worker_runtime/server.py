@@ -9,9 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import cached_property
-from typing import NoReturn
 
-import uvloop
 from msgspec.structs import replace
 
 from worker_runtime.config.settings import ControlMode, Listener, Settings
@@ -40,14 +38,12 @@ from worker_runtime.observability.metrics.connections import ConnectionFamilies,
 from worker_runtime.observability.metrics.loop import LoopLag
 from worker_runtime.observability.metrics.text import Source
 from worker_runtime.observability.model_metrics import OwnMetrics
-from worker_runtime.observability.stalls import stalls_told
 from worker_runtime.observability.tracing.tracer import Tracer
-from worker_runtime.protocols.admission import ConnectionAdmission, raise_file_limit
+from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.server import GrpcServer
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.server import HttpServer, MetricsApp
 from worker_runtime.scraping import exposition
-from worker_runtime.signals import signals_set
 from worker_runtime.summary import tables
 from worker_runtime.types.code import AllowedCode
 from worker_runtime.types.listening import TlsFiles
@@ -59,53 +55,12 @@ _SCRAPERS = 100  # connections of those who read the metrics
 _LAST_LOADS_S = 2.0  # for loads that were given up: to end what they have begun
 
 
-def serve(settings: Settings) -> int:
-    """Run a server until a signal ends it; returns the exit code."""
-    log = LogControl(settings.log)
-    try:
-        log.open()
-    except OSError as error:
-        sys.stderr.write(f"error: --log-file: {error}\n")
-        return 1
-    for warning in settings.warnings:
-        logger.warning("%s", warning)
-    raise_file_limit()
-    try:
-        server = prepared(settings, log)
-    except OSError as error:
-        sys.stderr.write(f"error: --access-log: {error}\n")
-        return 1
-    except RuntimeFault as error:
-        _refused(error)
-        return 1
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_until_signal(server))
-
-
 def prepared(settings: Settings, log: LogControl) -> "Server":
     """Not started. Raises a RuntimeFault for a cache that cannot be made, OSError for a log."""
     return Server(settings, log, cache_from(settings.cache_config))
 
 
-async def _until_signal(server: "Server") -> int:
-    stopped, hurry = asyncio.Event(), asyncio.Event()
-    with signals_set(stopped, hurry), stalls_told():
-        code = await server.run(stopped, hurry=hurry)
-    if server.still_loads:
-        _leave(code)
-    return code
-
-
-def _leave(code: int) -> NoReturn:
-    """End the process without waiting for threads in libraries that load a model."""
-    logger.warning("a model is still being loaded, which cannot be interrupted: it is left behind")
-    logging.shutdown()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
-
-
-def _refused(error: RuntimeFault) -> None:
+def refused(error: RuntimeFault) -> None:
     """Say on the console what Triton says when there is nothing to serve."""
     kind = "Internal" if isinstance(error, Internal) else "Invalid argument"
     sys.stderr.write(f"error: creating server: {kind} - {error}\n")
@@ -347,7 +302,7 @@ class Server:
         try:
             complete = loading.result()
         except RuntimeFault as error:
-            _refused(error)
+            refused(error)
             self._engine.broken = True
             return self._settings.exit_on_error
         for text in tables(self._settings, self._engine.index(failures=True)):
@@ -358,7 +313,7 @@ class Server:
         gc.collect()
         gc.freeze()
         if not complete and self._settings.exit_on_error:
-            _refused(Internal("failed to load all models"))
+            refused(Internal("failed to load all models"))
             return True
         if reason := unready(self._settings, self._engine):
             logger.error("%s", reason)

@@ -28,6 +28,7 @@ from worker_runtime.frontends.remote import RemoteEngine
 from worker_runtime.observability.logging import LogControl, LogOptions
 from worker_runtime.observability.metrics.connections import Refusals
 from worker_runtime.observability.metrics.loop import LoopLag
+from worker_runtime.observability.stalls import stalls_told
 from worker_runtime.protocols.admission import ConnectionAdmission, raise_file_limit
 from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.server import GrpcServer
@@ -55,7 +56,8 @@ async def _run(descriptor: int) -> int:
     process = Process()
     loop = asyncio.get_running_loop()
     await loop.create_unix_connection(lambda: process.link, sock=core)
-    return await process.ended
+    with stalls_told():
+        return await process.ended
 
 
 class Process:
