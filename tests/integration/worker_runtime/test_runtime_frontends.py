@@ -209,12 +209,13 @@ def test_a_region_is_everybodys(server: Runtime, package: Any) -> None:
     address = server.http if package is http_client else server.grpc
     values = np.arange(5000, dtype=np.float32)
     words = serialize_byte_tensor(np.array([b"one", b"three"], dtype=object))
-    region = shared_memory.create_shared_memory_region("part", "/shoal-frontends", 2 * 20000 + 200)
+    key = f"/shoal-frontends-{os.getpid()}"  # other tests run beside this one
+    region = shared_memory.create_shared_memory_region("part", key, 2 * 20000 + 200)
     try:
         shared_memory.set_shared_memory_region(region, [values])
         shared_memory.set_shared_memory_region(region, [words], offset=40000)
         clients = [package.InferenceServerClient(address) for _ in range(MANY)]
-        clients[0].register_system_shared_memory("part", "/shoal-frontends", 2 * 20000 + 200)
+        clients[0].register_system_shared_memory("part", key, 2 * 20000 + 200)
         for client in clients:
             given = package.InferInput("x", [5000], "FP32")
             given.set_shared_memory("part", 20000)
