@@ -1,6 +1,7 @@
 """Answers of the core to a front end's requests: arrays again, and calls of sinks."""
 
 import logging
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,20 @@ from worker_runtime.frontends.messages import (
     Layout,
     fault_of,
 )
-from worker_runtime.frontends.tensors import Reading
+from worker_runtime.frontends.tensors import Reading, behind
 from worker_runtime.types.request import Arrays, InferRequest, Response
 from worker_runtime.types.tensor import element_count, parse_strings
 
 logger = logging.getLogger(__name__)
 _MOST_LAYOUTS = 2048
+_UNWRITTEN = "an answer with %s could not be written"
 _Output = tuple[tuple[int, ...], "np.dtype[Any]", int]  # shape, numpy type, bytes
 
 
 class _Known:
     """A layout, made ready."""
 
-    __slots__ = ("names", "outputs")
+    __slots__ = ("names", "outputs", "plain", "total")
 
     def __init__(self, layout: Layout) -> None:
         self.names = layout.names
@@ -37,6 +39,12 @@ class _Known:
         for shape, kind in zip(layout.shapes, layout.kinds, strict=True):
             dtype = np.dtype(kind)
             self.outputs.append((shape, dtype, element_count(shape) * dtype.itemsize))
+        # where each one lies, when all are small
+        ends = list(accumulate([size for _, _, size in self.outputs], initial=0))
+        self.plain = [
+            (shape, dtype, at) for (shape, dtype, _), at in zip(self.outputs, ends, strict=False)
+        ]
+        self.total = ends[-1]
 
 
 class Answering:
@@ -53,8 +61,25 @@ class Answering:
             newest = max(self._layouts)
             held = self._layouts.items()
             self._layouts = {n: k for n, k in held if n > newest - _MOST_LAYOUTS // 2}
-        reading = Reading(frame, start)
-        for answer in block.answers:
+        at, plain, waiting = start, block.plain, self.open
+        for i in range(0, len(plain), 2):
+            known = self._layouts[plain[i + 1]]
+            request = waiting.pop(plain[i], None)
+            if request is not None:
+                arrays: Arrays = [
+                    np.ndarray(shape, dtype, frame, at + offset)
+                    for shape, dtype, offset in known.plain
+                ]
+                try:
+                    request.sink.deliver(request, arrays)
+                except Exception:  # why: as below
+                    logger.exception(_UNWRITTEN, request.plan.outputs)
+            at += known.total
+        if block.answers:
+            self._others(block.answers, Reading(frame, behind(start, at - start)))
+
+    def _others(self, answers: list[Answer], reading: Reading) -> None:
+        for answer in answers:
             # why first: what is behind it is found only when it is read.
             known = self._layouts[answer.layout] if answer.layout else None
             arrays = _arrays(known, answer, reading) if known is not None else []
@@ -66,7 +91,7 @@ class Answering:
             try:
                 self._tell(request, kind, known, arrays, answer)
             except Exception:  # why: one broken connection must not cost the others their answers
-                logger.exception("an answer with %s could not be written", request.plan.outputs)
+                logger.exception(_UNWRITTEN, request.plan.outputs)
 
     def _tell(
         self, request: InferRequest, kind: int, known: _Known | None, arrays: Arrays, answer: Answer

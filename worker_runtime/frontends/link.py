@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from worker_runtime.frontends.messages import Message, encoded, plain
+from worker_runtime.frontends.messages import Message, encoded, legible
 from worker_runtime.frontends.tensors import LARGE, Tail
 
 _SIZES = Struct("<QQ")  # of the message, and of all that follows it with its padding
@@ -107,7 +107,7 @@ class Link(asyncio.BufferedProtocol):
         try:
             head = encoded(message)
         except UnicodeEncodeError:
-            head = encoded(plain(message))
+            head = encoded(legible(message))
         if tail is None or not tail.size:
             transport.write(_SIZES.pack(len(head), 0) + head)
             return

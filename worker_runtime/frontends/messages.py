@@ -108,9 +108,14 @@ class Counts(Message, tag="counts"):
 
 
 class Bundle(Message):
-    """Requests before ``said``: with a Seen, all that were made before it are there."""
+    """``plain`` has three numbers of each request that is nothing but raw, small tensors: its own,
+    that of its plan, and when it arrived. All others are ``entries``; their tensors come behind.
+
+    Requests are before ``said``: with a Seen, all that were made before it are there.
+    """
 
     plans: list[PlanForm]
+    plain: list[int]
     entries: list[Entry]
     cancelled: list[int]
     said: list[HttpCall | GrpcCall | Hello | Seen | Counts]
@@ -240,10 +245,15 @@ class Answer(Message):
 
 
 class Block(Message):
-    """``said`` before answers: a model that a request has loaded is known when it is answered."""
+    """``plain`` has two numbers of each answer that is delivered and nothing but small tensors:
+    of its request, and of its layout. All others are ``answers``; their tensors come behind.
+
+    ``said`` is before answers: a model that a request has loaded is known when it is answered.
+    """
 
     said: list[Welcome | State | HttpReply | GrpcReply | Count | Close]
     layouts: list[Layout]
+    plain: list[int]
     answers: list[Answer]
 
 
@@ -253,22 +263,22 @@ BLOCKS = msgspec.msgpack.Decoder(Block)
 
 
 def encoded(message: Message) -> bytes:
-    """Raises UnicodeEncodeError for texts that are not UTF-8: see ``plain``."""
+    """Raises UnicodeEncodeError for texts that are not UTF-8: see ``legible``."""
     return _ENCODER.encode(message)
 
 
-def plain(message: Any) -> Any:
+def legible(message: Any) -> Any:
     """A message with what cannot be written in UTF-8 replaced: names out of raw request bytes."""
     if isinstance(message, str):
         return message.encode("utf-8", "replace").decode()
     if isinstance(message, list):
-        return [plain(item) for item in message]
+        return [legible(item) for item in message]
     if isinstance(message, tuple):
-        return tuple([plain(item) for item in message])
+        return tuple([legible(item) for item in message])
     if isinstance(message, dict):
-        return {plain(key): plain(value) for key, value in message.items()}
+        return {legible(key): legible(value) for key, value in message.items()}
     if isinstance(message, Message):
-        fields = {name: plain(getattr(message, name)) for name in message.__struct_fields__}
+        fields = {name: legible(getattr(message, name)) for name in message.__struct_fields__}
         return type(message)(**fields)
     return message
 

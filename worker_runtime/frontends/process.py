@@ -13,7 +13,6 @@ from worker_runtime.frontends.control import Control
 from worker_runtime.frontends.link import Link
 from worker_runtime.frontends.messages import (
     BUNDLES,
-    Block,
     Close,
     Count,
     Counts,
@@ -113,14 +112,18 @@ class FrontEnd:
     def _send(self) -> None:
         self._woken = False
         said, self._said = self._said, []
-        layouts, answers, tail = self._requests.answered()
-        self._link.send(Block(said, layouts, answers), tail)
+        self._link.send(*self._requests.block(said))
 
     # --- from it ---------------------------------------------------------------------------------
 
     def _taken(self, message: memoryview, frame: bytes | memoryview, start: int) -> None:
         bundle = BUNDLES.decode(message)
+        # why: what is answered at once leaves at once, not in the next turn of the loop.
+        waits, self._woken = self._woken, True
         self._requests.take(bundle, frame, start)
+        self._woken = waits
+        if not waits and self._requests.pending:
+            self._send()
         for said in bundle.said:
             if isinstance(said, HttpCall):
                 self._control.http(said, self.say)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from time import monotonic_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 from worker_runtime.core.directory import Directory
 from worker_runtime.core.plans import InputForm, Planner
@@ -23,7 +23,7 @@ from worker_runtime.frontends.messages import (
     Traced,
     extra_of,
 )
-from worker_runtime.frontends.tensors import Tail, raw_input
+from worker_runtime.frontends.tensors import LARGE, Tail, raw_input
 from worker_runtime.types.request import InferRequest, Plan
 from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import BY_NAME
@@ -61,6 +61,19 @@ def _spec(form: SpecForm) -> TensorSpec:
     )
 
 
+class _Planned(NamedTuple):
+    """A plan that the core knows by ``number``. It is held, so that its id stays its own.
+
+    ``plain``: its tensors are small and of known sizes, ``total`` bytes in all.
+    """
+
+    plan: Plan
+    number: int
+    sizes: tuple[int, ...]
+    total: int
+    plain: bool
+
+
 class RemoteTracer:
     """``active`` as the core says; what it must know to trace a request goes with it."""
 
@@ -91,17 +104,13 @@ class RemoteEngine:
         self._models: dict[int, RemoteModel] = {}
         self._ready: dict[tuple[str, str], RemoteModel] = {}
         self._directory = Directory(self._ready, (), lambda _: None)
-        self._plans: dict[int, tuple[int, Plan]] = {}
+        self._plans: dict[int, _Planned] = {}
         self._number = self._plan_number = 0
         self._answering = Answering()
         self._lost = False
         self._loop = asyncio.get_running_loop()
         self._woken = False
-        self._forms: list[PlanForm] = []
-        self._entries: list[Entry] = []
-        self._cancelled: list[int] = []
-        self._said: list[Any] = []
-        self._tail = Tail()
+        self._begin()
         self.answered = self._answering.block
 
     # --- the seam --------------------------------------------------------------------------------
@@ -134,13 +143,35 @@ class RemoteEngine:
             raise Unavailable(CORE_GONE)
         request.model = model
         plan = request.plan
-        held = self._plans.get(id(plan))
-        planned = held[0] if held is not None else self._remember(model, plan)
+        held = self._plans.get(id(plan)) or self._remember(model, plan)
         self._number = number = self._number + 1
         request.queued_ns = number
+        if not self._woken:
+            self._wake()
+        self._answering.open[number] = request
+        if request.trace is None and not (
+            request.id
+            or request.priority
+            or request.timeout_ns
+            or request.sequence
+            or request.parameters
+        ):
+            for buffer, size in zip(request.inputs, held.sizes, strict=True):
+                if type(buffer) is not bytes or len(buffer) != size:
+                    break
+            else:
+                if held.plain and (request.form is None or not request.form.windows):
+                    self._small.parts += request.inputs
+                    self._small.size += held.total
+                    self._plain += (number, held.number, request.arrived_ns or monotonic_ns())
+                    return
+        self._submit_whole(request, held.number, number)
+
+    def _submit_whole(self, request: InferRequest, planned: int, number: int) -> None:
+        """A request that may have anything."""
         tail, odd, sizes = self._tail, False, list[int]()
         regions: list[Place | None] = []
-        for item, buffer in zip(plan.inputs, request.inputs, strict=True):
+        for item, buffer in zip(request.plan.inputs, request.inputs, strict=True):
             place = buffer.place if type(buffer) is RegionPart else None
             if place is not None or regions:
                 regions = regions or [None] * len(sizes)
@@ -153,8 +184,6 @@ class RemoteEngine:
         form = request.form
         extra = extra_of(request, tuple(regions), form and places_of(form.windows))
         arrived = request.arrived_ns or monotonic_ns()
-        self._wake()
-        self._answering.open[number] = request
         self._entries.append(
             Entry(number, planned, arrived, request.id, tuple(sizes) if odd else None, extra)
         )
@@ -171,14 +200,16 @@ class RemoteEngine:
         self._wake()
         self._said.append(message)
 
-    def _remember(self, model: RemoteModel, plan: Plan) -> int:
+    def _remember(self, model: RemoteModel, plan: Plan) -> "_Planned":
         if len(self._plans) >= _MOST_PLANS:
             self._plans.clear()
         self._plan_number = number = self._plan_number + 1
-        self._plans[id(plan)] = (number, plan)  # why the plan, too: its id must stay its own
+        sizes = tuple([item.byte_size for item in plan.inputs])
+        plain = all(0 <= size < LARGE for size in sizes)
+        found = self._plans[id(plan)] = _Planned(plan, number, sizes, sum(sizes), plain)
         forms = tuple([(i.name, i.datatype.name, i.wire_shape) for i in plan.inputs])
         self._forms.append(PlanForm(number, model.number, forms, plan.outputs))
-        return number
+        return found
 
     def _wake(self) -> None:
         if not self._woken:
@@ -187,11 +218,21 @@ class RemoteEngine:
 
     def _send(self) -> None:
         self._woken = False
-        bundle = Bundle(self._forms, self._entries, self._cancelled, self._said)
-        tail = self._tail
-        self._forms, self._entries, self._cancelled, self._said = [], [], [], []
+        bundle = Bundle(self._forms, self._plain, self._entries, self._cancelled, self._said)
+        small, tail = self._small, self._tail
+        small.join(tail)
+        self._link.send(bundle, small)
+        self._begin()
+
+    def _begin(self) -> None:
+        """The next bundle."""
+        self._forms: list[PlanForm] = []
+        self._plain: list[int] = []
+        self._entries: list[Entry] = []
+        self._cancelled: list[int] = []
+        self._said: list[Any] = []
+        self._small = Tail()
         self._tail = Tail()
-        self._link.send(bundle, tail)
 
     # --- from the core ---------------------------------------------------------------------------
 

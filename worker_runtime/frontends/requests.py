@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from worker_runtime.core.engine import Engine
@@ -15,6 +16,7 @@ from worker_runtime.frontends.messages import (
     REFUSE,
     RESPOND,
     Answer,
+    Block,
     Bundle,
     Entry,
     Extra,
@@ -24,7 +26,7 @@ from worker_runtime.frontends.messages import (
     PlanForm,
     fault_text,
 )
-from worker_runtime.frontends.tensors import Reading, Tail, raw_output
+from worker_runtime.frontends.tensors import LARGE, Reading, Tail, behind, raw_output
 from worker_runtime.protocols.forms import device_windows
 from worker_runtime.types.request import Arrays, InferRequest, Plan, Response, SequencePart
 from worker_runtime.types.tensor import BY_NAME, element_count, parse_strings
@@ -37,12 +39,25 @@ _NOTHING = Extra()
 
 
 class _Planned(NamedTuple):
-    """``sizes`` are those of the inputs in bytes, -1 for BYTES; or why there is no plan."""
+    """``sizes`` are those of the inputs in bytes, -1 for BYTES; or why there is no plan.
+
+    ``slices`` are where they lie in a request of nothing but small tensors, of ``total`` bytes.
+    """
 
     model: ModelVersion | None
     plan: Plan | None
     sizes: tuple[int, ...]
+    slices: tuple[tuple[int, int], ...]
+    total: int
     fault: RuntimeFault | None = None
+
+
+class _Layout(NamedTuple):
+    """Of an answer that is nothing but small tensors, of ``total`` bytes."""
+
+    number: int
+    outputs: tuple[tuple[tuple[int, ...], Any], ...]  # shapes and numpy types
+    total: int
 
 
 class RemoteRequests:
@@ -64,9 +79,8 @@ class RemoteRequests:
         self._known: dict[Any, int] = {}
         self._number = 0  # of the last layout
         self._closed = False
-        self.answers: list[Answer] = []
-        self.layouts: list[Layout] = []
-        self.tail = Tail()
+        self._last: _Layout | None = None
+        self._begin()
 
     # --- requests --------------------------------------------------------------------------------
 
@@ -76,9 +90,16 @@ class RemoteRequests:
         if len(self._plans) > MOST_PLANS:
             newest = max(self._plans)
             self._plans = {n: p for n, p in self._plans.items() if n > newest - _MOST}
-        reading = Reading(frame, start)
-        for entry in bundle.entries:
-            self._submit(entry, reading)
+        at = start
+        plain = bundle.plain
+        for i in range(0, len(plain), 3):
+            planned = self._plans[plain[i + 1]]
+            self._submit_plain(planned, plain[i], plain[i + 2], frame, at)
+            at += planned.total
+        if bundle.entries:
+            reading = Reading(frame, behind(start, at - start))
+            for entry in bundle.entries:
+                self._submit(entry, reading)
         for number in bundle.cancelled:
             request = self._open.get(number)
             if request is not None:
@@ -99,14 +120,34 @@ class RemoteRequests:
             element_count(shape) * BY_NAME[kind].item_size or (-1 if kind == "BYTES" else 0)
             for _, kind, shape in form.inputs
         )
-        model = self._models.get(form.model)
-        if model is None:
-            return _Planned(None, None, sizes, Unavailable("the model was unloaded"))
+        ends = list(accumulate(sizes, initial=0))
+        slices = tuple(pairwise(ends))
+        model, plan, fault = self._models.get(form.model), None, None
         try:
+            if model is None:
+                raise Unavailable("the model was unloaded")
             plan = self._engine.plan(model, "", form.inputs, form.outputs)
         except RuntimeFault as error:
-            return _Planned(model, None, sizes, error)
-        return _Planned(model, plan, sizes)
+            fault = error
+        return _Planned(model, plan, sizes, slices, ends[-1], fault)
+
+    def _submit_plain(
+        self, planned: _Planned, number: int, arrived: int, frame: bytes | memoryview, at: int
+    ) -> None:
+        model, plan = planned.model, planned.plan
+        if model is None or plan is None:
+            fault = planned.fault or Unavailable("the model was unloaded")
+            self._add(Answer(number, REFUSE, more=More(fault_text(fault))))
+            return
+        inputs: list[Any] = [frame[at + begin : at + end] for begin, end in planned.slices]
+        if type(frame) is not bytes:
+            inputs = [bytes(part) for part in inputs]  # which are aligned
+        request = InferRequest(plan, inputs, self, "", arrived, form=number)
+        self._open[number] = request
+        try:
+            self._engine.submit(model, request)
+        except Exception as error:  # why so wide: every request gets an answer
+            self._refused(number, error)
 
     def _submit(self, entry: Entry, reading: Reading) -> None:
         number, planned, extra = entry.number, self._plans[entry.plan], entry.extra
@@ -132,10 +173,13 @@ class RemoteRequests:
             self._open[number] = request
             self._engine.submit(model, request)
         except Exception as error:  # why so wide: every request gets an answer
-            if not isinstance(error, RuntimeFault):
-                logger.exception("a request of a front end failed")
-            self._end(number)
-            self._add(Answer(number, REFUSE, more=More(fault_text(error))))
+            self._refused(number, error)
+
+    def _refused(self, number: int, error: Exception) -> None:
+        if not isinstance(error, RuntimeFault):
+            logger.error("a request of a front end failed", exc_info=error)
+        self._end(number)
+        self._add(Answer(number, REFUSE, more=More(fault_text(error))))
 
     def _complete(self, request: InferRequest, model: ModelVersion, extra: Extra) -> None:
         """What few requests have. Raises a RuntimeFault."""
@@ -169,10 +213,27 @@ class RemoteRequests:
         windows = self._windows.pop(number, None) if self._windows else None
         self._open.pop(number, None)
         if windows is None:
-            layout, sizes = self._write((), outputs)
-            self._add(Answer(number, DELIVER, layout, sizes))
+            if not self._deliver_plain(number, outputs):
+                layout, sizes = self._write((), outputs)
+                self._add(Answer(number, DELIVER, layout, sizes))
             return
         self._placed(number, DELIVER, request.plan.outputs, Response((), outputs), windows)
+
+    def _deliver_plain(self, number: int, outputs: Arrays) -> bool:
+        """Whether the outputs are small, and look as those of the last answer did."""
+        last = self._last
+        if last is None or len(last.outputs) != len(outputs):
+            return False
+        for array, (shape, dtype) in zip(outputs, last.outputs, strict=True):
+            if array.shape != shape or array.dtype is not dtype:
+                return False
+        small = self._small
+        small.parts += [array.tobytes() for array in outputs]
+        small.size += last.total
+        if not self._plain and not self.answers:
+            self._wake()
+        self._plain += (number, last.number)
+        return True
 
     def fail(self, request: InferRequest, error: Exception) -> None:
         if not self._closed:
@@ -244,6 +305,9 @@ class RemoteRequests:
             self.layouts.append(Layout(layout, *key))
         tail = self.tail
         if "O" not in kinds and not placed:
+            if not names and all(0 < array.nbytes < LARGE for array in arrays):
+                forms = tuple([(array.shape, array.dtype) for array in arrays])
+                self._last = _Layout(layout, forms, sum([array.nbytes for array in arrays]))
             for array in arrays:
                 tail.add(raw_output(array), array.nbytes)
             return layout, None
@@ -256,12 +320,27 @@ class RemoteRequests:
 
     def _add(self, answer: Answer) -> None:
         answers = self.answers
-        if not answers:
+        if not answers and not self._plain:
             self._wake()
         answers.append(answer)
 
-    def answered(self) -> tuple[list[Layout], list[Answer], Tail]:
-        """What is to be sent, which is then forgotten here."""
-        found = (self.layouts, self.answers, self.tail)
-        self.layouts, self.answers, self.tail = [], [], Tail()
-        return found
+    @property
+    def pending(self) -> bool:
+        """There are answers to be sent."""
+        return bool(self._plain or self.answers)
+
+    def block(self, said: list[Any]) -> tuple[Block, Tail]:
+        """What is to be sent with ``said``, which is then forgotten here."""
+        block = Block(said, self.layouts, self._plain, self.answers)
+        small = self._small
+        small.join(self.tail)
+        self._begin()
+        return block, small
+
+    def _begin(self) -> None:
+        """The next block."""
+        self.answers: list[Answer] = []
+        self.layouts: list[Layout] = []
+        self.tail = Tail()
+        self._plain: list[int] = []
+        self._small = Tail()

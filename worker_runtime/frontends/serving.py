@@ -82,7 +82,7 @@ class Process:
         block = BLOCKS.decode(message)
         for said in block.said:
             self._hear(said)
-        if self._engine is not None and block.answers:
+        if self._engine is not None:
             self._engine.answered(block, frame, start)
 
     def _hear(self, said: Any) -> None:

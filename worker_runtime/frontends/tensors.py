@@ -17,7 +17,7 @@ _PADDING = bytes(_ALIGNED)
 
 
 class Tail:
-    """What follows a message."""
+    """What follows a message. ``parts`` and ``size`` are open to who knows that all is small."""
 
     __slots__ = ("parts", "size")
 
@@ -28,12 +28,27 @@ class Tail:
     def add(self, raw: Any, size: int) -> None:
         """``raw`` are bytes that nobody changes any more, or a view of such."""
         if size >= LARGE:
-            pad = -self.size % _ALIGNED
-            if pad:
-                self.parts.append(_PADDING[:pad])
-            self.size += pad
+            self.align()
         self.size += size
         self.parts.append(raw)
+
+    def align(self) -> None:
+        pad = -self.size % _ALIGNED
+        if pad:
+            self.parts.append(_PADDING[:pad])
+            self.size += pad
+
+    def join(self, other: "Tail") -> None:
+        """Let ``other`` come behind, from an aligned place on: see ``behind``."""
+        if other.parts:
+            self.align()
+            self.size += other.size
+            self.parts += other.parts
+
+
+def behind(start: int, size: int) -> int:
+    """Where a joined Tail begins: the first has ``size`` bytes, and starts aligned."""
+    return start + size + -size % _ALIGNED
 
 
 class Reading:

@@ -18,7 +18,6 @@ from worker_runtime.frontends.link import Link
 from worker_runtime.frontends.messages import (
     BLOCKS,
     BUNDLES,
-    Block,
     ModelForm,
     SpecForm,
     State,
@@ -116,8 +115,7 @@ class Pair:
         asyncio.get_running_loop().call_soon(self._send)
 
     def _send(self) -> None:
-        layouts, answers, tail = self.requests.answered()
-        self.core_link.send(Block([], layouts, answers), tail)
+        self.core_link.send(*self.requests.block([]))
 
     def ask(self, numbers: Any, words: list[bytes], **options: Any) -> tuple[InferRequest, "Sink"]:
         model = self.engine.resolve("m")
