@@ -149,8 +149,10 @@ class RemoteEngine:
         if not self._woken:
             self._wake()
         self._answering.open[number] = request
+        # why not behind entries: what was asked first is first in the core
         if request.trace is None and not (
-            request.id
+            self._entries
+            or request.id
             or request.priority
             or request.timeout_ns
             or request.sequence

@@ -44,7 +44,10 @@ class CoreEngine:
     """What the core's side asks for; what a test submits waits in ``requests``."""
 
     def __init__(self) -> None:
-        specs = tuple(TensorSpec(name, BY_NAME[kind], (-1,)) for name, kind in (NUMBERS, WORDS))
+        specs = tuple(
+            TensorSpec(name, BY_NAME[kind], (-1,), optional=name == "WORDS")
+            for name, kind in (NUMBERS, WORDS)
+        )
         self.planner = Planner(Signature("m", 0, specs, specs))
         self.shared_memory = SharedMemory()
         self.tracer = SimpleNamespace(active=False)
@@ -89,7 +92,9 @@ class Pair:
         self.core_link = Link(self._to_core, self.requests.close, lambda _: None)
         self.link = Link(self._to_front_end, self._lost, lambda _: None)
         self.engine = RemoteEngine(self.link, shared_memory=True)
-        spec = [SpecForm(n, k, (-1,), None, False, (), False, False) for n, k in (NUMBERS, WORDS)]
+        spec = [
+            SpecForm(n, k, (-1,), None, n == "WORDS", (), False, False) for n, k in (NUMBERS, WORDS)
+        ]
         config = model_config_pb2.ModelConfig(name="m").SerializeToString()
         form = ModelForm(7, "m", 1, config, "m", 0, tuple(spec), tuple(spec), False)
         ready = [("m", "", 7), ("m", "1", 7)]
@@ -125,6 +130,14 @@ class Pair:
         request = InferRequest(plan, [numbers, string_array(words)], sink, **options)
         self.engine.submit(model, request)
         return request, sink
+
+    def ask_plainly(self, numbers: Any, sink: Sink, **options: Any) -> None:
+        """For small numbers alone: what goes without an object for each."""
+        raw = np.asarray(numbers, dtype="<f4")
+        forms = ((*NUMBERS, raw.shape),)
+        plan = self.engine.plan(self.engine.resolve("m"), "", forms, ("NUMBERS",))
+        request = InferRequest(plan, [raw.tobytes()], sink, **options)
+        self.engine.submit(self.engine.resolve("m"), request)
 
     async def asked(self, numbers: Any = (), words: Any = (), **options: Any) -> Any:
         """The request in the core, the one in the front end and its sink."""
@@ -269,3 +282,25 @@ async def test_more_forms_than_are_remembered(pair: Pair) -> None:
         there, _, sink = await pair.asked(np.zeros(size, "<f4"), [])
         there.sink.deliver(there, [np.zeros(size, "<f4"), string_array([])])
         assert (await told(sink))[0].shape == (size,)
+
+
+async def test_requests_and_answers_keep_their_order_whatever_they_have(pair: Pair) -> None:
+    """Models may be told to answer in the order in which they were asked."""
+    sink = Sink()  # one for all, as a stream's answers go one way
+    plain = [bool(n % 3) for n in range(30)]
+    for turn in (0, 15):  # the forms are known in the second
+        for number in range(turn, turn + 15):
+            pair.ask_plainly([number], sink, id="" if plain[number] else "named")
+        there = [await asyncio.wait_for(pair.core.requests.get(), 5) for _ in range(15)]
+        found = [float(np.frombuffer(one.inputs[0], "<f4")[0]) for one in there]
+        assert found == list(range(turn, turn + 15))
+        for one in there:
+            array = np.frombuffer(one.inputs[0], "<f4")
+            if plain[int(array[0])]:
+                one.sink.deliver(one, [array])
+            else:
+                one.sink.respond(one, Response(("NUMBERS",), [array]), final=True)
+        for number in range(turn, turn + 15):
+            got = await told(sink)
+            outputs = got if plain[number] else got[0].arrays
+            assert outputs[0] == [number]
