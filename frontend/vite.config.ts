@@ -24,6 +24,7 @@ export default defineConfig({
     host: "127.0.0.1",
     proxy: {
       "/api": { target: backend },
+      "/oidc": { target: backend },
       "/ws": { target: backend, ws: true },
     },
   },

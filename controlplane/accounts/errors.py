@@ -2,6 +2,7 @@
 
 from controlplane.core.errors import (
     Conflict,
+    Forbidden,
     Invalid,
     NotFound,
     RateLimited,
@@ -69,3 +70,57 @@ class LastAdministrator(Conflict):
 class PasswordRefused(Invalid):
     code = "PasswordRefused"
     tries = ("Take a longer one, of words that nobody guesses.",)
+
+
+class PasswordsOff(Forbidden):
+    """People sign in elsewhere; the host's own way in is ``manage.py break_glass``."""
+
+    code = "PasswordsOff"
+    tries = (
+        "Sign in with the button of your provider; for the command line: `shoal login --browser`.",
+    )
+
+
+class SignsInElsewhere(Conflict):
+    """Shoal keeps no password of this account, or does not decide on its role."""
+
+    code = "SignsInElsewhere"
+    tries = ("Change it at the provider that this account signs in with.",)
+
+
+class ProviderUnavailable(Unavailable):
+    code = "ProviderUnavailable"
+    tries = ("Try again in a moment; an administrator finds the cause in the web process's log.",)
+
+
+class SignInStale(Invalid):
+    """The browser brings back another sign-in than it began, or one that is over."""
+
+    code = "SignInStale"
+    tries = ("Begin the sign-in anew, in one tab, and finish it within ten minutes.",)
+
+
+class IdentityRefused(Unauthenticated):
+    """What the provider says proves nothing. ``extra["reason"]`` is for the event log."""
+
+    code = "IdentityRefused"
+    tries = ("Sign in again; if it stays, an administrator finds the reason in the event log.",)
+
+
+class NoRole(Forbidden):
+    code = "NoRole"
+    tries = ("Ask for one of the groups that have a role here (SHOAL_OIDC_ROLES).",)
+
+
+class AccountDisabled(Forbidden):
+    code = "AccountDisabled"
+    tries = ("An administrator can let you in again under Settings, Users.",)
+
+
+class AccountIsLocal(Conflict):
+    """Somebody else may have the name: whoever chose it at a provider is not them."""
+
+    code = "AccountIsLocal"
+    tries = (
+        "An administrator can hand the account over: `shoal user update NAME --sign-in oidc`.",
+    )

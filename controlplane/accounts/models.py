@@ -14,7 +14,20 @@ class User(AbstractUser):
         OPERATOR = "operator"
         ADMIN = "admin"
 
+    class SignIn(models.TextChoices):
+        """How an account proves itself; never two ways at once."""
+
+        PASSWORD = "password", "password"
+        # A password that counts where those of others do not.
+        BREAK_GLASS = "break_glass", "break-glass password"
+        OIDC = "oidc", "single sign-on"
+
     role = models.CharField(max_length=16, choices=Role, default=Role.VIEWER)
+    sign_in = models.CharField(
+        max_length=16, choices=SignIn, default=SignIn.PASSWORD, db_default="password"
+    )
+    # Issuer and name there; null: whoever first comes by that way with this user name.
+    subject = models.CharField(max_length=512, null=True, blank=True, unique=True)
 
 
 class ApiToken(Stamped):

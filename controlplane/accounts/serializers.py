@@ -25,6 +25,16 @@ class SessionUserSerializer(serializers.Serializer[Any]):
         child=serializers.ChoiceField(choices=[each.value for each in Permission]),
         help_text="What the role allows, and the token if one was used",
     )
+    sign_in = serializers.ChoiceField(
+        choices=User.SignIn.choices, help_text="How this account proves itself"
+    )
+
+
+class SignInWaysSerializer(serializers.Serializer[Any]):
+    passwords = serializers.BooleanField(help_text="Whether people sign in by password")
+    oidc = serializers.CharField(
+        allow_null=True, help_text="Name of the provider behind /oidc/login; null: there is none"
+    )
 
 
 class SessionSerializer(serializers.Serializer[Any]):
@@ -32,6 +42,13 @@ class SessionSerializer(serializers.Serializer[Any]):
     user = SessionUserSerializer(allow_null=True)
     csrf_token = serializers.CharField()
     version = serializers.CharField()
+    ways = SignInWaysSerializer(help_text="How people can sign in here")
+
+
+class SessionClosedSerializer(serializers.Serializer[Any]):
+    provider_logout_url = serializers.CharField(
+        help_text="Where the browser ends its session at the provider, too"
+    )
 
 
 class CredentialsSerializer(serializers.Serializer[Any]):
@@ -80,6 +97,7 @@ class UserSerializer(serializers.ModelSerializer[User]):
             "username",
             "role",
             "active",
+            "sign_in",
             "created_at",
             "last_login",
             "last_seen_at",
@@ -99,6 +117,11 @@ class UserInputSerializer(serializers.Serializer[Any]):
 class UserPatchSerializer(serializers.Serializer[Any]):
     role = serializers.ChoiceField(choices=User.Role.choices, required=False)
     active = serializers.BooleanField(required=False)
+    sign_in = serializers.ChoiceField(
+        choices=[User.SignIn.PASSWORD.value, User.SignIn.OIDC.value],
+        required=False,
+        help_text="`oidc`: whoever next comes from the provider with this name has the account",
+    )
 
 
 class PasswordSetSerializer(serializers.Serializer[Any]):

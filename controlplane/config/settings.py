@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from controlplane.config import env
+from controlplane.config import env, sign_in
 from controlplane.registry.variables import rules_read
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -90,6 +90,9 @@ SHOAL_AUDIT_ANCHORS = Path(
 SHOAL_AUDIT_WEBHOOK = env.https("SHOAL_AUDIT_WEBHOOK")
 # Whose X-Forwarded-For and X-Forwarded-Proto are believed; nobody's unless named.
 SHOAL_TRUSTED_PROXIES = env.networks("SHOAL_TRUSTED_PROXIES")
+# Who says who people are, beside Shoal itself; see docs/sign-in.md.
+SHOAL_OIDC = sign_in.oidc()
+SHOAL_PASSWORDS = sign_in.passwords(others=SHOAL_OIDC is not None)
 CSRF_TRUSTED_ORIGINS = [SHOAL_PUBLIC_URL]
 SESSION_COOKIE_NAME = "shoal_session"
 SESSION_COOKIE_HTTPONLY = True
@@ -233,5 +236,7 @@ LOGGING = {
         "line": {"format": "{asctime} {levelname:<7} {name}: {message}", "style": "{"},
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    # why: at DEBUG it writes codes and verifiers
+    "loggers": {"authlib": {"level": "INFO"}},
     "root": {"handlers": ["stderr"], "level": env.text("SHOAL_LOG_LEVEL", "INFO")},
 }

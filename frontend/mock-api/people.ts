@@ -22,6 +22,7 @@ function person(username: string, as: Role, seen: number | null, over: Partial<P
     username,
     role: as,
     active: true,
+    sign_in: "password",
     created_at: ago(9_000_000),
     last_login: seen === null ? null : ago(seen + 4_000),
     last_seen_at: seen === null ? null : ago(seen),

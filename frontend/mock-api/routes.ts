@@ -29,7 +29,7 @@ const missing = (what: string): MockAnswer => ({
   status: 404,
   body: { type: "about:blank", title: "Not found", status: 404, detail: `${what} does not exist.`, code: "NotFound", hints: [] },
 });
-const user = () => ({ username: "maria", role: role(), permissions: permissions() });
+const user = () => ({ username: "maria", role: role(), permissions: permissions(), sign_in: "password" as const });
 /** What a role lacks, refused as the server would. */
 const refused = (needed: string): MockAnswer => ({
   status: 403,
@@ -51,7 +51,13 @@ function session(method: string, body: Record<string, unknown>): MockAnswer {
   }
   if (method === "POST") state.authenticated = true;
   if (method === "DELETE") state.authenticated = false;
-  return ok({ authenticated: state.authenticated, user: state.authenticated ? user() : null, csrf_token: "mock", version: "0.1.0" });
+  return ok({
+    authenticated: state.authenticated,
+    user: state.authenticated ? user() : null,
+    csrf_token: "mock",
+    version: "0.1.0",
+    ways: { passwords: true, oidc: null },
+  });
 }
 
 function totalsOf(live: Overview["endpoints"][number]["live"][], machines: typeof nodes): Overview["totals"] {
@@ -308,6 +314,7 @@ function peopleRoute(method: string, path: string[], query: URLSearchParams, bod
       username: String(body["username"]),
       role: body["role"] as (typeof people)[number]["role"],
       active: true,
+      sign_in: "password" as const,
       created_at: ago(0),
       last_login: null,
       last_seen_at: null,

@@ -35,6 +35,7 @@ def list_(output: str) -> None:
         "NAME": lambda item: item["username"],
         "ROLE": lambda item: item["role"],
         "ACTIVE": lambda item: "yes" if item["active"] else "no",
+        "SIGNS IN BY": lambda item: item.get("sign_in", ""),
         "LAST SIGN-IN": lambda item: moment(item["last_login"]),
     }
     emit(items, output, lambda: print_rows(items, columns, "No users"))
@@ -58,15 +59,25 @@ def add(name: str, role: str, password_stdin: bool, output: str) -> None:
 @click.argument("name")
 @click.option("--role", type=_role, help="What they may do from now on.")
 @click.option("--active/--inactive", default=None, help="Whether they may sign in.")
+@click.option(
+    "--sign-in",
+    type=click.Choice(["password", "oidc"]),
+    help="How they sign in: by a password kept here, or at the provider.",
+)
 @output_option
-def update(name: str, role: str | None, active: bool | None, output: str) -> None:
-    """Change a user's role, or take the right to sign in away. Tokens go with it."""
+def update(
+    name: str, role: str | None, active: bool | None, sign_in: str | None, output: str
+) -> None:
+    """Change a user's role, or take the right to sign in away. Tokens go with it.
+
+    With --sign-in oidc, whoever next comes from the provider with this name has the account.
+    """
     from shoal.client import Client
 
-    wanted = {"role": role, "active": active}
+    wanted = {"role": role, "active": active, "sign_in": sign_in}
     changes = {key: value for key, value in wanted.items() if value is not None}
     if not changes:
-        raise click.UsageError("Say what changes: --role, --active or --inactive.")
+        raise click.UsageError("Say what changes: --role, --active, --inactive or --sign-in.")
     with Client() as client:
         _emit(client.update_user(name, **changes), output)
 

@@ -284,6 +284,7 @@ class User(TypedDict):
     username: str
     role: str
     active: bool
+    sign_in: NotRequired[str]  # how: password, break_glass, oidc
     created_at: str
     last_login: str | None
     password: NotRequired[str | None]  # told once, when it was made up

@@ -14,6 +14,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts import selectors, services
+from controlplane.accounts.api import oidc
+from controlplane.accounts.api.browsers import address_of, remember_browser
 from controlplane.accounts.models import User
 from controlplane.accounts.permissions import scopes_of
 from controlplane.accounts.policy import Permission, permissions_of
@@ -21,6 +23,7 @@ from controlplane.accounts.serializers import (
     BrowserSessionSerializer,
     CredentialsSerializer,
     PasswordChangeSerializer,
+    SessionClosedSerializer,
     SessionSerializer,
 )
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
@@ -35,26 +38,22 @@ def describe_session(request: Request) -> dict[str, Any]:
     if isinstance(user, User):
         held = permissions_of(user.role, scopes_of(request.auth))
         permissions = [each.value for each in Permission if each in held]
-        known = {"username": user.username, "role": user.role, "permissions": permissions}
+        known = {
+            "username": user.username,
+            "role": user.role,
+            "permissions": permissions,
+            "sign_in": user.sign_in,
+        }
     return {
         "authenticated": known is not None,
         "user": known,
         "csrf_token": get_token(request._request),
         "version": settings.SHOAL_VERSION,
+        "ways": {
+            "passwords": settings.SHOAL_PASSWORDS,
+            "oidc": settings.SHOAL_OIDC.name if settings.SHOAL_OIDC else None,
+        },
     }
-
-
-def address_of(request: Request) -> str:
-    return str(request.META.get("REMOTE_ADDR") or "")
-
-
-def remember_browser(request: Request, user: User) -> None:
-    services.session_begin(
-        user=user,
-        session_key=request._request.session.session_key or "",
-        address=address_of(request),
-        agent=request.headers.get("User-Agent", ""),
-    )
 
 
 # How whatever looks at a password may be answered besides.
@@ -78,24 +77,33 @@ class SessionView(APIView):
         responses={
             200: SessionSerializer,
             401: OpenApiResponse(description="`BadCredentials`"),
+            403: OpenApiResponse(description="`PasswordsOff`"),
             **PASSWORD_TRIED,
         },
     )
     def post(self, request: Request) -> Response:
         """Sign in. JSON only, which a foreign page cannot send: no CSRF token is needed here."""
         values = read_body(CredentialsSerializer, request)
-        user = services.session_open(**values, address=address_of(request))
+        user = services.session_open(**values, address=address_of(request._request))
         login(request._request, user)
-        remember_browser(request, user)
+        remember_browser(request._request, user)
         request.user = user
         request.auth = None
         return Response(SessionSerializer(describe_session(request)).data)
 
-    @extend_schema(operation_id="session_close", request=None, responses={204: None})
+    @extend_schema(
+        operation_id="session_close",
+        request=None,
+        responses={200: SessionClosedSerializer, 204: None},
+    )
     def delete(self, request: Request) -> Response:
+        """Sign out here; 200 says where the provider's own session ends, if it has one."""
+        elsewhere = oidc.logout_url(request._request)
         services.session_end(request._request.session.session_key or "")
         logout(request._request)
-        return Response(status=status.HTTP_204_NO_CONTENT)
+        if elsewhere is None:
+            return Response(status=status.HTTP_204_NO_CONTENT)
+        return Response(SessionClosedSerializer({"provider_logout_url": elsewhere}).data)
 
 
 class PasswordView(APIView):
@@ -108,6 +116,8 @@ class PasswordView(APIView):
             204: None,
             400: OpenApiResponse(description="`PasswordRefused`"),
             401: OpenApiResponse(description="`BadCredentials`: the current one is wrong"),
+            403: OpenApiResponse(description="`PasswordsOff`"),
+            409: OpenApiResponse(description="`SignsInElsewhere`"),
             **PASSWORD_TRIED,
         },
     )
@@ -118,11 +128,11 @@ class PasswordView(APIView):
         services.password_change(
             user=user,
             **values,
-            address=address_of(request),
+            address=address_of(request._request),
         )
         if request.auth is None:
             update_session_auth_hash(request._request, user)  # gives it a new key as well
-            remember_browser(request, user)
+            remember_browser(request._request, user)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

@@ -8,7 +8,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts import selectors, services
-from controlplane.accounts.api.sessions import address_of, describe_session, remember_browser
+from controlplane.accounts.api.browsers import address_of, remember_browser
+from controlplane.accounts.api.sessions import describe_session
 from controlplane.accounts.serializers import (
     SessionSerializer,
     SetupSerializer,
@@ -40,9 +41,9 @@ class SetupView(APIView):
     def post(self, request: Request) -> Response:
         """Choose name and password of the first administrator, and be signed in. JSON only."""
         values = read_body(SetupSerializer, request)
-        user = services.setup_finish(**values, address=address_of(request))
+        user = services.setup_finish(**values, address=address_of(request._request))
         login(request._request, user, backend="django.contrib.auth.backends.ModelBackend")
-        remember_browser(request, user)
+        remember_browser(request._request, user)
         request.user = user
         request.auth = None
         return Response(SessionSerializer(describe_session(request)).data)

@@ -29,7 +29,7 @@ SHOWN_ONLY = read_only(UserSerializer, UserInputSerializer, UserPatchSerializer)
 
 
 def user_etag(body: Any) -> str:
-    return etag_of(body["username"], body["role"], body["active"])
+    return etag_of(body["username"], body["role"], body["active"], body["sign_in"])
 
 
 def user_answer(user: User) -> Response:
@@ -82,7 +82,10 @@ class UserView(APIView):
         operation_id="users_update",
         parameters=[IF_MATCH],
         request=UserPatchSerializer,
-        responses={200: UserSerializer, 409: OpenApiResponse(description="`LastAdministrator`")},
+        responses={
+            200: UserSerializer,
+            409: OpenApiResponse(description="`LastAdministrator`, `SignsInElsewhere`"),
+        },
     )
     def patch(self, request: Request, username: str) -> Response:
         """Another role, or ``active: false``: sessions and tokens end at once."""
@@ -105,7 +108,10 @@ class UserPasswordView(APIView):
     @extend_schema(
         operation_id="users_password",
         request=PasswordSetSerializer,
-        responses=PasswordMadeSerializer,
+        responses={
+            200: PasswordMadeSerializer,
+            409: OpenApiResponse(description="`SignsInElsewhere`"),
+        },
     )
     def post(self, request: Request, username: str) -> Response:
         """A new password for somebody who forgot theirs; their sessions end, tokens stay."""

@@ -1,8 +1,10 @@
 """Writes of accounts: people, their sessions and their tokens. Each is a row and an event."""
 
+from controlplane.accounts.services.identities import identity_sign_in
 from controlplane.accounts.services.sessions import (
     session_begin,
     session_end,
+    session_failed,
     session_open,
     session_revoke,
     session_touch,
@@ -10,7 +12,11 @@ from controlplane.accounts.services.sessions import (
     sessions_prune,
 )
 from controlplane.accounts.services.setup import setup_finish, setup_token_make
-from controlplane.accounts.services.sign_in_throttle import counters_prune
+from controlplane.accounts.services.sign_in_throttle import (
+    attempt_begin_unnamed,
+    attempt_withdraw,
+    counters_prune,
+)
 from controlplane.accounts.services.tokens import (
     token_create,
     token_delete,
@@ -19,6 +25,7 @@ from controlplane.accounts.services.tokens import (
 )
 from controlplane.accounts.services.users import (
     administrator_ensure,
+    break_glass,
     password_change,
     password_set,
     user_create,
@@ -27,11 +34,16 @@ from controlplane.accounts.services.users import (
 
 __all__ = [
     "administrator_ensure",
+    "attempt_begin_unnamed",
+    "attempt_withdraw",
+    "break_glass",
     "counters_prune",
+    "identity_sign_in",
     "password_change",
     "password_set",
     "session_begin",
     "session_end",
+    "session_failed",
     "session_open",
     "session_revoke",
     "session_touch",

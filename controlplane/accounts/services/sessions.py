@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from datetime import timedelta
 
+from django.conf import settings
 from django.contrib.auth import authenticate
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.utils import timezone
 
-from controlplane.accounts.errors import BadCredentials, SessionNotFound, SignInBusy
+from controlplane.accounts.errors import BadCredentials, PasswordsOff, SessionNotFound, SignInBusy
 from controlplane.accounts.hashing import STRANGERS
 from controlplane.accounts.models import BrowserSession, User
 from controlplane.accounts.services.sign_in_throttle import (
@@ -22,10 +23,13 @@ from controlplane.core import events
 from controlplane.core.models import Event
 
 LAST_SEEN_RESOLUTION = timedelta(minutes=1)
+NAME_SHOWN = 150  # of what somebody typed for a name
+REASON_SHOWN = 500
 
 
 def session_open(*, username: str, password: str, address: str) -> User:
-    """The user, when the password is right. Raises BadCredentials, TooManyAttempts, SignInBusy.
+    """The user, when the password is right. Raises BadCredentials, PasswordsOff,
+    TooManyAttempts, SignInBusy.
 
     Names that nobody has cost the same time, and count alike.
     """
@@ -37,27 +41,67 @@ def session_open(*, username: str, password: str, address: str) -> User:
         attempt_withdraw(attempt)
         raise
     if not isinstance(user, User):
-        # why its own transaction: the failure must stay on record although the request fails
-        with transaction.atomic():
-            events.record(
-                actor=username,
-                verb="session.failed",
-                subject=f"user/{username}",
-                message=f"Sign-in as {username} failed",
-                severity=Event.Severity.WARNING,
-                data={"address": address},
-            )
+        session_failed(
+            username=username, by=User.SignIn.PASSWORD, address=address, code=BadCredentials.code
+        )
         raise BadCredentials("The user name or the password is wrong.")
+    if not password_counts(user):
+        # why only now: whose password counts is told to nobody who does not know it
+        by = User.SignIn.PASSWORD
+        session_failed(username=username, by=by, address=address, code=PasswordsOff.code)
+        raise PasswordsOff("This installation takes no passwords.")
     with transaction.atomic():
         attempt_succeed(attempt)
-        events.record(
-            actor=user.username,
-            verb="session.opened",
-            subject=f"user/{user.username}",
-            message=f"{user.username} signed in",
-            data={"address": address},
-        )
+        session_opened(user=user, by=User.SignIn(user.sign_in), address=address)
     return user
+
+
+def password_counts(user: User) -> bool:
+    """Whether this account signs in by its password here."""
+    if user.sign_in == User.SignIn.BREAK_GLASS:
+        return True
+    return user.sign_in == User.SignIn.PASSWORD and settings.SHOAL_PASSWORDS
+
+
+def session_opened(*, user: User, by: User.SignIn, address: str) -> None:
+    """Put a sign-in on record, in the caller's transaction."""
+    glass = by is User.SignIn.BREAK_GLASS
+    events.record(
+        actor=user.username,
+        verb="session.opened",
+        subject=f"user/{user.username}",
+        message=f"{user.username} signed in by {by.label}",
+        severity=Event.Severity.WARNING if glass else Event.Severity.INFO,
+        data={"address": address, "by": by.value},
+    )
+
+
+@transaction.atomic
+def session_failed(
+    *, username: str, by: User.SignIn, address: str, code: str, reason: str = ""
+) -> None:
+    """Put a refused sign-in on record; the request fails, this stays.
+
+    ``reason`` is what only administrators are told. Name and reason may be of a stranger's making.
+    """
+    name, reason = _printable(username)[:NAME_SHOWN], _printable(reason)[:REASON_SHOWN]
+    events.record(
+        actor=name,
+        verb="session.failed",
+        subject=f"user/{name}",
+        message=f"Sign-in as {name} by {by.label} failed: {code}",
+        severity=Event.Severity.WARNING,
+        data={
+            "address": address,
+            "by": by.value,
+            "code": code,
+            **({"reason": reason} if reason else {}),
+        },
+    )
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def session_begin(*, user: User, session_key: str, address: str, agent: str) -> None:

@@ -53,6 +53,12 @@ def attempt_begin_apart(*, name: str, address: str, now: datetime | None = None)
     return _begin(Attempt(name, network, False, counters), now or timezone.now())
 
 
+def attempt_begin_unnamed(*, address: str, now: datetime | None = None) -> Attempt:
+    """The same where nobody has said a name yet: only the network counts."""
+    network = network_of(address)
+    return _begin(Attempt(ANY, network, False, ((ANY, network),)), now or timezone.now())
+
+
 @transaction.atomic
 def _begin(attempt: Attempt, now: datetime) -> Attempt:
     SignInCounter.objects.bulk_create(

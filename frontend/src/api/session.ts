@@ -18,7 +18,11 @@ export async function signIn(username: string, password: string): Promise<Sessio
   return readSession();
 }
 
-export const signOut = () => answer(api.DELETE("/api/v1/session"));
+/** Signs out here. Returns where the browser signs out at the provider as well, if it came from one. */
+export async function signOut(): Promise<string | null> {
+  const closed = await answer(api.DELETE("/api/v1/session"));
+  return closed?.provider_logout_url ?? null;
+}
 
 export const tokensQuery = () =>
   queryOptions({

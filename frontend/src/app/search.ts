@@ -130,4 +130,4 @@ export const activitySearch = (raw: Raw) =>
     when: when(raw["when"]),
     event: positive(raw["event"]),
   });
-export const loginSearch = (raw: Raw) => compact({ next: text(raw["next"]) });
+export const loginSearch = (raw: Raw) => compact({ next: text(raw["next"]), error: text(raw["error"]) });

@@ -12,7 +12,7 @@ from tests.support.shoal_server import FakeServer, problem
 
 Capture = pytest.CaptureFixture[str]
 ADA: dict[str, Any] = {"username": "ada", "role": "deployer", "active": True, "created_at": "",
-                       "last_login": None}  # fmt: skip
+                       "last_login": None, "sign_in": "oidc"}  # fmt: skip
 GPU: dict[str, Any] = {
     "name": "gpu", "aliases": ["Standard_NC6s_v3"], "description": "One.", "gpu_count": 1,
     "gpu_policy": "preferred", "gpu_model": "T4", "gpu_memory_bytes": 0, "cpu_count": 4,
@@ -45,7 +45,7 @@ def page(*items: Any) -> dict[str, Any]:
 def test_users_are_listed_and_added(installed: FakeServer, capsys: Capture) -> None:
     Sent(installed, "GET /users", page(ADA))
     assert main(["user", "list"]) == 0
-    assert capsys.readouterr().out.split()[-4:] == ["ada", "deployer", "yes", "–"]
+    assert capsys.readouterr().out.split()[-5:] == ["ada", "deployer", "yes", "oidc", "–"]
     sent = Sent(installed, "POST /users", ADA | {"password": "made-up"}, status=201)
     assert main(["user", "add", "ada", "--role", "deployer"]) == 0
     assert sent.bodies == [{"username": "ada", "role": "deployer", "password": None}]
@@ -64,9 +64,11 @@ def test_a_given_password_comes_from_stdin(
 
 
 def test_only_what_is_said_changes(installed: FakeServer, capsys: Capture) -> None:
-    sent = Sent(installed, "PATCH /users/ada", ADA | {"active": False})
+    sent = Sent(installed, "PATCH /users/ada", ADA | {"active": False}, ADA)
     assert main(["user", "update", "ada", "--inactive"]) == 0
     assert sent.bodies == [{"active": False}]
+    assert main(["user", "update", "ada", "--sign-in", "oidc"]) == 0
+    assert sent.bodies[1:] == [{"sign_in": "oidc"}]
     assert main(["user", "update", "ada"]) == 2
     assert main(["user", "update", "ada", "--role", "king"]) == 2
     assert "--role" in capsys.readouterr().err

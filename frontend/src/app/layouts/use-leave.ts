@@ -9,9 +9,13 @@ export function useLeave(): () => Promise<void> {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   return async () => {
-    await signOut();
+    const elsewhere = await signOut();
     closeLive();
     queryClient.clear();
+    if (elsewhere) {
+      window.location.assign(elsewhere);
+      return;
+    }
     await navigate(paths.login());
   };
 }

@@ -1,5 +1,5 @@
 /** The roles, each with what it adds to the one before. */
-import type { Role } from "@/api/types";
+import type { Person, Role } from "@/api/types";
 
 const WORDS: Record<Role, string> = {
   viewer: "Sees everything but keys and people",
@@ -11,4 +11,6 @@ const WORDS: Record<Role, string> = {
 
 const ROLES = Object.keys(WORDS) as Role[];
 export const ROLE_CHOICES = ROLES.map((role) => ({ value: role, label: role[0]?.toUpperCase() + role.slice(1) }));
+const SIGN_IN: Record<Person["sign_in"], string> = { password: "password", break_glass: "host's password", oidc: "single sign-on" };
+export const signInWords = (way: Person["sign_in"]): string => SIGN_IN[way];
 export const roleDescription = (role: Role): string => WORDS[role];

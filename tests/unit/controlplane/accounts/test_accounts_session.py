@@ -58,6 +58,7 @@ def test_a_session_reads_freely_and_writes_with_the_csrf_token(deployer: User) -
         "username": "dora",
         "role": "deployer",
         "permissions": ["read", "account", "invoke", "keys", "deploy"],
+        "sign_in": "password",
     }
     assert client.get("/api/v1/models").status_code == 200
     body = {"filename": "m.onnx", "size": 1}
@@ -82,7 +83,7 @@ def test_a_wrong_password_is_refused_and_on_record(deployer: User) -> None:
     unknown = sign_in(Client(), "nobody", "wrong")
     assert unknown["detail"] == answer["detail"]
     event = Event.objects.get(verb="session.failed", subject="user/dora")
-    assert event.data == {"address": "127.0.0.1"}
+    assert event.data == {"address": "127.0.0.1", "by": "password", "code": "BadCredentials"}
     assert "wrong" not in str(event.message)
 
 

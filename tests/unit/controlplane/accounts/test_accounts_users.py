@@ -125,8 +125,8 @@ def test_a_role_that_changes_counts_from_the_next_request_on(
     assert changed.json()["role"] == "viewer"
     assert client.post("/api/v1/uploads", {"filename": "m.onnx", "size": 1}).status_code == 403
     event = Event.objects.get(verb="user.updated")
-    assert event.data["before"] == {"role": "deployer", "active": True}
-    assert event.data["after"] == {"role": "viewer", "active": True}
+    assert event.data["before"] == {"role": "deployer", "active": True, "sign_in": "password"}
+    assert event.data["after"] == {"role": "viewer", "active": True, "sign_in": "password"}
     assert event.message == "dora is now viewer, was deployer"
 
 

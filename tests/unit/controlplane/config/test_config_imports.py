@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[4]
 REST = ("rest_framework.views", "drf_spectacular.utils", "requests", "jinja2")
 CALLS = ("grpc", "google.protobuf", "tritonclient.grpc")
+SIGN_IN = ("authlib", "joserfc")
 POSTGRESQL = ("psycopg", "psycopg_pool")
 SERVICES = ("controlplane.operations.services", "controlplane.registry.services")
 BEAT = """
@@ -41,10 +42,10 @@ get_resolver().url_patterns
 @pytest.mark.parametrize(
     ("program", "without"),
     [
-        (WORKER, (*REST, *CALLS, *POSTGRESQL, "numpy", "httpx", "uvicorn")),
-        (BEAT, (*REST, *CALLS, *SERVICES, "numpy", "httpx", "uvicorn")),
-        (AGENTS, (*REST, *CALLS, *POSTGRESQL, "numpy", "httpx")),
-        (WEB, CALLS),
+        (WORKER, (*REST, *CALLS, *SIGN_IN, *POSTGRESQL, "numpy", "httpx", "uvicorn")),
+        (BEAT, (*REST, *CALLS, *SIGN_IN, *SERVICES, "numpy", "httpx", "uvicorn")),
+        (AGENTS, (*REST, *CALLS, *SIGN_IN, *POSTGRESQL, "numpy", "httpx")),
+        (WEB, (*CALLS, *SIGN_IN)),
     ],
     ids=["workers", "beat", "agents", "web"],
 )
@@ -61,6 +62,9 @@ def test_a_process_starts_without_what_others_need(
             "SHOAL_GATEWAY_TOKEN": "x" * 50,
             "SHOAL_HOME": str(tmp_path),
             "SHOAL_REDIS_URL": "redis://127.0.0.1:1/0",
+            "SHOAL_OIDC_ISSUER": "https://sso.example",
+            "SHOAL_OIDC_CLIENT_ID": "studio",
+            "SHOAL_OIDC_ROLES": "*=viewer",
         },
         capture_output=True,
         text=True,

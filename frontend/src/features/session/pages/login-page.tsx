@@ -1,13 +1,14 @@
 /** Signing in. */
 import { Button, PasswordInput, TextInput } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { keys } from "@/api/keys";
 import { toProblem, type ApiProblem } from "@/api/problem";
-import { signIn } from "@/api/session";
+import { sessionQuery, signIn } from "@/api/session";
 import { Logo } from "@/components/logo";
 import { usePageTitle } from "@/components/page-header";
+import { providerSignIn, signInError } from "../sign-in-errors";
 import classes from "./login-page.module.css";
 
 /** Only places of this studio: a link must not lead elsewhere after the sign-in. */
@@ -19,7 +20,13 @@ export function LoginPage() {
   usePageTitle("Sign in");
   const router = useRouter();
   const queryClient = useQueryClient();
-  const { next } = useSearch({ from: "/login" });
+  const { next, error } = useSearch({ from: "/login" });
+  const { data: session } = useQuery(sessionQuery());
+  const provider = session?.ways.oidc ?? null;
+  // The host's own administrator has a password even where others have none.
+  const [local, setLocal] = useState(false);
+  const withPassword = local || session?.ways.passwords !== false;
+  const refused = signInError(error);
   const [username, setUsername] = useState("");
   const [password, setPassword] = useState("");
   const [problem, setProblem] = useState<ApiProblem | null>(null);
@@ -52,38 +59,60 @@ export function LoginPage() {
           <h1>Sign in to Shoal</h1>
           <p>From a model file to a live endpoint</p>
         </div>
-        <TextInput
-          label="User name"
-          name="username"
-          autoComplete="username"
-          autoFocus
-          required
-          withAsterisk={false}
-          value={username}
-          onChange={(event) => setUsername(event.currentTarget.value)}
-        />
-        <PasswordInput
-          label="Password"
-          name="password"
-          autoComplete="current-password"
-          required
-          withAsterisk={false}
-          value={password}
-          error={wrong ? problem?.detail || problem?.title : undefined}
-          onChange={(event) => setPassword(event.currentTarget.value)}
-        />
+        {refused ? (
+          <p className={classes["problem"]} role="alert">
+            {refused}
+          </p>
+        ) : null}
+        {provider !== null ? (
+          <Button component="a" href={providerSignIn(safeNext(next))} fullWidth autoFocus={!withPassword}>
+            Sign in with {provider}
+          </Button>
+        ) : null}
+        {withPassword ? (
+          <>
+            <TextInput
+              label="User name"
+              name="username"
+              autoComplete="username"
+              autoFocus
+              required
+              withAsterisk={false}
+              value={username}
+              onChange={(event) => setUsername(event.currentTarget.value)}
+            />
+            <PasswordInput
+              label="Password"
+              name="password"
+              autoComplete="current-password"
+              required
+              withAsterisk={false}
+              value={password}
+              error={wrong ? problem?.detail || problem?.title : undefined}
+              onChange={(event) => setPassword(event.currentTarget.value)}
+            />
+          </>
+        ) : null}
         {problem && !wrong ? (
           <p className={classes["problem"]} role="alert">
             {problem.detail || problem.title}
           </p>
         ) : null}
-        <Button type="submit" loading={busy} fullWidth>
-          Sign in
-        </Button>
-        <p className={classes["help"]}>
-          When the installation starts for the first time it prints, once, the first administrator&apos;s password and a link on which to
-          choose one.
-        </p>
+        {withPassword ? (
+          <Button type="submit" variant={provider === null ? "filled" : "default"} loading={busy} fullWidth>
+            Sign in
+          </Button>
+        ) : (
+          <Button variant="subtle" size="compact-sm" onClick={() => setLocal(true)}>
+            Sign in with the host&apos;s own password
+          </Button>
+        )}
+        {session?.ways.passwords !== false ? (
+          <p className={classes["help"]}>
+            When the installation starts for the first time it prints, once, the first administrator&apos;s password and a link on which to
+            choose one.
+          </p>
+        ) : null}
       </form>
     </main>
   );

@@ -35,7 +35,7 @@ export function ProfilePage() {
           </div>
         </dl>
       </Card>
-      <PasswordCard />
+      {data?.user?.sign_in === "password" || data?.user?.sign_in === "break_glass" ? <PasswordCard /> : null}
       <SessionsCard />
       <Card title="Appearance">
         <Segmented

@@ -22,7 +22,7 @@ import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { AddUserModal, ResetPasswordModal } from "../components/user-dialogs";
 import { activeRecipe, roleRecipe } from "../recipes";
-import { ROLE_CHOICES } from "../role-descriptions";
+import { ROLE_CHOICES, signInWords } from "../role-descriptions";
 import classes from "./settings.module.css";
 
 function RoleSelect({ person, onChange }: { person: Person; onChange: (role: Role) => void }) {
@@ -81,6 +81,7 @@ export function UsersPage() {
       hideBelow: "sm",
       cell: (row) => (row.last_seen_at ? <Time at={row.last_seen_at} /> : <span className="muted">never</span>),
     },
+    { id: "sign-in", header: "Signs in by", hideBelow: "md", cell: (row) => signInWords(row.sign_in) },
     { id: "tokens", header: "Tokens", align: "right", hideBelow: "md", cell: (row) => row.token_count },
     { id: "since", header: "Since", hideBelow: "md", cell: (row) => <Time at={row.created_at} /> },
     {
@@ -96,7 +97,7 @@ export function UsersPage() {
             </ActionIcon>
           </Menu.Target>
           <Menu.Dropdown>
-            <Menu.Item onClick={() => setResetting(row)}>New password</Menu.Item>
+            {row.sign_in === "oidc" ? null : <Menu.Item onClick={() => setResetting(row)}>New password</Menu.Item>}
             <Menu.Item onClick={() => showAsCode(roleRecipe(row.username, row.role))}>
               {asCodeWords(roleRecipe(row.username, row.role), "Show the role as")}
             </Menu.Item>
