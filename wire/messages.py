@@ -8,6 +8,8 @@ fields it does not know, so that either side may be one version ahead.
 from dataclasses import dataclass, field
 from typing import Any
 
+from wire.waking import HoldLimits
+
 WIRE_VERSION = 1
 
 # Replica states, in the order a healthy replica walks through them. `failed` may follow any.
@@ -331,6 +333,8 @@ class GatewaySample:
     histogram: dict[str, int] = field(default_factory=dict)
     request_bytes: int = 0
     response_bytes: int = 0
+    held: int = 0  # requests that began to wait for a replica to wake
+    wakes_s: tuple[float, ...] = ()  # seconds from the first of them to the replica
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,6 +358,8 @@ class GatewaySnapshot:
     keys: dict[str, dict[str, str]] | None = None
     # endpoint -> why it is missing here: leave it as it is
     unrendered: dict[str, str] = field(default_factory=dict)
+    # cluster name -> how its requests are held while no replica runs; only those that may be so
+    holds: dict[str, HoldLimits] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,9 @@ class EnvoyAdmin:
         for item in self._json("GET", "/clusters", format="json").get("cluster_statuses", []):
             hosts = found.setdefault(str(item.get("name", "")), {})
             for host in item.get("host_statuses", []):
-                address = host.get("address", {}).get("socket_address", {})
+                address = host.get("address", {}).get("socket_address")
+                if address is None:
+                    continue  # the agent that holds requests
                 key = f"{address.get('address', '')}:{address.get('port_value', 0)}"
                 status = host.get("health_status", {})
                 known = status.get("eds_health_status", "")

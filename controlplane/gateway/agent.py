@@ -5,22 +5,22 @@ It needs no Django. Whatever fails here, Envoy serves on by its files.
 
 import dataclasses
 import logging
-import random
 import signal
 import sys
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from controlplane.gateway import tls
 from controlplane.gateway.access_log import Sampler, Tail, parse
 from controlplane.gateway.admin import EnvoyAdmin, EnvoyUnreachable
 from controlplane.gateway.apply import Refusals, apply, keys_confirm
-from controlplane.gateway.bootstrap import XDS, admin_socket, prepare
+from controlplane.gateway.bootstrap import XDS, admin_socket, hold_socket, prepare
 from controlplane.gateway.certificate import Certificate, trusted
 from controlplane.gateway.control_client import ControlPlaneClient, ControlPlaneUnavailable
+from controlplane.gateway.duties import BackOff, Timers
+from controlplane.gateway.hold_server import HoldServer
 from controlplane.gateway.keys import Trust, key_check, keys_of
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
 from controlplane.gateway.waiting import SnapshotRefused
@@ -42,48 +42,9 @@ CALL_ANEW_S = 5.0  # with nothing new: the control plane takes us for dead after
 RENEWAL_INTERVAL_S = 3600.0
 CERTIFICATE_INTERVAL_S = 600.0
 RETRY_REFUSED_S = 10.0
-MAX_BACK_OFF_S = 8.0
 LONGEST_DRAIN_S = 3700.0  # Envoy's own takes an hour at most
 MAX_LOG_BYTES = 64 << 20
 MAX_UNSENT = 1000  # samples kept while the control plane is down
-
-
-@dataclass(slots=True)
-class BackOff:
-    """When to call the control plane next: at once after success, ever later after failures."""
-
-    delay_s: float = 0.0
-    not_before: float = 0.0
-
-    def failed(self, now: float) -> bool:
-        """True for the first failure in a row."""
-        first = self.delay_s == 0.0
-        self.delay_s = min(MAX_BACK_OFF_S, max(0.5, self.delay_s * 2))
-        self.not_before = now + self.delay_s * random.uniform(0.75, 1.25)  # noqa: S311
-        return first
-
-    def succeeded(self) -> bool:
-        """True for the first success after failures."""
-        recovered = self.delay_s > 0.0
-        self.delay_s = self.not_before = 0.0
-        return recovered
-
-
-@dataclass(slots=True)
-class Timers:
-    """Monotonic seconds at which each duty is due."""
-
-    poll: float = 0.0
-    retry: float = 0.0  # of a snapshot that was refused as a whole
-    polled: float = float("-inf")  # when it was done last
-    report: float = 0.0
-    report_anew: float = 0.0  # also when it says what the last one said
-    sample: float = 0.0
-    sample_anew: float = 0.0  # also when there is none
-    renewal: float = 0.0  # of what Envoy shows to clients
-    certificate: float = 0.0  # of what we show to the control plane
-    sampled_at: float = field(default_factory=time.monotonic)
-    sample_interval_s: float = 2.0
 
 
 class GatewayAgent:
@@ -101,6 +62,9 @@ class GatewayAgent:
             via=settings.control_url,
         )
         self.wake_ups = WakeUps(self.client)
+        self.hold_server = HoldServer(
+            hold_socket(settings), self.client, admin_socket(settings), most=settings.most_held
+        )
         self.tail = Tail(settings.folder / "access.log")
         self.sampler = Sampler()
         # Empty until applied once by this process: applying what is already there changes no file.
@@ -108,6 +72,8 @@ class GatewayAgent:
         self.error: Problem | None = None
         self._wanted: GatewaySnapshot | None = None
         self._accepted = self._read_last_good()
+        if self._accepted is not None:
+            self.hold_server.holding.limits = self._accepted.holds
         self._refusals = Refusals()
         self._left_out: tuple[LeftOut, ...] = ()
         self._waits = False  # for replicas of what was applied
@@ -119,6 +85,8 @@ class GatewayAgent:
         self._timers = Timers()
 
     def run(self, stop: threading.Event) -> None:
+        """Raises OSError: the socket where Envoy asks cannot be opened."""
+        self.hold_server.start()
         logger.info(
             "gateway agent ready: control plane %s, files in %s",
             self.settings.control_url,
@@ -155,6 +123,7 @@ class GatewayAgent:
 
     def close(self) -> None:
         self.wake_ups.close()
+        self.hold_server.close()
         self.tail.close()
         self.client.close()
         self.admin.close()
@@ -203,6 +172,7 @@ class GatewayAgent:
         snapshot = self.client.snapshot(self._wanted.version if self._wanted else "")
         if snapshot is not None:
             self._wanted = snapshot
+            self.hold_server.holding.limits = snapshot.holds
             self._timers.retry = 0.0
         if self._wanted is not None and (snapshot is not None or self._trust.is_due(time.time())):
             until = self._trust.renewed(time.time())
@@ -343,7 +313,9 @@ class GatewayAgent:
 
     def _send_samples(self, now: float) -> None:
         interval = now - self._timers.sampled_at
-        self._unsent.extend(self.sampler.take(time.time(), interval))
+        at = time.time()
+        taken = self.sampler.take(at, interval)
+        self._unsent.extend(self.hold_server.holding.told(taken, at, interval))
         self._timers.sampled_at = now
         self._timers.sample = now + self._timers.sample_interval_s
         if not self._unsent and now < self._timers.sample_anew:
@@ -369,7 +341,8 @@ def main() -> int:
         format="{asctime} {levelname:<7} {name}: {message}",
         style="{",
     )
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    for chatty in ("httpx", "uvicorn"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     try:
         settings = load()
         if not settings.token:

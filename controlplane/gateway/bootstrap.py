@@ -14,9 +14,10 @@ import envoy
 
 from controlplane.gateway import tls
 from controlplane.gateway.fallback import ROUTE_CONFIG, route_config
+from controlplane.gateway.filters import HOLDING
 from controlplane.gateway.keys import key_check, keys_in, without_keys
 from controlplane.gateway.listeners import TYPE, listeners, secret
-from controlplane.gateway.settings import GatewaySettings, SettingsError, load
+from controlplane.gateway.settings import MOST_HELD, GatewaySettings, SettingsError, load
 from controlplane.gateway.xds import XdsFolder
 
 MAX_DOWNSTREAM_CONNECTIONS = 20_000
@@ -39,6 +40,11 @@ def admin_socket(settings: GatewaySettings) -> Path:
     return Path(tempfile.gettempdir()) / f"shoal-gateway-{os.getuid()}-{digest}" / "admin.sock"
 
 
+def hold_socket(settings: GatewaySettings) -> Path:
+    """Where the agent is asked about requests that wait for a replica; beside the admin socket."""
+    return admin_socket(settings).with_name("hold.sock")
+
+
 def bootstrap(settings: GatewaySettings) -> dict[str, Any]:
     """Envoy's fixed configuration; everything else comes from the files in ``xds/``."""
     return {
@@ -48,6 +54,7 @@ def bootstrap(settings: GatewaySettings) -> dict[str, Any]:
             "lds_config": _file(f"{XDS}/lds.json"),
             "cds_config": _file(f"{XDS}/cds.json"),
         },
+        "static_resources": {"clusters": [_holding(hold_socket(settings))]},
         # why: the default of 100 refuses the list of reachable paths.
         "layered_runtime": {
             "layers": [
@@ -145,6 +152,29 @@ def free_port(address: str) -> int:
         probe.bind((address, 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def _holding(path: Path) -> dict[str, Any]:
+    """The agent beside this Envoy, which answers once a replica runs: one connection a request."""
+    host = {"endpoint": {"address": {"pipe": {"path": str(path)}}}}
+    most = {"max_connections": MOST_HELD, "max_pending_requests": MOST_HELD}
+    return {
+        "name": HOLDING,
+        "type": "STATIC",
+        "connect_timeout": "2s",
+        "load_assignment": {"cluster_name": HOLDING, "endpoints": [{"lb_endpoints": [host]}]},
+        "circuit_breakers": {
+            "thresholds": [{**most, "max_requests": MOST_HELD, "max_retries": MOST_HELD}]
+        },
+        "typed_extension_protocol_options": {
+            "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+                "@type": TYPE + "envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+                "explicit_http_config": {"http_protocol_options": {}},
+                # why shorter than the agent's own: one that it closes must not be asked over
+                "common_http_protocol_options": {"idle_timeout": "2s"},
+            }
+        },
+    }
 
 
 def _file(path: str) -> dict[str, Any]:

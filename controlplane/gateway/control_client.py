@@ -15,6 +15,7 @@ from wire.messages import (
     GatewaySnapshot,
 )
 from wire.wake_up import LIFE_S, WAKE_UP, Lines
+from wire.waking import WakeReply, WakeRequest
 
 TIMEOUT_S = 5.0
 KEPT_S = 30.0  # of an idle connection; the server keeps it longer
@@ -124,6 +125,17 @@ class ControlPlaneClient:
     def leave(self) -> None:
         """This gateway is gone. Raises ControlPlaneUnavailable."""
         self._call("POST", "leave")
+
+    def wake(self, endpoint: str, deployment: str) -> WakeReply:
+        """Requests wait for a replica of it; for any thread. Raises ControlPlaneUnavailable."""
+        told = WakeRequest(endpoint, deployment)
+        response = self._call("POST", "wake", content=codec.encode(told))
+        try:
+            return codec.decode(WakeReply, response.content)
+        except codec.WireError as error:
+            raise ControlPlaneUnavailable(
+                f"The control plane's answer to a wake request cannot be read: {error}"
+            ) from error
 
     def samples(self, samples: tuple[GatewaySample, ...]) -> float:
         """Send samples; the interval in seconds at which more are wanted.

@@ -44,6 +44,7 @@ TOO_LARGE = (
     "The request is larger than the %METADATA(ROUTE:shoal:max_request_bytes)% bytes "
     "that this endpoint takes."
 )
+UNHELD = "No replica of this deployment runs, and the gateway's agent, which wakes one, is away."
 TOO_FAST = "More requests per second than this endpoint allows. Try again later."
 # why: Envoy's own choice for 413 is UNKNOWN.
 GRPC_EXHAUSTED = {
@@ -204,17 +205,30 @@ def local_replies() -> dict[str, Any]:
     }
     mappers: list[dict[str, Any]] = [
         {
-            "filter": {"and_filter": {"filters": [grpc, _flag(flag)]}},
+            "filter": _all(grpc, _flag(flag)),
             "body": {"inline_string": text},
             "body_format_override": _plain("%LOCAL_REPLY_BODY%"),
         }
         for flag, _, text in texts
     ]
+    # The agent that holds requests refused one, in its own words; or it did not answer.
+    asleep: list[tuple[dict[str, Any], str, list[Any]]] = [
+        (_all(_flag("UAEX"), _status("EQ", 429)), "%LOCAL_REPLY_BODY%", []),
+        (_all(_flag("UAEX"), _status("EQ", 502)), UNHELD, [RETRY_AFTER]),
+    ]
+    mappers += [
+        {
+            "filter": _all(grpc, refused),
+            "headers_to_add": more,
+            "body_format_override": _plain(text),
+        }
+        for refused, text, more in asleep
+    ]
     # Limits of an endpoint set no flag; what a replica answers is never mapped.
     limits = ((413, TOO_LARGE), (429, TOO_FAST))
     mappers += [
         {
-            "filter": {"and_filter": {"filters": [grpc, _status("EQ", status)]}},
+            "filter": _all(grpc, _status("EQ", status)),
             "headers_to_add": [GRPC_EXHAUSTED],
             "body_format_override": _plain(text),
         }
@@ -224,6 +238,15 @@ def local_replies() -> dict[str, Any]:
     mappers += [
         {"filter": _flag(flag), "status_code": status, "body": {"inline_string": text}}
         for flag, status, text in texts
+    ]
+    mappers += [
+        {
+            "filter": refused,
+            "status_code": 503,
+            "headers_to_add": more,
+            "body_format_override": _json(text),
+        }
+        for refused, text, more in asleep
     ]
     mappers += [
         {
@@ -245,6 +268,10 @@ def local_replies() -> dict[str, Any]:
         "mappers": mappers,
         "body_format": _json("%LOCAL_REPLY_BODY%"),
     }
+
+
+def _all(*filters: dict[str, Any]) -> dict[str, Any]:
+    return {"and_filter": {"filters": list(filters)}}
 
 
 def _flag(flag: str) -> dict[str, Any]:

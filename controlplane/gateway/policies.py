@@ -47,7 +47,8 @@ def with_policies(route: dict[str, Any], endpoint: RoutedEndpoint) -> dict[str, 
     if endpoint.rate_limit is not None:
         told[PACED[endpoint.rate_limit.per]] = endpoint.name
     if filters:
-        route = {**route, "typed_per_filter_config": filters}
+        known = route.get("typed_per_filter_config", {})
+        route = {**route, "typed_per_filter_config": {**known, **filters}}
     if told:
         known = route["metadata"]["filter_metadata"]
         metadata = {**known, "shoal": {**known["shoal"], **told}}

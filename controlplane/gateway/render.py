@@ -3,6 +3,8 @@
 import hashlib
 import json
 import logging
+from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from controlplane.deployments.selectors import RoutedEndpoint, RoutingView
@@ -12,6 +14,7 @@ from controlplane.gateway.names import cluster_name
 from controlplane.gateway.policies import paces, slots
 from controlplane.gateway.routes import routes
 from wire.messages import GatewaySnapshot
+from wire.waking import HoldLimits
 
 logger = logging.getLogger(__name__)
 
@@ -36,14 +39,30 @@ def render(view: RoutingView) -> GatewaySnapshot:
         found_routes += mine
     table = {ROUTE_CONFIG: route_config(found_routes, paces(rendered))}
     keys = {endpoint.name: slots(endpoint) for endpoint in view.endpoints}
-    content = json.dumps([found_clusters, table, keys, unrendered], sort_keys=True)
+    limits = holds(rendered)
+    told = {name: asdict(one) for name, one in limits.items()}
+    content = json.dumps([found_clusters, table, keys, unrendered, told], sort_keys=True)
     return GatewaySnapshot(
         version=hashlib.sha256(content.encode()).hexdigest()[:32],
         clusters=found_clusters,
         routes=table,
         keys=keys,
         unrendered=unrendered,
+        holds=limits,
     )
+
+
+def holds(endpoints: Iterable[RoutedEndpoint]) -> dict[str, HoldLimits]:
+    """By cluster: how many requests wait for a replica, and how long."""
+    return {
+        cluster_name(endpoint.name, one.name, protocol): HoldLimits(
+            timeout_s=one.hold.timeout_s, most=one.hold.most
+        )
+        for endpoint in endpoints
+        for one in endpoint.deployments
+        for protocol in (HTTP, GRPC)
+        if one.hold is not None
+    }
 
 
 def _endpoint(endpoint: RoutedEndpoint) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -11,6 +11,7 @@ from typing import Any
 from controlplane.deployments.selectors import RoutedDeployment, RoutedEndpoint
 from controlplane.gateway.clusters import GRPC, HTTP
 from controlplane.gateway.fallback import answer
+from controlplane.gateway.filters import held, not_held
 from controlplane.gateway.keys import LUA
 from controlplane.gateway.lookup import NAMED
 from controlplane.gateway.names import cluster_name
@@ -133,6 +134,7 @@ def _pinned(
         "metadata": _metadata(endpoint),
         "route": {**target, **_rules(action, [deployment])},
         "response_headers_to_add": _response_headers(deployment.name),
+        **_holding(endpoint, deployment),
     }
 
 
@@ -150,6 +152,7 @@ def _weighted(endpoint: RoutedEndpoint, action: Action) -> dict[str, Any]:
             "name": cluster_name(endpoint.name, deployment.name, action.protocol),
             "weight": deployment.weight,
             "response_headers_to_add": _response_headers(deployment.name),
+            **_holding(endpoint, deployment),
         }
         for deployment in targets
     ]
@@ -157,6 +160,13 @@ def _weighted(endpoint: RoutedEndpoint, action: Action) -> dict[str, Any]:
     if mirrors := [] if action.unlimited else _mirrors(endpoint, action):
         split["request_mirror_policies"] = mirrors
     return {"match": match, "metadata": metadata, "route": split}
+
+
+def _holding(endpoint: RoutedEndpoint, deployment: RoutedDeployment) -> dict[str, Any]:
+    """Nothing, but where a deployment of the endpoint is at zero: no other request pays for it."""
+    if not any(one.asleep for one in endpoint.deployments):
+        return {}
+    return {"typed_per_filter_config": held() if deployment.asleep else not_held()}
 
 
 def _mirrors(endpoint: RoutedEndpoint, action: Action) -> list[dict[str, Any]]:
@@ -173,11 +183,15 @@ def _mirrors(endpoint: RoutedEndpoint, action: Action) -> list[dict[str, Any]]:
 def _rules(action: Action, deployments: Sequence[RoutedDeployment]) -> dict[str, Any]:
     timeout_ms = max(deployment.request_timeout_ms for deployment in deployments)
     retries = all(deployment.retries for deployment in deployments)
+    holds = [deployment.hold.timeout_s for deployment in deployments if deployment.hold]
     return {
         **dict(action.rewrite),
         "timeout": "0s" if action.unlimited else _seconds(timeout_ms),
-        # why: a long silent inference must not be cut before its own timeout.
-        "idle_timeout": "0s" if action.unlimited else _seconds(timeout_ms + 60_000),
+        # why: a long silent inference must not be cut before its own timeout, which begins once it
+        # is not held any more.
+        "idle_timeout": "0s"
+        if action.unlimited
+        else _seconds(timeout_ms + 60_000 + 1000 * max(holds, default=0)),
         "retry_policy": {
             "retry_on": f"{SAFE_RETRIES},reset" if retries else SAFE_RETRIES,
             "num_retries": NUM_RETRIES,

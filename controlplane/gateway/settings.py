@@ -9,6 +9,8 @@ from wire.secret_files import EmptySecret, secret
 DEFAULT_CONTROL_URL = "http://127.0.0.1:8080"
 MAX_DEFAULT_CONCURRENCY = 8
 LEAST_TRUST_S, MAX_TRUST_S = 15, 86_400  # a report that is late is no reason to refuse everybody
+# Requests that wait for replicas to wake, of all deployments together.
+DEFAULT_HELD, MOST_HELD = 4000, 16_384
 DEFAULT_DRAIN_S, MAX_DRAIN_S = 20, 3600
 
 
@@ -33,6 +35,7 @@ class GatewaySettings:
     concurrency: int
     trust_s: int = 0  # how long Envoy believes its keys without news of them; 0: for ever
     drain_s: int = DEFAULT_DRAIN_S  # how long what is open may take when the gateway is stopped
+    most_held: int = DEFAULT_HELD  # requests that wait for replicas to wake, at a time
     leaves: bool = False  # it is gone for good when its agent and Envoy are stopped
 
     @property
@@ -60,6 +63,7 @@ def load() -> GatewaySettings:
         or min(os.cpu_count() or 1, MAX_DEFAULT_CONCURRENCY),
         trust_s=_trust_s(),
         drain_s=_integer("SHOAL_GATEWAY_DRAIN_S", DEFAULT_DRAIN_S, MAX_DRAIN_S),
+        most_held=_integer("SHOAL_GATEWAY_MOST_HELD", DEFAULT_HELD, MOST_HELD),
         leaves=_flag("SHOAL_GATEWAY_LEAVES"),
     )
 

@@ -33,6 +33,9 @@ class _More:
     seconds: float = 0.0
     received: int = 0
     sent: int = 0
+    held: int = 0
+    wakes: Counter[str] = field(default_factory=Counter)  # by bound, as answers
+    wake_seconds: float = 0.0
 
     def add(self, sample: GatewaySample) -> None:
         self.classes.update(sample.status_classes)
@@ -43,6 +46,10 @@ class _More:
         self.seconds += sum(edge * count for edge, count in edges)
         self.received += sample.request_bytes
         self.sent += sample.response_bytes
+        self.held += sample.held
+        self.wake_seconds += sum(sample.wakes_s)
+        for name, bound in BOUNDS.items():
+            self.wakes[name] += sum(seconds <= bound for seconds in sample.wakes_s)
 
 
 def _edge_s(bucket: int) -> float:
@@ -64,6 +71,9 @@ def gateway_totals_add(samples: Iterable[GatewaySample]) -> None:
             row.seconds += one.seconds
             row.received += one.received
             row.sent += one.sent
+            row.held += one.held
+            row.wakes = dict(Counter(row.wakes) + one.wakes)
+            row.wake_seconds += one.wake_seconds
             row.at = time.time()
             row.save()
 
@@ -91,6 +101,16 @@ class GatewayTotals(Collector):
         sent = CounterMetricFamily(
             "shoal_gateway_sent_bytes", "Bytes of answers' bodies at the gateways", labels=labels
         )
+        held = CounterMetricFamily(
+            "shoal_gateway_held_requests",
+            "Requests that waited at the gateways for a replica to wake",
+            labels=labels,
+        )
+        wakes = HistogramMetricFamily(
+            "shoal_gateway_wake_seconds",
+            "From the first request that waited to the replica that took it",
+            labels=labels,
+        )
         for row in GatewayTotal.objects.order_by("endpoint", "deployment"):
             names = (row.endpoint, row.deployment)
             for kind, count in sorted(row.classes.items()):
@@ -100,4 +120,9 @@ class GatewayTotals(Collector):
             )
             received.add_metric(names, row.received)
             sent.add_metric(names, row.sent)
-        yield from (answers, seconds, received, sent)
+            if row.held:
+                held.add_metric(names, row.held)
+                wakes.add_metric(
+                    names, [(name, row.wakes.get(name, 0)) for name in BOUNDS], row.wake_seconds
+                )
+        yield from (answers, seconds, received, sent, held, wakes)

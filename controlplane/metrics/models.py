@@ -108,6 +108,9 @@ class GatewayTotal(models.Model):
     seconds = models.FloatField(default=0.0)
     received = models.BigIntegerField(default=0)  # bytes
     sent = models.BigIntegerField(default=0)
+    held = models.BigIntegerField(default=0)  # requests that waited for a replica to wake
+    wakes = models.JSONField(default=dict)  # as within: wakes that took no longer
+    wake_seconds = models.FloatField(default=0.0)
     at = models.FloatField(default=0.0)  # Unix seconds of the latest
 
     class Meta:

@@ -1,6 +1,7 @@
 """Reads of deployments, one file per noun."""
 
 from controlplane.deployments.selectors.routing import (
+    Hold,
     KeyHash,
     RateLimit,
     RoutedDeployment,
@@ -23,6 +24,7 @@ from controlplane.deployments.selectors.scraping import ScrapeTarget, scrape_tar
 from controlplane.deployments.selectors.shown import addresses, endpoint_shown
 
 __all__ = [
+    "Hold",
     "KeyHash",
     "RateLimit",
     "RoutedDeployment",

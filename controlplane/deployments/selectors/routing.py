@@ -33,6 +33,14 @@ class RoutedReplica:
 
 
 @dataclass(frozen=True, slots=True)
+class Hold:
+    """Requests wait at the gateway while no replica runs; ``gateway.holding`` has how."""
+
+    timeout_s: int  # so long each of them waits at most
+    most: int  # so many wait at a time, at each gateway
+
+
+@dataclass(frozen=True, slots=True)
 class RoutedDeployment:
     name: str
     weight: int  # percent of the endpoint's traffic, 0..100
@@ -44,6 +52,13 @@ class RoutedDeployment:
     max_concurrent_requests: int | None = None
     # seconds and counts by Azure's names; None: gateways ask often, by their own rule
     readiness_probe: dict[str, int] | None = None
+    # what it takes to wake it, where it may be at zero; None: nothing does
+    hold: Hold | None = None
+
+    @property
+    def asleep(self) -> bool:
+        """Its requests are held: none of its replicas takes new ones, and a request brings one."""
+        return self.hold is not None and all(replica.draining for replica in self.replicas)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from tests.support.quiet_handler import QuietHandler
 from wire import codec
 from wire.messages import GatewayReport, GatewaySampleBatch, GatewaySnapshot
 from wire.wake_up import ALIVE, WAKE_UP
+from wire.waking import WakeReply, WakeRequest
 
 
 class ControlPlane:
@@ -20,6 +21,8 @@ class ControlPlane:
         self.snapshot: GatewaySnapshot = render(RoutingView(()))
         self.reports: list[GatewayReport] = []
         self.batches: list[GatewaySampleBatch] = []
+        self.wake_requests: list[WakeRequest] = []
+        self.wake_reply: WakeReply | None = WakeReply(wakes=True)  # None: it does not answer
         self.tokens: set[str | None] = set()
         self.not_modified = 0
         self.asked: list[float] = []  # for the snapshot, in monotonic seconds
@@ -58,6 +61,12 @@ class ControlPlane:
                 if self.path.endswith("/report"):
                     owner.reports.append(codec.decode(GatewayReport, body))
                     self.answer(200, b"{}")
+                elif self.path.endswith("/wake"):
+                    owner.wake_requests.append(codec.decode(WakeRequest, body))
+                    if owner.wake_reply is None:
+                        self.answer(503, b"{}")
+                    else:
+                        self.answer(200, codec.encode(owner.wake_reply))
                 elif self.path.endswith("/certificate"):
                     self.answer(404, b"{}")  # as a control plane of the version before
                 else:

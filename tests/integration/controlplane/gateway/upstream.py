@@ -54,6 +54,7 @@ class Servicer(service_pb2_grpc.GRPCInferenceServiceServicer):
 
 inferences = itertools.count(1)
 inferred: list[str] = []  # headers of the last inference
+answered: list[str] = []  # ids of all inferences
 asleep: set[object] = set()
 
 
@@ -89,6 +90,8 @@ async def serve_http(name: str, reader: asyncio.StreamReader, writer: asyncio.St
                 return
             if path.endswith("/infer"):
                 inferred[:] = sorted(headers)
+            if path.endswith("/infer"):
+                answered.append(headers.get("x-request-id", ""))
             if "/sleep/" in path:
                 await sleep(int(headers.get("x-sleep-ms", "0")) / 1000)
             content = json.dumps(
@@ -100,6 +103,7 @@ async def serve_http(name: str, reader: asyncio.StreamReader, writer: asyncio.St
                     "received": len(body),
                     "asleep": len(asleep),
                     "inferred": inferred,
+                    "answered": len(answered),
                 }
             ).encode()
             status = (

@@ -74,6 +74,18 @@ def test_answers_of_the_gateways_add_up(api: APIClient) -> None:
     assert found["shoal_gateway_sample_age_seconds", ()] > 0
 
 
+def test_requests_that_waited_for_a_replica_are_counted(api: APIClient) -> None:
+    sample = GatewaySample("rested", "blue", 1.0, 2.0, 0, held=3, wakes_s=(0.4, 0.7))
+    gateway_samples_ingest(GatewaySampleBatch((sample,)))
+    gateway_samples_ingest(GatewaySampleBatch((sample,)))
+    found = scraped(api)
+    name = ("blue", "rested")
+    assert found["shoal_gateway_held_requests_total", name] == 6
+    assert found["shoal_gateway_wake_seconds_bucket", (*name, "0.5")] == 2
+    assert found["shoal_gateway_wake_seconds_count", name] == 4
+    assert found["shoal_gateway_wake_seconds_sum", name] == pytest.approx(2.2)
+
+
 def test_answers_are_counted_whichever_process_took_them_in(api: APIClient) -> None:
     """Also at once by several of them, of one deployment, and by processes that have ended."""
     sample = GatewaySample("shared", "blue", 1.0, 2.0, 3, {"2xx": 3}, {"50": 3}, 7, 8)

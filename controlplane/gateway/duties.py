@@ -1,0 +1,45 @@
+"""When a gateway's agent does what, and for how long it leaves a failing control plane alone."""
+
+import random
+import time
+from dataclasses import dataclass, field
+
+MAX_BACK_OFF_S = 8.0
+
+
+@dataclass(slots=True)
+class BackOff:
+    """When to call the control plane next: at once after success, ever later after failures."""
+
+    delay_s: float = 0.0
+    not_before: float = 0.0
+
+    def failed(self, now: float) -> bool:
+        """True for the first failure in a row."""
+        first = self.delay_s == 0.0
+        self.delay_s = min(MAX_BACK_OFF_S, max(0.5, self.delay_s * 2))
+        self.not_before = now + self.delay_s * random.uniform(0.75, 1.25)  # noqa: S311
+        return first
+
+    def succeeded(self) -> bool:
+        """True for the first success after failures."""
+        recovered = self.delay_s > 0.0
+        self.delay_s = self.not_before = 0.0
+        return recovered
+
+
+@dataclass(slots=True)
+class Timers:
+    """Monotonic seconds at which each duty is due."""
+
+    poll: float = 0.0
+    retry: float = 0.0  # of a snapshot that was refused as a whole
+    polled: float = float("-inf")  # when it was done last
+    report: float = 0.0
+    report_anew: float = 0.0  # also when it says what the last one said
+    sample: float = 0.0
+    sample_anew: float = 0.0  # also when there is none
+    renewal: float = 0.0  # of what Envoy shows to clients
+    certificate: float = 0.0  # of what we show to the control plane
+    sampled_at: float = field(default_factory=time.monotonic)
+    sample_interval_s: float = 2.0
