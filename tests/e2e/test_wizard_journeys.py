@@ -156,8 +156,12 @@ def test_a_second_model_beside_the_first(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_label("Deployment name")).to_have_value("green")
     wizard.deploy(page)
     wizard.must_be_live(page, "beside")
-    page.get_by_role("button", name="Send 10 % traffic").click()
-    expect(page.get_by_text("Traffic: blue 90 %, green 10 %.")).to_be_visible()
+    page.get_by_role("link", name="Send 10 % traffic").click()
+    asked = page.get_by_role("dialog", name="Move traffic")
+    asked.get_by_role("button", name=re.compile("^Apply 90 / 10")).click()
+    change = page.get_by_role("region", name="Traffic change")
+    expect(change).to_contain_text("Traffic is now 90 / 10.")
+    expect(change.get_by_role("button", name="Undo: back to 100 / 0")).to_be_visible()
 
 
 def test_a_draft_goes_on_in_another_browser(

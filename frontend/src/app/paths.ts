@@ -25,6 +25,9 @@ export const paths = {
   endpoints: () => ({ to: "/endpoints" }) as const,
   endpoint: (name: string) => ({ to: "/endpoints/$name/overview", params: { name } }) as const,
   endpointTab: <T extends EndpointTab>(name: string, tab: T) => ({ to: `/endpoints/$name/${tab}` as const, params: { name } }) as const,
+  /** Asks whether a deployment shall have that share of the traffic. */
+  endpointTraffic: (name: string, give: string, share: number) =>
+    ({ to: "/endpoints/$name/deployments", params: { name }, search: { give, share } }) as const,
   endpointLogs: (name: string, deployment?: string, replica?: string) =>
     ({
       to: "/endpoints/$name/logs",

@@ -99,6 +99,7 @@ export const consumeSearch = (raw: Raw) =>
     as: oneOf(raw["as"], ["curl", "python_requests", "python_http", "python_grpc", "grpcurl", "javascript"] as const),
     input: oneOf(raw["input"], ["last"] as const),
   });
+export const trafficSearch = (raw: Raw) => compact({ give: text(raw["give"]), share: positive(raw["share"]) });
 export const consoleSearch = (raw: Raw) =>
   compact({ endpoint: text(raw["endpoint"]), dep: text(raw["dep"]), model: text(raw["model"]), preset: text(raw["preset"]) });
 export const eventSearch = (raw: Raw) => compact({ kind: text(raw["kind"]), event: positive(raw["event"]) });

@@ -9,6 +9,7 @@ import {
   liveSearch,
   logSearch,
   metricsSearch,
+  trafficSearch,
 } from "../search";
 import { app } from "./frame";
 
@@ -43,6 +44,7 @@ const endpointOverview = createRoute({
 const endpointDeployments = createRoute({
   getParentRoute: () => endpoint,
   path: "deployments",
+  validateSearch: trafficSearch,
   component: lazyRouteComponent(() => import("@/features/endpoints/pages/deployments-tab"), "DeploymentsTab"),
 });
 

@@ -1,14 +1,15 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import { endpointQuery, setTraffic } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import type { Endpoint } from "@/api/types";
+import { makeQueryClient } from "@/app/query-client";
 import { show } from "@/testing/show";
-import { TrafficEditor, useTrafficControl } from "./traffic-control";
+import { type Offer, TrafficEditor, useTrafficControl } from "./traffic-control";
 
-function Editor({ endpoint }: { endpoint: Endpoint }) {
-  const control = useTrafficControl(endpoint);
+function Editor({ endpoint, offer }: { endpoint: Endpoint; offer?: Offer | undefined }) {
+  const control = useTrafficControl(endpoint, { offer });
   return (
     <>
       <TrafficEditor control={control} />
@@ -44,12 +45,18 @@ function Shared({ told, blue }: { told: boolean; blue: number }) {
 }
 
 /** The endpoint of the made-up installation, with a third deployment where one is asked for. */
-function Loaded({ third }: { third?: string }) {
+function Loaded({ third, offer }: { third?: string; offer?: Offer }) {
   const { data } = useQuery(endpointQuery("resnet50-prod"));
   const [first] = data?.deployments ?? [];
   if (!data || !first) return null;
-  return <Editor endpoint={third ? { ...data, deployments: [...data.deployments, { ...first, name: third }] } : data} />;
+  const shown = third ? { ...data, deployments: [...data.deployments, { ...first, name: third }] } : data;
+  return <Editor endpoint={shown} offer={offer} />;
 }
+
+beforeEach(async () => {
+  const { etag } = await makeQueryClient().fetchQuery(endpointQuery("resnet50-prod"));
+  await setTraffic("resnet50-prod", { blue: 80, green: 20 }, etag);
+});
 
 const slider = page.getByRole("slider", { name: "Traffic of blue in per cent" });
 const exact = page.getByRole("textbox", { name: "Traffic of blue" });
@@ -116,6 +123,26 @@ test("what is applied says first how many requests move, then is served", async 
   await expect.element(apply).toBeDisabled();
 });
 
+test("a share that is offered is asked about at once, and once", async () => {
+  await show(<Loaded offer={{ give: "green", share: 35 }} />);
+  const dialog = page.getByRole("dialog", { name: "Move traffic" });
+  await expect.element(dialog.getByRole("button", { name: "Apply 65 / 35" })).toBeVisible();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await expect.element(dialog).not.toBeInTheDocument();
+  await expect.element(exact).toHaveValue("65 %");
+  await page.getByRole("button", { name: "Reset" }).click();
+  await expect.element(exact).toHaveValue("80 %");
+});
+
+test.each([
+  ["that it has already", { give: "green", share: 20 }],
+  ["of a deployment that is gone", { give: "teal", share: 10 }],
+])("nothing is asked about a share %s", async (_, offer) => {
+  await show(<Loaded offer={offer} />);
+  await expect.element(exact).toHaveValue("80 %");
+  await expect.element(page.getByRole("dialog")).not.toBeInTheDocument();
+});
+
 const others = page.getByRole("button", { name: "Somebody moves" });
 const conflict = page.getByRole("alert").filter({ hasText: "You were about to make it 95 / 5" });
 
@@ -123,7 +150,7 @@ test("what others move while one edits is told, and the edit stays", async () =>
   await show(<Shared told blue={40} />);
   await preset(5).click();
   await others.click();
-  await expect.element(conflict).toHaveTextContent(/Changed by .+: 50 \/ 50 is now 40 \/ 60\. You were about to make it 95 \/ 5\./);
+  await expect.element(conflict).toHaveTextContent(/Changed by .+: 80 \/ 20 is now 40 \/ 60\. You were about to make it 95 \/ 5\./);
   await expect.element(exact).toHaveValue("95 %");
   await page.getByRole("button", { name: "Leave it at 40 / 60" }).click();
   await expect.element(conflict).not.toBeInTheDocument();

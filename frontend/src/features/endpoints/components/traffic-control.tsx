@@ -32,12 +32,23 @@ export interface TrafficControl {
   conflict: React.ReactNode;
 }
 
-export function useTrafficControl(endpoint: Endpoint, onApplied?: () => void): TrafficControl {
+/** A share that another page proposes: it is asked about as soon as this one is shown. */
+export interface Offer {
+  give: string;
+  share: number;
+}
+
+export function useTrafficControl(
+  endpoint: Endpoint,
+  { onApplied, offer }: { onApplied?: () => void; offer?: Offer | undefined } = {},
+): TrafficControl {
   const queryClient = useQueryClient();
   const names = useMemo(() => endpoint.deployments.map((deployment) => deployment.name), [endpoint.deployments]);
   const now = useMemo<Split>(() => Object.fromEntries(names.map((name) => [name, endpoint.traffic[name] ?? 0])), [names, endpoint.traffic]);
-  const [edit, setEdit] = useState<Edit | null>(null);
-  const [asking, setAsking] = useState(false);
+  const [edit, setEdit] = useState<Edit | null>(() =>
+    offer && names.includes(offer.give) ? { seen: now, draft: withShare(now, offer.give, offer.share) } : null,
+  );
+  const [asking, setAsking] = useState(edit !== null && !sameSplit(edit.draft, now));
   const { draft, overtaken } = standing(edit, now);
   const show = (shown: Endpoint) => queryClient.setQueryData(keys.endpoints.one(endpoint.name), shown);
   const mutation = useMutation({

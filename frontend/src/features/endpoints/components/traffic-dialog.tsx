@@ -12,9 +12,11 @@ export function TrafficDialog({ endpoint, onClose }: { endpoint: Endpoint; onClo
   const navigate = useNavigate();
   const shown = useRouterState({ select: (state) => state.location.pathname.startsWith(`/endpoints/${endpoint.name}/`) });
   // why there: the change is watched, and undone, on the endpoint's own pages.
-  const control = useTrafficControl(endpoint, () => {
-    onClose();
-    if (!shown) void navigate(paths.endpoint(endpoint.name));
+  const control = useTrafficControl(endpoint, {
+    onApplied: () => {
+      onClose();
+      if (!shown) void navigate(paths.endpoint(endpoint.name));
+    },
   });
   return (
     <>

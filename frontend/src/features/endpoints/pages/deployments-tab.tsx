@@ -2,8 +2,8 @@
 import { Button } from "@mantine/core";
 import { IconChevronDown, IconChevronRight, IconFileText, IconPlus } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import type { Deployment, Endpoint, ErrorDetail, Replica } from "@/api/types";
@@ -137,7 +137,13 @@ function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; dep
 export function DeploymentsTab() {
   const endpoint = useEndpoint();
   const queryClient = useQueryClient();
-  const control = useTrafficControl(endpoint);
+  const { give, share } = useSearch({ from: "/app/endpoints/$name/deployments" });
+  const control = useTrafficControl(endpoint, { offer: give !== undefined && share !== undefined ? { give, share } : undefined });
+  const navigate = useNavigate();
+  useEffect(() => {
+    // why: who reloads the page, or comes back to it, has been asked.
+    if (give !== undefined) void navigate({ ...paths.endpointTab(endpoint.name, "deployments"), replace: true });
+  }, [give, endpoint.name, navigate]);
   const refusal = useRefusal("deploy");
   // State frames of the endpoint keep this page current between the slow refetches.
   useTopic(`endpoint:${endpoint.name}`, (frame) => {
