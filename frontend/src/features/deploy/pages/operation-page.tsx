@@ -124,13 +124,13 @@ function OperationView({ operation }: { operation: Operation }) {
           <Card
             title="Progress"
             hint={finished ? undefined : `${Math.round(operation.percent)} %`}
-            actions={finished ? undefined : <Deadline at={operation.deadline_at} />}
+            actions={finished ? undefined : <Deadline since={operation.created_at} at={operation.deadline_at} />}
             flush
           >
             <StageList stages={operation.stages} label="Stages" />
           </Card>
           {operation.endpoint && operation.deployment ? (
-            <LogTail endpoint={operation.endpoint} deployment={operation.deployment} following={!finished} />
+            <LogTail endpoint={operation.endpoint} deployment={operation.deployment} unfinished={!finished} />
           ) : null}
         </div>
       </div>

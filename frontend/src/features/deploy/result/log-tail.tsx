@@ -1,7 +1,7 @@
 /** The deployment's log while it starts, following the end unless one scrolls up. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { readLogs } from "@/api/endpoints";
 import { ApiProblem, problemText } from "@/api/problem";
 import type { LogLine } from "@/api/types";
@@ -14,15 +14,33 @@ import classes from "./log-tail.module.css";
 const TAIL = 200;
 const POLL_MS = 1_000;
 const FOLD_AT = 2_000;
+/** So long after the end the last lines are still on their way from the node. */
+const LATE_MS = 15_000;
 
-export function LogTail({ endpoint, deployment, following }: { endpoint: string; deployment: string; following: boolean }) {
+/** Whether lines still come: also a while after what wrote them has ended, where one saw it end. */
+function useComing(unfinished: boolean): boolean {
+  const [late, setLate] = useState(unfinished);
+  useEffect(() => {
+    if (unfinished) setLate(true);
+    const timer = unfinished ? undefined : window.setTimeout(() => setLate(false), LATE_MS);
+    return () => window.clearTimeout(timer);
+  }, [unfinished]);
+  return unfinished || late;
+}
+
+/** As they were written. They come stream by stream, each in its own order. */
+const inTime = (lines: readonly LogLine[]): LogLine[] => [...lines].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+
+/** `unfinished`: whether the deployment is still being made. */
+export function LogTail({ endpoint, deployment, unfinished }: { endpoint: string; deployment: string; unfinished: boolean }) {
+  const following = useComing(unfinished);
   const { data, error } = useQuery({
     queryKey: ["log-tail", endpoint, deployment],
     queryFn: ({ signal }) => readLogs(endpoint, deployment, { tail: TAIL }, signal),
     refetchInterval: following ? POLL_MS : false,
     retry: false,
   });
-  const lines = data?.lines ?? [];
+  const lines = useMemo(() => inTime(data?.lines ?? []), [data]);
   const box = useRef<HTMLPreElement>(null);
   const [pinned, setPinned] = useState(true);
   useEffect(() => {
