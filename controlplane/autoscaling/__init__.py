@@ -7,6 +7,7 @@ from controlplane.autoscaling.decision import Decision, decide
 from controlplane.autoscaling.loads import STALE_S, Load
 from controlplane.autoscaling.policy import (
     LEAST_INTERVAL_S,
+    Idle,
     Policy,
     Schedule,
     Side,
@@ -23,6 +24,7 @@ __all__ = [
     "STALE_S",
     "Bounds",
     "Decision",
+    "Idle",
     "Load",
     "Policy",
     "Replay",

@@ -15,6 +15,7 @@ from controlplane.autoscaling.state import (
     count_before,
     fell_lately,
     queue_seen,
+    quiet_seen,
     set_back,
     standing,
     within,
@@ -35,12 +36,19 @@ class Decision:
 
 
 def decide(
-    policy: Policy, load: Load | None, state: State, current: int, now: datetime
+    policy: Policy,
+    load: Load | None,
+    state: State,
+    current: int,
+    now: datetime,
+    *,
+    needed: str = "",
 ) -> Decision:
     """How many replicas, where there are ``current``.
 
     Within the bounds at ``now``; fewer only where all that serve were sampled without a gap for
-    the whole window, and every target was measured.
+    the whole window, and every target was measured. None only where that is the least, nothing has
+    been asked of it for long enough, and nothing is ``needed``: why it must not be without one.
     """
     moment = now.timestamp()
     state = set_back(state, moment)
@@ -49,9 +57,13 @@ def decide(
     if not policy.enabled:
         return Decision(current, "The policy is paused.", state)
     bounds = bounds_at(policy, now)
+    state = quiet_seen(state, load, moment, needed=bool(needed) or not current)
+    rested = _rested(policy, load, state, current, bounds, needed, moment)
+    if rested is not None:
+        return rested
     if not policy.targets.set():
-        why = f"at least {bounds.least}, and no target asks for more"
-        return Decision(bounds.least, _reason(bounds.least, why, bounds), state, bounds.least)
+        why = f"at least {bounds.awake}, and no target asks for more"
+        return Decision(bounds.awake, _reason(bounds.awake, why, bounds), state, bounds.awake)
     if load is None or moment - load.at > load.fresh_s:
         age = f"for {moment - load.at:.0f} s" if load else "yet"
         return _held(current, f"nothing was measured {age}", bounds, state)
@@ -65,22 +77,57 @@ def decide(
         return _held(current, "; ".join(one.text for one in found), bounds, state)
     leading = max(known, key=lambda one: one.wanted or 0)
     blind = _blind(load, found)
-    raw = max(leading.wanted or 0, current if blind else 0)
+    # why one where there may be none: that is the clock's to say, and not the targets'
+    raw = max(leading.wanted or 0, current if blind else 0, 1 if bounds.least == 0 else 0)
     knee = knee_learned(policy, load, state.knee)
     state = asked(state, raw, moment, policy, knee, gap_s)
     patience_s = min([one.patience_s for one in known if (one.wanted or 0) > current], default=0.0)
     patience_s *= patience_s > policy.interval_s  # one look is as good as that
     paced, pace = _paced(policy, state, raw, current, moment, patience_s)
-    wanted = min(max(paced, bounds.least), bounds.most)
+    wanted = min(max(paced, bounds.awake), bounds.most)
     limit = _limit(paced, wanted)
-    notes = [leading.text, blind if leading.wanted != raw else "", limit or pace]
+    left = _until_idle(policy, state, bounds, moment)
+    notes = [leading.text, blind if leading.wanted != raw else "", limit or pace or left]
     reason = _reason(wanted, "; ".join(part for part in notes if part), bounds)
     return Decision(wanted, reason, state, raw, figures)
 
 
+def _rested(
+    policy: Policy,
+    load: Load | None,
+    state: State,
+    current: int,
+    bounds: Bounds,
+    needed: str,
+    now: float,
+) -> Decision | None:
+    """To zero, at zero, and from it at once; None: it is, or must be, awake."""
+    if bounds.least:
+        return None
+    if current == 0:
+        why = needed or "idle, a request wakes it"
+        wanted = 1 if needed else 0
+        return Decision(wanted, _reason(wanted, why, bounds), state, wanted)
+    known = load is not None and load.whole and now - load.at <= load.fresh_s
+    if needed or not known or state.quiet is None or now - state.quiet < policy.idle.after_s:
+        return None
+    why = f"no request for {_duration(policy.idle.after_s)}"
+    return Decision(0, _reason(0, why, bounds), state, 0)
+
+
+def _until_idle(policy: Policy, state: State, bounds: Bounds, now: float) -> str:
+    if bounds.least or state.quiet is None:
+        return ""
+    return f"0 after {policy.idle.after_s - (now - state.quiet):.0f} s more without a request"
+
+
+def _duration(seconds: int) -> str:
+    return f"{seconds} s" if seconds < 120 or seconds % 60 else f"{seconds // 60} min"
+
+
 def _held(current: int, why: str, bounds: Bounds, state: State) -> Decision:
     """As many as there are, within the bounds: those are somebody's word, not a measurement."""
-    wanted = min(max(current, bounds.least), bounds.most)
+    wanted = min(max(current, bounds.awake), bounds.most)
     limit = _limit(current, wanted)
     return Decision(wanted, _reason(wanted, f"{why}; {limit}" if limit else why, bounds), state)
 

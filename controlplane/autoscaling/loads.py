@@ -19,6 +19,7 @@ class Load:
     second, ``queued`` did in the mean; ``requests_per_second`` are answered, ``refused`` for lack
     of room.
     ``queue_ms`` is a mean, and so is ``busy``: the share of time in which instances execute.
+    ``served``: requests so far, which only says whether there were any since another look.
     """
 
     at: float
@@ -35,6 +36,13 @@ class Load:
     cpu: float | None = None
     gpu: float | None = None
     busy: float | None = None
+    served: float | None = None
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing is in flight, and nothing has been of late."""
+        carried = (self.in_flight, self.waiting, self.requests_per_second, self.refused)
+        return not any(carried)
 
     @property
     def whole(self) -> bool:

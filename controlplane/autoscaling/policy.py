@@ -1,7 +1,4 @@
-"""What somebody asks of the autoscaler, checked once; rows keep it as JSON.
-
-``min`` is 1 or more for now: nothing wakes a deployment that has no replica.
-"""
+"""What somebody asks of the autoscaler, checked once; rows keep it as JSON."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
@@ -21,6 +18,7 @@ LONGEST_S: Final = 3600
 LEAST_INTERVAL_S: Final = 2
 LONGEST_INTERVAL_S: Final = 60
 CRON_FIELDS: Final = 5
+IDLE_RANGES: Final = {"after_s": (10, 86_400), "hold_s": (1, 300), "most_held": (1, 10_000)}
 # Target -> the most that makes sense of it.
 MOST_OF: Final[Mapping[str, float]] = {
     "in_flight": 100_000,
@@ -72,6 +70,19 @@ SIDES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
+class Idle:
+    """What ``min: 0`` means. ``after_s``: without a request for so long, no replica is left.
+
+    A request wakes one and waits at its gateway meanwhile: ``hold_s`` at most, and ``most_held``
+    of the deployment at a time, at each gateway. All others are told to come again (503).
+    """
+
+    after_s: int = 900
+    hold_s: int = 60
+    most_held: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     """From each time of ``start`` to the next one of ``end``, both cron in ``time_zone``, ``min``
     is at least this, and ``max`` this in place of the policy's."""
@@ -89,21 +100,22 @@ class Policy:
 
     max: int
     targets: Targets
-    min: int = 1
+    min: int = 1  # 0: see ``Idle``; ``schedules`` may want more meanwhile
     enabled: bool = True
     tolerance_percent: int = 10
     interval_s: int = LEAST_INTERVAL_S
     up: Side = SIDES["up"]
     down: Side = SIDES["down"]
+    idle: Idle = Idle()
     schedules: tuple[Schedule, ...] = ()
 
     def __post_init__(self) -> None:
-        _whole("min", self.min, 1, MOST_REPLICAS)
-        _whole("max", self.max, self.min, MOST_REPLICAS)
+        _whole("min", self.min, 0, MOST_REPLICAS)
+        _whole("max", self.max, max(self.min, 1), MOST_REPLICAS)
         _whole("tolerance_percent", self.tolerance_percent, 0, 50)
         _whole("interval_s", self.interval_s, LEAST_INTERVAL_S, LONGEST_INTERVAL_S)
         counted = self.targets.set()
-        if not counted and not self.schedules:
+        if not counted and not self.schedules and self.min:
             raise _invalid("targets", f"none is set, expected one or more of {', '.join(MOST_OF)}")
         for name, value in counted.items():
             if not 0 < value <= MOST_OF[name]:
@@ -114,6 +126,8 @@ class Policy:
             _whole(f"{name}.cooldown_s", side.cooldown_s, 0, LONGEST_S)
             if side.per_minute is not None:
                 _whole(f"{name}.per_minute", side.per_minute, 1, MOST_REPLICAS)
+        for name, (least, most) in IDLE_RANGES.items():
+            _whole(f"idle.{name}", getattr(self.idle, name), least, most)
         if len(self.schedules) > MOST_SCHEDULES:
             raise _invalid("schedules", f"{len(self.schedules)}, expected at most {MOST_SCHEDULES}")
         for index, schedule in enumerate(self.schedules):
@@ -183,6 +197,7 @@ def policy_from_json(told: Mapping[str, Any]) -> Policy:
     for name, default in SIDES.items():
         said = {**asdict(default), **(told.get(name) or {})}
         values[name] = Side(**_known(Side, said, f"{name}."))
+    values["idle"] = Idle(**_known(Idle, told.get("idle") or {}, "idle."))
     values["schedules"] = tuple(
         Schedule(**_known(Schedule, one, f"schedules.{index}."))
         for index, one in enumerate(told.get("schedules") or ())

@@ -53,7 +53,9 @@ def replayed(
     total, counts = 0.0, list[int]()
     for at, load in loads:
         seen = None if load is None else replace(load, at=at, fresh_s=3 * step_s)
-        found = decide(policy, seen, state, count, _moment(at))
+        # why seen by what came: at zero nothing else would be measured, and it would sleep on
+        needed = "a request came" if not count and seen is not None and not seen.quiet else ""
+        found = decide(policy, seen, state, count, _moment(at), needed=needed)
         state = found.state
         if found.wanted != count or not changes:
             changes.append(Change(at, found.wanted, found.reason))

@@ -20,6 +20,11 @@ class Bounds:
     most: int
     schedule: str = ""
 
+    @property
+    def awake(self) -> int:
+        """The least that there are while it is not idle."""
+        return max(self.least, 1)
+
 
 def bounds_at(policy: Policy, now: datetime) -> Bounds:
     """The policy's own, or what its schedules make of them; of several the largest."""

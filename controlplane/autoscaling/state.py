@@ -23,7 +23,8 @@ class State:
     minute and the last one before. ``since``: measured without a gap since then, None: not at all;
     ``at``: last measured. ``highs`` and ``lows``: what the load asked for within the windows, of
     each value the newest that no later one hides. ``knee``: share of busy time up to which the
-    queue has been short enough."""
+    queue has been short enough. ``quiet``: no request since then, by ``served``, the count of them;
+    None: there was one."""
 
     count: int | None = None
     changes: Moments = ()
@@ -33,6 +34,8 @@ class State:
     lows: Moments = ()
     knee: float = 1.0
     queues: Lengths = ()
+    quiet: float | None = None
+    served: float | None = None
 
 
 def state_to_json(state: State) -> dict[str, Any]:
@@ -57,7 +60,7 @@ def changed(state: State, count: int, now: float) -> State:
 
 def set_back(state: State, now: float) -> State:
     """Without what lies in the future: the clock was set back, and nobody waits until then."""
-    moments = (state.at or 0.0, *(at for at, _ in state.changes[-1:]))
+    moments = (state.at or 0.0, state.quiet or 0.0, *(at for at, _ in state.changes[-1:]))
     if max(moments) <= now + STALE_S:
         return state
     return State(count=state.count, knee=state.knee)
@@ -95,6 +98,18 @@ def asked(
     moment = (now, wanted)
     highs, lows = (*highs, moment), (*lows, moment)
     return replace(state, since=since, at=now, highs=highs, lows=lows, knee=knee)
+
+
+def quiet_seen(state: State, load: Load | None, now: float, *, needed: bool) -> State:
+    """Since when there was no request. What was not measured for a while is known by the count of
+    those that came, and no reason to begin anew."""
+    if needed:
+        return replace(state, quiet=None)
+    if load is None or not load.whole or now - load.at > load.fresh_s:
+        return state
+    still = load.quiet and load.served == state.served
+    since = now if state.quiet is None else state.quiet
+    return replace(state, quiet=since if still else None, served=load.served)
 
 
 def queue_seen(state: State, load: Load, now: float, gap_s: float) -> State:

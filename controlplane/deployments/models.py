@@ -2,7 +2,9 @@
 
 from django.db import models
 
+from controlplane.autoscaling import Idle
 from controlplane.core.models import Stamped
+from controlplane.deployments.idling import idle_rule, is_paused
 from controlplane.deployments.spec import RunSettings, settings_from_json
 from controlplane.deployments.types import (
     AuthMode,
@@ -108,7 +110,8 @@ class Deployment(Stamped):
     )
     generation = models.BigIntegerField(default=1)
     error = models.JSONField(null=True, blank=True)
-    paused_count = models.PositiveIntegerField(null=True, blank=True)  # replicas before a pause
+    # replicas before a pause; null without replicas: its policy took them, and brings them back
+    paused_count = models.PositiveIntegerField(null=True, blank=True)
     # autoscaling.Policy, as policy_to_json writes it; null: people decide on instance_count
     autoscale = models.JSONField(null=True, blank=True)
 
@@ -119,6 +122,14 @@ class Deployment(Stamped):
 
     def __str__(self) -> str:
         return f"{self.endpoint.name}/{self.name}"
+
+    @property
+    def paused(self) -> bool:
+        return is_paused(self.instance_count, self.paused_count, self.autoscale)
+
+    @property
+    def idle_rule(self) -> Idle | None:
+        return idle_rule(self.autoscale, self.paused_count)
 
 
 class Autoscaler(Stamped):
@@ -134,6 +145,8 @@ class Autoscaler(Stamped):
     memory = models.JSONField(default=dict)  # autoscaling.State, as state_to_json writes it
     decision = models.JSONField(default=dict)  # operations.services.autoscaling.Verdict
     decided_at = models.DateTimeField(null=True, blank=True)
+    # when a gateway last said that requests wait for a replica
+    held_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"autoscaler of {self.deployment}"

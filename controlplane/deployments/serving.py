@@ -14,12 +14,14 @@ FactsT = TypeVar("FactsT")
 
 @dataclass(frozen=True, slots=True)
 class DeploymentFacts:
-    """``running`` counts the replicas that are to run, ``ready`` those of them that are ready."""
+    """``running`` counts the replicas that are to run, ``ready`` those of them that are ready.
+    ``wakes``: its policy takes it to zero, and back for a request."""
 
     provisioning: DeploymentState
     wanted: int
     running: int
     ready: int
+    wakes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,11 @@ DEPLOYMENT_RULES: Final = (
         lambda it: it.provisioning in (D.CREATING, D.UPDATING),
     ),
     Rule[DeploymentFacts](
+        V.IDLE,
+        "its policy has taken it to zero, or is waking it: requests wait for a replica",
+        lambda it: it.wakes and (it.provisioning == D.SCALING or it.wanted == it.running == 0),
+    ),
+    Rule[DeploymentFacts](
         V.STOPPED,
         "none is wanted and none runs: it is paused",
         lambda it: it.wanted == 0 and it.running == 0,
@@ -75,14 +82,19 @@ ENDPOINT_RULES: Final = (
     ),
     Rule[EndpointFacts](V.STOPPED, "no deployment has traffic", lambda it: not it.answering),
     Rule[EndpointFacts](
+        V.IDLE,
+        "every deployment with traffic is Idle",
+        lambda it: set(it.answering) == {V.IDLE},
+    ),
+    Rule[EndpointFacts](
         V.HEALTHY,
-        "every deployment with traffic is Healthy",
-        lambda it: set(it.answering) == {V.HEALTHY},
+        "every deployment with traffic is Healthy, or Idle",
+        lambda it: set(it.answering) <= {V.HEALTHY, V.IDLE},
     ),
     Rule[EndpointFacts](
         V.DEGRADED,
-        "one with traffic is Healthy or Degraded",
-        lambda it: bool({V.HEALTHY, V.DEGRADED} & set(it.answering)),
+        "one with traffic is Healthy, Idle or Degraded",
+        lambda it: bool({V.HEALTHY, V.IDLE, V.DEGRADED} & set(it.answering)),
     ),
     Rule[EndpointFacts](V.UNAVAILABLE, "none with traffic answers", always),
 )

@@ -250,7 +250,8 @@ class Spec(RunSettings):
         policy = policy_from_json(self.autoscale)
         if running == 0 or (running is not None and not policy.enabled):
             return running
-        return min(max(running or 0, policy.min), policy.widest)
+        # why one at least: what is new shows that it runs before it may be idle
+        return min(max(running or 0, policy.min, 1), policy.widest)
 
 
 def _default(part: Field[Any]) -> Any:

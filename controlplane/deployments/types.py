@@ -85,6 +85,7 @@ class ServingState(TextChoices):
     UNAVAILABLE = "Unavailable"
     STOPPED = "Stopped"
     DEPLOYING = "Deploying"
+    IDLE = "Idle"
 
 
 TRIAL_ACTIVE: Final = (TrialState.QUEUED, TrialState.RUNNING)

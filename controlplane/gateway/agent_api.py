@@ -20,8 +20,10 @@ from controlplane.nodes import wake_ups
 from controlplane.nodes.auth import shown
 from controlplane.nodes.claims import name_refused, tidied
 from controlplane.nodes.wake_ups import Listener
+from controlplane.operations.services import deployment_wake
 from wire import codec
 from wire.messages import CertificateRequest, GatewayReport, GatewaySampleBatch
+from wire.waking import WakeReply, WakeRequest
 
 View = Callable[[HttpRequest, Caller], HttpResponseBase]
 LONGEST_VERSION = 64  # characters, as the column has them
@@ -109,6 +111,19 @@ def samples(request: HttpRequest, caller: Caller) -> HttpResponse:
     del caller
     batch, _ = tidied(codec.decode(GatewaySampleBatch, request.body))
     return JsonResponse({"sample_interval_s": gateway_samples_ingest(batch)})
+
+
+@gateway_only()
+@require_POST
+def wake(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Requests wait at this gateway for a replica of a deployment that may be at zero."""
+    del caller
+    asked = codec.decode(WakeRequest, request.body)
+    found = deployment_wake(
+        endpoint=asked.endpoint, deployment=asked.deployment, now=timezone.now()
+    )
+    answer = WakeReply(wakes=found.wakes, reason=found.reason)
+    return HttpResponse(codec.encode(answer), content_type="application/json")
 
 
 @gateway_only()

@@ -9,6 +9,7 @@ urlpatterns = [
     path("gateway/snapshot", agent_api.snapshot),
     path("gateway/bell", agent_api.wake_up_stream),
     path("gateway/report", agent_api.report),
+    path("gateway/wake", agent_api.wake),
     path("gateway/leave", agent_api.leave),
     path("gateway/samples", agent_api.samples),
 ]

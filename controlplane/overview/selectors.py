@@ -8,6 +8,7 @@ from typing import Final
 
 from controlplane.accounts.selectors import events_shown
 from controlplane.core.models import Event
+from controlplane.deployments.idling import idle_rule
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.selectors.shown import Shown, endpoint_serving, replica_shown
 from controlplane.deployments.serving import DEPLOYMENT_RULES, DeploymentFacts, serving
@@ -139,11 +140,16 @@ def endpoints_glance() -> list[EndpointGlance]:
             running[deployment_id] += 1
             ready[deployment_id] += state == ReplicaState.READY
     columns = ("id", "endpoint_id", "name", "provisioning_state", "instance_count", "error")
+    policies = ("paused_count", "autoscale")
     by_endpoint: dict[int, list[Shown]] = {}
-    for row in Deployment.objects.order_by("created_at", "id").values(*columns):
-        key = row["id"]
+    for row in Deployment.objects.order_by("created_at", "id").values(*columns, *policies):
+        key, rule = row["id"], idle_rule(row.pop("autoscale"), row.pop("paused_count"))
         facts = DeploymentFacts(
-            D(row["provisioning_state"]), row["instance_count"], running[key], ready[key]
+            D(row["provisioning_state"]),
+            row["instance_count"],
+            running[key],
+            ready[key],
+            wakes=rule is not None,
         )
         row["serving_state"] = serving(DEPLOYMENT_RULES, facts)
         row["replicas_ready"] = all_ready[key]

@@ -301,6 +301,8 @@ def _scaled(values: dict[str, Any]) -> dict[str, str]:
     if decided is None:
         return {"Autoscaling": told}
     told += f"; {decided['wanted']} wanted"
+    if values["serving_state"] == "Idle":
+        told += " (idle, wakes on request)"
     found = {"Autoscaling": told, "Why": decided["reason"]}
     return found | ({"Blocked": decided["blocked"]} if decided["blocked"] else {})
 

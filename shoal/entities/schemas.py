@@ -130,6 +130,7 @@ SCALING: Final[Table] = {
 
 
 SIDE: Final[Table] = {name: Key(integer) for name in ("window_s", "cooldown_s", "per_minute")}
+IDLE: Final[Table] = {name: Key(integer) for name in ("after_s", "hold_s", "most_held")}
 # As REST takes it; what is out of range is its business to say.
 AUTOSCALE: Final[Table] = {
     "enabled": Key(boolean),
@@ -153,6 +154,7 @@ AUTOSCALE: Final[Table] = {
     "interval_s": Key(integer),
     "up": Key(block(SIDE)),
     "down": Key(block(SIDE)),
+    "idle": Key(block(IDLE)),
     "schedules": Key(
         listing(
             block(

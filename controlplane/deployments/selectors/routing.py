@@ -34,7 +34,7 @@ class RoutedReplica:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Requests wait at the gateway while no replica runs; ``gateway.holding`` has how."""
+    """Requests wait at the gateway while no replica runs; see ``autoscaling.Idle``."""
 
     timeout_s: int  # so long each of them waits at most
     most: int  # so many wait at a time, at each gateway
@@ -167,6 +167,7 @@ def _endpoint(endpoint: Endpoint, now: datetime) -> RoutedEndpoint:
 
 
 def _deployment(endpoint: Endpoint, deployment: Deployment) -> RoutedDeployment:
+    idle = deployment.idle_rule
     per_instance = deployment.max_concurrent_requests_per_instance
     routed = (_replica(replica) for replica in deployment.replicas.all())
     return RoutedDeployment(
@@ -180,6 +181,7 @@ def _deployment(endpoint: Endpoint, deployment: Deployment) -> RoutedDeployment:
         if per_instance is None
         else per_instance * max(deployment.instance_count, 1),
         readiness_probe=deployment.revision.settings.readiness_probe,
+        hold=None if idle is None else Hold(timeout_s=idle.hold_s, most=idle.most_held),
     )
 
 

@@ -101,14 +101,17 @@ def deployment_shown(
         "instance_count": deployment.instance_count,
         "provisioning_state": deployment.provisioning_state,
         "serving_state": deployment_serving(
-            deployment.provisioning_state, deployment.instance_count, replicas
+            deployment.provisioning_state,
+            deployment.instance_count,
+            replicas,
+            wakes=deployment.idle_rule is not None,
         ),
         "traffic": endpoint.traffic.get(deployment.name, 0),
         "error": deployment.error,
         "secret_environment": sorted(revision.secrets),
         "revision": revision.number,
         "instance_type": kind.name if kind else None,
-        "paused": deployment.instance_count == 0,
+        "paused": deployment.paused,
         "replicas": [
             replica_shown(replica, endpoint.name, deployment.name) for replica in replicas
         ],
@@ -153,11 +156,12 @@ def replica_shown(replica: Replica, endpoint: str, deployment: str) -> Shown:
 
 
 def deployment_serving(
-    provisioning: str, instance_count: int, replicas: Iterable[Replica]
+    provisioning: str, instance_count: int, replicas: Iterable[Replica], *, wakes: bool
 ) -> ServingState:
     running = [replica for replica in replicas if replica.desired == Desired.RUNNING]
     ready = sum(replica.state == ReplicaState.READY for replica in running)
-    facts = DeploymentFacts(DeploymentState(provisioning), instance_count, len(running), ready)
+    state = DeploymentState(provisioning)
+    facts = DeploymentFacts(state, instance_count, len(running), ready, wakes)
     return serving(DEPLOYMENT_RULES, facts)
 
 

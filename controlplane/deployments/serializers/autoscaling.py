@@ -63,6 +63,27 @@ class DownSerializer(SideFields):
     side = "down"
 
 
+@extend_schema_serializer(component_name="AutoscaleIdle")
+class IdleSerializer(Fields):
+    """What `min: 0` means: a request wakes it, and waits at its gateway meanwhile."""
+
+    after_s = serializers.IntegerField(
+        required=False,
+        default=DEFAULT["idle"]["after_s"],
+        help_text="without a request for so many seconds, no replica is left",
+    )
+    hold_s = serializers.IntegerField(
+        required=False,
+        default=DEFAULT["idle"]["hold_s"],
+        help_text="so many seconds a request waits for a replica, then it is told 503",
+    )
+    most_held = serializers.IntegerField(
+        required=False,
+        default=DEFAULT["idle"]["most_held"],
+        help_text="requests that wait at a time, at each gateway; more are told 503",
+    )
+
+
 class ScheduleSerializer(Fields):
     """From each time of `start` to the next of `end`."""
 
@@ -84,7 +105,9 @@ class PolicySerializer(Fields):
     enabled = serializers.BooleanField(
         required=False, default=True, help_text="false: paused, people decide"
     )
-    min = serializers.IntegerField(required=False, default=1)
+    min = serializers.IntegerField(
+        required=False, default=1, help_text="0: none where nothing is asked of it, see `idle`"
+    )
     max = serializers.IntegerField()
     targets = TargetsSerializer(required=False, default=dict)
     tolerance_percent = serializers.IntegerField(
@@ -97,6 +120,7 @@ class PolicySerializer(Fields):
     )
     up = UpSerializer(required=False, default=dict)
     down = DownSerializer(required=False, default=dict)
+    idle = IdleSerializer(required=False, default=dict)
     schedules = ScheduleSerializer(many=True, required=False, default=list)
 
     def run_validation(self, data: Any = serializers.empty) -> Any:

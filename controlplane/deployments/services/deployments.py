@@ -26,13 +26,14 @@ def deployment_update(*, endpoint: str, name: str, actor: str, **changes: Any) -
     changed = sorted(key for key, value in changes.items() if getattr(row, key) != value)
     if not changed:
         return row
+    rule = row.idle_rule  # gateways hold requests by it
     before = {key: getattr(row, key) for key in changed}
     for key in changed:
         setattr(row, key, changes[key])
     row.save(update_fields=[*changed, "updated_at"])
     if "autoscale" in changed:  # what the load asked for under another policy says nothing
         Autoscaler.objects.filter(deployment=row).delete()
-    if not set(changed).isdisjoint(ROUTED):
+    if not set(changed).isdisjoint(ROUTED) or row.idle_rule != rule:
         endpoint_generation_raise([row.endpoint_id])
     events.record(
         actor=actor,

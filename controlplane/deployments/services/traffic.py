@@ -56,14 +56,16 @@ def shares_text(shares: dict[str, int]) -> str:
 
 
 def unready_deployments(endpoint: Endpoint) -> dict[str, str]:
-    """Those that may not get traffic, and why: it needs a ready replica, and to be settled.
+    """Those that may not get traffic, and why: it needs a ready replica, or to be one that a
+    request wakes, and to be settled.
 
     One that is being created or changed may have ready replicas already: who calls it Succeeded
     has more to see first, and takes it back if that fails.
     """
     found: dict[str, str] = {}
     for deployment in endpoint.deployments.all():
-        if not any(
+        woken = not deployment.instance_count and deployment.idle_rule is not None
+        if not woken and not any(
             replica.desired == Desired.RUNNING and replica.state == ReplicaState.READY
             for replica in deployment.replicas.all()
         ):

@@ -1,7 +1,7 @@
 """Writes that begin, move or end operations, one file per noun."""
 
 from controlplane.operations.services.advance import operation_cancel
-from controlplane.operations.services.autoscaling import autoscale
+from controlplane.operations.services.autoscaling import autoscale, deployment_wake
 from controlplane.operations.services.completion import operations_supersede
 from controlplane.operations.services.deployments import (
     deploy,
@@ -59,6 +59,7 @@ __all__ = [
     "deployment_roll",
     "deployment_rollback",
     "deployment_scale",
+    "deployment_wake",
     "drain_preview",
     "drains_advance",
     "endpoint_advance",

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import F, Prefetch
+from django.db.models import F, Prefetch, QuerySet
 
 from controlplane.autoscaling import (
     Decision,
@@ -41,7 +41,9 @@ from controlplane.operations.types import OperationState
 logger = logging.getLogger(__name__)
 
 ACTOR: Final = "autoscaler"
+LOST: Final = (DeploymentState.FAILED, DeploymentState.CANCELED, DeploymentState.DELETING)
 RETRY_AFTER: Final = timedelta(minutes=2)  # a change of its own that failed
+HELD_S: Final = 10.0  # after a gateway's word that requests wait; it says so again while they do
 OPEN_ENDED: Final = (OperationState.FAILED, OperationState.CANCELED)
 
 
@@ -84,13 +86,52 @@ def autoscale(*, now: datetime) -> int:
     return len(rows)
 
 
-def _under_policies() -> list[Deployment]:
+@dataclass(frozen=True, slots=True)
+class Waking:
+    """``wakes``: there is, or will be, a replica. ``reason``: what stands in the way."""
+
+    wakes: bool
+    reason: str = ""
+
+
+def deployment_wake(*, endpoint: str, deployment: str, now: datetime) -> Waking:
+    """A gateway holds requests of it: at zero it gets a replica at once, and none goes meanwhile.
+
+    However often, and by however many gateways: one replica is started.
+    """
+    rows = _under_policies().filter(endpoint__name=endpoint, name=deployment)
+    row = rows.first()
+    if row is None or row.idle_rule is None:
+        return Waking(False, "somebody has paused it, deleted it, or changed its policy.")
+    if row.provisioning_state in LOST:
+        return Waking(False, f"it is {row.provisioning_state}.")
+    known = Autoscaler.objects.get_or_create(deployment=row)[0]
+    Autoscaler.objects.filter(pk=known.pk).update(held_at=now)
+    known.held_at = now
+    row.autoscaler = known
+    if row.instance_count:
+        return Waking(True)
+    blocked = _look(row, {}, Pace(AUTOSCALED_INTERVAL_S), now)
+    return Waking(True, blocked.text if blocked is not None else "")
+
+
+def _needed(row: Deployment, known: Autoscaler, now: datetime) -> str:
+    """Why it must not be without a replica; empty: it may."""
+    # why abs: a clock that was set back is no hold
+    if known.held_at is not None and abs((now - known.held_at).total_seconds()) <= HELD_S:
+        return "woken by a request"
+    if row.endpoint.mirror_traffic.get(row.name):
+        return "it gets copies of requests"
+    return ""
+
+
+def _under_policies() -> QuerySet[Deployment]:
     ready = Replica.objects.filter(state=ReplicaState.READY, desired=Desired.RUNNING)
     ready = ready.select_related("node", "revision__instance_type")
     rows = Deployment.objects.filter(autoscale__isnull=False).select_related(
         "endpoint", "autoscaler", "revision__model_version", "revision__instance_type"
     )
-    return list(rows.prefetch_related(Prefetch("replicas", ready)))
+    return rows.prefetch_related(Prefetch("replicas", ready))
 
 
 def _is_due(row: Deployment, now: datetime) -> bool:
@@ -102,23 +143,26 @@ def _is_due(row: Deployment, now: datetime) -> bool:
     return abs(since) >= interval - EARLY  # a clock that was set back is no wait
 
 
-def _look(row: Deployment, tracks: dict[str, Track], pace: Pace, now: datetime) -> None:
+def _look(row: Deployment, tracks: dict[str, Track], pace: Pace, now: datetime) -> Blocked | None:
+    """What stands in the way of the decision, if anything does."""
     known = getattr(row, "autoscaler", None) or Autoscaler.objects.get_or_create(deployment=row)[0]
     policy = policy_from_json(row.autoscale or {})
     load = load_of(tracks, row.replicas.all(), now.timestamp(), pace)
-    found = decide(policy, load, state_from_json(known.memory), row.instance_count, now)
+    state, needed = state_from_json(known.memory), _needed(row, known, now)
+    found = decide(policy, load, state, row.instance_count, now, needed=needed)
     operation, blocked = None, None
     with transaction.atomic():
-        if row.instance_count == 0:
+        if row.paused:
             blocked = Blocked("Paused", "Somebody paused the deployment: it has no replicas.")
         elif found.wanted != row.instance_count:
             operation, blocked = _carry_out(row, found, now)
         if not _remember(known, found, blocked, now):
             transaction.set_rollback(True)  # another process has looked, too
-            return
+            return Blocked("OperationInProgress", "Another look at it has just been taken.")
         _tell_blocked(row, known, blocked)
     if operation is not None:
         advanced(operation, now)
+    return blocked
 
 
 def _remember(known: Autoscaler, found: Decision, blocked: Blocked | None, now: datetime) -> bool:
@@ -159,7 +203,7 @@ def _carry_out(
     count, blocked = _placeable(row, found.wanted, now)
     if count == row.instance_count:
         return None, blocked
-    operation = scaling_open(row, count, ACTOR, now)
+    operation = scaling_open(row, count, ACTOR, now, idle=True)
     events.record(
         actor=ACTOR,
         verb="deployment.autoscaled",

@@ -144,9 +144,11 @@ def _undo(operation: Operation, cause: DeploymentCause, error: dict[str, Any] | 
         return
     if "previous_count" in parameters:  # what served before is untouched
         count = parameters["previous_count"]
-        paused = None if count else deployment.instance_count or deployment.paused_count
+        paused = parameters.get(
+            "previous_paused", deployment.instance_count or deployment.paused_count
+        )
         Deployment.objects.filter(pk=deployment.pk).update(
-            instance_count=count, paused_count=paused
+            instance_count=count, paused_count=None if count else paused
         )
         _deployment_move(deployment, DeploymentCause.RESTORE, None)
         return

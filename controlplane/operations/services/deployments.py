@@ -143,7 +143,7 @@ def deployment_pause(
                 f"{name} answers {percent} % of the requests.",
                 hints=("Give its traffic to another deployment first, or pause it by force.",),
             )
-        if row.instance_count == 0:
+        if row.paused:
             raise AsItIs(f"{name} is paused already.")
         operation = scaling_open(row, 0, actor, now)
     return advanced(operation, now)

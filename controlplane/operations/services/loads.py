@@ -10,6 +10,7 @@ from controlplane.metrics.counters import START, Track
 
 WIDTH_S = 2.0  # of the window, at least
 REFUSED = "failure.REJECTED"
+DONE = ("success", "failure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,9 @@ def load_of(
         cpu=_cpu(window, own, rows),
         gpu=_gpu(rows.values()),
         busy=working / 1e6 / instances if instances else None,
+        served=sum(
+            one.sums[last].get(name, 0.0) for one, (_, last) in window.spans for name in DONE
+        ),
     )
 
 

@@ -149,7 +149,8 @@ def deployment_restart(*, endpoint: str, name: str, actor: str, now: datetime) -
         row = deployment_get(endpoint, name)
         settled_check(row)
         if row.instance_count == 0:
-            raise Conflict(f"{name} is paused.", hints=("Start it instead.",))
+            state = "paused" if row.paused else "idle: it has no replica"
+            raise Conflict(f"{name} is {state}.", hints=("Start it instead.",))
         current = row.revision
         # why a revision: it tells the fresh replicas from those of before
         revision_record(row, template_of(current), author=actor, cause="restarted")

@@ -254,20 +254,27 @@ def scaling_open(
     *,
     kind: OperationKind = OperationKind.SCALE,
     traffic: int = 0,
+    idle: bool = False,
 ) -> Operation:
-    """What serves now serves on, come what may: ``previous_count`` says so to the ending."""
+    """What serves now serves on, come what may: ``previous_count`` says so to the ending.
+
+    ``idle``: where it gets no replica it is not paused, and its policy brings it back.
+    """
     running = row.replicas.filter(desired=Desired.RUNNING).values_list("id", flat=True)
     parameters = {
         "traffic": traffic,
         "instance_count": instance_count,
         "previous_count": row.instance_count,
+        "previous_paused": row.paused_count,
         "replica_ids": list(running) if kind == OperationKind.DEPLOY else [],
     }
     _change(
         row,
         DeploymentCause.SCALE,
         instance_count=instance_count,
-        paused_count=None if instance_count else row.instance_count or row.paused_count,
+        paused_count=None
+        if instance_count or idle
+        else row.instance_count or row.paused_count or 1,
     )
     return operation_open(
         kind=kind,

@@ -23,7 +23,7 @@ DAY: dict[str, Any] = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5", "min": 3}
 @pytest.mark.parametrize(
     ("said", "field", "words"),
     [
-        ({"min": 0}, "min", "0, expected 1 to 1000"),
+        ({"min": -1}, "min", "-1, expected 0 to 1000"),
         ({"min": 5}, "max", "4, expected 5 to 1000"),
         ({"max": 1001}, "max", "1001, expected 1 to 1000"),
         ({"targets": {}}, "targets", "none is set, expected one or more of in_flight"),

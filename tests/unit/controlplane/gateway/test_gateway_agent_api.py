@@ -27,6 +27,7 @@ from wire.messages import (
     LeftOut,
     Problem,
 )
+from wire.waking import WakeReply, WakeRequest
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 BASE = "/agent/v1/gateway/"
@@ -54,12 +55,20 @@ def say(client: Client, version: str, name: str = "local", **more: Any) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "Bearer wrong", "Basic test-gateway-token", "Bearer"])
-@pytest.mark.parametrize("path", ["snapshot", "report", "samples"])
+@pytest.mark.parametrize("path", ["snapshot", "report", "samples", "wake"])
 def test_only_the_gateway_token_opens_it(token: str, path: str) -> None:
     client = Client(headers={"authorization": token} if token else {})
     answer = client.get(BASE + path) if path == "snapshot" else client.post(BASE + path)
     assert answer.status_code == 401
     assert answer["content-type"] == "application/problem+json"
+
+
+def test_who_asks_for_what_does_not_wake_is_told_so(client: Client) -> None:
+    asked = codec.encode(WakeRequest("digits", "blue"))
+    answer = client.post(f"{BASE}wake", asked, content_type="application/json")
+    found = codec.decode(WakeReply, answer.content)
+    assert (found.wakes, "paused it, deleted it" in found.reason) == (False, True)
+    assert client.post(f"{BASE}wake", b"{}", content_type="application/json").status_code == 400
 
 
 def test_a_snapshot_is_sent_once_and_again_after_a_change(client: Client) -> None:

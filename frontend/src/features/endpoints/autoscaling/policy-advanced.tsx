@@ -40,6 +40,7 @@ export function PolicyAdvanced({ draft, disabled, onChange }: AdvancedProps) {
           onChange={(value) => onChange({ ...draft, interval_s: Number(value) || 2 })}
         />
       </div>
+      {draft.min === 0 ? <IdleFields idle={draft.idle} disabled={disabled} onChange={(idle) => onChange({ ...draft, idle })} /> : null}
       {draft.schedules.map((schedule, index) => (
         <ScheduleFields
           key={index}
@@ -60,6 +61,44 @@ export function PolicyAdvanced({ draft, disabled, onChange }: AdvancedProps) {
         Add a schedule
       </Button>
     </details>
+  );
+}
+
+interface IdleProps {
+  idle: Draft["idle"];
+  disabled: boolean;
+  onChange: (idle: Draft["idle"]) => void;
+}
+
+function IdleFields({ idle, disabled, onChange }: IdleProps) {
+  const whole = { allowDecimal: false, w: 150, disabled };
+  return (
+    <div className={classes["fields"]}>
+      <NumberInput
+        {...whole}
+        {...{ min: 10, max: 86_400, suffix: " s" }}
+        label="None after"
+        title="So long without a request, and no replica is left."
+        value={idle.after_s}
+        onChange={(value) => onChange({ ...idle, after_s: Number(value) || 10 })}
+      />
+      <NumberInput
+        {...whole}
+        {...{ min: 1, max: 300, suffix: " s" }}
+        label="Requests wait"
+        title="So long a request waits for a replica to wake; then it is told 503."
+        value={idle.hold_s}
+        onChange={(value) => onChange({ ...idle, hold_s: Number(value) || 1 })}
+      />
+      <NumberInput
+        {...whole}
+        {...{ min: 1, max: 10_000 }}
+        label="At a time"
+        title="So many requests wait at each gateway; more are told 503."
+        value={idle.most_held}
+        onChange={(value) => onChange({ ...idle, most_held: Number(value) || 1 })}
+      />
+    </div>
   );
 }
 

@@ -27,6 +27,7 @@ const POLICY = {
   interval_s: 2,
   up: SIDE,
   down: SIDE,
+  idle: { after_s: 600, hold_s: 30, most_held: 100 },
   schedules: [],
 };
 

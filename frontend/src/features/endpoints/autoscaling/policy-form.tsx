@@ -40,9 +40,10 @@ export function PolicyForm({ endpoint, deployment }: { endpoint: string; deploym
         {...whole}
         label="At least"
         value={draft.min}
-        min={1}
+        min={0}
         max={MOST_REPLICAS}
-        onChange={(value) => setDraft({ ...draft, min: Number(value) || 1 })}
+        title="0: none while nothing is asked of it. A request wakes one, and waits meanwhile."
+        onChange={(value) => setDraft({ ...draft, min: Number(value) || 0 })}
       />
       <NumberInput
         {...whole}

@@ -11,6 +11,7 @@ const POLICY: AutoscalePolicy = {
   interval_s: 5,
   up: { window_s: 0, cooldown_s: 15, per_minute: 3 },
   down: { window_s: 120, cooldown_s: 60, per_minute: null },
+  idle: { after_s: 600, hold_s: 30, most_held: 100 },
   schedules: [{ start: "0 8 * * *", end: "0 18 * * *", time_zone: "UTC", min: 3, max: null }],
 };
 const FOUND: AutoscalePreview = {
@@ -43,6 +44,13 @@ test("bounds that cross are told, and schedules alone are a policy", () => {
   expect(draftProblem({ ...draftOf(POLICY, 2), min: 7 })).toBe("At most 6 is less than at least 7.");
   const aimless = { ...draftOf(POLICY, 2), targets: draftOf(null, 1).targets };
   expect(draftProblem(aimless)).toBeNull();
+});
+
+test("a policy without a least is one, says when it rests, and wakes by itself: no person asks for 0", () => {
+  const idle = { ...draftOf(null, 2), min: 0 };
+  expect(draftProblem(idle)).toBeNull();
+  expect(advancedText(idle)).toContain("none after 900 s without a request");
+  expect(scaleBounds({ ...POLICY, enabled: true, min: 0 })).toEqual({ min: 1, max: 6 });
 });
 
 test.each([

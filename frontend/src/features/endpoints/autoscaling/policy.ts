@@ -22,6 +22,7 @@ export interface Draft {
   interval_s: number;
   up: Side;
   down: Side;
+  idle: AutoscalePolicy["idle"];
   schedules: Schedule[];
 }
 
@@ -31,6 +32,7 @@ const DEFAULTS = {
   interval_s: 2,
   up: { window_s: 0, cooldown_s: 15, per_minute: null },
   down: { window_s: 300, cooldown_s: 60, per_minute: null },
+  idle: { after_s: 900, hold_s: 60, most_held: 1000 },
   schedules: [],
 };
 const CRON_FIELDS = 5;
@@ -58,7 +60,7 @@ export function draftProblem(draft: Draft): string | null {
     if (problem) return `Schedule ${index + 1}: ${problem}`;
   }
   const aims = TARGET_NAMES.some((name) => draft.targets[name] !== null);
-  return aims || draft.schedules.length > 0 ? null : "Set one target or more.";
+  return aims || draft.schedules.length > 0 || draft.min === 0 ? null : "Set one target or more.";
 }
 
 function scheduleProblem({ start, end, time_zone, min, max }: Schedule, ceiling: number): string | null {
@@ -73,15 +75,16 @@ const pace = (word: string, { window_s, per_minute }: Side) =>
   `${word} ${window_s === 0 ? "at once" : `after ${window_s} s`}${per_minute === null ? "" : `, ${per_minute} a minute at most`}`;
 
 /** The head of what is folded away: how it stands. */
-export function advancedText({ up, down, schedules }: Draft): string {
+export function advancedText({ min, up, down, idle, schedules }: Draft): string {
   const times = schedules.length === 0 ? "no schedules" : count(schedules.length, "schedule");
-  return `${pace("more", up)}; ${pace("fewer", down)}; ${times}`;
+  const rest = min === 0 ? `none after ${idle.after_s} s without a request; ` : "";
+  return `${pace("more", up)}; ${pace("fewer", down)}; ${rest}${times}`;
 }
 
 /** Between which counts a person may set one; null where a policy does not keep them from it. */
 export function scaleBounds(policy: AutoscalePolicy | null): { min: number; max: number } | null {
   if (!policy?.enabled) return null;
-  return { min: policy.min, max: Math.max(policy.max, ...policy.schedules.map((one) => one.max ?? 0)) };
+  return { min: Math.max(policy.min, 1), max: Math.max(policy.max, ...policy.schedules.map((one) => one.max ?? 0)) };
 }
 
 /** What becomes of a count that a person sets. */

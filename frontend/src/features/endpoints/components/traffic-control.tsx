@@ -68,7 +68,9 @@ export function useTrafficControl(
       show(updated);
     },
   });
-  const notReady = endpoint.deployments.filter((deployment) => (draft[deployment.name] ?? 0) > 0 && deployment.serving_state !== "Healthy");
+  const notReady = endpoint.deployments.filter(
+    (deployment) => (draft[deployment.name] ?? 0) > 0 && !["Healthy", "Idle"].includes(deployment.serving_state),
+  );
   const confirm = async () => {
     const before = now;
     await mutation.mutateAsync(draft);

@@ -117,7 +117,13 @@ function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; dep
         rows={deployment.replicas}
         rowKey={(row) => row.id}
         empty={
-          <p className={classes["none"]}>{deployment.paused ? "Paused: no replicas run. Start it from the menu." : "No replicas run."}</p>
+          <p className={classes["none"]}>
+            {deployment.paused
+              ? "Paused: no replicas run. Start it from the menu."
+              : deployment.serving_state === "Idle"
+                ? "Idle: no replicas run. A request wakes one, and waits meanwhile."
+                : "No replicas run."}
+          </p>
         }
       />
       {failures.map((replica) => (
