@@ -75,6 +75,15 @@ test("per cent has two decimals below 1, one below 10, none above", () => {
   expect(text(percent(0.071))).toBe("7.1 %");
   expect(text(percent(0.23))).toBe("23 %");
   expect(text(percent(0.0996))).toBe("10 %");
+  expect(text(percent(1))).toBe("100 %");
+  expect(text(percent(1.2))).toBe("120 %");
+  expect(["0.99", "0.9949", "0.9986", "0.999999", "1.0004"].map((share) => text(percent(Number(share))))).toEqual([
+    "99 %",
+    "99 %",
+    "99.86 %",
+    "99.99 %",
+    "100 %",
+  ]);
 });
 
 test("shapes are read as prose, variable axes say so", () => {

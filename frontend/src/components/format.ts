@@ -85,11 +85,12 @@ export const bytes = (value: Value): string => joined(bytesParts(value));
 export const speed = (bytesPerSecond: Value): string =>
   known(bytesPerSecond) ? joined({ value: significant(bytesPerSecond / 1e6), unit: "MB/s" }) : MISSING;
 
-/** A share of 1 as per cent: two decimals below 1, one below 10, none above. */
+/** A share of 1 as per cent: two decimals below 1, one below 10, none above; what is not all is never called 100. */
 export function percentParts(share: Value): Measured {
   if (!known(share)) return UNKNOWN;
   const value = share * 100;
   if (value === 0) return { value: "0", unit: "%" };
+  if (value >= 99.5 && value < 100) return { value: Math.min(value, 99.99).toFixed(2), unit: "%" };
   const decimals = Math.abs(value) < 0.995 ? 2 : Math.abs(value) < 9.95 ? 1 : 0;
   return { value: value.toFixed(decimals), unit: "%" };
 }

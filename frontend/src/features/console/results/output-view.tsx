@@ -1,6 +1,6 @@
 /** One output, in the way that was chosen for it last. */
 import { SegmentedControl } from "@mantine/core";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { Chip } from "@/components/status";
 import type { WireOutput } from "@/inference/socket/messages";
 import { elementText } from "@/inference/tensor/datatypes";
@@ -17,7 +17,7 @@ const chosen = new Map<string, View>();
 
 export function OutputView({ output, labels, of }: { output: WireOutput; labels: readonly string[] | null; of: string }) {
   const tensor = outputTensor(output);
-  const views = viewsOf(tensor);
+  const views = useMemo(() => viewsOf(tensor, labels !== null), [tensor, labels]);
   const key = `${of} ${output.name}`;
   const [picked, setPicked] = useState<View | undefined>(chosen.get(key));
   const view = picked && views.includes(picked) ? picked : (views[0] ?? "values");

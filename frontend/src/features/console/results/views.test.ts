@@ -13,6 +13,9 @@ const tensor = (datatype: string, shape: number[], part: Partial<OutputTensor> =
 });
 const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47]);
 
+/** Eight steps of eight classes, as a softmax leaves them. */
+const STEPS = Array.from({ length: 64 }, (_, index) => (index % 8 === 3 ? 0.93 : 0.01));
+
 describe("ways to look at an output", () => {
   it.each<[string, OutputTensor, View[]]>([
     ["scores of classes", tensor("FP32", [1, 1000]), ["classes", "values", "json"]],
@@ -27,6 +30,14 @@ describe("ways to look at an output", () => {
     ["encoded pictures", tensor("BYTES", [1], { elements: [PNG] }), ["picture", "text", "values", "json"]],
     ["truths", tensor("BOOL", [4, 4]), ["values", "json"]],
     ["a part of a large output", tensor("FP32", [1, 3, 4096, 4096], { complete: false }), ["values", "json"]],
-    ["nothing", tensor("FP32", [0, 4]), ["classes", "values", "json"]],
+    ["nothing", tensor("FP32", [0, 4]), ["values", "classes", "json"]],
+    ["a few numbers", tensor("FP32", [1, 4], { elements: [5.1, 3.5, -1.4, 0.2] }), ["values", "classes", "json"]],
+    ["a few probabilities", tensor("FP32", [2, 2], { elements: [0.9, 0.1, 0.5, 0.5] }), ["classes", "values", "heat", "json"]],
+    ["probabilities at each step", tensor("FP32", [1, 8, 8], { elements: STEPS }), ["values", "heat", "picture", "json"]],
+    ["a picture that is dark", tensor("FP32", [1, 8, 8], { elements: Array(64).fill(0) }), ["picture", "values", "heat", "json"]],
   ])("%s", (_, given, views) => expect(viewsOf(given)).toEqual(views));
+
+  it("opens with classes that have names, however few they are", () => {
+    expect(viewsOf(tensor("FP32", [1, 3], { elements: [2.5, -1, 0.1] }), true)).toEqual(["classes", "values", "json"]);
+  });
 });

@@ -1,5 +1,5 @@
 /** Which ways of looking fit an output; the first is the one it opens with. Pure. */
-import { isClassTensor } from "./class-scores";
+import { areProbabilities, isClassTensor } from "./class-scores";
 import { isNumeric, type OutputTensor } from "./output-tensor";
 import { pictureShape, pictureType } from "./pixels";
 
@@ -41,4 +41,28 @@ const FITS: readonly (readonly [View, Fits])[] = [
   ["json", () => true],
 ];
 
-export const viewsOf = (tensor: OutputTensor): View[] => FITS.filter(([, fits]) => fits(tensor)).map(([view]) => view);
+/** So few numbers that sum to anything are seldom scores of classes. */
+const FEW_SCORES = 10;
+
+/** The values along the last axis, wherever one looks, are shares of one whole. */
+function sharesOfOne({ shape, elements }: OutputTensor): boolean {
+  const width = shape.at(-1) ?? 0;
+  const row = (at: number) => Array.from({ length: width }, (_, index) => Number(elements[at + index]));
+  for (let at = 0; at < elements.length && width > 0; at += width) if (!areProbabilities(row(at))) return false;
+  return elements.length > 0;
+}
+
+/** What its values speak against, although its shape allows it: it is there, but nothing opens with it. */
+function doubtful(tensor: OutputTensor, views: readonly View[], labelled: boolean): View | null {
+  const [first] = views;
+  if (first === "picture" && drawable(tensor) && sharesOfOne(tensor)) return "picture"; // a step in each row, a class in each column
+  if (first === "classes" && !labelled && (tensor.shape.at(-1) ?? 0) < FEW_SCORES && !sharesOfOne(tensor)) return "classes";
+  return null;
+}
+
+/** `labelled`: its classes have names. */
+export function viewsOf(tensor: OutputTensor, labelled = false): View[] {
+  const views = FITS.filter(([, fits]) => fits(tensor)).map(([view]) => view);
+  const last = doubtful(tensor, views, labelled);
+  return last === null ? views : [...views.filter((view) => view !== last && view !== "json"), last, "json"];
+}
