@@ -77,7 +77,8 @@ class Serving:
                 delay = delays.next()
                 record.folder.note(f"the runtime {crash}; starting it again in {delay:.1f} s")
                 restarts = record.observed.restarts + 1
-                record.set(state="starting", error=None, restarts=restarts, **NO_PROCESS)
+                changes = {"restarts": restarts, "ended": str(crash), **NO_PROCESS}
+                record.set(state="starting", error=None, **changes)
                 record.journal()
                 await asyncio.sleep(delay)
 

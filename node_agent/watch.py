@@ -109,7 +109,7 @@ class Watch:
                     folder.note(f"warning: first inference of {model}: {refusal}")
             record.warm = True
         findings = await self._findings()
-        record.set(state="ready", error=None, **findings)
+        record.set(state="ready", error=None, ended="", **findings)
         record.journal()
         folder.note("ready")
 

@@ -120,6 +120,7 @@ class ObservedReplica:
     configs: dict[str, Any] = field(default_factory=dict)  # of a ready trial: model -> config
     log: str = ""  # of a ready trial: its last lines
     runtime_version: str = ""  # of the program that runs; empty: an agent of before started it
+    ended: str = ""  # how its last process did ("was killed by SIGKILL"); until the next is ready
 
 
 @dataclass(frozen=True, slots=True)

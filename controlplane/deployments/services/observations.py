@@ -180,7 +180,9 @@ def _record(row: Replica, before: str, changes: dict[str, Any]) -> None:
     verb, text = MESSAGES[state]
     severity = Event.Severity.INFO
     if before == ReplicaState.READY and row.desired == Desired.RUNNING:
-        text = f"is no longer ready: it {text}"
+        ended = changes.get("observed", {}).get("ended", "")
+        cause = f"its runtime {ended}; " if ended else ""
+        text = f"is no longer ready: {cause}it {text}"
         severity = Event.Severity.WARNING
     error = changes.get("error")
     if state == ReplicaState.FAILED:

@@ -250,8 +250,9 @@ async def test_a_killed_runtime_comes_back(stage: Stage) -> None:
     runner = stage.run(desired())
     first = (await until(runner, is_state("ready"))).pid
     os.kill(first, signal.SIGKILL)
+    await until(runner, lambda seen: seen.ended == "was killed by SIGKILL")
     second = await until(runner, lambda seen: seen.state == "ready" and seen.pid != first)
-    assert second.restarts == 1
+    assert (second.restarts, second.ended) == (1, "")
 
 
 async def test_a_runtime_that_is_not_there_says_what_to_do(stage: Stage) -> None:
