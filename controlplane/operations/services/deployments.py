@@ -66,7 +66,7 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
         existing = running_as_asked(row, deployment, spec, version, revision)
         if existing is not None:
             # the same model runs there already: only the difference is made up
-            count = existing.instance_count if existing.autoscale else 1
+            count = (existing.instance_count if existing.autoscale else 0) or 1
             count_within(existing.autoscale, spec.instance_count or count)
             operation = scaling_open(
                 existing,
@@ -172,7 +172,9 @@ def deployment_confirm(*, endpoint: str, name: str, actor: str, now: datetime) -
         row = deployment_get(endpoint, name)
         settled_check(row)
         kind = OperationKind.DEPLOY if row.instance_count else OperationKind.SCALE
-        operation = scaling_open(row, row.instance_count, actor, now, kind=kind)
+        operation = scaling_open(
+            row, row.instance_count, actor, now, kind=kind, idle=not row.paused
+        )
     return advanced(operation, now)
 
 

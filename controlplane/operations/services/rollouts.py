@@ -84,6 +84,8 @@ def deployment_roll(
         # why of what runs, too: fresh replicas start, and its approval may have been withdrawn
         allowed = start_check(wanted_version, wanted_config)
         count = row.instance_count
+        if instance_count is None and not count and not row.paused:
+            instance_count = 1  # it is idle: what is new shows first that it runs
         if instance_count is not None:
             row.instance_count, row.paused_count = instance_count, None
         row.save(update_fields=["instance_count", "paused_count", "updated_at"])

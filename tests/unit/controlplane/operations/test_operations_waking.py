@@ -12,7 +12,12 @@ from controlplane.deployments.models import Autoscaler, Deployment, Endpoint
 from controlplane.deployments.selectors import routing_view
 from controlplane.deployments.spec import Spec
 from controlplane.operations.models import Operation
-from controlplane.operations.services import autoscale, deployment_wake, operations_tick
+from controlplane.operations.services import (
+    autoscale,
+    deployment_confirm,
+    deployment_wake,
+    operations_tick,
+)
 from tests.support.carried_load import carry
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
@@ -184,6 +189,27 @@ def test_a_changed_policy_reaches_gateways(api: APIClient, node: SimulatedNode) 
     api.patch(BLUE, {"autoscale": never}, format="json")
     (routed,) = routing_view().endpoints[0].deployments
     assert routed.hold is None
+
+
+def test_whatever_is_done_to_an_idle_one_does_not_pause_it(
+    api: APIClient, node: SimulatedNode
+) -> None:
+    now = to_zero(node)
+    deployment_confirm(endpoint="digits", name="blue", actor="ada", now=now)
+    gateway_confirms()
+    assert states(api)[1:] == ("Idle", False)
+    answer = api.patch(BLUE, {"anti_affinity": "required"}, format="json")
+    assert (answer.status_code, Deployment.objects.get().instance_count) == (202, 1)
+    settle(node)
+    assert states(api)[1:] == ("Healthy", False)
+
+
+def test_who_deploys_what_is_idle_wakes_it(api: APIClient, node: SimulatedNode) -> None:
+    to_zero(node)
+    answer = api.post("/api/v1/deploy", {"model": "digits", "endpoint": "digits"}, format="json")
+    assert (answer.status_code, Deployment.objects.get().instance_count) == (202, 1)
+    settle(node)
+    assert states(api)[1:] == ("Healthy", False)
 
 
 def test_a_new_deployment_shows_first_that_it_runs() -> None:
