@@ -25,6 +25,7 @@ from node_agent.identity import Identity
 from node_agent.launch import RUNTIME
 from node_agent.logs import LogTail
 from node_agent.machine import Machine
+from node_agent.news import News
 from node_agent.recheck import Schedule
 from node_agent.sampling import Sampling
 from node_agent.sandbox import Sandbox, prepared
@@ -73,6 +74,7 @@ class Agent:
         self._flows = asyncio.Event()  # set while wake-ups arrive
         self._sooner = asyncio.Event()  # samples are wanted more often than before
         self._changed = asyncio.Event()
+        self._news = News()
         self._stop = asyncio.Event()
         self._stop_replicas = False
         self._node: Identity | None = None  # until it has joined
@@ -93,7 +95,7 @@ class Agent:
             quota_bytes=settings.cache_quota_bytes,
             download_rate=settings.download_rate,
         )
-        host = Host(
+        self._host = host = Host(
             cache=self._cache,
             address=settings.address,
             bind=settings.bind,
@@ -243,6 +245,7 @@ class Agent:
             await asyncio.to_thread(self._restore_folder)
             self._upkeep.doubt()
         report = await asyncio.to_thread(self._make_report, self._fleet.generation)
+        self._news.tell(report.replicas, self._host.states)
         reply = await self._client.report(report)
         self._fleet.reported(report.replicas)
         self._apply_reply(reply)
@@ -250,7 +253,7 @@ class Agent:
             logger.warning("The control plane refused a value of this node's report: %s", refusal)
         self._refused = set(reply.refused)
         await asyncio.to_thread(self._write_contact)
-        await asyncio.sleep(REPORT_GAP_S)
+        await self._news.pause(REPORT_GAP_S)
         await _wait(self._changed, self._heartbeat_s)
 
     def _restore_folder(self) -> None:
@@ -352,6 +355,7 @@ class Agent:
 
     def _note_change(self) -> None:
         self._changed.set()
+        self._news.heard(self._host.states)
         if self._rests:
             self._sooner.set()
 
