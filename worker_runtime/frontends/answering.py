@@ -2,7 +2,7 @@
 
 import logging
 from itertools import accumulate
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,6 +26,13 @@ logger = logging.getLogger(__name__)
 _MOST_LAYOUTS = 2048
 _UNWRITTEN = "an answer with %s could not be written"
 _Output = tuple[tuple[int, ...], "np.dtype[Any]", int]  # shape, numpy type, bytes
+
+
+@runtime_checkable
+class TellsApart(Protocol):
+    """A sink that answers a request that was never accepted in other words than a failed one."""
+
+    def turn_away(self, error: RuntimeFault) -> None: ...
 
 
 class _Known:
@@ -106,7 +113,7 @@ class Answering:
         if fault is not None and kind == FAIL:
             request.sink.fail(request, fault)
         elif fault is not None and kind == REFUSE:
-            _refuse(request, fault)
+            _turn_away(request, fault)
         else:
             response = None
             if fault is not None:
@@ -132,11 +139,10 @@ class Answering:
                 logger.exception("an error could not be written")
 
 
-def _refuse(request: InferRequest, fault: RuntimeFault) -> None:
+def _turn_away(request: InferRequest, fault: RuntimeFault) -> None:
     """As if ``submit`` had raised: streams tell the two apart."""
-    refuse = getattr(request.sink, "refuse", None)
-    if refuse is not None:
-        refuse(fault)
+    if isinstance(request.sink, TellsApart):
+        request.sink.turn_away(fault)
     else:
         request.sink.fail(request, fault)
 

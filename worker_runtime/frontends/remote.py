@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from worker_runtime.core.directory import Directory
 from worker_runtime.core.plans import InputForm, Planner
-from worker_runtime.errors import RuntimeFault, Unavailable
+from worker_runtime.errors import InvalidArgument, RuntimeFault, Unavailable
 from worker_runtime.frontends.answering import Answering
 from worker_runtime.frontends.link import Link
 from worker_runtime.frontends.memory import RegionPart, RemoteMemory, places_of
@@ -30,6 +30,7 @@ from worker_runtime.types.tensor import BY_NAME
 from worker_runtime.types.triton_messages import model_config_pb2
 
 _MOST_PLANS = 1024  # whose numbers are remembered; the core keeps twice as many
+_LARGEST_DIM = 2**63 - 1
 CORE_GONE = "the server's core has ended"
 
 
@@ -203,6 +204,12 @@ class RemoteEngine:
         self._said.append(message)
 
     def _remember(self, model: RemoteModel, plan: Plan) -> "_Planned":
+        for item in plan.inputs:
+            if max(item.wire_shape, default=0) > _LARGEST_DIM:  # only empty tensors have such
+                raise InvalidArgument(
+                    f"input '{item.name}' has a dimension of {max(item.wire_shape)}, expected at "
+                    f"most {_LARGEST_DIM}"
+                )
         if len(self._plans) >= _MOST_PLANS:
             self._plans.clear()
         self._plan_number = number = self._plan_number + 1

@@ -121,6 +121,22 @@ class Process:
     def _prepare(self, welcome: Welcome) -> None:
         engine = self._engine = RemoteEngine(self.link, shared_memory=welcome.client_shared_memory)
         calls = self._calls = Calls(engine.say)
+        self._run(self._start(welcome, engine, calls))
+
+    async def _start(self, welcome: Welcome, engine: RemoteEngine, calls: Calls) -> None:
+        failure = ""
+        try:
+            await self._listen(welcome, engine, calls)
+        except (OSError, RuntimeFault) as error:
+            failure = str(error)
+        self._lag.start()
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+        engine.say(Hello(failure))
+
+    async def _listen(self, welcome: Welcome, engine: RemoteEngine, calls: Calls) -> None:
+        """Raises OSError or InvalidArgument."""
         admission = self._admission = ConnectionAdmission(welcome.limits, self._refusals)
         # why: the protocols ask this half for nothing else than requests; see ``control``.
         seam = cast("Engine", engine)
@@ -135,28 +151,14 @@ class Process:
                 descriptor=welcome.http.descriptor,
                 tls=options.tls,
             )
+            await self._http.start()
         if welcome.grpc.enabled:
             self._grpc = GrpcServer(
                 *(seam, welcome.grpc.address, welcome.grpc.port, welcome.grpc_options, admission),
                 descriptor=welcome.grpc.descriptor,
                 control=calls.queries(welcome.queries),
             )
-        self._run(self._start(engine))
-
-    async def _start(self, engine: RemoteEngine) -> None:
-        failure = ""
-        try:
-            if self._http is not None:
-                await self._http.start()
-            if self._grpc is not None:
-                await self._grpc.start()
-        except (OSError, RuntimeFault) as error:
-            failure = str(error)
-        self._lag.start()
-        gc.collect()
-        gc.freeze()
-        gc.enable()
-        engine.say(Hello(failure))
+            await self._grpc.start()
 
     def _lost(self) -> None:
         if self._closing:

@@ -201,6 +201,9 @@ def test_a_sequence_may_come_through_any_front_end(server: Runtime, peers: list[
         assert status == 200, answer
         totals += answer["outputs"][0]["data"]
     assert totals == [2 * n for n in range(1, MANY + 1)]
+    body["parameters"] = {"sequence_id": 43}
+    status, answer = peers[0].ask("models/sums/infer", body)  # which the core refuses at once
+    assert (status, "must specify the START flag" in answer["error"]) == (400, True)
 
 
 @pytest.mark.parametrize("package", [http_client, grpc_client])

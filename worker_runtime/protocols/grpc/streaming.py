@@ -126,7 +126,7 @@ class StreamInfer:
             # why not the strict way: like Triton, which ends a stream only for what comes later.
             if request.ordered and (not self._order or self._order[-1] is not request):
                 self._order.append(request)
-            request.refuse(as_fault(error))
+            request.turn_away(as_fault(error))
 
     def _send_in_order(self) -> None:
         order, call = self._order, self._call
@@ -238,7 +238,7 @@ class StreamedRequest:
         if final:
             stream.done(self)
 
-    def refuse(self, error: RuntimeFault) -> None:
+    def turn_away(self, error: RuntimeFault) -> None:
         """The request was never taken in."""
         self.request = None
         data = failure(str(error), self._id)

@@ -13,7 +13,7 @@ import pytest
 from worker_runtime import errors
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.shared_memory import SharedMemory
-from worker_runtime.errors import Internal, QueueFull, RuntimeFault, Unavailable
+from worker_runtime.errors import Internal, InvalidArgument, QueueFull, RuntimeFault, Unavailable
 from worker_runtime.frontends.link import Link
 from worker_runtime.frontends.messages import (
     BLOCKS,
@@ -233,9 +233,15 @@ async def test_errors_and_refusals_reach_the_sink(pair: Pair) -> None:
     assert str(await told(sink)) == "no"
 
     class Stream(Sink):
-        def refuse(self, error: RuntimeFault) -> None:
+        def turn_away(self, error: RuntimeFault) -> None:
             self.told.put_nowait(("refused", str(error)))
 
+    class Connection(Sink):
+        def refuse(self, refusal: Any) -> None:  # as HTTP's has it, for requests that are none
+            raise AssertionError(refusal)
+
+    _, connection = pair.ask(np.zeros(0, "<f4"), [], sink=Connection())
+    assert str(await told(connection)) == "no"
     _, stream = pair.ask(np.zeros(0, "<f4"), [], sink=Stream())
     assert await told(stream) == ("refused", "no")
 
@@ -275,6 +281,17 @@ async def test_who_ends_leaves_nothing_behind(pair: Pair) -> None:
     there.sink.deliver(there, [np.zeros(0, "<f4"), string_array([])])  # nobody waits
     with pytest.raises(Unavailable, match="core has ended"):
         pair.ask(np.zeros(0, "<f4"), [])
+
+
+async def test_a_shape_that_no_message_can_carry_is_refused_alone(pair: Pair) -> None:
+    model = pair.engine.resolve("m")
+    forms = ((*NUMBERS, (2**63,)), (*WORDS, (0,)))
+    plan = pair.engine.plan(model, "", forms, None)
+    with pytest.raises(InvalidArgument, match="expected at most 9223372036854775807"):
+        pair.engine.submit(model, InferRequest(plan, [b"", string_array([])], Sink()))
+    there, _, sink = await pair.asked()
+    there.sink.deliver(there, [np.zeros(0, "<f4"), string_array([])])
+    assert len(await told(sink)) == 2
 
 
 async def test_more_forms_than_are_remembered(pair: Pair) -> None:
