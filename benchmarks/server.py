@@ -52,7 +52,7 @@ class Server:
             (stats,) = json.load(answer)["model_stats"]
         outcome: dict[str, Any] = stats["inference_stats"]
         return Counters(
-            cpu_s=sum(_cpu_s(pid) for pid in _family(self.pid)),
+            cpu_s=sum(_cpu_s(pid) for pid in family(self.pid)),
             requests=int(outcome["success"]["count"]),
             failures=self._failures(),
             executions=int(stats["execution_count"]),
@@ -124,12 +124,12 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _family(pid: int) -> list[int]:
+def family(pid: int) -> list[int]:
     """The process and its children: Python-backend models compute in processes of their own."""
     # why of every thread: a model's process is a child of the thread that loaded it
     lists = [file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/children")]
     children = " ".join(lists).split()
-    return [pid, *(member for child in children for member in _family(int(child)))]
+    return [pid, *(member for child in children for member in family(int(child)))]
 
 
 def _cpu_s(pid: int) -> float:

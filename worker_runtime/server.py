@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -23,7 +24,6 @@ from worker_runtime.core.scheduling.base import Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault
-from worker_runtime.frontends.host import FrontEnds
 from worker_runtime.listeners import (
     cloud_apps,
     not_started,
@@ -48,6 +48,9 @@ from worker_runtime.summary import tables
 from worker_runtime.types.code import AllowedCode
 from worker_runtime.types.listening import TlsFiles
 from worker_runtime.version import __version__
+
+if TYPE_CHECKING:
+    from worker_runtime.frontends.host import FrontEnds
 
 logger = logging.getLogger(__name__)
 _GRACE_S = 0.5  # for answers that are on their way out
@@ -230,17 +233,15 @@ class Server:
     async def _front(self, ports: dict[str, int]) -> None:
         """Serve clients in processes of their own."""
         settings = self._settings
+        # why here: of those who start a server few have any, and all would wait for the import
+        from worker_runtime.frontends.host import FrontEnds  # noqa: PLC0415
+
         front_ends = self._front_ends = FrontEnds(
             *(settings, self._engine, self._manager, self._refusals, self._lag)
         )
         for what, listener in (("HTTP", settings.http), ("GRPC", settings.grpc)):
             if listener.enabled:
-                name = what.lower()
-                try:
-                    port = front_ends.reserve(name, listener)
-                except OSError as error:
-                    raise not_started(what, listener, error) from error
-                ports[f"{name}_port"] = port
+                port = ports[f"{what.lower()}_port"] = front_ends.reserve(what, listener)
                 self._tell(what, listener, port)
         await front_ends.start()
 

@@ -17,6 +17,7 @@ from worker_runtime.frontends.messages import Counts, Welcome
 from worker_runtime.frontends.mirror import Mirror
 from worker_runtime.frontends.ports import reserved
 from worker_runtime.frontends.process import FrontEnd
+from worker_runtime.listeners import not_started
 from worker_runtime.observability.metrics.connections import Load, Refusals
 from worker_runtime.observability.metrics.loop import LoopLag
 from worker_runtime.observability.metrics.text import Family
@@ -58,9 +59,13 @@ class FrontEnds:
 
     # --- life ------------------------------------------------------------------------------------
 
-    def reserve(self, name: str, listener: Listener) -> int:
-        """Listen for all of them; gives the port. Raises OSError."""
-        found = self._sockets[name] = reserved(listener, self._settings.frontends)
+    def reserve(self, what: str, listener: Listener) -> int:
+        """Listen for all of them, for HTTP or GRPC; gives the port. Raises OSError."""
+        try:
+            found = reserved(listener, self._settings.frontends)
+        except OSError as error:
+            raise not_started(what, listener, error) from error
+        self._sockets[what.lower()] = found
         return int(found[0].getsockname()[1])
 
     async def start(self) -> None:

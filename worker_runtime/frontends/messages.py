@@ -85,6 +85,10 @@ class GrpcCall(Message, tag="grpc"):
 
 
 class Hello(Message, tag="hello"):
+    """It runs, and listens once it has a state: from now on it is waited for when one changes."""
+
+
+class Started(Message, tag="started"):
     """It listens; or why it does not."""
 
     failure: str = ""
@@ -118,7 +122,7 @@ class Bundle(Message):
     plain: list[int]
     entries: list[Entry]
     cancelled: list[int]
-    said: list[HttpCall | GrpcCall | Hello | Seen | Counts]
+    said: list[HttpCall | GrpcCall | Hello | Started | Seen | Counts]
 
 
 # --- from the core to a front end ----------------------------------------------------------------

@@ -20,6 +20,7 @@ from worker_runtime.frontends.messages import (
     Hello,
     HttpCall,
     Seen,
+    Started,
     State,
     Welcome,
 )
@@ -32,7 +33,7 @@ _STUCK_S = 10.0  # that a front end may take nothing of what waits for it
 
 
 class FrontEnd:
-    """``started`` has its Hello, or fails with OSError; ``gone`` is set when it has ended."""
+    """``started`` is done when it listens, or fails with OSError; ``gone`` is set at its end."""
 
     def __init__(
         self,
@@ -76,7 +77,6 @@ class FrontEnd:
             )
         await self._loop.create_unix_connection(lambda: self._link, sock=ours)
         self.say(welcome)
-        self._mirror.join(self)
 
     # --- to it -----------------------------------------------------------------------------------
 
@@ -134,14 +134,16 @@ class FrontEnd:
             elif isinstance(said, Counts):
                 self.counts = said
                 self._counted(self, said)
+            elif isinstance(said, Hello):
+                self._mirror.join(self)
             else:
                 self._began(said)
 
-    def _began(self, hello: Hello) -> None:
+    def _began(self, said: Started) -> None:
         if self.started.done():
             return
-        if hello.failure:
-            self._failed(hello.failure)
+        if said.failure:
+            self._failed(said.failure)
         else:
             self.started.set_result(None)
 

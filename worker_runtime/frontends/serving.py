@@ -21,6 +21,7 @@ from worker_runtime.frontends.messages import (
     GrpcReply,
     Hello,
     HttpReply,
+    Started,
     State,
     Welcome,
 )
@@ -69,6 +70,7 @@ class Process:
         self._log: LogControl | None = None
         self._engine: RemoteEngine | None = None
         self._calls: Calls | None = None
+        self._welcome: Welcome | None = None  # until it listens
         self._refusals = Refusals()
         self._lag = LoopLag()
         self._admission: ConnectionAdmission | None = None
@@ -94,6 +96,7 @@ class Process:
         elif isinstance(said, State):
             self._follow_log(said.log)
             engine.follow(said)
+            self._begin(engine, calls)
         elif isinstance(said, HttpReply):
             calls.http(said)
         elif isinstance(said, GrpcReply):
@@ -120,8 +123,15 @@ class Process:
 
     def _prepare(self, welcome: Welcome) -> None:
         engine = self._engine = RemoteEngine(self.link, shared_memory=welcome.client_shared_memory)
-        calls = self._calls = Calls(engine.say)
-        self._run(self._start(welcome, engine, calls))
+        self._calls = Calls(engine.say)
+        self._welcome = welcome
+        engine.say(Hello())
+
+    def _begin(self, engine: RemoteEngine, calls: Calls) -> None:
+        """Listen, once."""
+        welcome, self._welcome = self._welcome, None
+        if welcome is not None:
+            self._run(self._start(welcome, engine, calls))
 
     async def _start(self, welcome: Welcome, engine: RemoteEngine, calls: Calls) -> None:
         failure = ""
@@ -133,7 +143,7 @@ class Process:
         gc.collect()
         gc.freeze()
         gc.enable()
-        engine.say(Hello(failure))
+        engine.say(Started(failure))
 
     async def _listen(self, welcome: Welcome, engine: RemoteEngine, calls: Calls) -> None:
         """Raises OSError or InvalidArgument."""

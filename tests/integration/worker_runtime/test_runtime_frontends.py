@@ -380,12 +380,17 @@ def test_at_the_end_running_requests_finish_and_nothing_is_left(tmp_path: Path) 
         assert not any(Path(f"/proc/{one}").exists() for one in mine)
 
 
-def test_a_port_that_is_taken_ends_the_start(tmp_path: Path, server: Runtime) -> None:
-    root = tmp_path / "models"
-    root.mkdir()
-    taken = f"--http-port={server.http_port}"
-    with (
-        pytest.raises(AssertionError, match="already in use"),
-        runtime(root, "--frontends=2", taken),
-    ):
+@pytest.mark.parametrize(
+    ("flag", "why"),
+    [
+        ("--http-port={}", "already in use"),
+        ("--http-header-forward-pattern=(", "is not a regular expression"),
+    ],
+)
+def test_a_front_end_that_cannot_serve_ends_the_start(
+    tmp_path: Path, server: Runtime, flag: str, why: str
+) -> None:
+    (root := tmp_path / "models").mkdir()
+    flags = ("--frontends=2", flag.format(server.http_port))
+    with pytest.raises(AssertionError, match=why), runtime(root, *flags):
         pass
