@@ -201,10 +201,12 @@ answers = st.lists(st.sampled_from(ServingState), max_size=3)
 def test_an_endpoint_answers_as_well_as_those_with_traffic(
     answering: list[ServingState], others: list[ServingState]
 ) -> None:
-    well = {ServingState.HEALTHY, ServingState.DEGRADED}
+    whole = {ServingState.HEALTHY, ServingState.IDLE}
+    well = {*whole, ServingState.DEGRADED}
     state = serving(ENDPOINT_RULES, EndpointFacts(answering, [*answering, *others]))
     assert (state in well) == bool(well & set(answering))
-    assert (state == ServingState.HEALTHY) == (set(answering) == {ServingState.HEALTHY})
+    assert (state in whole) == (bool(answering) and set(answering) <= whole)
+    assert (state == ServingState.IDLE) == (set(answering) == {ServingState.IDLE})
     assert (state in (ServingState.STOPPED, ServingState.DEPLOYING)) == (not answering)
 
 
