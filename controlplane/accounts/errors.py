@@ -107,9 +107,20 @@ class IdentityRefused(Unauthenticated):
     tries = ("Sign in again; if it stays, an administrator finds the reason in the event log.",)
 
 
+class RemoteUserRefused(Unauthenticated):
+    """A remote-user header that no trusted proxy sent, or not as it should."""
+
+    code = "RemoteUserRefused"
+    tries = (
+        "Come through the proxy that signs people in; docs/sign-in.md says what it must send.",
+    )
+
+
 class NoRole(Forbidden):
     code = "NoRole"
-    tries = ("Ask for one of the groups that have a role here (SHOAL_OIDC_ROLES).",)
+    tries = (
+        "Ask for one of the groups that have a role here (SHOAL_OIDC_ROLES, SHOAL_REMOTE_ROLES).",
+    )
 
 
 class AccountDisabled(Forbidden):
@@ -122,5 +133,5 @@ class AccountIsLocal(Conflict):
 
     code = "AccountIsLocal"
     tries = (
-        "An administrator can hand the account over: `shoal user update NAME --sign-in oidc`.",
+        "An administrator can hand it over: `shoal user update NAME --sign-in oidc` (or header).",
     )

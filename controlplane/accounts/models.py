@@ -21,6 +21,7 @@ class User(AbstractUser):
         # A password that counts where those of others do not.
         BREAK_GLASS = "break_glass", "break-glass password"
         OIDC = "oidc", "single sign-on"
+        HEADER = "header", "the proxy's header"
 
     role = models.CharField(max_length=16, choices=Role, default=Role.VIEWER)
     sign_in = models.CharField(

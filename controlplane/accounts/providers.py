@@ -49,6 +49,19 @@ def role_rules_read(text: str) -> RoleRules:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoteUser:
+    """Headers in which a trusted proxy says who calls. Empty: not used."""
+
+    user_header: str
+    groups_header: str
+    roles: RoleRules
+    separator: str = ","  # between groups
+    secret: str = field(default="", repr=False)  # which the proxy shows, in
+    secret_header: str = "X-Shoal-Proxy-Secret"  # noqa: S105 - a name
+    logout_url: str = ""  # where the proxy's own session ends
+
+
+@dataclass(frozen=True, slots=True)
 class OidcProvider:
     """An OpenID Connect provider, and what of its word counts."""
 

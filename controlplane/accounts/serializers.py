@@ -118,9 +118,9 @@ class UserPatchSerializer(serializers.Serializer[Any]):
     role = serializers.ChoiceField(choices=User.Role.choices, required=False)
     active = serializers.BooleanField(required=False)
     sign_in = serializers.ChoiceField(
-        choices=[User.SignIn.PASSWORD.value, User.SignIn.OIDC.value],
+        choices=[each.value for each in User.SignIn if each is not User.SignIn.BREAK_GLASS],
         required=False,
-        help_text="`oidc`: whoever next comes from the provider with this name has the account",
+        help_text="`oidc`, `header`: whoever next comes from there with this name has the account",
     )
 
 

@@ -92,7 +92,8 @@ SHOAL_AUDIT_WEBHOOK = env.https("SHOAL_AUDIT_WEBHOOK")
 SHOAL_TRUSTED_PROXIES = env.networks("SHOAL_TRUSTED_PROXIES")
 # Who says who people are, beside Shoal itself; see docs/sign-in.md.
 SHOAL_OIDC = sign_in.oidc()
-SHOAL_PASSWORDS = sign_in.passwords(others=SHOAL_OIDC is not None)
+SHOAL_REMOTE_USER = sign_in.remote_user()
+SHOAL_PASSWORDS = sign_in.passwords(others=SHOAL_OIDC is not None or SHOAL_REMOTE_USER is not None)
 CSRF_TRUSTED_ORIGINS = [SHOAL_PUBLIC_URL]
 SESSION_COOKIE_NAME = "shoal_session"
 SESSION_COOKIE_HTTPONLY = True
@@ -136,6 +137,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "controlplane.accounts.remote_user.RemoteUserMiddleware",
     "controlplane.core.http.ProblemMiddleware",
     "controlplane.core.query_strings.KnownQueryMiddleware",
     "controlplane.core.pagination.PagesMiddleware",

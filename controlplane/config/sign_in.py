@@ -1,13 +1,17 @@
 """How people sign in, from the environment: the provider, and whether passwords count."""
 
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from controlplane.accounts.providers import ALGORITHMS, OidcProvider, role_rules_read
+from controlplane.accounts.providers import ALGORITHMS, OidcProvider, RemoteUser, role_rules_read
 from controlplane.config import env
 
+HEADER = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
+# What is somebody else's business, or would be replaced on its way.
+NO_HEADERS = ("authorization", "cookie", "host", "x-forwarded-for", "x-forwarded-proto", "origin")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -44,6 +48,36 @@ def oidc() -> OidcProvider | None:
     )
 
 
+def remote_user() -> RemoteUser | None:
+    """The headers of SHOAL_REMOTE_USER_HEADER; None where it is unset or empty."""
+    user_header = _header("SHOAL_REMOTE_USER_HEADER", "")
+    if not user_header:
+        return None
+    roles = env.parsed("SHOAL_REMOTE_ROLES", "", role_rules_read)
+    if not roles.rules:
+        raise ImproperlyConfigured(
+            "SHOAL_REMOTE_ROLES is missing: GROUP=role;…, for instance shoal-admins=admin;*=viewer"
+        )
+    return RemoteUser(
+        user_header=user_header,
+        groups_header=_header("SHOAL_REMOTE_GROUPS_HEADER", ""),
+        roles=roles,
+        separator=env.text("SHOAL_REMOTE_GROUPS_SEPARATOR", "") or ",",
+        secret=env.optional_secret("SHOAL_REMOTE_SECRET", least=16),
+        secret_header=_header("SHOAL_REMOTE_SECRET_HEADER", "X-Shoal-Proxy-Secret"),
+        logout_url=env.https("SHOAL_REMOTE_LOGOUT_URL"),
+    )
+
+
+def _header(name: str, default: str) -> str:
+    value = env.text(name, "").strip() or default
+    if value and (not HEADER.fullmatch(value) or value.lower() in NO_HEADERS):
+        raise ImproperlyConfigured(
+            f"{name}={value!r}: expected the name of a header of its own, as X-Forwarded-User"
+        )
+    return value
+
+
 def passwords(*, others: bool) -> bool:
     """Whether people sign in by password; ``others``: there is another way.
 
@@ -52,7 +86,8 @@ def passwords(*, others: bool) -> bool:
     allowed = env.flag("SHOAL_PASSWORDS", default=True)
     if not allowed and not others:
         raise ImproperlyConfigured(
-            "SHOAL_PASSWORDS=false, and there is no other way to sign in: set SHOAL_OIDC_ISSUER"
+            "SHOAL_PASSWORDS=false, and there is no other way to sign in: set SHOAL_OIDC_ISSUER "
+            "or SHOAL_REMOTE_USER_HEADER"
         )
     return allowed
 

@@ -33,6 +33,12 @@ class SystemView(APIView):
         )
         if (proxy := diagnosis.proxy(forwarded)) is not None:
             parts.insert(1, proxy)
+        remote = settings.SHOAL_REMOTE_USER
+        header = diagnosis.remote_user(
+            remote.user_header if remote else "", bool(settings.SHOAL_TRUSTED_PROXIES)
+        )
+        if header is not None:
+            parts.insert(1, header)
         newest = selectors.newest_event(people=may(request, PEOPLE))
         body = {
             "state": worst([part.state for part in parts]),

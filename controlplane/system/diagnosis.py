@@ -98,6 +98,21 @@ def proxy(seen: Forwarded) -> Part | None:
     return Part("web", PROXY, State.WARNING if hint else State.OK, summary, hint=hint)
 
 
+HEADER = "Sign-in by header"
+
+
+def remote_user(header: str, trusted: bool) -> Part | None:
+    """None where no proxy signs people in by a header."""
+    if not header:
+        return None
+    if trusted:
+        return Part("web", HEADER, State.OK, f"proxies say who calls, in {header}")
+    return Part(
+        "web", HEADER, State.ERROR, f"every request with {header} is refused",
+        hint="SHOAL_REMOTE_USER_HEADER is set: name the proxy in SHOAL_TRUSTED_PROXIES, too.",
+    )  # fmt: skip
+
+
 def database(name: str, look: DatabaseCheck) -> Part:
     if look.error:
         return Part(

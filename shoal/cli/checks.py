@@ -32,6 +32,7 @@ NEEDED = ("files", "calls", "network")  # of a node's sandbox, what SHOAL_SANDBO
 
 PARTS = ("beat", "worker", "gateway")  # of the system: they do what nobody asks for
 PROXY = "Proxy before the studio"  # is there for who comes through one
+HEADER = "Sign-in by header"
 Status = Literal["ok", "warning", "failed"]
 
 
@@ -164,7 +165,7 @@ def _parts(client: Client) -> Iterator[Finding]:
     proxy, by how this very question came."""
     status: dict[str, Status] = {"ok": "ok", "error": "failed"}
     for part in client.system_parts():
-        if part["kind"] in PARTS or part["name"] == PROXY:
+        if part["kind"] in PARTS or part["name"] in (PROXY, HEADER):
             subject = f"Gateway agent {part['name']}" if part["kind"] == "gateway" else part["name"]
             found = status.get(part["state"], "warning")
             yield Finding(subject, found, part["summary"], part["hint"])

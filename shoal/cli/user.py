@@ -61,8 +61,8 @@ def add(name: str, role: str, password_stdin: bool, output: str) -> None:
 @click.option("--active/--inactive", default=None, help="Whether they may sign in.")
 @click.option(
     "--sign-in",
-    type=click.Choice(["password", "oidc"]),
-    help="How they sign in: by a password kept here, or at the provider.",
+    type=click.Choice(["password", "oidc", "header"]),
+    help="By a password kept here, at the provider, or as the proxy says.",
 )
 @output_option
 def update(
@@ -70,7 +70,7 @@ def update(
 ) -> None:
     """Change a user's role, or take the right to sign in away. Tokens go with it.
 
-    With --sign-in oidc, whoever next comes from the provider with this name has the account.
+    With oidc or header, whoever next comes from there with this name has the account.
     """
     from shoal.client import Client
 

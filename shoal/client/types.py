@@ -284,7 +284,7 @@ class User(TypedDict):
     username: str
     role: str
     active: bool
-    sign_in: NotRequired[str]  # how: password, break_glass, oidc
+    sign_in: NotRequired[str]  # how: password, break_glass, oidc, header
     created_at: str
     last_login: str | None
     password: NotRequired[str | None]  # told once, when it was made up

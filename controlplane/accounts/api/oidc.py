@@ -21,7 +21,7 @@ from controlplane.accounts import oidc, services
 from controlplane.accounts.api.browsers import address_of, remember_browser
 from controlplane.accounts.errors import IdentityRefused, SignInStale
 from controlplane.accounts.models import User
-from controlplane.accounts.providers import OidcProvider
+from controlplane.accounts.providers import OidcProvider, RemoteUser
 from controlplane.core import vault
 from controlplane.core.errors import DomainError, NotFound
 
@@ -89,6 +89,9 @@ def callback(request: HttpRequest) -> HttpResponse:
 def logout_url(request: HttpRequest) -> str | None:
     """Where this browser, before its session ends, goes to sign out at the provider as well."""
     found: OidcProvider | None = settings.SHOAL_OIDC
+    remote: RemoteUser | None = settings.SHOAL_REMOTE_USER
+    if getattr(request.user, "sign_in", "") == User.SignIn.HEADER:
+        return (remote.logout_url if remote else "") or None
     sealed = request.session.get(ID_TOKEN)
     if found is None or not found.logout or not sealed:
         return None

@@ -1,6 +1,6 @@
 """Writes of accounts: people, their sessions and their tokens. Each is a row and an event."""
 
-from controlplane.accounts.services.identities import identity_sign_in
+from controlplane.accounts.services.identities import identity_sign_in, remote_user_refused
 from controlplane.accounts.services.sessions import (
     session_begin,
     session_end,
@@ -13,6 +13,7 @@ from controlplane.accounts.services.sessions import (
 )
 from controlplane.accounts.services.setup import setup_finish, setup_token_make
 from controlplane.accounts.services.sign_in_throttle import (
+    attempt_begin_alone,
     attempt_begin_unnamed,
     attempt_withdraw,
     counters_prune,
@@ -34,6 +35,7 @@ from controlplane.accounts.services.users import (
 
 __all__ = [
     "administrator_ensure",
+    "attempt_begin_alone",
     "attempt_begin_unnamed",
     "attempt_withdraw",
     "break_glass",
@@ -41,6 +43,7 @@ __all__ = [
     "identity_sign_in",
     "password_change",
     "password_set",
+    "remote_user_refused",
     "session_begin",
     "session_end",
     "session_failed",

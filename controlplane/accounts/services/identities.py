@@ -12,14 +12,17 @@ from controlplane.accounts.errors import (
     AccountIsLocal,
     IdentityRefused,
     NoRole,
+    RemoteUserRefused,
 )
 from controlplane.accounts.models import ApiToken, User
 from controlplane.accounts.services.sessions import session_failed, session_opened, sessions_end_all
+from controlplane.accounts.services.sign_in_throttle import attempt_begin_alone
 from controlplane.core import events
 from controlplane.core.errors import DomainError
 from controlplane.core.models import Event
 
 NAME_CHARS = 150
+NO_PROXY = "/remote-user"  # nobody can be called this
 
 
 def identity_sign_in(
@@ -122,6 +125,19 @@ def _role_follow(user: User, role: str, *, by: User.SignIn) -> None:
         message=f"{user.username} is now {role}, was {before}, by groups of {by.label}",
         severity=Event.Severity.WARNING,
         data={"before": {"role": before}, "after": {"role": role}, "by": by.value},
+    )
+
+
+def remote_user_refused(error: RemoteUserRefused, *, address: str) -> None:
+    """Put headers of somebody who is no trusted proxy on record. Raises TooManyAttempts, and then
+    does not: how many there are is the counter's business."""
+    attempt_begin_alone(name=NO_PROXY, address=address)
+    session_failed(
+        username="unknown",
+        by=User.SignIn.HEADER,
+        address=address,
+        code=error.code,
+        reason=str(error.extra.get("reason", "")),
     )
 
 

@@ -59,6 +59,12 @@ def attempt_begin_unnamed(*, address: str, now: datetime | None = None) -> Attem
     return _begin(Attempt(ANY, network, False, ((ANY, network),)), now or timezone.now())
 
 
+def attempt_begin_alone(*, name: str, address: str, now: datetime | None = None) -> Attempt:
+    """The same for what nobody guesses, as somebody's missing role: nobody else waits for it."""
+    network = network_of(address)
+    return _begin(Attempt(name, network, False, ((name, network),)), now or timezone.now())
+
+
 @transaction.atomic
 def _begin(attempt: Attempt, now: datetime) -> Attempt:
     SignInCounter.objects.bulk_create(

@@ -18,6 +18,8 @@ from controlplane.accounts.services.sessions import session_open, sessions_end_a
 from controlplane.core import events
 from controlplane.core.models import Event
 
+ELSEWHERE = (User.SignIn.OIDC, User.SignIn.HEADER)  # where passwords and roles are kept
+
 
 @transaction.atomic
 def user_create(
@@ -67,7 +69,7 @@ def user_update(
     }
     if after == before:
         return user
-    if after["role"] != before["role"] and after["sign_in"] == User.SignIn.OIDC:
+    if after["role"] != before["role"] and after["sign_in"] in ELSEWHERE:
         raise SignsInElsewhere(
             f"The role of {username} comes from the groups that the provider tells.", field="role"
         )
@@ -142,7 +144,7 @@ def password_change(*, user: User, current: str, password: str, address: str) ->
 
 
 def _keep_passwords_here(user: User) -> None:
-    if user.sign_in not in (User.SignIn.PASSWORD, User.SignIn.BREAK_GLASS):
+    if user.sign_in in ELSEWHERE:
         raise SignsInElsewhere(f"{user.username} signs in by {user.sign_in}, without a password.")
 
 

@@ -11,6 +11,11 @@ const WORDS: Record<Role, string> = {
 
 const ROLES = Object.keys(WORDS) as Role[];
 export const ROLE_CHOICES = ROLES.map((role) => ({ value: role, label: role[0]?.toUpperCase() + role.slice(1) }));
-const SIGN_IN: Record<Person["sign_in"], string> = { password: "password", break_glass: "host's password", oidc: "single sign-on" };
+const SIGN_IN: Record<Person["sign_in"], string> = {
+  password: "password",
+  break_glass: "host's password",
+  oidc: "single sign-on",
+  header: "proxy",
+};
 export const signInWords = (way: Person["sign_in"]): string => SIGN_IN[way];
 export const roleDescription = (role: Role): string => WORDS[role];

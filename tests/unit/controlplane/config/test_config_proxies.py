@@ -13,7 +13,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from controlplane.accounts.models import User
 from controlplane.config import env
-from controlplane.config.asgi import application
+from controlplane.config.asgi import application, behind_proxies
 from controlplane.core.models import Event
 
 BODY = json.dumps({"username": "nobody", "password": "wrong"}).encode()
@@ -82,7 +82,7 @@ async def test_a_proxy_that_is_named_says_who_called_and_nobody_else(
 ) -> None:
     monkeypatch.setenv("SHOAL_TRUSTED_PROXIES", "10.0.0.2, 10.1.0.0/16")
     trusted = list(env.networks("SHOAL_TRUSTED_PROXIES"))
-    app = ProxyHeadersMiddleware(application.app, trusted_hosts=trusted)
+    app = ProxyHeadersMiddleware(behind_proxies.app, trusted_hosts=trusted)
     await sign_in(app, client, header)
     assert await address_noted() == address
 

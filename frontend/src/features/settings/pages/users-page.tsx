@@ -97,7 +97,9 @@ export function UsersPage() {
             </ActionIcon>
           </Menu.Target>
           <Menu.Dropdown>
-            {row.sign_in === "oidc" ? null : <Menu.Item onClick={() => setResetting(row)}>New password</Menu.Item>}
+            {row.sign_in === "oidc" || row.sign_in === "header" ? null : (
+              <Menu.Item onClick={() => setResetting(row)}>New password</Menu.Item>
+            )}
             <Menu.Item onClick={() => showAsCode(roleRecipe(row.username, row.role))}>
               {asCodeWords(roleRecipe(row.username, row.role), "Show the role as")}
             </Menu.Item>
