@@ -64,7 +64,7 @@ function Wizard() {
     control.reset();
     void navigate({ search: search.endpoint ? { endpoint: search.endpoint } : {} });
   };
-  const take = useDrops({
+  const { take, add } = useDrops({
     control,
     unfinished,
     onRefused: setRefused,
@@ -76,6 +76,9 @@ function Wizard() {
     stored.discard(false).then(restart, (error: unknown) => notifyProblem(error, "The draft could not be discarded"));
   };
 
+  // Those of an earlier visit are not at hand, and those of another draft are not this one's.
+  const kept = control.view.phase === "done" && control.view.uploadId === found.upload?.id;
+  const addition = { kept, add: kept ? add : take };
   const { source } = found;
   const failed = found.upload?.state === "failed";
   const chosen = origin !== null || creating.pending;
@@ -128,11 +131,12 @@ function Wizard() {
           upload={found.upload}
           stored={stored}
           mark={search.line === undefined ? null : { line: search.line, model: search.repo ?? null }}
+          addition={addition}
           onStep={go}
           onRestart={restart}
         />
       ) : step === "inspect" && found.upload ? (
-        <InspectStep upload={found.upload} source={source} onBack={restart} onForward={() => go("configure")} />
+        <InspectStep upload={found.upload} source={source} addition={addition} onBack={restart} onForward={() => go("configure")} />
       ) : (
         <SkeletonRows rows={8} label="Loading the draft" />
       )}

@@ -18,7 +18,7 @@ import { startDeploy } from "../draft/start-deploy";
 import type { StoredDraftControl } from "../draft/use-stored-draft";
 import { ConfigureStep } from "../steps/configure-step";
 import { DeployStep } from "../steps/deploy-step";
-import { InspectStep } from "../steps/inspect-step";
+import { type Addition, InspectStep } from "../steps/inspect-step";
 import { type Clash, NameClash } from "../steps/name-clash";
 import { PlacementStep } from "../steps/placement-step";
 
@@ -29,6 +29,7 @@ export interface LaterStepsProps {
   stored: StoredDraftControl;
   /** A line of a text to look at first: what a failed deployment complained about. */
   mark: { line: number; model: string | null } | null;
+  addition: Addition;
   onStep: (step: WizardStep) => void;
   onRestart: () => void;
 }
@@ -63,7 +64,7 @@ function useNaming({ modelName: name, nextOf }: DraftForm, source: DeploySource)
   return { note, known: true, clash: { model: name, version: model.latest.version, by: model.latest.created_by, there, here, free } };
 }
 
-export function LaterSteps({ step, source, upload, stored, mark, onStep, onRestart }: LaterStepsProps) {
+export function LaterSteps({ step, source, upload, stored, mark, addition, onStep, onRestart }: LaterStepsProps) {
   const data = stored.data;
   if (data === null) throw new Error("The steps are shown once their draft is loaded");
   const form = useMemo(() => formOf(source, data), [source, data]);
@@ -110,6 +111,7 @@ export function LaterSteps({ step, source, upload, stored, mark, onStep, onResta
         upload={upload}
         source={source}
         question={question}
+        addition={addition}
         onBack={onRestart}
         onForward={() => onStep("configure")}
         defaults={{

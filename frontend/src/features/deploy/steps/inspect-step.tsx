@@ -1,6 +1,8 @@
 /** Step 2: what the server found in the file. */
 import { Button } from "@mantine/core";
+import { useRef } from "react";
 import type { Upload } from "@/api/types";
+import { chosenFiles, type Dropped } from "@/app/dropped-files";
 import { ApiProblem } from "@/api/problem";
 import { Card } from "@/components/card";
 import { CodeNotice } from "@/components/code-notice";
@@ -15,18 +17,25 @@ import { Footer } from "./footer";
 import { StageList } from "./stage-list";
 import { TensorTable } from "./tensor-table";
 
+export interface Addition {
+  kept: boolean;
+  add: (files: Dropped[]) => void;
+}
+
 export interface InspectStepProps {
   upload: Upload | null;
   source: DeploySource | null;
   /** To be answered before it is deployed. */
   question?: React.ReactNode;
+  /** Files that complete it; `kept`: those chosen before are still at hand. */
+  addition: Addition;
   onBack: () => void;
   onForward: () => void;
   /** Register and deploy it as it is. */
   defaults?: { endpoint: string; busy: boolean; failure: unknown; start: () => void };
 }
 
-export function InspectStep({ upload, source, question, onBack, onForward, defaults }: InspectStepProps) {
+export function InspectStep({ upload, source, question, addition, onBack, onForward, defaults }: InspectStepProps) {
   const errors = upload ? errorsOf(upload) : [];
   const settled = source !== null && (upload === null || upload.state === "ready" || upload.state === "failed");
   const usable = settled && errors.length === 0 && upload?.state !== "failed" && source.models.length > 0;
@@ -68,6 +77,7 @@ export function InspectStep({ upload, source, question, onBack, onForward, defau
               error={new ApiProblem({ title: error.message, detail: error.detail ?? "", code: error.code, hints: error.hints ?? [] }, 200)}
             />
           ))}
+          {errors.some(({ code }) => code === "ExternalDataMissing") ? <AddFiles {...addition} /> : null}
           {warnings.map((warning) => (
             <Warning key={`${warning.code} ${warning.message}`} text={[warning.message, ...(warning.hints ?? [])].join(" ")} />
           ))}
@@ -105,6 +115,28 @@ export function InspectStep({ upload, source, question, onBack, onForward, defau
         blocked={!usable}
       />
     </>
+  );
+}
+
+function AddFiles({ kept, add }: Addition) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <div>
+      <Button variant="default" onClick={() => input.current?.click()}>
+        {kept ? "Add the missing file" : "Choose the model and its data together"}
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label={kept ? "Missing file" : "Model and its data"}
+        onChange={({ currentTarget }) => {
+          add(chosenFiles(currentTarget.files));
+          currentTarget.value = "";
+        }}
+      />
+    </div>
   );
 }
 

@@ -1,5 +1,5 @@
 /** What is dropped or chosen, wherever in the studio, becomes the upload of this page; or a sentence why not. */
-import { useCallback, useEffect, useRef } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { onDropped, takeDropped, type Dropped } from "@/app/dropped-files";
 import type { Upload } from "@/api/types";
 import { bytes } from "@/components/format";
@@ -22,12 +22,19 @@ function fits(selection: Selection, unfinished: Upload): boolean {
 
 const BUSY = new Set(["packing", "starting", "sending", "waiting", "finishing"]);
 
-export function useDrops({ control, unfinished, onRefused, onOther }: Drops): (files: Dropped[]) => void {
+interface Taking {
+  /** A model of its own; or weights of the one that was taken before. */
+  take: (files: Dropped[]) => void;
+  /** Files of the one that was taken before, whatever they are called. */
+  add: (files: Dropped[]) => void;
+}
+
+export function useDrops({ control, unfinished, onRefused, onOther }: Drops): Taking {
   const earlier = useRef<Dropped[]>([]);
-  const take = (files: Dropped[]) => {
+  const take = (files: Dropped[], added: boolean) => {
     if (BUSY.has(control.view.phase)) return onRefused("An upload is under way. Wait for it, or cancel it first.");
     // A model that lacks its external data is completed by what is dropped after it.
-    const complete = isAddition(files) ? [...earlier.current, ...files] : files;
+    const complete = added ? [...earlier.current, ...files] : files;
     const selection = selectionOf(complete);
     if (selection.kind === "refused") return onRefused(selection.reason);
     if (unfinished && !fits(selection, unfinished))
@@ -48,12 +55,12 @@ export function useDrops({ control, unfinished, onRefused, onOther }: Drops): (f
   useEffect(() => {
     const look = () => {
       const files = takeDropped();
-      if (files) latest.current(files);
+      if (files) latest.current(files, isAddition(files));
     };
     look();
     return onDropped(look);
   }, []);
-  return useCallback((files: Dropped[]) => latest.current(files), []);
+  return useMemo(() => ({ take: (files) => latest.current(files, isAddition(files)), add: (files) => latest.current(files, true) }), []);
 }
 
 /** Weights beside a graph that names them, never a model of their own. */
