@@ -128,10 +128,10 @@ class Holding:
     def _full(self, name: Name, limits: HoldLimits) -> Refusal | None:
         sleeper = self._sleepers.get(name)
         if sleeper is not None and sleeper.held >= limits.most:
-            text = f"{limits.most} requests wait for a replica of this deployment already."
+            text = f"{limits.most} at most may wait for a replica of this deployment."
             return Refusal(f"{text} Try again later.", 1)
         if sum(one.held for one in self._sleepers.values()) >= self._most:
-            text = f"{self._most} requests wait for replicas at this gateway already."
+            text = f"{self._most} at most may wait for replicas at this gateway."
             return Refusal(f"{text} Try again later.", 1)
         return None
 

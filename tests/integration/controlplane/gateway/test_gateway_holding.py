@@ -137,7 +137,7 @@ def test_who_waits_too_long_or_is_one_too_many_is_told_so(
         second = client.post(PATH)
         waited = first.result(20)
         assert (second.status_code, second.headers["retry-after"]) == (503, "1")
-        assert second.json()["error"].startswith("1 requests wait for a replica")
+        assert second.json()["error"].startswith("1 at most may wait for a replica")
         assert (waited.status_code, waited.headers["retry-after"]) == (503, "5")
         assert waited.json()["error"] == (
             "No replica of this deployment was ready within 2 s: No node can take 1 of 1 replicas."
