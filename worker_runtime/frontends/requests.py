@@ -301,6 +301,7 @@ class RemoteRequests:
         if layout is None:
             if len(self._known) >= _MOST:
                 self._known.clear()
+                self._last = None  # why: the other side forgets what is older than its newest
             self._number = layout = self._known[key] = self._number + 1
             self.layouts.append(Layout(layout, *key))
         tail = self.tail

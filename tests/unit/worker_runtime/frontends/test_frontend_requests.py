@@ -321,3 +321,21 @@ async def test_requests_and_answers_keep_their_order_whatever_they_have(pair: Pa
             got = await told(sink)
             outputs = got if plain[number] else got[0].arrays
             assert outputs[0] == [number]
+
+
+async def test_a_form_of_long_ago_is_still_understood(pair: Pair) -> None:
+    numbers, words = np.ones(1, "<f4"), string_array([])
+
+    async def plain() -> None:
+        there, _, sink = await pair.asked(numbers, [])
+        there.sink.deliver(there, [numbers, numbers])
+        assert (await told(sink))[1] == numbers
+
+    await plain()
+    there, _, sink = await pair.asked(numbers, [])
+    for size in range(3000):
+        there.sink.respond(there, Response(("W",), [np.zeros(size, "<f4")]), final=False)
+        assert (await told(sink))[0].arrays[0].shape == (size,)
+    there.sink.deliver(there, [numbers, words])
+    await told(sink)
+    await plain()
