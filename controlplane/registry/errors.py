@@ -59,7 +59,7 @@ class IngestFailed(Invalid):
     """Ingest ends here; ``code`` says why, ``detail`` holds verbatim evidence."""
 
     code = "IngestFailed"
-    tries = ("Mend what `detail` says, then upload again.",)
+    tries = ("Correct what is said here, then upload again.",)
 
     def __init__(
         self, message: str, *, code: str, detail: str = "", hints: tuple[str, ...] = ()

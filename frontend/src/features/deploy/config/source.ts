@@ -133,6 +133,9 @@ export function errorsOf(upload: Upload): ErrorDetail[] {
     // What another text mends is for the next step.
     (problem) => problem.severity === "error" && problem.scope !== "config",
   );
-  const own = upload.error === null ? [] : [upload.error];
-  return [...own, ...found.filter((problem) => !own.some((error) => error.code === problem.code && error.message === problem.message))];
+  const own: ErrorDetail[] = upload.error === null ? [] : [upload.error];
+  const others = found.filter(({ code, message }) => !own.some((error) => error.code === code && wordsOf(error).includes(message)));
+  return [...own, ...others].map((error) => (error.message.includes(error.detail ?? "") ? { ...error, detail: "" } : error));
 }
+
+const wordsOf = ({ message, detail }: ErrorDetail): string => `${message}\n${detail ?? ""}`;

@@ -162,7 +162,7 @@ function describe(id: WizardStep, current: WizardStep, source: DeploySource | nu
   const position = DEPLOY_STEPS.indexOf(id);
   const now = DEPLOY_STEPS.indexOf(current);
   const state = id === "inspect" && failed ? "failed" : position === now ? "current" : position < now ? "done" : "todo";
-  return { id, title: TITLES[id], hint: hintOf(id, source), state };
+  return { id, title: TITLES[id], hint: id === "inspect" && failed ? "cannot be served" : hintOf(id, source), state };
 }
 
 function hintOf(id: WizardStep, source: DeploySource | null): string {

@@ -40,6 +40,8 @@ export function InspectStep({ upload, source, question, addition, onBack, onForw
   const settled = source !== null && (upload === null || upload.state === "ready" || upload.state === "failed");
   const usable = settled && errors.length === 0 && upload?.state !== "failed" && source.models.length > 0;
   const toFix = source?.configErrors ?? 0;
+  // Of a file that cannot be read, nothing is known that a card could tell.
+  const modelsToShow = (source?.models ?? []).filter((model) => errors.length === 0 || model.inputs.length + model.outputs.length > 0);
   const found = upload?.inspection?.problems ?? [];
   const warnings = found.filter((problem) => problem.severity === "warning" && problem.code !== "Arranged");
   const arranged = found.filter((problem) => problem.code === "Arranged");
@@ -91,8 +93,8 @@ export function InspectStep({ upload, source, question, addition, onBack, onForw
           {defaults?.failure ? (
             <ProblemCard error={defaults.failure} title="The deployment was not started" onRetry={defaults.start} />
           ) : null}
-          {source?.models.map((model) => (
-            <ModelCard key={model.name} model={model} size={source.models.length === 1 ? source.size : null} />
+          {modelsToShow.map((model) => (
+            <ModelCard key={model.name} model={model} size={source?.models.length === 1 ? source.size : null} />
           ))}
           {!settled && errors.length === 0 ? <Reading /> : null}
         </div>
