@@ -113,13 +113,15 @@ class Counts(Message, tag="counts"):
 
 class Bundle(Message):
     """``plain`` has three numbers of each request that is nothing but raw, small tensors: its own,
-    that of its plan, and when it arrived. All others are ``entries``; their tensors come behind.
+    that of its plan, and when it arrived; ``ids`` has what clients call some of them, by number.
+    All others are ``entries``; their tensors come behind.
 
     Requests are before ``said``: with a Seen, all that were made before it are there.
     """
 
     plans: list[PlanForm]
     plain: list[int]
+    ids: dict[int, str]
     entries: list[Entry]
     cancelled: list[int]
     said: list[HttpCall | GrpcCall | Hello | Started | Seen | Counts]

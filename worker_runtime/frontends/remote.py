@@ -153,7 +153,6 @@ class RemoteEngine:
         # why not behind entries: what was asked first is first in the core
         if request.trace is None and not (
             self._entries
-            or request.id
             or request.priority
             or request.timeout_ns
             or request.sequence
@@ -167,6 +166,8 @@ class RemoteEngine:
                     self._small.parts += request.inputs
                     self._small.size += held.total
                     self._plain += (number, held.number, request.arrived_ns or monotonic_ns())
+                    if request.id:
+                        self._ids[number] = request.id
                     return
         self._submit_whole(request, held.number, number)
 
@@ -227,7 +228,9 @@ class RemoteEngine:
 
     def _send(self) -> None:
         self._woken = False
-        bundle = Bundle(self._forms, self._plain, self._entries, self._cancelled, self._said)
+        bundle = Bundle(
+            *(self._forms, self._plain, self._ids, self._entries, self._cancelled, self._said)
+        )
         small, tail = self._small, self._tail
         small.join(tail)
         self._link.send(bundle, small)
@@ -237,6 +240,7 @@ class RemoteEngine:
         """The next bundle."""
         self._forms: list[PlanForm] = []
         self._plain: list[int] = []
+        self._ids: dict[int, str] = {}
         self._entries: list[Entry] = []
         self._cancelled: list[int] = []
         self._said: list[Any] = []

@@ -91,10 +91,14 @@ class RemoteRequests:
             newest = max(self._plans)
             self._plans = {n: p for n, p in self._plans.items() if n > newest - _MOST}
         at = start
-        plain = bundle.plain
+        plain, ids = bundle.plain, bundle.ids
         for i in range(0, len(plain), 3):
-            planned = self._plans[plain[i + 1]]
-            self._submit_plain(planned, plain[i], plain[i + 2], frame, at)
+            number, planned = plain[i], self._plans[plain[i + 1]]
+            called = ids.get(number, "") if ids else ""
+            inputs: list[Any] = [frame[at + begin : at + end] for begin, end in planned.slices]
+            if type(frame) is not bytes:
+                inputs = [bytes(part) for part in inputs]  # which are aligned
+            self._submit_plain(planned, inputs, number, plain[i + 2], called)
             at += planned.total
         if bundle.entries:
             reading = Reading(frame, behind(start, at - start))
@@ -132,17 +136,14 @@ class RemoteRequests:
         return _Planned(model, plan, sizes, slices, ends[-1], fault)
 
     def _submit_plain(
-        self, planned: _Planned, number: int, arrived: int, frame: bytes | memoryview, at: int
+        self, planned: _Planned, inputs: list[Any], number: int, arrived: int, called: str
     ) -> None:
         model, plan = planned.model, planned.plan
         if model is None or plan is None:
             fault = planned.fault or Unavailable("the model was unloaded")
             self._add(Answer(number, REFUSE, more=More(fault_text(fault))))
             return
-        inputs: list[Any] = [frame[at + begin : at + end] for begin, end in planned.slices]
-        if type(frame) is not bytes:
-            inputs = [bytes(part) for part in inputs]  # which are aligned
-        request = InferRequest(plan, inputs, self, "", arrived, form=number)
+        request = InferRequest(plan, inputs, self, called, arrived, form=number)
         self._open[number] = request
         try:
             self._engine.submit(model, request)

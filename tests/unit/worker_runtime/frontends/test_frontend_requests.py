@@ -301,13 +301,21 @@ async def test_more_forms_than_are_remembered(pair: Pair) -> None:
         assert (await told(sink))[0].shape == (size,)
 
 
+async def test_small_requests_keep_what_clients_call_them(pair: Pair) -> None:
+    for _ in range(2):  # the form is known the second time
+        for name in ("a", "", "\udcff", "é"):
+            pair.ask_plainly([1.0], Sink(), id=name)
+        there = [await asyncio.wait_for(pair.core.requests.get(), 5) for _ in range(4)]
+        assert [one.id for one in there] == ["a", "", "?", "é"]
+
+
 async def test_requests_and_answers_keep_their_order_whatever_they_have(pair: Pair) -> None:
     """Models may be told to answer in the order in which they were asked."""
     sink = Sink()  # one for all, as a stream's answers go one way
     plain = [bool(n % 3) for n in range(30)]
     for turn in (0, 15):  # the forms are known in the second
         for number in range(turn, turn + 15):
-            pair.ask_plainly([number], sink, id="" if plain[number] else "named")
+            pair.ask_plainly([number], sink, priority=0 if plain[number] else 1)
         there = [await asyncio.wait_for(pair.core.requests.get(), 5) for _ in range(15)]
         found = [float(np.frombuffer(one.inputs[0], "<f4")[0]) for one in there]
         assert found == list(range(turn, turn + 15))
