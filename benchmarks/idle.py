@@ -24,7 +24,7 @@ from benchmarks.workloads import WORKLOADS
 REPLICAS = 5
 MEMORY_MB, CORES = 600.0, 0.03  # the promises, beside the replicas
 _GIVE_UP_S, _STOP_S, _SETTLED_S, _PAUSE_S = 180.0, 60.0, 20.0, 0.2
-_PORTS = (
+PORTS = (
     "SHOAL_STUDIO_PORT", "SHOAL_AGENT_PORT", "SHOAL_GATEWAY_TLS_PORT", "SHOAL_GATEWAY_PORT",
 )  # fmt: skip
 RUNTIME = "runtime"
@@ -50,8 +50,8 @@ def measured(seconds: float) -> dict[str, Program]:
     with tempfile.TemporaryDirectory(prefix="shoal-idle-") as folder:
         home = Path(folder) / "home"
         kept = {name: text for name, text in os.environ.items() if not name.startswith("SHOAL_")}
-        environment = {**kept, **dict.fromkeys(_PORTS, "0"), "SHOAL_HOME": str(home)}
-        with _installation(environment, home) as supervisor:
+        environment = {**kept, **dict.fromkeys(PORTS, "0"), "SHOAL_HOME": str(home)}
+        with installation(environment, home) as supervisor:
             prepared(WORKLOADS[0])
             subprocess.run(
                 [
@@ -117,7 +117,7 @@ def _cpu_s(process: psutil.Process) -> float:
 
 
 @contextmanager
-def _installation(environment: dict[str, str], home: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def installation(environment: dict[str, str], home: Path) -> Iterator["subprocess.Popen[bytes]"]:
     log = home.with_name("up.log")
     with log.open("wb") as output:
         process = subprocess.Popen(
