@@ -19,6 +19,7 @@ from shoal.display.units import moment
 
 _version_option = click.option("--version", "-v", help="A number.")
 _label_option = click.option("--label", "-l", help="latest.")
+_SHOWN = 3
 
 
 @click.group(cls=AzGroup, short_help="Environments, as in `az ml environment`.")
@@ -107,7 +108,7 @@ def list_(
     columns = {
         "NAME": lambda item: item["name"],
         "VERSION": lambda item: item["version"],
-        "PACKAGES": lambda item: ", ".join(item["requirements"].split("\n")[:3]),
+        "PACKAGES": lambda item: _some(item["requirements"].splitlines()),
         "USED BY": lambda item: item["used_by"],
         "REGISTERED": lambda item: moment(item["created_at"]),
     }
@@ -151,6 +152,11 @@ def restore(name: str, version: str | None, label: str | None, output: str) -> N
     """Bring an archived environment, or one version, back."""
     _set_archived(name, version, label, archived=False)
     del output
+
+
+def _some(packages: list[str]) -> str:
+    """As many as a column shows."""
+    return ", ".join(packages[:_SHOWN]) + (", ..." if len(packages) > _SHOWN else "")
 
 
 def _set_archived(name: str, version: str | None, label: str | None, *, archived: bool) -> None:

@@ -128,6 +128,7 @@ def test_the_command(file: Path, capsys: pytest.CaptureFixture[str], installed: 
     assert (shown["name"], shown["version"], shown["tags"]) == ("mine", "1", {"a": "1"})
     assert "azureml:scoring:1" in run("create", "-f", str(file))
     assert "numpy==2.4.*" in run("show", "-n", "mine", "-l", "latest")
+    assert "numpy==2.4.*, inference-schema " in run("list")
     names = [row["name"] for row in json.loads(run("list", "-o", "json"))]
     assert names == ["mine", "scoring"]
     run("archive", "-n", "mine")
