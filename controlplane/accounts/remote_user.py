@@ -68,6 +68,8 @@ class RemoteUserMiddleware:
 
 def _follow(request: HttpRequest, told: Told | None) -> None:
     remote: RemoteUser | None = settings.SHOAL_REMOTE_USER
+    if told is None and settings.SESSION_COOKIE_NAME not in request.COOKIES:
+        return  # nobody; the session is left alone, so that the answer does not vary by cookie
     mark = request.session.get(MARK)
     if remote is None or told is None:
         if mark is not None:  # a cookie that comes past the proxy is worth nothing
