@@ -28,6 +28,7 @@ from controlplane.core.errors import DomainError, NotFound
 COOKIE: Final = "shoal_oidc"
 COOKIE_S: Final = 600
 PATH: Final = "/oidc/"
+MOVED: Final = "moved"
 ID_TOKEN: Final = "oidc_id_token"  # noqa: S105 - where a session keeps it, sealed
 SEAL: Final = "oidc-id-token"
 BACKEND: Final = "django.contrib.auth.backends.ModelBackend"
@@ -39,12 +40,14 @@ def begin(request: HttpRequest) -> HttpResponse:
     """``GET /oidc/login?next=/path``: to the provider, and a cookie of what must come back."""
     found = _provider()
     wanted = safe_next(request.GET.get("next", ""))
-    public = urlsplit(settings.SHOAL_PUBLIC_URL)
-    if request.get_host() != public.netloc:
-        # why: the provider leads back there, and a cookie of this host would not come along
-        return HttpResponseRedirect(
-            f"{settings.SHOAL_PUBLIC_URL}{PATH}login?{urlencode({'next': wanted})}"
-        )
+    if (
+        request.get_host() != urlsplit(settings.SHOAL_PUBLIC_URL).netloc
+        and MOVED not in request.GET
+    ):
+        # why: the provider leads back there, and a cookie of this host would not come along.
+        # Once: a proxy may hide the name that the browser has, and browsers leave :443 out.
+        query = urlencode({"next": wanted, MOVED: 1})
+        return HttpResponseRedirect(f"{settings.SHOAL_PUBLIC_URL}{PATH}login?{query}")
     try:
         begun = oidc.begin(found, redirect_uri())
     except DomainError as error:
