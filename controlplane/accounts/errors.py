@@ -45,6 +45,16 @@ class TokenNotFound(NotFound):
     tries = ("`GET /api/v1/tokens` lists yours.",)
 
 
+class TokenTooLong(Invalid):
+    code = "TokenTooLong"
+    tries = ("Ask for fewer days; SHOAL_SERVICE_TOKEN_MAX_DAYS is the installation's limit.",)
+
+
+class ServiceAccountNotFound(NotFound):
+    code = "ServiceAccountNotFound"
+    tries = ("`GET /api/v1/service-accounts` lists them.",)
+
+
 class SessionNotFound(NotFound):
     code = "SessionNotFound"
     tries = ("`GET /api/v1/sessions` lists yours.",)

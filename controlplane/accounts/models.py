@@ -22,6 +22,7 @@ class User(AbstractUser):
         BREAK_GLASS = "break_glass", "break-glass password"
         OIDC = "oidc", "single sign-on"
         HEADER = "header", "the proxy's header"
+        SERVICE = "service", "token"  # a program: no person, and no browser
 
     role = models.CharField(max_length=16, choices=Role, default=Role.VIEWER)
     sign_in = models.CharField(

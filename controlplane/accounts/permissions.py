@@ -45,6 +45,13 @@ class RolePermission(BasePermission):
                 hints=("Make a token with this scope under Settings, API tokens.",),
                 extra={"needed_permission": needed},
             )
+        if user.sign_in == User.SignIn.SERVICE and needed == Permission.ACCOUNT:
+            raise Forbidden(
+                f"{user.username} is a service account: it has no password, browsers or tokens of "
+                "its own making.",
+                hints=("An administrator renews its token: `shoal service-account rotate`.",),
+                extra={"needed_permission": needed},
+            )
         role = lowest_role(needed)
         wanted = role if role == Role.ADMIN else f"{role} or a higher one"
         raise Forbidden(

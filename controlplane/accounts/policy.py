@@ -54,6 +54,16 @@ def permissions_of(role: str, scopes: Iterable[str] | None = None) -> frozenset[
     return held & ({Permission(scope) for scope in scopes} | {Permission.READ})
 
 
+def permissions_held(user: User, scopes: Iterable[str] | None = None) -> frozenset[Permission]:
+    """What this account may do, through a token of these scopes if any.
+
+    A service account has no account of its own to look after: it would make itself a token without
+    an end.
+    """
+    held = permissions_of(user.role, scopes)
+    return held - {Permission.ACCOUNT} if user.sign_in == User.SignIn.SERVICE else held
+
+
 def lowest_role(permission: Permission) -> Role:
     """The first role on the stair that has it."""
     return next(role for role, more in STAIR if permission in more)
@@ -63,4 +73,4 @@ def allows(user: object, permission: Permission, *, scopes: Iterable[str] | None
     """Whether this person, through a token of these scopes if any, may do it now."""
     if not isinstance(user, User) or not user.is_active:
         return False
-    return permission in permissions_of(user.role, scopes)
+    return permission in permissions_held(user, scopes)

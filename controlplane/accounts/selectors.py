@@ -4,10 +4,10 @@ from datetime import datetime
 from typing import Final
 
 from django.contrib.sessions.models import Session
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Max, Prefetch, Q, QuerySet
 from django.utils import timezone
 
-from controlplane.accounts.errors import UserNotFound
+from controlplane.accounts.errors import ServiceAccountNotFound, UserNotFound
 from controlplane.accounts.models import ApiToken, BrowserSession, SignInCounter, User
 from controlplane.accounts.types import KNOWN_FOR, token_hash
 from controlplane.core.models import Event
@@ -37,8 +37,8 @@ def token_get(clear: str, now: datetime | None = None) -> ApiToken | None:
 
 
 def user_list() -> QuerySet[User]:
-    """Everybody, with the number of tokens and the last time a browser of theirs was seen."""
-    return User.objects.annotate(
+    """All people, with the number of tokens and the last time a browser of theirs was seen."""
+    return User.objects.exclude(sign_in=User.SignIn.SERVICE).annotate(
         token_count=Count("api_tokens", distinct=True),
         last_seen_at=Max("browser_sessions__last_seen_at"),
     )
@@ -52,8 +52,30 @@ def user_get(username: str) -> User:
     return user
 
 
-def is_last_administrator(user: User) -> bool:
+def administrators() -> QuerySet[User]:
+    """People who may administer now: a program that may is nobody who could let others in."""
     admins = User.objects.filter(role=User.Role.ADMIN, is_active=True)
+    return admins.exclude(sign_in=User.SignIn.SERVICE)
+
+
+def service_account_list() -> QuerySet[User]:
+    """Those that are not deleted, with the tokens that still work as ``live_tokens``."""
+    alive = ApiToken.objects.filter(expires_at__gt=timezone.now()).order_by("-created_at", "-pk")
+    found = User.objects.filter(sign_in=User.SignIn.SERVICE, is_active=True)
+    return found.prefetch_related(Prefetch("api_tokens", queryset=alive, to_attr="live_tokens"))
+
+
+def service_account_get(name: str, *, locked: bool = False) -> User:
+    """``locked``: in a transaction, for a change. Raises ServiceAccountNotFound."""
+    rows = service_account_list()
+    account = (rows.select_for_update() if locked else rows).filter(username=name).first()
+    if account is None:
+        raise ServiceAccountNotFound(f"There is no service account called {name}.")
+    return account
+
+
+def is_last_administrator(user: User) -> bool:
+    admins = administrators()
     return admins.filter(pk=user.pk).exists() and not admins.exclude(pk=user.pk).exists()
 
 

@@ -118,7 +118,9 @@ class UserPatchSerializer(serializers.Serializer[Any]):
     role = serializers.ChoiceField(choices=User.Role.choices, required=False)
     active = serializers.BooleanField(required=False)
     sign_in = serializers.ChoiceField(
-        choices=[each.value for each in User.SignIn if each is not User.SignIn.BREAK_GLASS],
+        choices=[
+            each.value for each in (User.SignIn.PASSWORD, User.SignIn.OIDC, User.SignIn.HEADER)
+        ],
         required=False,
         help_text="`oidc`, `header`: whoever next comes from there with this name has the account",
     )

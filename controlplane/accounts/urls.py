@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from controlplane.accounts.api import sessions, setup, tokens, users
+from controlplane.accounts.api import service_accounts, sessions, setup, tokens, users
 
 urlpatterns = [
     path("setup", setup.SetupView.as_view()),
@@ -12,6 +12,9 @@ urlpatterns = [
     path("sessions/<int:session_id>", sessions.BrowserSessionView.as_view()),
     path("tokens", tokens.TokensView.as_view()),
     path("tokens/<int:token_id>", tokens.TokenView.as_view()),
+    path("service-accounts", service_accounts.ServiceAccountsView.as_view()),
+    path("service-accounts/<str:name>", service_accounts.ServiceAccountView.as_view()),
+    path("service-accounts/<str:name>/rotate", service_accounts.ServiceAccountRotateView.as_view()),
     path("users", users.UsersView.as_view()),
     path("users/<str:username>", users.UserView.as_view()),
     path("users/<str:username>/password", users.UserPasswordView.as_view()),

@@ -31,6 +31,9 @@ EXAMPLES: Final[dict[str, Any]] = {
         "version": "latest",
     },
     "CredentialsRequest": {"username": "admin", "password": "correct horse battery"},
+    "ServiceAccountInputRequest": {"name": "ci", "role": "deployer", "days": 90},
+    "PatchedServiceAccountPatchRequest": {"role": "viewer"},
+    "ServiceAccountRotateRequest": {"days": 90, "overlap_s": 86_400},
     "SetupRequest": {
         "token": "shoal_as-printed-behind-the-hash",
         "username": "grace",

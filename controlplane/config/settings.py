@@ -94,6 +94,9 @@ SHOAL_TRUSTED_PROXIES = env.networks("SHOAL_TRUSTED_PROXIES")
 SHOAL_OIDC = sign_in.oidc()
 SHOAL_REMOTE_USER = sign_in.remote_user()
 SHOAL_PASSWORDS = sign_in.passwords(others=SHOAL_OIDC is not None or SHOAL_REMOTE_USER is not None)
+# Days that tokens of service accounts work, unless somebody says less, and at most.
+SHOAL_SERVICE_TOKEN_DAYS = env.integer("SHOAL_SERVICE_TOKEN_DAYS", 90, least=1)
+SHOAL_SERVICE_TOKEN_MAX_DAYS = env.integer("SHOAL_SERVICE_TOKEN_MAX_DAYS", 365, least=1)
 CSRF_TRUSTED_ORIGINS = [SHOAL_PUBLIC_URL]
 SESSION_COOKIE_NAME = "shoal_session"
 SESSION_COOKIE_HTTPONLY = True

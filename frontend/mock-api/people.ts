@@ -1,5 +1,5 @@
 /** Who uses the made-up installation. `localStorage["mock.role"]` makes one of them of oneself. */
-import type { ApiToken, BrowserSession, InstanceType, Permission, Person, Role } from "../src/api/types";
+import type { ApiToken, BrowserSession, InstanceType, Permission, Person, Role, ServiceAccount } from "../src/api/types";
 import { ago } from "./db";
 
 const STAIR: [Role, Permission[]][] = [
@@ -37,6 +37,18 @@ export const people: Person[] = [
   person("jonas", "operator", 5_400),
   person("lena", "deployer", 86_400 * 3, { token_count: 1 }),
   person("pavel", "viewer", 86_400 * 40, { active: false }),
+];
+
+export const serviceAccounts: ServiceAccount[] = [
+  {
+    name: "pipeline",
+    role: "deployer",
+    created_at: ago(5_000_000),
+    tokens: [
+      { prefix: "shoal_r4Tq9s", created_at: ago(40_000), expires_at: ago(-86_400 * 89), last_used_at: ago(40) },
+      { prefix: "shoal_b81kZx", created_at: ago(5_000_000), expires_at: ago(-40_000), last_used_at: ago(39_000) },
+    ],
+  },
 ];
 
 export const tokens: ApiToken[] = [

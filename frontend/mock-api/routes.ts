@@ -3,7 +3,7 @@ import type { Overview, RepoModel } from "../src/api/types";
 import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
 import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, system } from "./infrastructure";
 import { buckets, compared, history, hour, quarter, replicaBuckets } from "./live";
-import { instanceTypes, people, permissions, role, sessions, tokens } from "./people";
+import { instanceTypes, people, permissions, role, serviceAccounts, sessions, tokens } from "./people";
 import { draftChange, draftList, placementPreview } from "./wizard";
 
 export interface MockRequest {
@@ -410,6 +410,11 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
         : list(tokens);
     case "sessions":
       return list(sessions);
+    case "service-accounts":
+      if (!permissions().includes("administer")) return refused("administer");
+      return method === "POST"
+        ? ok({ ...serviceAccounts[0], ...body, token: `shoal_${"m".repeat(43)}` }, 201)
+        : list(serviceAccounts.filter((one) => !first || one.name === first));
     case "users":
       return peopleRoute(method, rest, query, body);
     case "storage":

@@ -72,6 +72,7 @@ const ROUTES = {
   profile: "/settings/profile",
   tokens: "/settings/tokens",
   users: "/settings/users",
+  "service-accounts": "/settings/service-accounts",
   types: "/settings/instance-types",
   storage: "/settings/storage",
   about: "/settings/about",

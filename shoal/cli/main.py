@@ -29,6 +29,7 @@ from shoal.cli.online_deployment import online_deployment
 from shoal.cli.online_endpoint import online_endpoint
 from shoal.cli.operation import op, operation
 from shoal.cli.proxy import proxy
+from shoal.cli.service_account import service_account
 from shoal.cli.signing_key import signing_key
 from shoal.cli.traffic import traffic
 from shoal.cli.up import up
@@ -61,7 +62,8 @@ COMMANDS = (
     *(up, deploy, init, dev, endpoint, traffic, logs, proxy),
     *(model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
-    *(instance_type, user, signing_key, backup, restore, doctor, completion, version),
+    *(instance_type, user, service_account, signing_key),
+    *(backup, restore, doctor, completion, version),
 )
 for command in COMMANDS:
     cli.add_command(command)

@@ -5,7 +5,15 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from shoal.client.transport import Transport
-from shoal.client.types import Gateway, InstanceType, Node, SigningKey, SystemPart, User
+from shoal.client.types import (
+    Gateway,
+    InstanceType,
+    Node,
+    ServiceAccount,
+    SigningKey,
+    SystemPart,
+    User,
+)
 
 
 class Administration:
@@ -100,6 +108,33 @@ class Administration:
         path = f"/users/{quoted(username)}/password"
         answer = self._transport.json("POST", path, json={"password": password})
         return cast("str | None", answer["password"])
+
+    def list_service_accounts(self) -> list[ServiceAccount]:
+        """Accounts of programs, with those of their tokens that still work."""
+        return list(self._items("/service-accounts"))
+
+    def create_service_account(
+        self, name: str, role: str, *, days: int | None = None
+    ) -> ServiceAccount:
+        """``token`` is told in this answer only. Without ``days`` it works as long as set there."""
+        body = {"name": name, "role": role, "days": days}
+        return cast(ServiceAccount, self._transport.json("POST", "/service-accounts", json=body))
+
+    def rotate_service_account(
+        self, name: str, *, days: int | None = None, overlap_s: int = 86_400
+    ) -> ServiceAccount:
+        """A fresh ``token``, told in this answer only; older ones work on for ``overlap_s``."""
+        path = f"/service-accounts/{quoted(name)}/rotate"
+        body = {"days": days, "overlap_s": overlap_s}
+        return cast(ServiceAccount, self._transport.json("POST", path, json=body))
+
+    def update_service_account(self, name: str, role: str) -> ServiceAccount:
+        path = f"/service-accounts/{quoted(name)}"
+        return cast(ServiceAccount, self._transport.json("PATCH", path, json={"role": role}))
+
+    def delete_service_account(self, name: str) -> None:
+        """Its tokens end at once; the name is not given again."""
+        self._transport.json("DELETE", f"/service-accounts/{quoted(name)}")
 
     def list_signing_keys(self) -> list[SigningKey]:
         """The public keys whose signatures of models count."""

@@ -290,6 +290,21 @@ class User(TypedDict):
     password: NotRequired[str | None]  # told once, when it was made up
 
 
+class ServiceToken(TypedDict):
+    prefix: str
+    created_at: str
+    expires_at: str
+    last_used_at: str | None
+
+
+class ServiceAccount(TypedDict):
+    name: str
+    role: str
+    created_at: str
+    tokens: list[ServiceToken]  # those that still work
+    token: NotRequired[str]  # told once, when it was made
+
+
 class InstanceType(TypedDict):
     name: str
     aliases: list[str]

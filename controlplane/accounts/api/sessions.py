@@ -18,7 +18,7 @@ from controlplane.accounts.api import oidc
 from controlplane.accounts.api.browsers import address_of, remember_browser
 from controlplane.accounts.models import User
 from controlplane.accounts.permissions import scopes_of
-from controlplane.accounts.policy import Permission, permissions_of
+from controlplane.accounts.policy import Permission, permissions_held
 from controlplane.accounts.serializers import (
     BrowserSessionSerializer,
     CredentialsSerializer,
@@ -36,7 +36,7 @@ def describe_session(request: Request) -> dict[str, Any]:
     user = request.user
     known = None
     if isinstance(user, User):
-        held = permissions_of(user.role, scopes_of(request.auth))
+        held = permissions_held(user, scopes_of(request.auth))
         permissions = [each.value for each in Permission if each in held]
         known = {
             "username": user.username,

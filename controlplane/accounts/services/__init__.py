@@ -1,6 +1,12 @@
 """Writes of accounts: people, their sessions and their tokens. Each is a row and an event."""
 
 from controlplane.accounts.services.identities import identity_sign_in, remote_user_refused
+from controlplane.accounts.services.service_accounts import (
+    service_account_create,
+    service_account_delete,
+    service_account_role,
+    service_account_rotate,
+)
 from controlplane.accounts.services.sessions import (
     session_begin,
     session_end,
@@ -44,6 +50,10 @@ __all__ = [
     "password_change",
     "password_set",
     "remote_user_refused",
+    "service_account_create",
+    "service_account_delete",
+    "service_account_role",
+    "service_account_rotate",
     "session_begin",
     "session_end",
     "session_failed",

@@ -171,7 +171,7 @@ def _password_new() -> str:
 @transaction.atomic
 def administrator_ensure(*, username: str) -> tuple[User, str | None]:
     """The administrator, and the generated password when this call made the account."""
-    existing = User.objects.filter(role=User.Role.ADMIN, is_active=True).order_by("pk").first()
+    existing = selectors.administrators().order_by("pk").first()
     if existing is not None:
         return existing, None
     password = _password_new()

@@ -3,6 +3,7 @@ export const keys = {
   session: ["session"] as const,
   setup: ["setup"] as const,
   tokens: ["tokens"] as const,
+  serviceAccounts: ["service-accounts"] as const,
   sessions: ["sessions"] as const,
   users: {
     all: ["users"] as const,

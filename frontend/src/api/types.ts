@@ -12,6 +12,7 @@ export type ApiToken = Schemas["Token"];
 export type Permission = Schemas["PermissionsEnum"];
 export type Scope = Schemas["ScopesEnum"];
 export type BrowserSession = Schemas["BrowserSession"];
+export type ServiceAccount = Schemas["ServiceAccount"];
 export type Person = Schemas["User"];
 export type InstanceType = Schemas["InstanceType"];
 export type InstanceTypeInput = Schemas["InstanceTypeInputRequest"];

@@ -45,6 +45,7 @@ export const paths = {
   activity: (search: { subject?: string; event?: number; q?: string } = {}) => ({ to: "/activity", search }) as const,
   system: () => ({ to: "/system" }) as const,
   settings: () => ({ to: "/settings/profile" }) as const,
+  serviceAccounts: () => ({ to: "/settings/service-accounts" }) as const,
   users: () => ({ to: "/settings/users" }) as const,
   instanceTypes: () => ({ to: "/settings/instance-types" }) as const,
   storage: () => ({ to: "/settings/storage" }) as const,

@@ -13,6 +13,11 @@ from tests.support.shoal_server import FakeServer, problem
 Capture = pytest.CaptureFixture[str]
 ADA: dict[str, Any] = {"username": "ada", "role": "deployer", "active": True, "created_at": "",
                        "last_login": None, "sign_in": "oidc"}  # fmt: skip
+CI: dict[str, Any] = {
+    "name": "ci", "role": "deployer", "created_at": "2026-01-01T00:00:00Z",
+    "tokens": [{"prefix": "shoal_abc", "created_at": "2026-01-01T00:00:00Z",
+                "expires_at": "2026-04-01T00:00:00Z", "last_used_at": None}],
+}  # fmt: skip
 GPU: dict[str, Any] = {
     "name": "gpu", "aliases": ["Standard_NC6s_v3"], "description": "One.", "gpu_count": 1,
     "gpu_policy": "preferred", "gpu_model": "T4", "gpu_memory_bytes": 0, "cpu_count": 4,
@@ -76,6 +81,25 @@ def test_only_what_is_said_changes(installed: FakeServer, capsys: Capture) -> No
     assert main(["user", "update", "eve", "--active"]) == 3
     installed.fail_next("GET /users", lambda _: problem(403, "Forbidden", "Needs the role admin"))
     assert main(["user", "list"]) == 1
+
+
+def test_service_accounts(installed: FakeServer, capsys: Capture) -> None:
+    sent = Sent(installed, "POST /service-accounts", CI | {"token": "shoal_once"}, status=201)
+    assert main(["service-account", "create", "ci", "--role", "deployer", "--days", "7"]) == 0
+    assert sent.bodies == [{"name": "ci", "role": "deployer", "days": 7}]
+    assert "shoal_once" in capsys.readouterr().out
+    sent = Sent(installed, "POST /service-accounts/ci/rotate", CI | {"token": "again"}, status=201)
+    assert main(["service-account", "rotate", "ci", "--overlap-hours", "2"]) == 0
+    assert sent.bodies == [{"days": None, "overlap_s": 7200}]
+    assert "again" in capsys.readouterr().out
+    Sent(installed, "GET /service-accounts", page(CI))
+    assert main(["service-account", "list", "--query", "[].tokens[].prefix", "-o", "json"]) == 0
+    assert "shoal_abc" in capsys.readouterr().out
+    sent = Sent(installed, "PATCH /service-accounts/ci", CI)
+    assert main(["service-account", "update", "ci", "--role", "viewer"]) == 0
+    assert sent.bodies == [{"role": "viewer"}]
+    Sent(installed, "DELETE /service-accounts/ci", None, status=204)
+    assert main(["service-account", "delete", "ci", "--yes"]) == 0
 
 
 def test_instance_types(installed: FakeServer, capsys: Capture) -> None:

@@ -36,6 +36,12 @@ const settingsUsers = createRoute({
   component: lazyRouteComponent(() => import("@/features/settings/pages/users-page"), "UsersPage"),
 });
 
+const settingsServiceAccounts = createRoute({
+  getParentRoute: () => settings,
+  path: "service-accounts",
+  component: lazyRouteComponent(() => import("@/features/settings/pages/service-accounts-page"), "ServiceAccountsPage"),
+});
+
 const settingsInstanceTypes = createRoute({
   getParentRoute: () => settings,
   path: "instance-types",
@@ -60,6 +66,7 @@ export const settingsRoutes = [
     settingsProfile,
     settingsTokens,
     settingsUsers,
+    settingsServiceAccounts,
     settingsInstanceTypes,
     settingsStorage,
     settingsAbout,

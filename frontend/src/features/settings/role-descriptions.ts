@@ -16,6 +16,9 @@ const SIGN_IN: Record<Person["sign_in"], string> = {
   break_glass: "host's password",
   oidc: "single sign-on",
   header: "proxy",
+  service: "token",
 };
+/** Whose password and role somebody else keeps. */
+export const isKeptElsewhere = (way: Person["sign_in"]): boolean => way === "oidc" || way === "header";
 export const signInWords = (way: Person["sign_in"]): string => SIGN_IN[way];
 export const roleDescription = (role: Role): string => WORDS[role];

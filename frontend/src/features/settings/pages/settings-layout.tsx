@@ -15,6 +15,7 @@ export function SettingsLayout() {
           { label: "Profile", link: paths.settings() },
           { label: "API tokens", link: paths.tokens() },
           { label: "Users", link: paths.users() },
+          { label: "Service accounts", link: paths.serviceAccounts() },
           { label: "Instance types", link: paths.instanceTypes() },
           { label: "Storage", link: paths.storage() },
           { label: "About", link: paths.about() },

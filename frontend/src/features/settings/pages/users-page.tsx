@@ -22,7 +22,7 @@ import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { AddUserModal, ResetPasswordModal } from "../components/user-dialogs";
 import { activeRecipe, roleRecipe } from "../recipes";
-import { ROLE_CHOICES, signInWords } from "../role-descriptions";
+import { isKeptElsewhere, ROLE_CHOICES, signInWords } from "../role-descriptions";
 import classes from "./settings.module.css";
 
 function RoleSelect({ person, onChange }: { person: Person; onChange: (role: Role) => void }) {
@@ -32,7 +32,7 @@ function RoleSelect({ person, onChange }: { person: Person; onChange: (role: Rol
       data={ROLE_CHOICES}
       value={person.role}
       w={120}
-      disabled={!person.active}
+      disabled={!person.active || isKeptElsewhere(person.sign_in)}
       onChange={(value) => (value && value !== person.role ? onChange(value as Role) : undefined)}
     />
   );
@@ -97,9 +97,7 @@ export function UsersPage() {
             </ActionIcon>
           </Menu.Target>
           <Menu.Dropdown>
-            {row.sign_in === "oidc" || row.sign_in === "header" ? null : (
-              <Menu.Item onClick={() => setResetting(row)}>New password</Menu.Item>
-            )}
+            {isKeptElsewhere(row.sign_in) ? null : <Menu.Item onClick={() => setResetting(row)}>New password</Menu.Item>}
             <Menu.Item onClick={() => showAsCode(roleRecipe(row.username, row.role))}>
               {asCodeWords(roleRecipe(row.username, row.role), "Show the role as")}
             </Menu.Item>

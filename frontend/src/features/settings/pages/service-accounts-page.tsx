@@ -1,0 +1,134 @@
+/** Programs that call: each with a role, and tokens that end. */
+import { ActionIcon, Button, Menu } from "@mantine/core";
+import { IconDotsVertical, IconPlus, IconRobot } from "@tabler/icons-react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
+import { deleteServiceAccount, serviceAccountsQuery } from "@/api/service-accounts";
+import type { ServiceAccount } from "@/api/types";
+import { Card } from "@/components/card";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { type Column, DataTable } from "@/components/data-table";
+import { EmptyState } from "@/components/empty-state";
+import { Forbidden, LoadProblem } from "@/components/forbidden";
+import { notifyDone } from "@/components/notify";
+import { Chip } from "@/components/status";
+import { Time } from "@/components/time";
+import toolbar from "@/components/toolbar.module.css";
+import { AddServiceAccountModal, RotateModal } from "../components/service-account-dialogs";
+import { tokenEnd } from "../token-choices";
+import classes from "./settings.module.css";
+
+function Tokens({ account }: { account: ServiceAccount }) {
+  if (account.tokens.length === 0) return <Chip tone="error">none that works</Chip>;
+  return (
+    <>
+      {account.tokens.map((token) => (
+        <div key={token.prefix}>
+          <span className="mono">{token.prefix}…</span> ends{" "}
+          {tokenEnd(token.expires_at) === "soon" ? (
+            <Chip tone="warn">
+              <Time at={token.expires_at} />
+            </Chip>
+          ) : (
+            <Time at={token.expires_at} />
+          )}
+        </div>
+      ))}
+    </>
+  );
+}
+
+const lastUsed = (account: ServiceAccount): string | null =>
+  account.tokens
+    .flatMap((token) => token.last_used_at ?? [])
+    .sort()
+    .at(-1) ?? null;
+
+export function ServiceAccountsPage() {
+  const queryClient = useQueryClient();
+  const refusal = useRefusal("administer");
+  const { data, error, isPending, refetch } = useQuery({ ...serviceAccountsQuery(), enabled: refusal === undefined });
+  const [adding, setAdding] = useState(false);
+  const [rotating, setRotating] = useState<string | null>(null);
+  const [leaving, setLeaving] = useState<string | null>(null);
+  if (refusal) return <Forbidden needs="administer" what="The service accounts" />;
+  const columns: Column<ServiceAccount>[] = [
+    { id: "name", header: "Name", cell: (row) => <b>{row.name}</b> },
+    { id: "role", header: "Role", cell: (row) => row.role },
+    { id: "tokens", header: "Tokens", cell: (row) => <Tokens account={row} /> },
+    {
+      id: "used",
+      header: "Last used",
+      hideBelow: "sm",
+      cell: (row) => (lastUsed(row) ? <Time at={lastUsed(row)} /> : <span className="muted">never</span>),
+    },
+    {
+      id: "more",
+      header: <span className="sr-only">Actions</span>,
+      align: "right",
+      width: 44,
+      cell: (row) => (
+        <Menu>
+          <Menu.Target>
+            <ActionIcon aria-label={`Actions for ${row.name}`}>
+              <IconDotsVertical size={16} />
+            </ActionIcon>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item onClick={() => setRotating(row.name)}>Fresh token</Menu.Item>
+            <Menu.Item onClick={() => setLeaving(row.name)}>Delete</Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      ),
+    },
+  ];
+  return (
+    <div className={classes["wide"]}>
+      <div className={toolbar["toolbar"]}>
+        <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
+          Add a service account
+        </Button>
+      </div>
+      {error && !data ? (
+        <LoadProblem error={error} what="The service accounts" needs="administer" onRetry={() => void refetch()} />
+      ) : (
+        <Card flush>
+          <DataTable
+            label="Service accounts"
+            choose="service-accounts"
+            columns={columns}
+            rows={data?.items}
+            rowKey={(row) => row.name}
+            loading={isPending}
+            empty={
+              <EmptyState
+                icon={<IconRobot size={30} stroke={1.4} />}
+                title="No service accounts yet"
+                detail="They are for programs: a role of their own, and tokens that end."
+              />
+            }
+          />
+        </Card>
+      )}
+      <AddServiceAccountModal opened={adding} onClose={() => setAdding(false)} />
+      <RotateModal name={rotating} onClose={() => setRotating(null)} />
+      <ConfirmModal
+        opened={leaving !== null}
+        onClose={() => setLeaving(null)}
+        title={`Delete ${leaving ?? ""}`}
+        confirmLabel={`Delete ${leaving ?? ""}`}
+        danger
+        onConfirm={async () => {
+          if (leaving === null) return;
+          await deleteServiceAccount(leaving);
+          await queryClient.invalidateQueries({ queryKey: keys.serviceAccounts });
+          notifyDone(`${leaving} is deleted`);
+        }}
+      >
+        <p>Whatever uses its tokens is refused from now on. The name is not given again, since the event log goes on naming it.</p>
+      </ConfirmModal>
+    </div>
+  );
+}
