@@ -26,6 +26,7 @@ class ApiTokenAuthentication(authentication.BaseAuthentication):
         if scheme.lower() == "bearer" and clear.startswith(TOKEN_PREFIX):
             token = selectors.token_get(clear)
         if token is None:
+            services.token_refused(clear, address=str(request.META.get("REMOTE_ADDR") or ""))
             raise exceptions.AuthenticationFailed(
                 "This API token is not valid, has expired, or was revoked."
             )

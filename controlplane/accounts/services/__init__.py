@@ -27,6 +27,7 @@ from controlplane.accounts.services.sign_in_throttle import (
 from controlplane.accounts.services.tokens import (
     token_create,
     token_delete,
+    token_refused,
     token_replace,
     token_touch,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "setup_token_make",
     "token_create",
     "token_delete",
+    "token_refused",
     "token_replace",
     "token_touch",
     "user_create",

@@ -55,7 +55,7 @@ def setup_finish(*, token: str, username: str, password: str, address: str) -> U
             verb="user.updated",
             subject=f"user/{username}",
             message=f"{username} set the installation up as its first administrator",
-            data={"address": address, "before": {"username": before}},
+            data={"address": address, "by": "setup link", "before": {"username": before}},
         )
     return user
 
@@ -71,7 +71,7 @@ def _right(user: User, token: str, address: str) -> None:
             subject=f"user/{NOBODY}",
             message="A link to the first-run page did not fit",
             severity=Event.Severity.WARNING,
-            data={"address": address},
+            data={"address": address, "by": "setup link", "code": SetupTokenWrong.code},
         )
     raise SetupTokenWrong("This link is not the one that was printed.", field="token")
 

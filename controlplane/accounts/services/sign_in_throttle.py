@@ -19,6 +19,7 @@ from controlplane.accounts.selectors import is_known
 from controlplane.accounts.types import KNOWN_FOR, PER_ADDRESS, PER_USER, BackOff, network_of
 
 ANY: Final = ""
+NAME_CHARS: Final = 150
 
 CounterKey = tuple[str, str]  # name, network
 
@@ -62,6 +63,7 @@ def attempt_begin_unnamed(*, address: str, now: datetime | None = None) -> Attem
 def attempt_begin_alone(*, name: str, address: str, now: datetime | None = None) -> Attempt:
     """The same for what nobody guesses, as somebody's missing role: nobody else waits for it."""
     network = network_of(address)
+    name = name[:NAME_CHARS]  # of the column; a proxy's may be longer
     return _begin(Attempt(name, network, False, ((name, network),)), now or timezone.now())
 
 

@@ -7,10 +7,12 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from controlplane.accounts.errors import TokenNotFound
+from controlplane.accounts.errors import TokenNotFound, TooManyAttempts
 from controlplane.accounts.models import ApiToken, User
-from controlplane.accounts.types import PREFIX_CHARS, token_hash, token_new
+from controlplane.accounts.services.sign_in_throttle import attempt_begin_alone
+from controlplane.accounts.types import PREFIX_CHARS, TOKEN_PREFIX, token_hash, token_new
 from controlplane.core import events
+from controlplane.core.models import Event
 
 LAST_USED_RESOLUTION = timedelta(minutes=1)
 
@@ -75,6 +77,35 @@ def token_touch(token: ApiToken) -> None:
     stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - LAST_USED_RESOLUTION)
     if token.last_used_at is None or token.last_used_at < now - LAST_USED_RESOLUTION:
         ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
+
+
+def token_refused(clear: str, *, address: str) -> None:
+    """Put a token that was good once on record; what never was one is anybody's noise.
+
+    As rarely as wrong passwords: a program that goes on with it writes a dozen events an hour.
+    """
+    if not clear.startswith(TOKEN_PREFIX):
+        return
+    token = ApiToken.objects.select_related("user").filter(token_hash=token_hash(clear)).first()
+    if token is None:
+        return
+    try:
+        attempt_begin_alone(name=f"token {token.pk}", address=address)
+    except TooManyAttempts:
+        return
+    reason = "the account is deactivated"
+    if token.user.is_active and token.expires_at is not None:
+        reason = f"it ended {token.expires_at.isoformat(timespec='seconds')}"
+    username = token.user.username
+    with transaction.atomic():
+        events.record(
+            actor=username,
+            verb="token.refused",
+            subject=f"user/{username}",
+            message=f"API token {token.name!r} of {username} was refused: {reason}",
+            severity=Event.Severity.WARNING,
+            data={"address": address, "by": "token", "prefix": token.prefix, "reason": reason},
+        )
 
 
 @transaction.atomic

@@ -288,3 +288,25 @@ def test_a_token_without_scopes_may_do_what_its_user_may(
 def test_a_token_that_is_not_made(api: APIClient, body: dict[str, Any], field: str) -> None:
     answer = api.post("/api/v1/tokens", body, format="json")
     assert (answer.status_code, answer.json()["field"]) == (400, field)
+
+
+def test_a_token_that_was_good_once_is_refused_on_record_but_not_without_end(
+    api: APIClient, deployer: User
+) -> None:
+    ended = timezone.now() - timedelta(minutes=5)
+    ApiToken.objects.filter(user=deployer).update(expires_at=ended)
+    for _ in range(8):
+        assert api.get("/api/v1/models").status_code == 401
+    rows = list(Event.objects.filter(verb="token.refused"))
+    assert len(rows) == 5
+    token = ApiToken.objects.get(user=deployer)
+    assert rows[0].data == {
+        "address": "127.0.0.1",
+        "by": "token",
+        "prefix": token.prefix,
+        "reason": f"it ended {ended.isoformat(timespec='seconds')}",
+    }
+    stranger = APIClient()
+    stranger.credentials(HTTP_AUTHORIZATION="Bearer shoal_never")
+    assert stranger.get("/api/v1/models").status_code == 401
+    assert Event.objects.filter(verb="token.refused").count() == 5
