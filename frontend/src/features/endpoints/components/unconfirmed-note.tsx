@@ -1,3 +1,11 @@
+/** Gateways are about to confirm the newest traffic, keys and settings: none of them is silent. */
+export const isBeingRouted = ({ routed, unconfirmed }: Endpoint): boolean => !routed && unconfirmed.length === 0;
+
+export function RoutingStatus({ endpoint }: { endpoint: Endpoint }) {
+  if (!isBeingRouted(endpoint)) return null;
+  return <Status state="Routing" tone="info" title="Gateways have not confirmed the newest traffic, keys and settings yet" />;
+}
+
 /** A gateway is silent, and may go on by the keys and the traffic of before. */
 import type { Endpoint } from "@/api/types";
 import { paths } from "@/app/paths";

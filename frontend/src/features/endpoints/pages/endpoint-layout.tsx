@@ -14,7 +14,7 @@ import { RefusingLink } from "@/components/refusing-button";
 import { Skeleton } from "@/components/skeleton";
 import { Status } from "@/components/status";
 import { Tabs } from "@/components/tabs";
-import { UnconfirmedNote } from "../components/unconfirmed-note";
+import { isBeingRouted, RoutingStatus, UnconfirmedNote } from "../components/unconfirmed-note";
 import { TrafficWatchBanner } from "../watch/traffic-watch";
 
 function Waiting({ name }: { name: string }) {
@@ -30,9 +30,20 @@ function Waiting({ name }: { name: string }) {
   );
 }
 
+const POLL_MS = 15_000;
+/** Gateways confirm within a moment, which pages without the live topic are to see, too. */
+const ROUTING_POLL_MS = 1_000;
+
 export function EndpointLayout() {
   const { name } = useParams({ from: "/app/endpoints/$name" });
-  const { data: endpoint, error, refetch } = useQuery({ ...endpointQuery(name), refetchInterval: 15_000 });
+  const {
+    data: endpoint,
+    error,
+    refetch,
+  } = useQuery({
+    ...endpointQuery(name),
+    refetchInterval: ({ state }) => (state.data && isBeingRouted(state.data) ? ROUTING_POLL_MS : POLL_MS),
+  });
   usePageTitle(name, "Endpoints");
   if (!endpoint) {
     if (!error) return <Waiting name={name} />;
@@ -61,6 +72,7 @@ export function EndpointLayout() {
         beside={
           <>
             <Status state={endpoint.serving_state} />
+            <RoutingStatus endpoint={endpoint} />
             <CopyField prefix="POST" text={endpoint.scoring_uri} label="scoring URL" />
           </>
         }

@@ -10,6 +10,7 @@ import { notifyDone, notifyProblem } from "@/components/notify";
 import { RefusingButton } from "@/components/refusing-button";
 import { ToneIcon } from "@/components/status";
 import { sameSplit, splitText } from "../traffic";
+import { isBeingRouted } from "../components/unconfirmed-note";
 import { endWatch, type TrafficWatch, useWatch } from "./store";
 import classes from "./traffic-watch.module.css";
 import { BEFORE_S, verdict, type Verdict, WATCH_METRICS, WATCH_S } from "./verdict";
@@ -64,6 +65,7 @@ function Banner({ endpoint, watch }: { endpoint: Endpoint; watch: TrafficWatch }
   });
   const found = verdict(data?.columns ?? null, before, after, data?.at ?? 0);
   const current = sameSplit(endpoint.traffic, after);
+  const routing = current && isBeingRouted(endpoint);
   const fine = found.tone === "ok" || found.tone === "info";
   useEffect(() => {
     if (!watching && fine) endWatch(endpoint.name);
@@ -74,7 +76,9 @@ function Banner({ endpoint, watch }: { endpoint: Endpoint; watch: TrafficWatch }
       <div className={classes["words"]}>
         <p role={found.tone === "error" ? "alert" : "status"}>
           <b>
-            Traffic is now {splitText(after, names)}. {found.title}
+            {routing
+              ? `Routing ${splitText(after, names)}. Gateways have not confirmed it yet`
+              : `Traffic is now ${splitText(after, names)}. ${found.title}`}
           </b>
         </p>
         <p className={classes["detail"]}>
