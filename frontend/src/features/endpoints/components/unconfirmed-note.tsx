@@ -1,3 +1,10 @@
+/** What gateways have not confirmed yet: they are about to, or one is silent and may go on by what was before. */
+import type { Endpoint } from "@/api/types";
+import { paths } from "@/app/paths";
+import { LinkButton } from "@/components/link-button";
+import { Status } from "@/components/status";
+import { Time } from "@/components/time";
+
 /** Gateways are about to confirm the newest traffic, keys and settings: none of them is silent. */
 export const isBeingRouted = ({ routed, unconfirmed }: Endpoint): boolean => !routed && unconfirmed.length === 0;
 
@@ -5,13 +12,6 @@ export function RoutingStatus({ endpoint }: { endpoint: Endpoint }) {
   if (!isBeingRouted(endpoint)) return null;
   return <Status state="Routing" tone="info" title="Gateways have not confirmed the newest traffic, keys and settings yet" />;
 }
-
-/** A gateway is silent, and may go on by the keys and the traffic of before. */
-import type { Endpoint } from "@/api/types";
-import { paths } from "@/app/paths";
-import { LinkButton } from "@/components/link-button";
-import { Status } from "@/components/status";
-import { Time } from "@/components/time";
 
 export function UnconfirmedNote({ endpoint }: { endpoint: Endpoint }) {
   const [first] = endpoint.unconfirmed;
