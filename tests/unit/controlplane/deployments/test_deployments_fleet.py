@@ -154,9 +154,9 @@ def busy(api: APIClient) -> dict[str, SimulatedNode]:
         body = {"model": name, "instance_count": 2}
         answer = api.post("/api/v1/deploy", body, format="json")
         assert answer.status_code < 300, answer.content
-        for node in nodes.values():
-            node.bring_up()
-        gateway_confirms()
+    for node in nodes.values():
+        node.bring_up()
+    gateway_confirms()
     for name in ("c", "d"):
         nodes[name] = SimulatedNode(name)
     return nodes
