@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 
 from controlplane.gateway.fallback import ROUTE_CONFIG
+from controlplane.gateway.filters import HOLDING
 from controlplane.gateway.keys import LUA
 
 TIMEOUT_S = 15.0  # it answers on the thread that also reads the routes of a thousand endpoints
@@ -98,11 +99,12 @@ class EnvoyAdmin:
         """Cluster -> "address:port" -> what Envoy thinks of it. Raises EnvoyUnreachable."""
         found: dict[str, dict[str, Host]] = {}
         for item in self._json("GET", "/clusters", format="json").get("cluster_statuses", []):
-            hosts = found.setdefault(str(item.get("name", "")), {})
+            name = str(item.get("name", ""))
+            if name == HOLDING:
+                continue  # the agent beside it, no replica
+            hosts = found.setdefault(name, {})
             for host in item.get("host_statuses", []):
-                address = host.get("address", {}).get("socket_address")
-                if address is None:
-                    continue  # the agent that holds requests
+                address = host.get("address", {}).get("socket_address", {})
                 key = f"{address.get('address', '')}:{address.get('port_value', 0)}"
                 status = host.get("health_status", {})
                 known = status.get("eds_health_status", "")

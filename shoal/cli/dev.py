@@ -55,7 +55,9 @@ def dev(
         talk = Talk(host, everything=verbose)
         server = DevServer(repository, work, [*given, *flags], talk.said, talk.asked)
         talk.follow(server)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # why both: a shell that starts this with `&` leaves SIGINT ignored
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
         try:
             while (code := server.wait(1.0)) is None:
                 pass

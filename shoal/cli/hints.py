@@ -25,6 +25,7 @@ COMMANDS: Final = tuple(
         (r"`GET /api/v1/operations`", "`shoal operation list`"),
         (r"`GET /api/v1/instance-types`", "`shoal instance-type list`"),
         (r"`GET /api/v1/signing-keys`", "`shoal signing-key list`"),
+        (r"`GET /api/v1/service-accounts`", "`shoal service-account list`"),
         (r"`GET /api/v1/users`", "`shoal user list`"),
         (r"`GET \.\.\./signatures`", "`shoal model signature`"),
         (r"`GET \.\.\./revisions`", "The deployment's page in the studio"),

@@ -18,8 +18,8 @@ def service_account() -> None:
     """Accounts of programs: each has a role, and tokens that end. Needs the role admin.
 
     \b
-      shoal service-account create ci --role deployer     prints a token, once
-      shoal service-account rotate ci --overlap-hours 2   prints a fresh one; the older ends then
+      shoal service-account create ci --role deployer    prints a token, once
+      shoal service-account rotate ci --overlap-hours 2  prints a fresh one
     """
 
 
@@ -54,7 +54,7 @@ def create(name: str, role: str, days: int | None, output: str) -> None:
         _emit(client.create_service_account(name, role, days=days), output)
 
 
-@service_account.command()
+@service_account.command(short_help="Make a fresh token, printed once.")
 @click.argument("name")
 @_days
 @click.option(
@@ -66,7 +66,7 @@ def create(name: str, role: str, days: int | None, output: str) -> None:
 )
 @output_option
 def rotate(name: str, days: int | None, overlap_hours: int, output: str) -> None:
-    """Make a fresh token, printed once; older ones end after the overlap."""
+    """Make a fresh token, printed once. Older ones end after the overlap."""
     from shoal.client import Client
 
     with Client() as client:

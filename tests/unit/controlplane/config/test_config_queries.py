@@ -59,6 +59,7 @@ ASKED = {"metrics/query": "by=endpoint&ids=digits&metrics=request_rate"}
 # Lists that are no longer for more rows: of parts of a thing, or of fixed length.
 FIXED = {
     "environments/{name}/versions/{version}",
+    "service-accounts/{name}",
     "instance-types/{name}",
     "metrics/query",
     "endpoints/{endpoint}/metrics",
@@ -145,6 +146,7 @@ class Installation:
         self.settle()
         self.post("try-loads", {"model": name, "node": "local"})
         self.post("drafts", {"title": name, "data": {}})
+        self.post("service-accounts", {"name": f"robot-{self.size}", "role": "viewer"})
         for environment in {"more-1", name}:
             self.post("environments", {"name": environment, "requirements": name})
         self.post("join-tokens", {})
@@ -190,6 +192,8 @@ class Installation:
     def place(self, route: str) -> str:
         """Where ``route`` is asked at."""
         where = {**WHERE, "name": "digits" if route.startswith("models/") else "more-1"}
+        if route.startswith("service-accounts/"):
+            where["name"] = "robot-1"
         where["operation_id"] = str(
             Operation.objects.order_by("created_at").values_list("pk", flat=True)[0]
         )
