@@ -87,6 +87,10 @@ def strings(value: Any) -> Iterator[str]:
         yield value
 
 
+# Where the programs of the control plane read their settings.
+CONTROL = tuple(f"controlplane/config/{name}.py" for name in ("settings", "env", "sign_in"))
+
+
 def read_by(*rooms: str) -> set[str]:
     """The variables that programs read in these files of the repository."""
     text = "".join((ROOT / room).read_text() for room in rooms)

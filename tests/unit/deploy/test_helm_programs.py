@@ -13,6 +13,7 @@ from django.urls import resolve
 from controlplane.config.beat import ALIVE
 from controlplane.gateway import settings as gateway
 from node_agent import leave
+from tests.support import helm_chart
 from tests.support.helm_chart import (
     DOCKERFILE,
     ROOT,
@@ -28,7 +29,9 @@ from tests.support.helm_chart import (
 from worker_runtime.config import parse
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-CONTROL = read_by("controlplane/config/settings.py", "controlplane/config/env.py")
+CONTROL = read_by(*helm_chart.CONTROL)
+# Compose hands on only what it names; the chart takes any of these under `settings`.
+SIGN_IN = read_by("controlplane/config/sign_in.py")
 GATEWAY = read_by("controlplane/gateway/settings.py")
 NODE = read_by("node_agent/settings.py", "node_agent/inherited.py")
 # Not ours: AWS's own, and what the chart makes others of.
@@ -64,9 +67,9 @@ def test_every_variable_is_one_that_its_program_reads(values: str) -> None:
 def test_what_compose_says_to_a_program_the_chart_says_too() -> None:
     """But for where the data is, what only one of the two has, and what the cluster says itself."""
     told = {
-        "web/web": ("web", set()),
-        "agents/agents": ("agents", set()),
-        "worker/worker": ("worker", set()),
+        "web/web": ("web", SIGN_IN),
+        "agents/agents": ("agents", SIGN_IN),
+        "worker/worker": ("worker", SIGN_IN),
         "gateway/envoy": ("envoy", set()),
         "gateway/agent": ("gateway", set()),
         "node-cpu/node": ("node", {"SHOAL_JOIN_TOKEN_FILE"}),

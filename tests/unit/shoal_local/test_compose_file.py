@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.helm_chart import read_by
+from tests.support.helm_chart import CONTROL, read_by
 
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docker-compose.yml").read_text()
@@ -36,7 +36,7 @@ PROFILES = {
 }
 # Which settings the programs of each image read.
 READ = {
-    "shoal-control": read_by("controlplane/config/settings.py", "controlplane/config/env.py"),
+    "shoal-control": read_by(*CONTROL),
     "shoal-gateway": read_by("controlplane/gateway/settings.py"),
     "shoal-node": read_by("node_agent/settings.py"),
 }
