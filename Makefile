@@ -31,7 +31,7 @@ API_FUZZ_SECONDS ?= 600
 SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help up install studio test check static lint types layers migrations frontend-check test-unit \
-	test-studio test-pages ui-budgets test-integration test-load test-frontends test-hostile chaos test-chaos fuzz fuzz-corpora api-fuzz security helm test-postgres e2e screenshots \
+	test-studio test-pages test-chromium ui-budgets test-integration test-load test-frontends test-hostile chaos test-chaos fuzz fuzz-corpora api-fuzz security helm test-postgres e2e screenshots \
 	examples bench gpu gpu-install scale autoscale-sim compatibility \
 	openapi cli-docs state-docs sbom audit notebooks azure-oracle seeds lock fmt clean
 
@@ -51,7 +51,7 @@ studio: $(STAMPS)/requirements
 test: ## set up and run every test, also on PostgreSQL and in a browser
 	@$(MAKE) $(SIDE_BY_SIDE) $(STAMPS)/dev install studio
 	@$(MAKE) static
-	@$(MAKE) $(SIDE_BY_SIDE) test-unit test-pages test-studio
+	@$(MAKE) $(SIDE_BY_SIDE) test-unit test-chromium
 	@$(MAKE) test-integration
 	@$(MAKE) test-load
 	@$(MAKE) test-hostile
@@ -96,6 +96,10 @@ test-unit: $(STAMPS)/dev install ## unit and architecture tests
 test-studio: $(STAMPS)/dev ## the studio's components in a real browser
 	@echo "== studio: components in Chromium"
 	@deploy/build-studio --test-browser
+
+test-chromium: ## the studio's pages, then its components: one browser at a time
+	@$(MAKE) test-pages
+	@$(MAKE) test-studio
 
 test-integration: $(STAMPS)/dev install ## tests with real neighbours: Redis, Envoy, the runtime
 	@echo "== integration tests"
