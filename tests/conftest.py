@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from _pytest import runner
 from django.db import connections
 from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 
-from tests.support import reaper, seeded_rows
+from tests.support import reaper, roomy_stack, seeded_rows
 from tests.support.database_use import uses_database
 
 HERE = Path(__file__).parent
@@ -44,6 +45,11 @@ def pytest_collection_finish() -> None:
 # A busy machine is slow, which says nothing about an example.
 settings.register_profile("shoal", deadline=None)
 settings.load_profile("shoal")
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Each test, with its fixtures, in one piece of Python's stack; see `roomy_stack`."""
+    return roomy_stack.call(runner.pytest_runtest_protocol, item, nextitem)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
