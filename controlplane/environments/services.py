@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from controlplane.core import events
+from controlplane.core.changes import change
 from controlplane.environments import selectors
 from controlplane.environments.errors import (
     EnvironmentNameInvalid,
@@ -68,21 +69,15 @@ def version_update(*, name: str, version: str, actor: str, **words: Any) -> Envi
     ``words``: description, tags.
     """
     row = selectors.version_get(name, version)
-    changed = sorted(key for key, value in words.items() if getattr(row, key) != value)
-    before = {key: getattr(row, key) for key in changed}
-    for key in changed:
-        setattr(row, key, words[key])
-    if changed:
-        row.save(update_fields=[*changed, "updated_at"])
-        events.record(
-            actor=actor,
-            verb="environment.updated",
-            subject=f"environment/{name}",
-            message=f"{actor} changed {', '.join(changed)} of {row}",
-            data={"version": row.version, "changed": changed},
-            before=before,
-            after={key: words[key] for key in changed},
-        )
+    change(
+        row,
+        words,
+        actor=actor,
+        verb="environment.updated",
+        subject=f"environment/{name}",
+        named=str(row),
+        data={"version": row.version},
+    )
     return row
 
 

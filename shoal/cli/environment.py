@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from shoal.cli.archiving import add_archiving, archived_options, listed, version_option
 from shoal.cli.options import (
     AzGroup,
     az_options,
@@ -17,7 +18,6 @@ from shoal.cli.options import (
 from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.display.units import moment
 
-_version_option = click.option("--version", "-v", help="A number.")
 _label_option = click.option("--label", "-l", help="latest.")
 _SHOWN = 3
 
@@ -83,8 +83,7 @@ def create(
 
 @environment.command("list")
 @name_option("All versions of this environment.")
-@click.option("--include-archived", is_flag=True, help="Archived ones too.")
-@click.option("--archived-only", is_flag=True, help="Archived ones only.")
+@archived_options
 @click.option("--max-results", "-r", type=click.IntRange(1), help="At most so many.")
 @az_options
 @output_option
@@ -101,7 +100,7 @@ def list_(
     from shoal.cli.session import ml_client
     from shoal.sdk.shapes import as_shown
 
-    view = "All" if include_archived else "ArchivedOnly" if archived_only else "ActiveOnly"
+    view = listed(include_archived, archived_only)
     with ml_client() as client:
         found = client.environments.list(name, list_view_type=view)
         items = [as_shown(item) for item in islice(found, max_results)]
@@ -118,7 +117,7 @@ def list_(
 
 @environment.command()
 @name_option("Name of the environment.", required=True)
-@_version_option
+@version_option
 @_label_option
 @az_options
 @output_option
@@ -130,44 +129,16 @@ def show(name: str, version: str | None, label: str | None, output: str) -> None
         _emit(client.environments.get(name, version, label), output)
 
 
-@environment.command()
-@name_option("Name of the environment.", required=True)
-@_version_option
-@_label_option
-@az_options
-@output_option
-def archive(name: str, version: str | None, label: str | None, output: str) -> None:
-    """Hide an environment, or one version, from lists. What was made with it runs on."""
-    _set_archived(name, version, label, archived=True)
-    del output
-
-
-@environment.command()
-@name_option("Name of the environment.", required=True)
-@_version_option
-@_label_option
-@az_options
-@output_option
-def restore(name: str, version: str | None, label: str | None, output: str) -> None:
-    """Bring an archived environment, or one version, back."""
-    _set_archived(name, version, label, archived=False)
-    del output
+add_archiving(
+    environment,
+    hides="Hide an environment, or one version, from lists. What was made with it runs on.",
+    options=(version_option, _label_option),
+)
 
 
 def _some(packages: list[str]) -> str:
     """As many as a column shows."""
     return ", ".join(packages[:_SHOWN]) + (", ..." if len(packages) > _SHOWN else "")
-
-
-def _set_archived(name: str, version: str | None, label: str | None, *, archived: bool) -> None:
-    from shoal.cli.report import note
-    from shoal.cli.session import ml_client
-
-    with ml_client() as client:
-        change = client.environments.archive if archived else client.environments.restore
-        change(name, version, label)
-    which = f" version {version or label}" if version or label else ""
-    note(f"Environment {name}{which} is {'archived' if archived else 'back'}")
 
 
 def _emit(entity: Any, output: str) -> None:

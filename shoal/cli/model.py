@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from shoal.cli.archiving import add_archiving, archived_options, listed, version_option
 from shoal.cli.options import (
     AzGroup,
     az_options,
@@ -19,7 +20,6 @@ from shoal.cli.signing import sign, signature
 from shoal.cli.try_load import try_load
 from shoal.display.units import byte_count, moment
 
-_version_option = click.option("--version", "-v", help="A number.")
 _label_option = click.option("--label", "-l", help="latest, or an alias.")
 _registry_option = click.option(
     "--registry-name",
@@ -98,8 +98,7 @@ def create(
 @model.command("list")
 @name_option("All versions of this model.")
 @click.option("-q", "--contains", help="Only names that contain this.")
-@click.option("--include-archived", is_flag=True, help="Archived ones too.")
-@click.option("--archived-only", is_flag=True, help="Archived ones only.")
+@archived_options
 @click.option("--stage", "-s", help="Only those of this stage.")
 @click.option("--max-results", "-r", type=click.IntRange(1), help="At most so many.")
 @_registry_option
@@ -118,7 +117,7 @@ def list_(
     from shoal.cli.session import ml_client
     from shoal.sdk.shapes import as_shown
 
-    view = "All" if include_archived else "ArchivedOnly" if archived_only else "ActiveOnly"
+    view = listed(include_archived, archived_only)
     with ml_client() as client:
         found = client.models.list(name, stage, list_view_type=view)
         items = [as_shown(item) for item in found if not contains or contains in str(item.name)]
@@ -136,7 +135,7 @@ def list_(
 @model.command()
 @_positional
 @name_option("Name of the model.")
-@_version_option
+@version_option
 @_label_option
 @_registry_option
 @az_options
@@ -155,7 +154,7 @@ def show(
 
 @model.command(short_help="Change a version's description and tags.")
 @name_option("Name of the model.", required=True)
-@_version_option
+@version_option
 @_label_option
 @set_option
 @_registry_option
@@ -182,30 +181,11 @@ def update(
     _emit(made, output)
 
 
-@model.command()
-@name_option("Name of the model.", required=True)
-@_version_option
-@_label_option
-@_registry_option
-@az_options
-@output_option
-def archive(name: str, version: str | None, label: str | None, output: str) -> None:
-    """Hide a model, or one version, from lists and new deployments. What runs goes on."""
-    _set_archived(name, version, label, archived=True)
-    del output
-
-
-@model.command()
-@name_option("Name of the model.", required=True)
-@_version_option
-@_label_option
-@_registry_option
-@az_options
-@output_option
-def restore(name: str, version: str | None, label: str | None, output: str) -> None:
-    """Bring an archived model, or one version, back."""
-    _set_archived(name, version, label, archived=False)
-    del output
+add_archiving(
+    model,
+    hides="Hide a model, or one version, from lists and new deployments. What runs goes on.",
+    options=(version_option, _label_option, _registry_option),
+)
 
 
 @model.command(short_help="Let the code in a version run.")
@@ -305,17 +285,6 @@ def _one(positional: str | None, name: str | None) -> str:
     if positional is None and name is None:
         raise click.UsageError("Give the model's name.")
     return str(name or positional)
-
-
-def _set_archived(name: str, version: str | None, label: str | None, *, archived: bool) -> None:
-    from shoal.cli.report import note
-    from shoal.cli.session import ml_client
-
-    with ml_client() as client:
-        change = client.models.archive if archived else client.models.restore
-        change(name, version, label)
-    which = f" version {version or label}" if version or label else ""
-    note(f"Model {name}{which} is {'archived' if archived else 'back'}")
 
 
 def _emit(entity: Any, output: str) -> None:

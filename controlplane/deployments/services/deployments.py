@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import transaction
 
-from controlplane.core import events
+from controlplane.core.changes import change
 from controlplane.deployments.models import Autoscaler, Deployment
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.services.generations import endpoint_generation_raise
@@ -23,27 +23,20 @@ def deployment_update(*, endpoint: str, name: str, actor: str, **changes: Any) -
     """
     endpoint_lock(endpoint)
     row = deployment_get(endpoint, name)
-    changed = sorted(key for key, value in changes.items() if getattr(row, key) != value)
-    if not changed:
-        return row
     rule = row.idle_rule  # gateways hold requests by it
-    before = {key: getattr(row, key) for key in changed}
-    for key in changed:
-        setattr(row, key, changes[key])
-    row.save(update_fields=[*changed, "updated_at"])
+    changed = change(
+        row,
+        changes,
+        actor=actor,
+        verb="deployment.updated",
+        subject=f"endpoint/{endpoint}",
+        named=f"{endpoint}/{name}",
+        data={"deployment": name},
+    )
     if "autoscale" in changed:  # what the load asked for under another policy says nothing
         Autoscaler.objects.filter(deployment=row).delete()
     if not set(changed).isdisjoint(ROUTED) or row.idle_rule != rule:
         endpoint_generation_raise([row.endpoint_id])
-    events.record(
-        actor=actor,
-        verb="deployment.updated",
-        subject=f"endpoint/{endpoint}",
-        message=f"{actor} changed {', '.join(changed)} of {endpoint}/{name}",
-        data={"deployment": name, "changed": changed},
-        before=before,
-        after={key: changes[key] for key in changed},
-    )
     return row
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from django.db import transaction
 
 from controlplane.core import events
+from controlplane.core.changes import change, given
 from controlplane.deployments.errors import NameTaken
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.naming import name_check
@@ -84,21 +85,9 @@ def endpoint_update(
         )
         endpoint.refresh_from_db(fields=["auth_mode", "generation"])
     limits_change(endpoint=endpoint, limits=limits or {}, actor=actor)
-    metadata = {"description": description, "tags": tags, "declared": declared}
-    after = {k: v for k, v in metadata.items() if v is not None and v != getattr(endpoint, k)}
-    before = {key: getattr(endpoint, key) for key in after}
-    for key, value in after.items():
-        setattr(endpoint, key, value)
-    if after:
-        endpoint.save(update_fields=[*after, "updated_at"])
-        events.record(
-            actor=actor,
-            verb="endpoint.updated",
-            subject=f"endpoint/{name}",
-            message=f"{actor} changed {', '.join(sorted(after))} of {name}",
-            before=before,
-            after=after,
-        )
+    metadata = given(description=description, tags=tags, declared=declared)
+    subject = f"endpoint/{name}"
+    change(endpoint, metadata, actor=actor, verb="endpoint.updated", subject=subject, named=name)
     return endpoint
 
 

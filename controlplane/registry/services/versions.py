@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from controlplane.core import events
+from controlplane.core.changes import change, given
 from controlplane.registry import selectors
 from controlplane.registry.errors import (
     InUse,
@@ -74,21 +75,15 @@ def version_update(*, name: str, version: str, actor: str, **metadata: Any) -> M
     ``metadata``: description, tags, declared.
     """
     row = selectors.version_get(name, version)
-    changed = sorted(key for key, value in metadata.items() if getattr(row, key) != value)
-    before = {key: getattr(row, key) for key in changed}
-    for key in changed:
-        setattr(row, key, metadata[key])
-    if changed:
-        row.save(update_fields=[*changed, "updated_at"])
-        events.record(
-            actor=actor,
-            verb="model.version_updated",
-            subject=f"model/{name}",
-            message=f"{actor} changed {', '.join(changed)} of {row}",
-            data={"version": row.version, "changed": changed},
-            before=before,
-            after={key: metadata[key] for key in changed},
-        )
+    change(
+        row,
+        metadata,
+        actor=actor,
+        verb="model.version_updated",
+        subject=f"model/{name}",
+        named=str(row),
+        data={"version": row.version},
+    )
     return selectors.version_get(name, row.version)
 
 
@@ -110,24 +105,8 @@ def model_update(
 ) -> Model:
     """Change the words about a model. Raises ModelNotFound."""
     row = selectors.model_get(name)
-    metadata = {"description": description, "tags": tags}
-    changed = sorted(
-        key for key, value in metadata.items() if value is not None and getattr(row, key) != value
-    )
-    before = {key: getattr(row, key) for key in changed}
-    for key in changed:
-        setattr(row, key, metadata[key])
-    if changed:
-        row.save(update_fields=[*changed, "updated_at"])
-        events.record(
-            actor=actor,
-            verb="model.updated",
-            subject=f"model/{name}",
-            message=f"{actor} changed {', '.join(changed)} of {name}",
-            data={"changed": changed},
-            before=before,
-            after={key: metadata[key] for key in changed},
-        )
+    values = given(description=description, tags=tags)
+    change(row, values, actor=actor, verb="model.updated", subject=f"model/{name}", named=name)
     return selectors.model_get(name)
 
 

@@ -1,5 +1,5 @@
 /** A new service account, and a fresh token for one. */
-import { Button, Modal, NumberInput, Select, TextInput } from "@mantine/core";
+import { Button, Modal, NumberInput, Select } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { keys } from "@/api/keys";
@@ -8,7 +8,7 @@ import type { Role } from "@/api/types";
 import { ProblemCard } from "@/components/problem-card";
 import { ShownOnce } from "@/components/shown-once";
 import classes from "../pages/settings.module.css";
-import { ROLE_CHOICES, roleDescription } from "../role-descriptions";
+import { AccountFields } from "./account-fields";
 
 function Made({ name, token, onClose }: { name: string; token: string; onClose: () => void }) {
   return (
@@ -52,21 +52,7 @@ export function AddServiceAccountModal({ opened, onClose }: { opened: boolean; o
             create.mutate();
           }}
         >
-          <TextInput
-            label="Name"
-            description="Letters, digits and @ . + - _"
-            autoComplete="off"
-            data-autofocus
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <Select
-            label="Role"
-            description={roleDescription(role)}
-            data={ROLE_CHOICES}
-            value={role}
-            onChange={(value) => setRole((value ?? "viewer") as Role)}
-          />
+          <AccountFields label="Name" name={name} role={role} onName={setName} onRole={setRole} />
           <NumberInput
             label="Days that its token works"
             description="Empty: as the installation is set"

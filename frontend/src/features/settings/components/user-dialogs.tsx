@@ -1,5 +1,5 @@
 /** What an administrator does to somebody's account. */
-import { Button, Modal, Select, TextInput } from "@mantine/core";
+import { Button, Modal } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { keys } from "@/api/keys";
@@ -10,7 +10,7 @@ import { ProblemCard } from "@/components/problem-card";
 import { ShownOnce } from "@/components/shown-once";
 import classes from "../pages/settings.module.css";
 import { passwordRecipe, userRecipe } from "../recipes";
-import { ROLE_CHOICES, roleDescription } from "../role-descriptions";
+import { AccountFields } from "./account-fields";
 
 export function AddUserModal({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const queryClient = useQueryClient();
@@ -46,21 +46,7 @@ export function AddUserModal({ opened, onClose }: { opened: boolean; onClose: ()
             create.mutate();
           }}
         >
-          <TextInput
-            label="User name"
-            description="Letters, digits and @ . + - _"
-            autoComplete="off"
-            data-autofocus
-            value={username}
-            onChange={(event) => setUsername(event.currentTarget.value)}
-          />
-          <Select
-            label="Role"
-            description={roleDescription(role)}
-            data={ROLE_CHOICES}
-            value={role}
-            onChange={(value) => setRole((value ?? "viewer") as Role)}
-          />
+          <AccountFields label="User name" name={username} role={role} onName={setUsername} onRole={setRole} />
           {create.error ? <ProblemCard error={create.error} title={`${username} could not be added`} /> : null}
           <div className={classes["actions"]}>
             <AsCodeButton recipe={() => userRecipe(username.trim() || "NAME", role)} />
