@@ -1,4 +1,4 @@
-"""What a call of a node costs the control plane: through the lane for agents, and plain Django.
+"""What a call of a node costs the control plane: by the request pool of agents, and by Django.
 
 ``python -m benchmarks.fleet`` starts the control plane's web process on a fresh database once in
 each way, enrols a thousand nodes, and lets them report: one at a time, then at random moments at
@@ -29,7 +29,7 @@ from wire import codec
 from wire.messages import NodeInfo, NodeReport
 
 NODES: Final = 1000
-WAYS: Final = {"plain Django": "django_application", "agents' lane": "application"}
+WAYS: Final = {"plain Django": "django_application", "agents' request pool": "application"}
 _MS_PER_TICK: Final = 1000 / os.sysconf("SC_CLK_TCK")
 _START_S: Final = 60.0
 _ENROL: Final = """

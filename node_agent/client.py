@@ -166,10 +166,10 @@ class ControlClient:
     async def wake_ups(self) -> AsyncIterator[AsyncIterator[bytes]]:
         """The wake-up stream as it comes. Raises ControlError, also while iterating: for
         silence too, of three times what the control plane allows itself."""
-        with _translated("bell"):
+        with _translated("wake-ups"):
             async with self._http.stream(
                 "GET",
-                "bell",
+                "wake-ups",
                 headers={"Accept-Encoding": "identity"},  # compressed lines would be held back
                 timeout=httpx.Timeout(3 * LIFE_S, connect=5.0),
             ) as response:

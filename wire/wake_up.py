@@ -1,5 +1,5 @@
-"""Wake-up streams, ``GET /agent/v1/bell`` and ``/agent/v1/gateway/bell``: responses that stay open,
-one word a line.
+"""Wake-up streams, ``GET /agent/v1/wake-ups`` and ``/agent/v1/gateway/wake-ups``: responses that
+stay open, one word a line.
 
 Agents of nodes and gateways keep one open, and fetch what should be at once at each wake-up.
 """

@@ -31,8 +31,9 @@ CONNECTION_AGE_S: Final = 60.0  # then it is made anew, so that what became of t
 PATHS: Final = frozenset(
     f"/agent/v1/{name}"
     for name in (
-        *("report", "desired", "samples", "logs", "cache", "bell"),
-        *("gateway/snapshot", "gateway/report", "gateway/samples", "gateway/bell"),
+        *("report", "desired", "samples", "logs", "cache", "wake-ups", "bell"),
+        *("gateway/snapshot", "gateway/report", "gateway/samples"),
+        *("gateway/wake-ups", "gateway/bell"),
     )
 )
 STALL_S: Final = 15.0  # then who does not read what is streamed is left

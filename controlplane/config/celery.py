@@ -27,7 +27,7 @@ CONTROL, INGEST = "control", "ingest"
 # their time, those that heal and converge are done. All others are jobs of seconds.
 INGEST_TASKS = (
     "registry.ingest",
-    "registry.judge_versions",
+    "registry.assess_versions",
     "registry.expire_uploads",
     "registry.collect_blobs",
 )
@@ -59,7 +59,7 @@ BEAT_SCHEDULE = {
     "notice silent nodes": every(5, "nodes.expire"),
     "notice silent gateways": every(5, "gateway.watch"),
     "resume ingests whose worker died": every(20, "registry.resume_ingests"),
-    "judge versions of before an upgrade": every(60, "registry.judge_versions"),
+    "assess versions of before an upgrade": every(60, "registry.assess_versions"),
     "seal the event log": every(10, "core.seal_events"),
     "drop old uploads": every(900, "registry.expire_uploads"),
     "drop blobs nobody uses": every(6 * 3600, "registry.collect_blobs"),

@@ -7,7 +7,8 @@ from controlplane.gateway import agent_api
 urlpatterns = [
     path("gateway/certificate", agent_api.certificate),
     path("gateway/snapshot", agent_api.snapshot),
-    path("gateway/bell", agent_api.wake_up_stream),
+    path("gateway/wake-ups", agent_api.wake_up_stream),
+    path("gateway/bell", agent_api.wake_up_stream),  # of agents up to 2026-11
     path("gateway/report", agent_api.report),
     path("gateway/wake", agent_api.wake),
     path("gateway/leave", agent_api.leave),

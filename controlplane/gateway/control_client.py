@@ -108,11 +108,11 @@ class ControlPlaneClient:
         try:
             with (
                 self._connected(*place) as own,
-                own.stream("GET", "bell", headers=headers, timeout=timeout) as response,
+                own.stream("GET", "wake-ups", headers=headers, timeout=timeout) as response,
             ):
                 if response.status_code != httpx.codes.OK:
                     response.read()
-                    raise _refusal("GET", "bell", response)
+                    raise _refusal("GET", "wake-ups", response)
                 yield WAKE_UP
                 cutting = Lines()
                 for chunk in response.iter_raw():

@@ -28,7 +28,7 @@ def collect_blobs() -> None:
     blobs.blobs_collect(now=timezone.now())
 
 
-@shared_task(name="registry.judge_versions")
-def judge_versions() -> None:
+@shared_task(name="registry.assess_versions")
+def assess_versions() -> None:
     """Those of before an upgrade; afterwards there are none."""
     code_assessment.versions_assess(most=ASSESSED_AT_A_TIME)

@@ -73,11 +73,11 @@ class Caller:
 
     async def wake_ups(self, path: str, woken: asyncio.Event) -> None:
         """Set ``woken`` at each, for ever."""
-        patience = aiohttp.ClientTimeout(total=None)
+        timeout = aiohttp.ClientTimeout(total=None)
         while True:
             with contextlib.suppress(aiohttp.ClientError, TimeoutError):
                 async with self._session.get(
-                    path, headers=self._headers, timeout=patience
+                    path, headers=self._headers, timeout=timeout
                 ) as answer:
                     async for line in answer.content:
                         if line == WAKE_UP:
@@ -98,7 +98,7 @@ class SimulatedAgent:
 
     def loops(self) -> list[Coroutine[Any, Any, None]]:
         return [
-            self._caller.wake_ups("bell", self._woken),
+            self._caller.wake_ups("wake-ups", self._woken),
             self._keep(self._report, 0.0),
             self._keep(self._fetch, 1.0),
             self._keep(self._sample, 2.0),
@@ -172,7 +172,7 @@ class SimulatedGateway:
         self._sampled_at = 0.0
 
     def loops(self) -> list[Coroutine[Any, Any, None]]:
-        return [self._caller.wake_ups("gateway/bell", self._woken), self._follow()]
+        return [self._caller.wake_ups("gateway/wake-ups", self._woken), self._follow()]
 
     async def _follow(self) -> None:
         while True:

@@ -127,7 +127,7 @@ class _Handler(QuietHandler):
                     drain_timeout_s=5,
                 )
             )
-        elif self.path == "/agent/v1/bell":
+        elif self.path == "/agent/v1/wake-ups":
             self._wake_ups()
         else:
             self._blob(self.path.rpartition("/")[2])

@@ -32,7 +32,7 @@ def texts_assess(texts: Mapping[str, str], paths: Iterable[str]) -> dict[str, li
 
 
 def version_assess(version: ModelVersion, revisions: Iterable[ConfigRevision]) -> None:
-    """Judge what was registered before versions were, and keep it. Raises InspectorUnavailable.
+    """Assess what was registered before versions were, and keep it. Raises InspectorUnavailable.
 
     Of the files only the names are at hand; what they do not tell is a reason to wait.
     """
@@ -69,7 +69,7 @@ def upload_assess(upload: Upload) -> None:
 
 
 def versions_assess(*, most: int) -> int:
-    """Judge some of the versions that have something that never was; how many."""
+    """Assess some of the versions that have something that never was; how many."""
     unassessed = (
         Q(code__isnull=True)
         | Q(repo_models__code__isnull=True)

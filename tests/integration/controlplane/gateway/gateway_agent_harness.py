@@ -33,7 +33,7 @@ class ControlPlane:
         class Handler(QuietHandler):
             def do_GET(self) -> None:
                 owner.tokens.add(self.headers["Authorization"])
-                if self.path.endswith("/bell"):
+                if self.path.endswith("/wake-ups"):
                     self._wake_ups()
                     return
                 owner.asked.append(time.monotonic())

@@ -48,7 +48,7 @@ class Web:
     @asynccontextmanager
     async def stream(self, credential: str, of: str = "") -> AsyncIterator["Stream"]:
         headers = {"Authorization": f"Bearer {credential}"}
-        async with self.client.stream("GET", f"/agent/v1/{of}bell", headers=headers) as answer:
+        async with self.client.stream("GET", f"/agent/v1/{of}wake-ups", headers=headers) as answer:
             stream = Stream(answer)
             try:
                 yield stream
@@ -60,7 +60,7 @@ class Web:
         """A caller that asks and never reads more than the head."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         writer.write(
-            f"GET /agent/v1/bell HTTP/{version}\r\nHost: 127.0.0.1\r\n"
+            f"GET /agent/v1/wake-ups HTTP/{version}\r\nHost: 127.0.0.1\r\n"
             f"Authorization: Bearer {credential}\r\n\r\n".encode()
         )
         assert b" 200 " in await asyncio.wait_for(reader.readline(), SOON_S)
@@ -313,7 +313,7 @@ async def test_who_may_not_hear_it_is_told_so_as_at_every_resource(
     whole = f"Bearer {node.identity.credential}"
     headers = {"Authorization": {"right": whole, "wrong": whole + "x"}.get(credential, credential)}
     async with serving() as web:
-        answer = await web.client.request(method, "/agent/v1/bell", headers=headers)
+        answer = await web.client.request(method, "/agent/v1/wake-ups", headers=headers)
         assert answer.status_code == status
         if method == "GET":
             other = await web.client.get("/agent/v1/desired", headers=headers)
@@ -338,7 +338,7 @@ async def test_a_body_without_end_is_refused(transactional_db: None) -> None:
     async with serving() as web:
         with suppress(httpx.WriteError, httpx.ReadError):
             answer = await web.client.request(
-                "GET", "/agent/v1/bell", headers=headers, content=endless()
+                "GET", "/agent/v1/wake-ups", headers=headers, content=endless()
             )
             assert answer.status_code == 413
         assert sent < 8 * settings.SHOAL_MAX_BODY_BYTES

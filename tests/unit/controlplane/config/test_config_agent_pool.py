@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.db.backends.signals import connection_created
+from django.urls import resolve
 
 from controlplane.config import agent_pool as module
 from controlplane.config.agent_pool import PATHS, THREADS, AgentRequestPool
@@ -175,6 +176,13 @@ def test_all_else_goes_to_django(path: str) -> None:
     assert elsewhere.paths == [path]
 
 
+@pytest.mark.parametrize("of", ["", "gateway/"])
+def test_agents_of_before_find_their_wake_ups(of: str) -> None:
+    now, before = f"/agent/v1/{of}wake-ups", f"/agent/v1/{of}bell"
+    assert resolve(before).func is resolve(now).func
+    assert {now, before} <= PATHS
+
+
 def test_who_takes_nothing_of_what_is_streamed_is_left(
     pool: AgentRequestPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +195,7 @@ def test_who_takes_nothing_of_what_is_streamed_is_left(
         (b"authorization", f"Bearer {node.identity.credential}".encode()),
     ]
     scope = {
-        "type": "http", "method": "GET", "path": "/agent/v1/bell", "root_path": "",
+        "type": "http", "method": "GET", "path": "/agent/v1/wake-ups", "root_path": "",
         "query_string": b"", "headers": headers, "server": ("127.0.0.1", 80),
         "client": ("127.0.0.1", 1),
     }  # fmt: skip

@@ -21,7 +21,7 @@ from controlplane.registry.models import (
     Upload,
 )
 from controlplane.registry.services import code_assessment
-from controlplane.registry.tasks import judge_versions
+from controlplane.registry.tasks import assess_versions
 from tests.support.registered_models import files_add, model_register
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
@@ -154,7 +154,7 @@ def test_an_answer_without_reasons_is_a_reason_to_wait(
     silent_about(settings, answer)
     refused = deploy(api)
     assert (refused.status_code, refused.json()["code"]) == (409, "CodeNotApproved")
-    judge_versions()
+    assess_versions()
     digits.refresh_from_db()
     assert [reason["kind"] for reason in digits.code] == ["unknown"]  # type: ignore[union-attr]
     assert "could not be assessed" in refused.json()["reasons"][0]["message"]
@@ -214,7 +214,7 @@ def test_the_worker_judges_what_an_upgrade_left_a_few_at_a_time(digits: ModelVer
     for version in (digits, *others):
         of_before(version)
     assert code_assessment.versions_assess(most=2) == 2
-    judge_versions()
+    assess_versions()
     assert code_assessment.versions_assess(most=2) == 0
     assert not ModelVersion.objects.filter(code__isnull=True).exists()
     assert ConfigRevision.objects.get().code["digits"][0]["kind"] == "library"  # type: ignore[index]

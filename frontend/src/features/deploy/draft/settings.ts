@@ -91,7 +91,7 @@ export function settingsProblems(settings: RunSettings, secrets: Secrets): Probl
   return Object.fromEntries(found.filter((pair): pair is [string, string] => pair[1] !== null));
 }
 
-/** DRF's nested complaints by dotted path: the first about each field. */
+/** DRF's nested messages by dotted path: the first about each field. */
 function flat(errors: unknown, path: readonly string[] = []): [string[], string][] {
   if (typeof errors === "string") return [[[...path], errors]];
   if (Array.isArray(errors)) return flat(errors[0], path);
@@ -103,9 +103,9 @@ function flat(errors: unknown, path: readonly string[] = []): [string[], string]
 export function refusedSettings(error: unknown, settings: RunSettings): Problems {
   if (!(error instanceof ApiProblem)) return {};
   const said = error.body["errors"];
-  const complaints: [string[], string][] = said === undefined && error.field ? [[error.field.split("."), error.detail]] : flat(said);
+  const messages: [string[], string][] = said === undefined && error.field ? [[error.field.split("."), error.detail]] : flat(said);
   return Object.fromEntries(
-    complaints.map(([[first = "", ...rest], words]): [string, string] => {
+    messages.map(([[first = "", ...rest], words]): [string, string] => {
       if (first !== "environment" && first !== "secret_environment") return [[first, ...rest].join("."), words];
       const name = rest.join(".");
       const secret = first === "secret_environment";
