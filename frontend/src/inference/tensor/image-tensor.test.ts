@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { defaultOptions, imageLayout, imageLayouts, pixelsToTensor, placeImage } from "./image-tensor";
+import { defaultOptions, imageLayout, imageLayouts, pictureSize, pixelsToTensor, placeImage } from "./image-tensor";
 
 // Two pixels side by side: orange and a half-transparent blue.
 const RGBA = new Uint8ClampedArray([255, 128, 0, 255, 0, 0, 255, 128]);
 const SIZE = { width: 2, height: 1 };
 const CUSTOM = { divide: 255, mean: [0.5, 0.5, 0.5], std: [0.25, 0.25, 0.25] } as const;
-const PLAIN = { order: "rgb", scale: "raw", custom: CUSTOM, invert: false } as const;
+const PLAIN = { order: "rgb", scale: "raw", custom: CUSTOM, invert: false, width: null, height: null } as const;
 
 describe("imageLayout", () => {
   it("finds the channels first or last", () => {
@@ -42,6 +42,22 @@ describe("placeImage", () => {
     expect(placeImage(source, target, "fit")).toEqual({ x: 0, y: 12.5, width: 50, height: 25 });
     expect(placeImage(source, target, "crop")).toEqual({ x: -25, y: 0, width: 100, height: 50 });
     expect(placeImage(source, target, "stretch")).toEqual({ x: 0, y: 0, width: 50, height: 50 });
+  });
+});
+
+describe("pictureSize", () => {
+  const layout = (width: number, height: number) => ({ channelsFirst: true, channels: 3, width, height, leading: 0 }) as const;
+  it.each([
+    ["the model's", layout(224, 224), { width: 600, height: 300 }, [32, 32], [224, 224]],
+    ["the picture's own", layout(-1, -1), { width: 600, height: 300 }, [null, null], [600, 300]],
+    ["its own within a limit", layout(-1, -1), { width: 6000, height: 5000 }, [null, null], [640, 533]],
+    ["what was asked for", layout(-1, -1), { width: 6000, height: 5000 }, [1024, 1024], [1024, 1024]],
+    ["one side asked for leads", layout(-1, -1), { width: 600, height: 300 }, [320, null], [320, 160]],
+    ["the other one, too", layout(-1, -1), { width: 600, height: 300 }, [null, 320], [640, 320]],
+    ["a side of the model's leads", layout(-1, 48), { width: 600, height: 300 }, [null, null], [96, 48]],
+    ["never nothing", layout(-1, 8), { width: 1, height: 300 }, [null, null], [1, 8]],
+  ] as const)("%s", (_, of, picture, [width, height], expected) => {
+    expect(Object.values(pictureSize(of, picture, { width, height }))).toEqual(expected);
   });
 });
 

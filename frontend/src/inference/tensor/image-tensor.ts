@@ -43,6 +43,9 @@ export interface ImageOptions {
   custom: Normalisation;
   /** Light strokes on dark ground, as in handwritten digits. */
   invert: boolean;
+  /** For sides that the model leaves free; null: as the picture is. */
+  width: number | null;
+  height: number | null;
 }
 
 function normalisationOf(options: Pick<ImageOptions, "scale" | "custom">): Normalisation {
@@ -161,5 +164,28 @@ export function defaultOptions(datatype: string, layout: ImageLayout): ImageOpti
     scale: float ? (layout.channels === 3 ? "imagenet" : "unit") : "raw",
     custom: { divide: 255, mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5] },
     invert: false,
+    width: null,
+    height: null,
   };
+}
+
+// For models that take any size: large enough for most, small enough to send.
+const FREE_SIDE_LIMIT = 640;
+export const LARGEST_SIDE = 8192;
+
+/** The size to draw at: the model's; where it is free, the one asked for, or the picture's own within a limit. */
+export function pictureSize(
+  layout: ImageLayout,
+  picture: { width: number; height: number },
+  options: Pick<ImageOptions, "width" | "height">,
+): { width: number; height: number } {
+  const width = layout.width === -1 ? options.width : layout.width;
+  const height = layout.height === -1 ? options.height : layout.height;
+  const side = (size: number) => Math.min(LARGEST_SIDE, Math.max(1, Math.round(size)));
+  if (width !== null && height !== null) return { width, height };
+  // One that is given leads; the other keeps the picture's proportions.
+  if (width !== null) return { width, height: side((width * picture.height) / picture.width) };
+  if (height !== null) return { width: side((height * picture.width) / picture.height), height };
+  const shrink = Math.min(1, FREE_SIDE_LIMIT / Math.max(picture.width, picture.height));
+  return { width: side(picture.width * shrink), height: side(picture.height * shrink) };
 }

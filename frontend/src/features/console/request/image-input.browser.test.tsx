@@ -110,4 +110,8 @@ test("a picture that is made smaller says so, above all where the model takes an
   await expect.element(page.getByText("640 × 480 pixels, made from 1280 × 960")).toBeVisible();
   await userEvent.upload(file, await picture("small.png", 64, 48));
   await expect.element(page.getByText("64 × 48 pixels, channels first")).toBeVisible();
+  await userEvent.fill(page.getByRole("textbox", { name: "Width, pixels" }), "96");
+  await expect.element(page.getByText("96 × 72 pixels, made from 64 × 48")).toBeVisible();
+  await userEvent.fill(page.getByRole("textbox", { name: "Height, pixels" }), "32");
+  await expect.element(page.getByText("96 × 32 pixels, made from 64 × 48")).toBeVisible();
 });

@@ -1,7 +1,7 @@
 /** How pictures become numbers: resizing, colours, layout and scale. */
-import { Select, Switch, TextInput } from "@mantine/core";
+import { NumberInput, Select, Switch, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { SCALES, type ImageLayout, type ImageOptions, type Normalisation } from "@/inference/tensor/image-tensor";
+import { LARGEST_SIDE, SCALES, type ImageLayout, type ImageOptions, type Normalisation } from "@/inference/tensor/image-tensor";
 import classes from "./image-settings.module.css";
 import { layoutsOf, type InputDraft } from "./input-draft";
 
@@ -52,6 +52,8 @@ export function ImageSettings({ draft, layout, options, onChange }: ImageSetting
             onChange={(order) => order && set({ order })}
           />
         ) : null}
+        {layout.width === -1 ? <Side label="Width" value={options.width} onChange={(width) => set({ width })} /> : null}
+        {layout.height === -1 ? <Side label="Height" value={options.height} onChange={(height) => set({ height })} /> : null}
         {layouts.length > 1 ? (
           <Select
             label="Layout"
@@ -62,9 +64,29 @@ export function ImageSettings({ draft, layout, options, onChange }: ImageSetting
           />
         ) : null}
       </div>
+      {layout.width === -1 || layout.height === -1 ? (
+        <p className="secondary">The model takes any size; many that do want multiples of 32.</p>
+      ) : null}
       {options.scale === "custom" ? <CustomScale value={options.custom} onChange={(custom) => set({ custom })} /> : null}
       <Switch my={10} label="Invert" checked={options.invert} onChange={(event) => set({ invert: event.currentTarget.checked })} />
     </>
+  );
+}
+
+/** Of a picture, where the model takes any. */
+function Side({ label, value, onChange }: { label: string; value: number | null; onChange: (value: number | null) => void }) {
+  return (
+    <NumberInput
+      label={`${label}, pixels`}
+      placeholder="as the picture is"
+      min={1}
+      max={LARGEST_SIDE}
+      clampBehavior="strict"
+      allowDecimal={false}
+      allowNegative={false}
+      value={value ?? ""}
+      onChange={(typed) => onChange(typeof typed === "number" && typed >= 1 ? typed : null)}
+    />
   );
 }
 

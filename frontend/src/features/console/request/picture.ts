@@ -1,18 +1,6 @@
 /** A picture file drawn to the tensor's size on a canvas, and its pixels as elements. */
-import { pixelsToTensor, placeImage, type ImageLayout, type ImageOptions } from "@/inference/tensor/image-tensor";
+import { pictureSize, pixelsToTensor, placeImage, type ImageLayout, type ImageOptions } from "@/inference/tensor/image-tensor";
 import type { Picture } from "./input-draft";
-
-// For models that take any size: large enough for most, small enough to send.
-const FREE_SIDE_LIMIT = 640;
-
-/** The size to draw at: the model's, or the picture's own within a limit where the model is free. */
-function targetSize(layout: ImageLayout, picture: { width: number; height: number }): { width: number; height: number } {
-  const shrink = Math.min(1, FREE_SIDE_LIMIT / Math.max(picture.width, picture.height));
-  return {
-    width: layout.width === -1 ? Math.max(1, Math.round(picture.width * shrink)) : layout.width,
-    height: layout.height === -1 ? Math.max(1, Math.round(picture.height * shrink)) : layout.height,
-  };
-}
 
 /** Draws onto `canvas` what the model will see, and returns the elements. */
 export function preparePicture(
@@ -22,7 +10,7 @@ export function preparePicture(
   layout: ImageLayout,
   options: ImageOptions,
 ): Picture {
-  const size = targetSize(layout, bitmap);
+  const size = pictureSize(layout, bitmap, options);
   canvas.width = size.width;
   canvas.height = size.height;
   const context = canvas.getContext("2d", { willReadFrequently: true });
