@@ -1,6 +1,6 @@
 """What can go wrong with nodes and with their messages."""
 
-from controlplane.core.errors import Conflict, Invalid, NotFound, Unauthenticated, Unavailable
+from controlplane.core.errors import Conflict, Invalid, NotFound, Unauthenticated
 
 
 class NodeNotFound(NotFound):
@@ -42,13 +42,6 @@ class NodeUnknown(Unauthenticated):
 class CertificateRequestRefused(Invalid):
     code = "CertificateRequestRefused"
     tries = ("Let agent and control plane have the same version.",)
-
-
-class AuthorityUnreadable(Unavailable):
-    """The key of the agents' authority was sealed with another secret than ours."""
-
-    code = "AuthorityUnreadable"
-    tries = ("Put back the SHOAL_SECRET_KEY with which this database was used before.",)
 
 
 class BadMessage(Invalid):

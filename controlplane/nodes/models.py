@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
+from controlplane.core.authorities import AuthorityRow
 from controlplane.core.models import Stamped
 from controlplane.nodes.states import NodeDuty, NodeState
 
@@ -76,14 +77,8 @@ class JoinToken(Stamped):
         return f"{self.prefix}…"
 
 
-class Authority(models.Model):
+class Authority(AuthorityRow):
     """What signs the certificates of agents, and of the port that they call (``authority``)."""
-
-    number = models.PositiveIntegerField(primary_key=True)  # 1, 2 ...: two at once make one
-    certificate = models.TextField()  # PEM
-    sealed_key = models.TextField()
-    signs_from = models.DateTimeField()  # later than made: agents must know it before
-    ends_at = models.DateTimeField()
 
     def __str__(self) -> str:
         return f"Agents' authority {self.number}"

@@ -14,9 +14,10 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
+from controlplane.core.authorities import AuthorityUnreadable
 from controlplane.core.certificates import request_pem
 from controlplane.nodes import authority, services
-from controlplane.nodes.errors import AuthorityUnreadable, CertificateRequestRefused, NodeUnknown
+from controlplane.nodes.errors import CertificateRequestRefused, NodeUnknown
 from controlplane.nodes.models import Authority, Node
 from tests.support.simulated_node import SimulatedNode
 
@@ -160,17 +161,17 @@ def test_what_cannot_be_signed_is_refused_with_what_was_expected(
 
 def test_authorities_follow_one_another_without_anybody_being_told() -> None:
     """The next is known to every agent for longer than any certificate lives before it signs."""
-    [first] = authority.authorities_ensure(NOW)
-    assert authority.authorities_ensure(NOW) == [first]
+    [first] = authority.AUTHORITIES.ensure(NOW)
+    assert authority.AUTHORITIES.ensure(NOW) == [first]
     soon = first.ends_at - authority.REPLACED_BEFORE + timedelta(days=1)
-    assert [one.number for one in authority.authorities_ensure(soon)] == [1, 2]
+    assert [one.number for one in authority.AUTHORITIES.ensure(soon)] == [1, 2]
     reply = authority.client_certificate("node/a", csr(), soon)
     assert reply.authority.count("BEGIN CERTIFICATE") == 2
     assert _signed_by(reply.certificate, Authority.objects.get(number=1))
     later = soon + authority.KNOWN_BEFORE
     reply = authority.client_certificate("node/a", csr(), later)
     assert _signed_by(reply.certificate, Authority.objects.get(number=2))
-    assert [one.number for one in authority.authorities_ensure(first.ends_at)] == [2]
+    assert [one.number for one in authority.AUTHORITIES.ensure(first.ends_at)] == [2]
     assert authority.KNOWN_BEFORE > authority.CERTIFICATE_LIFE
 
 
@@ -184,7 +185,7 @@ def _signed_by(certificate: str, signer: Authority) -> bool:
 
 
 def test_the_key_of_an_authority_is_sealed(settings: Settings) -> None:
-    [made] = authority.authorities_ensure(NOW)
+    [made] = authority.AUTHORITIES.ensure(NOW)
     assert "PRIVATE KEY" not in made.sealed_key
     settings.SECRET_KEY = "another"
     with pytest.raises(AuthorityUnreadable, match="another SHOAL_SECRET_KEY"):
