@@ -8,6 +8,7 @@ fields it does not know, so that either side may be one version ahead.
 from dataclasses import dataclass, field
 from typing import Any
 
+from wire.serving_certificates import ServedCertificate
 from wire.waking import HoldLimits
 
 WIRE_VERSION = 1
@@ -384,3 +385,4 @@ class GatewayReport:
     error: Problem | None = None
     host_health: dict[str, bool] = field(default_factory=dict)  # "address:port" -> Envoy's view
     left_out: tuple[LeftOut, ...] = ()  # of the applied version
+    served: ServedCertificate | None = None

@@ -112,6 +112,19 @@ def optional_secret(name: str, *, least: int) -> str:
     return found
 
 
+def file_pair(first: str, second: str) -> tuple[str, str]:
+    """The paths in both variables, or neither."""
+    found = os.environ.get(first, ""), os.environ.get(second, "")
+    for name, other, path in ((first, second, found[0]), (second, first, found[1])):
+        if any(found) and not Path(path).is_file():
+            raise ImproperlyConfigured(
+                f"{name}={path!r}: expected a file, as {other} is set"
+                if not path
+                else f"{name}={path!r}: there is no such file"
+            )
+    return found
+
+
 def database(name: str, default: str) -> dict[str, Any]:
     """A Django DATABASES entry from a URL: sqlite:////path/file.db or postgresql://user:pw@host/db."""
     url = text(name, default)

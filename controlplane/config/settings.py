@@ -35,6 +35,10 @@ SHOAL_AGENT_URL = env.https("SHOAL_AGENT_URL").rstrip("/") or (
 SHOAL_AGENT_TLS_NAMES = [
     name.strip() for name in env.text("SHOAL_AGENT_TLS_NAMES", "").split(",") if name.strip()
 ]
+# Who signs what endpoints show, instead of the authority that is made here: PEM, read at each use.
+SHOAL_GATEWAY_CA_FILE, SHOAL_GATEWAY_CA_KEY_FILE = env.file_pair(
+    "SHOAL_GATEWAY_CA_FILE", "SHOAL_GATEWAY_CA_KEY_FILE"
+)
 SHOAL_TLS_DIR = Path(env.text("SHOAL_TLS_DIR", str(SHOAL_HOME / "tls")))
 
 # Stores.

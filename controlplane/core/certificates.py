@@ -1,4 +1,4 @@
-"""Keys, authorities and what they sign: elliptic curves, P-256. Needs no Django."""
+"""Keys, authorities and what they sign. What is made here is P-256. Needs no Django."""
 
 import ipaddress
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 CLOCK_SKEW = timedelta(hours=1)
@@ -20,12 +20,12 @@ class Signer:
     """An authority with the key that it signs with."""
 
     certificate: x509.Certificate
-    key: ec.EllipticCurvePrivateKey
+    key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
     @classmethod
     def new(cls, name: str, *, now: datetime, life: timedelta) -> "Signer":
         key = ec.generate_private_key(ec.SECP256R1())
-        subject = _named(name)
+        subject = named(name)
         certificate = (
             _unsigned(subject, subject, key.public_key(), now=now, ends_at=now + life)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -36,10 +36,13 @@ class Signer:
 
     @classmethod
     def from_pem(cls, certificate: bytes, key: bytes) -> "Signer":
-        """Raises ValueError for another kind of key, or none."""
-        loaded = serialization.load_pem_private_key(key, None)
-        if not isinstance(loaded, ec.EllipticCurvePrivateKey):
-            raise ValueError("expected an elliptic-curve key, as made by Shoal")
+        """Raises ValueError for another kind of key, or none that can be read."""
+        try:
+            loaded = serialization.load_pem_private_key(key, None)
+        except (TypeError, UnsupportedAlgorithm) as error:
+            raise ValueError(f"expected a key without a password: {error}") from error
+        if not isinstance(loaded, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
+            raise ValueError("expected an elliptic-curve or RSA key")
         return cls(x509.load_pem_x509_certificate(certificate), loaded)
 
     def check(self, now: datetime) -> None:
@@ -68,7 +71,7 @@ class Signer:
         """For ``CLIENT`` or ``SERVER``; ends with the authority at the latest."""
         ends_at = min(now + life, self.certificate.not_valid_after_utc)
         return (
-            _unsigned(_named(name), self.certificate.subject, public_key, now=now, ends_at=ends_at)
+            _unsigned(named(name), self.certificate.subject, public_key, now=now, ends_at=ends_at)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage(signs_certificates=False), critical=True)
             .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
@@ -79,6 +82,24 @@ class Signer:
             )
             .sign(self.key, hashes.SHA256())
         )
+
+
+def self_signed(
+    name: str,
+    key: ec.EllipticCurvePrivateKey,
+    alternatives: Sequence[x509.GeneralName],
+    *,
+    now: datetime,
+    life: timedelta,
+) -> x509.Certificate:
+    """For a server whom nobody has signed yet; it signs nothing but itself."""
+    return (
+        _unsigned(named(name), named(name), key.public_key(), now=now, ends_at=now + life)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([SERVER]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        .sign(key, hashes.SHA256())
+    )
 
 
 def public_key_of(certificate: str) -> bytes:
@@ -105,7 +126,7 @@ def pem(certificate: x509.Certificate) -> str:
     return certificate.public_bytes(serialization.Encoding.PEM).decode()
 
 
-def key_pem(key: ec.EllipticCurvePrivateKey) -> str:
+def key_pem(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> str:
     """Not encrypted: whoever keeps it seals it, or has a file for one user."""
     return key.private_bytes(
         serialization.Encoding.PEM,
@@ -137,7 +158,7 @@ def requested_key(csr: str) -> ec.EllipticCurvePublicKey:
     return key
 
 
-def _named(name: str) -> x509.Name:
+def named(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 

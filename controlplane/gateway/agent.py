@@ -22,6 +22,7 @@ from controlplane.gateway.control_client import ControlPlaneClient, ControlPlane
 from controlplane.gateway.duties import BackOff, Timers
 from controlplane.gateway.hold_server import HoldServer
 from controlplane.gateway.keys import Trust, key_check, keys_of
+from controlplane.gateway.serving_certificate import ServingCertificate
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
 from controlplane.gateway.waiting import SnapshotRefused
 from controlplane.gateway.wake_ups import WakeUps
@@ -61,6 +62,7 @@ class GatewayAgent:
             name=settings.name,
             via=settings.control_url,
         )
+        self.serving_certificate = ServingCertificate(settings, self.client)
         self.wake_ups = WakeUps(self.client)
         self.hold_server = HoldServer(
             hold_socket(settings), self.client, admin_socket(settings), most=settings.most_held
@@ -87,6 +89,7 @@ class GatewayAgent:
     def run(self, stop: threading.Event) -> None:
         """Raises OSError: the socket where Envoy asks cannot be opened."""
         self.hold_server.start()
+        self._introduce(time.monotonic())
         logger.info(
             "gateway agent ready: control plane %s, files in %s",
             self.settings.control_url,
@@ -98,6 +101,14 @@ class GatewayAgent:
         if self.settings.leaves:
             self._leave()
         self.close()
+
+    def _introduce(self, now: float) -> None:
+        """Clients that come once we are ready see a certificate that they trust, where it can be
+        had."""
+        try:
+            self._certificates(now)
+        except ControlPlaneUnavailable as error:
+            self._missed(now, error)
 
     def _leave(self) -> None:
         """Go on for as long as Envoy answers what it holds, by the newest keys; then say that this
@@ -133,7 +144,7 @@ class GatewayAgent:
         self._read_log()
         if now >= self._timers.renewal:
             self._timers.renewal = now + RENEWAL_INTERVAL_S
-            self._renew_certificates()
+            self._renew_own_certificate()
         if now < self._back_off.not_before:
             return
         try:
@@ -149,10 +160,7 @@ class GatewayAgent:
             logger.warning("%s Serving goes on by the last configuration.", error)
 
     def _talk(self, now: float) -> None:
-        if now >= self._timers.certificate:
-            self.certificate.show()
-            self._timers.certificate = now + CERTIFICATE_INTERVAL_S
-            self.wake_ups.start()
+        self._certificates(now)
         if now >= self._timers.poll:
             self._fetch(now)
             self._converge(now)
@@ -161,6 +169,15 @@ class GatewayAgent:
             self._report(now)
         if now >= self._timers.sample:
             self._send_samples(now)
+
+    def _certificates(self, now: float) -> None:
+        """Ours, and that of Envoy. Raises ControlPlaneUnavailable: we cannot prove who we are."""
+        if now >= self._timers.certificate:
+            self.certificate.show()
+            self._timers.certificate = now + CERTIFICATE_INTERVAL_S
+            self.wake_ups.start()
+        if now >= self._timers.served:
+            self._timers.served = now + self.serving_certificate.look()
 
     def _fetch(self, now: float) -> None:
         """What should be. Its keys act at once, whatever else is under way, and are believed on.
@@ -293,6 +310,7 @@ class GatewayAgent:
             error=self.error,
             host_health=health,
             left_out=self._left_out,
+            served=self.serving_certificate.served(),
         )
         if report == self._reported and now < self._timers.report_anew:
             return
@@ -326,10 +344,10 @@ class GatewayAgent:
         self._timers.sample = now + self._timers.sample_interval_s
         self._unsent.clear()
 
-    def _renew_certificates(self) -> None:
+    def _renew_own_certificate(self) -> None:
         try:
             if tls.ensure(self.settings.tls_dir, self.settings.tls_names):
-                logger.info("The gateway's certificate was renewed.")
+                logger.info("The gateway signed itself a certificate.")
         except (OSError, ValueError) as error:
             logger.error("The gateway's certificate could not be renewed: %s", error)
 

@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
 from controlplane.core.errors import Invalid
-from controlplane.gateway import services
+from controlplane.gateway import authority, services
 from controlplane.gateway.services import Caller
 from controlplane.gateway.snapshots import snapshots
 from controlplane.metrics.services import gateway_samples_ingest
@@ -23,6 +23,7 @@ from controlplane.nodes.wake_ups import Listener
 from controlplane.operations.services import deployment_wake
 from wire import codec
 from wire.messages import CertificateRequest, GatewayReport, GatewaySampleBatch
+from wire.serving_certificates import ServingCertificateRequest
 from wire.waking import WakeReply, WakeRequest
 
 View = Callable[[HttpRequest, Caller], HttpResponseBase]
@@ -66,6 +67,23 @@ def certificate(request: HttpRequest, caller: Caller) -> HttpResponse:
     answer = services.gateway_certificate(
         caller=caller, name=wanted.name, csr=wanted.csr, now=timezone.now()
     )
+    return HttpResponse(codec.encode(answer), content_type="application/json")
+
+
+@gateway_only()
+@require_GET
+def serving_authority(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Who signs what clients see, and whom they trust."""
+    del request, caller
+    told = authority.serving_authority(timezone.now())
+    return HttpResponse(codec.encode(told), content_type="application/json")
+
+
+@gateway_only()
+@require_POST
+def serving_certificate(request: HttpRequest, caller: Caller) -> HttpResponse:
+    wanted = codec.decode(ServingCertificateRequest, request.body)
+    answer = services.serving_certificate(caller=caller, request=wanted, now=timezone.now())
     return HttpResponse(codec.encode(answer), content_type="application/json")
 
 

@@ -6,6 +6,8 @@ from controlplane.gateway import agent_api
 
 urlpatterns = [
     path("gateway/certificate", agent_api.certificate),
+    path("gateway/serving-authority", agent_api.serving_authority),
+    path("gateway/serving-certificate", agent_api.serving_certificate),
     path("gateway/snapshot", agent_api.snapshot),
     path("gateway/wake-ups", agent_api.wake_up_stream),
     path("gateway/bell", agent_api.wake_up_stream),  # of agents up to 2026-11

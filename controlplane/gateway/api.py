@@ -11,10 +11,11 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import actor
 from controlplane.accounts.policy import Permission
-from controlplane.gateway import services
+from controlplane.core.certificates import pem
+from controlplane.gateway import authority, services
 from controlplane.gateway.models import Gateway
 from controlplane.gateway.selectors import is_alive
-from controlplane.gateway.serializers import GatewayListSerializer
+from controlplane.gateway.serializers import AuthoritySerializer, GatewayListSerializer
 
 
 class GatewaysView(APIView):
@@ -30,10 +31,32 @@ class GatewaysView(APIView):
                 "applied_version": row.applied_version,
                 "error": (row.error or {}).get("message", ""),
                 "certificate_ends_at": row.certificate_ends_at if row.certified_at else None,
+                "served_source": row.served_source,
+                "served_ends_at": row.served_ends_at,
             }
             for row in Gateway.objects.order_by("name")
         ]
         return Response(GatewayListSerializer({"items": items}).data)
+
+
+class AuthorityView(APIView):
+    @extend_schema(operation_id="ca_get", responses=AuthoritySerializer)
+    def get(self, request: Request) -> Response:
+        """Whom clients of endpoints should trust: one file for all gateways."""
+        del request
+        found = authority.trusted(timezone.now())
+        items = [
+            {
+                "subject": one.certificate.subject.rfc4514_string(),
+                "sha256": one.sha256,
+                "ends_at": one.certificate.not_valid_after_utc,
+                "supplied": one.supplied,
+                "signs": one.signs,
+            }
+            for one in found
+        ]
+        certificates = "".join(pem(one.certificate) for one in found)
+        return Response(AuthoritySerializer({"certificates": certificates, "items": items}).data)
 
 
 class GatewayView(APIView):

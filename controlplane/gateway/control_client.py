@@ -2,6 +2,7 @@
 
 import ssl
 from collections.abc import Iterator
+from typing import TypeVar
 
 import httpx
 
@@ -14,9 +15,15 @@ from wire.messages import (
     GatewaySampleBatch,
     GatewaySnapshot,
 )
+from wire.serving_certificates import (
+    ServingAuthority,
+    ServingCertificateReply,
+    ServingCertificateRequest,
+)
 from wire.wake_up import LIFE_S, WAKE_UP, Lines
 from wire.waking import WakeReply, WakeRequest
 
+T = TypeVar("T")
 TIMEOUT_S = 5.0
 KEPT_S = 30.0  # of an idle connection; the server keeps it longer
 
@@ -69,12 +76,16 @@ class ControlPlaneClient:
     def certificate(self, request: CertificateRequest) -> CertificateReply:
         """Raises ControlPlaneUnavailable; ControlPlaneIncompatible: it has no certificates."""
         response = self._call("POST", "certificate", content=codec.encode(request))
-        try:
-            return codec.decode(CertificateReply, response.content)
-        except codec.WireError as error:
-            raise ControlPlaneUnavailable(
-                f"The control plane's certificate cannot be read: {error}"
-            ) from error
+        return _read(CertificateReply, response)
+
+    def serving_authority(self) -> ServingAuthority:
+        """Raises ControlPlaneUnavailable; ControlPlaneIncompatible: it signs none."""
+        return _read(ServingAuthority, self._call("GET", "serving-authority"))
+
+    def serving_certificate(self, request: ServingCertificateRequest) -> ServingCertificateReply:
+        """Raises ControlPlaneUnavailable."""
+        response = self._call("POST", "serving-certificate", content=codec.encode(request))
+        return _read(ServingCertificateReply, response)
 
     def close(self) -> None:
         self._client.close()
@@ -84,12 +95,7 @@ class ControlPlaneClient:
         response = self._call("GET", "snapshot", params={"version": have})
         if response.status_code == httpx.codes.NOT_MODIFIED:
             return None
-        try:
-            return codec.decode(GatewaySnapshot, response.content)
-        except codec.WireError as error:
-            raise ControlPlaneUnavailable(
-                f"The control plane's snapshot cannot be read: {error}"
-            ) from error
+        return _read(GatewaySnapshot, response)
 
     def report(self, report: GatewayReport) -> None:
         """Raises ControlPlaneUnavailable."""
@@ -129,13 +135,7 @@ class ControlPlaneClient:
     def wake(self, endpoint: str, deployment: str) -> WakeReply:
         """Requests wait for a replica of it; for any thread. Raises ControlPlaneUnavailable."""
         told = WakeRequest(endpoint, deployment)
-        response = self._call("POST", "wake", content=codec.encode(told))
-        try:
-            return codec.decode(WakeReply, response.content)
-        except codec.WireError as error:
-            raise ControlPlaneUnavailable(
-                f"The control plane's answer to a wake request cannot be read: {error}"
-            ) from error
+        return _read(WakeReply, self._call("POST", "wake", content=codec.encode(told)))
 
     def samples(self, samples: tuple[GatewaySample, ...]) -> float:
         """Send samples; the interval in seconds at which more are wanted.
@@ -173,6 +173,15 @@ class ControlPlaneClient:
         if response.is_success or response.status_code == httpx.codes.NOT_MODIFIED:
             return response
         raise _refusal(method, path, response)
+
+
+def _read(kind: type[T], response: httpx.Response) -> T:
+    try:
+        return codec.decode(kind, response.content)
+    except codec.WireError as error:
+        raise ControlPlaneUnavailable(
+            f"The control plane's {kind.__name__} cannot be read: {error}"
+        ) from error
 
 
 def _refusal(method: str, path: str, response: httpx.Response) -> ControlPlaneUnavailable:

@@ -39,7 +39,8 @@ class Timers:
     report_anew: float = 0.0  # also when it says what the last one said
     sample: float = 0.0
     sample_anew: float = 0.0  # also when there is none
-    renewal: float = 0.0  # of what Envoy shows to clients
+    renewal: float = 0.0  # of what Envoy shows to clients, as far as it is made here
+    served: float = 0.0  # of the same, as the control plane signs it
     certificate: float = 0.0  # of what we show to the control plane
     sampled_at: float = field(default_factory=time.monotonic)
     sample_interval_s: float = 2.0

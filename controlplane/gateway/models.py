@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from controlplane.core.authorities import AuthorityRow
 from controlplane.core.models import Stamped
 
 
@@ -18,8 +19,19 @@ class Gateway(Stamped):
     # When it first proved itself by a certificate: since then the token alone is refused.
     certified_at = models.DateTimeField(null=True, blank=True)
 
+    # Of the certificate that its Envoy shows to clients: wire.serving_certificates, as reported.
+    served_source = models.CharField(max_length=16, blank=True)  # empty: it has not said
+    served_ends_at = models.DateTimeField(null=True, blank=True)
+
     def __str__(self) -> str:
         return self.name
+
+
+class ServingAuthorityRow(AuthorityRow):
+    """What signs the certificates that clients of endpoints see (``authority``)."""
+
+    def __str__(self) -> str:
+        return f"Endpoints' authority {self.number}"
 
 
 class Release(models.Model):

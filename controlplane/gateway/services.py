@@ -4,7 +4,7 @@ import dataclasses
 import hmac
 import logging
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.conf import settings
 from django.db import transaction
@@ -14,6 +14,7 @@ from controlplane.core import events
 from controlplane.core.errors import Conflict, Invalid, NotFound, Unauthenticated
 from controlplane.core.models import Event
 from controlplane.deployments.selectors import routing_view
+from controlplane.gateway import authority as serving
 from controlplane.gateway import selectors
 from controlplane.gateway.models import Gateway, Release
 from controlplane.gateway.render import render
@@ -23,10 +24,16 @@ from controlplane.gateway.selectors import (
     generations_confirmed,
     parts_left_out,
 )
+from controlplane.gateway.tls import Source
 from controlplane.nodes import authority
 from controlplane.nodes.errors import CertificateRequestRefused
 from controlplane.operations.services import gateway_confirmed
 from wire.messages import CertificateReply, GatewayReport, GatewaySnapshot
+from wire.serving_certificates import (
+    ServedCertificate,
+    ServingCertificateReply,
+    ServingCertificateRequest,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -167,10 +174,39 @@ def gateway_report(report: GatewayReport, *, caller: Caller) -> None:
                 "left_out": [dataclasses.asdict(part) for part in report.left_out],
                 "last_seen_at": now,
                 "silent": False,
+                **_served(report.served),
             },
         )
         _record_change(before, report)
     _endpoints_told(now)
+
+
+def _served(told: ServedCertificate | None) -> dict[str, object]:
+    if told is None or told.source not in tuple(Source):
+        return {"served_source": "", "served_ends_at": None}
+    ends_at = datetime.fromtimestamp(told.ends_at, UTC)
+    return {"served_source": told.source, "served_ends_at": ends_at}
+
+
+def serving_certificate(
+    *, caller: Caller, request: ServingCertificateRequest, now: datetime
+) -> ServingCertificateReply:
+    """What the Envoy of this gateway is to show to clients. Which names it serves is for the
+    gateway to say, and on record. Raises CertificateRequestRefused."""
+    try:
+        reply, names = serving.serving_certificate(request.csr, request.names, now)
+    except ValueError as error:
+        raise CertificateRequestRefused(f"{error}.") from error
+    who = f"gateway/{caller.name}" if caller.name else "gateway"
+    events.record(
+        actor=who,
+        verb="gateway.certificate_signed",
+        subject=who,
+        message=f"Envoy of {who} may show a certificate for {', '.join(names)}",
+        data={"names": names},
+    )
+    serving.file_write(now)
+    return reply
 
 
 def _endpoints_told(now: datetime) -> None:

@@ -35,6 +35,8 @@ class Peer:
     behind: int  # changes that it has not acted upon
     error: str = ""
     certificate_ends_at: datetime | None = None  # None: it proves itself by none
+    served_source: str = ""  # of a gateway: who signed what clients see
+    served_ends_at: datetime | None = None
 
 
 def size(count: float) -> str:
@@ -174,7 +176,7 @@ def beat(pulses: list[PulseSeen | None]) -> Part:
     return Part("beat", "Beat", state, f"last seen {span(newest)} ago", hint=hint)
 
 
-def peer(kind: str, found: Peer) -> Part:
+def peer(kind: str, found: Peer, now: datetime) -> Part:
     state = {"online": State.OK, "suspect": State.WARNING}.get(found.state, State.ERROR)
     heard = "never reported" if found.age_s is None else f"last reported {span(found.age_s)} ago"
     summary, hint = heard, ""
@@ -192,21 +194,53 @@ def peer(kind: str, found: Peer) -> Part:
     ends_at = found.certificate_ends_at
     versions = [Fact("version", found.version)] if found.version else []
     until = Fact("certificate until", ends_at.date().isoformat() if ends_at else "none")
-    facts = (*versions, until)
+    facts = (*versions, until, *_served(found))
+    if state is State.OK and found.served_source == "self":
+        state, hint = State.WARNING, SIGNS_ITSELF
+    if state is State.OK and found.served_ends_at is not None and ends_soon(found, now):
+        state, hint = State.WARNING, "What clients see ends soon: put a renewed one in its place."
     return Part(kind, found.name, state, summary, hint=hint, facts=facts)
+
+
+SIGNS_ITSELF = (
+    "Its certificate is signed by nobody that clients of other gateways trust. docs/gateway.md, "
+    "Certificates, says how it gets one of the installation."
+)
+SIGNED = {"installation": "by the installation", "supplied": "supplied", "self": "by itself"}
+
+
+def ends_soon(found: Peer, now: datetime) -> bool:
+    left = found.served_ends_at - now if found.served_ends_at else None
+    return left is not None and left.days < CERTIFICATE_SHORT_DAYS
+
+
+def _served(found: Peer) -> tuple[Fact, ...]:
+    """What clients of this gateway see."""
+    if found.served_ends_at is None:
+        return ()
+    told = f"{SIGNED[found.served_source]}, until {found.served_ends_at.date().isoformat()}"
+    return (Fact("clients see", told),)
 
 
 def certificate(look: CertificateCheck, now: datetime) -> Part:
     """The authority that callers of endpoints trust, to be compared by eye."""
+    if look.error:
+        return Part("certificate", look.name, State.ERROR, look.error, "docs/gateway.md")
     left = (look.ends_at - now).days
-    state = State.OK if left > CERTIFICATE_SHORT_DAYS else State.WARNING
-    hint = "" if state is State.OK else "Restart the gateway: it renews what ends soon."
+    soon = left <= CERTIFICATE_SHORT_DAYS
+    hint, summary = "", f"{left} days left"
+    if look.supplied and soon:
+        hint = "Put a renewed one into the file of SHOAL_GATEWAY_CA_FILE."
+    elif look.signs_from is not None:
+        summary = f"signs from {look.signs_from.date().isoformat()}"
+        hint = "Give it to clients before: `shoal gateway ca`."
     facts = (
         Fact("SHA-256", look.fingerprint),
         Fact("ends", look.ends_at.date().isoformat()),
-        Fact("file", look.path),
+        *((Fact("file", look.path),) if look.path else ()),
     )
-    return Part("certificate", "Local authority", state, f"{left} days left", hint, facts)
+    state = State.WARNING if soon else State.OK
+    return Part("certificate", look.name, state, summary, hint, facts)
 
 
 def disk(name: str, look: DiskCheck) -> Part:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import redis
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
 from django.conf import settings
 from django.db import DatabaseError, connections
+
+from controlplane.gateway import authority
 
 REDIS_TIMEOUT_S = 1.0
 
@@ -37,9 +37,15 @@ class BrokerCheck:
 
 @dataclass(frozen=True, slots=True)
 class CertificateCheck:
-    path: str
-    fingerprint: str  # SHA-256, in pairs
+    """Of an authority that callers of endpoints trust."""
+
+    name: str
     ends_at: datetime
+    fingerprint: str = ""  # SHA-256, in pairs
+    path: str = ""  # on this machine, if it is there
+    supplied: bool = False
+    signs_from: datetime | None = None  # of one that is yet to
+    error: str = ""  # why it cannot sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +114,25 @@ def _server(info: dict[str, Any]) -> str:
     return f"Redis {info.get('redis_version', '')}".strip()
 
 
-def certificate(path: Path) -> CertificateCheck | None:
-    """None when there is no such certificate here: a gateway elsewhere may have its own."""
+def authorities(now: datetime) -> list[CertificateCheck]:
+    """None where no gateway has asked for a certificate. For while the database answers."""
+    file = settings.SHOAL_TLS_DIR / "ca.pem"
+    path = str(file) if file.is_file() else ""
     try:
-        found = x509.load_pem_x509_certificate(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    digest = found.fingerprint(hashes.SHA256()).hex(":").upper()
-    return CertificateCheck(str(path), digest, found.not_valid_after_utc)
+        found = authority.trusted(now)
+    except authority.SuppliedAuthorityUnusable as error:
+        return [CertificateCheck("Endpoints' authority", now, error=error.message)]
+    return [
+        CertificateCheck(
+            name="Supplied authority" if one.supplied else "Endpoints' authority",
+            ends_at=one.certificate.not_valid_after_utc,
+            fingerprint=one.sha256,
+            path=path,
+            supplied=one.supplied,
+            signs_from=one.signs_from,
+        )
+        for one in found
+    ]
 
 
 def disk(path: Path) -> DiskCheck | None:

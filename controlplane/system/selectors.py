@@ -35,11 +35,10 @@ def system_parts(now: datetime) -> list[Part]:
     parts.append(diagnosis.beat(seen))
     parts += [diagnosis.worker(queue, pulses.get(queue), depths.get(queue)) for queue in QUEUES]
     if not databases["Main database"].error:
-        parts += [diagnosis.peer("gateway", found) for found in _gateways(now)]
-    parts += [diagnosis.peer("agent", _agent(node, now)) for node in nodes]
-    authority = probes.certificate(settings.SHOAL_TLS_DIR / "ca.pem")
-    if authority is not None:
-        parts.append(diagnosis.certificate(authority, now))
+        parts += [diagnosis.peer("gateway", found, now) for found in _gateways(now)]
+    parts += [diagnosis.peer("agent", _agent(node, now), now) for node in nodes]
+    if not databases["Main database"].error:
+        parts += [diagnosis.certificate(look, now) for look in probes.authorities(now)]
     for name, path in (
         ("Model files", settings.SHOAL_BLOB_DIR),
         ("Data", settings.SHOAL_HOME),
@@ -75,7 +74,19 @@ def _gateways(now: datetime) -> list[Peer]:
         state = "online" if alive else "offline"
         version = gateway.applied_version[:12]
         ends_at = gateway.certificate_ends_at if gateway.certified_at else None
-        found.append(Peer(gateway.name, age_s, state, version, 0, error, ends_at))
+        found.append(
+            Peer(
+                gateway.name,
+                age_s,
+                state,
+                version,
+                0,
+                error,
+                ends_at,
+                gateway.served_source,
+                gateway.served_ends_at,
+            )
+        )
     return found
 
 

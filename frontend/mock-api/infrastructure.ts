@@ -41,10 +41,12 @@ export const system = (): System => ({
       depth: 3,
       facts: [fact("worker", "ingest@studio-1")],
     }),
-    part("gateway", "edge-1", "ok", "last reported 2 s ago", { facts: [fact("version", "8c1f0a77d2e4")] }),
+    part("gateway", "edge-1", "ok", "last reported 2 s ago", {
+      facts: [fact("version", "8c1f0a77d2e4"), fact("clients see", "by the installation, until 2026-04-01")],
+    }),
     part("agent", "node-a1", "ok", "last reported 2 s ago", { facts: [fact("version", "0.1.0")] }),
     part("agent", "node-a2", "ok", "last reported 1 s ago", { facts: [fact("version", "0.1.0")] }),
-    part("certificate", "Local authority", "ok", "3,640 days left", {
+    part("certificate", "Endpoints' authority", "ok", "3,640 days left", {
       facts: [
         fact("SHA-256", "7A:1C:E0:5D:92:BF:33:48:AE:06:D1:7F:C4:58:29:EB:70:94:0D:F6:2B:8E:61:35:DA:47:1B:9C:E8:53:A0:6F"),
         fact("ends", "2036-01-01"),

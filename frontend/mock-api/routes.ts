@@ -390,6 +390,8 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
     case "metrics":
       if (query.has("step")) return ok(compared(query));
       return ok(query.get("by") === "node" ? quarter(query.get("ids") ?? "", query.get("metrics") ?? "") : hour(query.get("ids") ?? ""));
+    case "ca":
+      return ok({ certificates: "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n", items: [] });
     case "system":
       return ok(system());
     case "tokens":

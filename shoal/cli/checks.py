@@ -204,7 +204,7 @@ def _gateway(installation: Installation) -> Iterator[Finding]:
     try:
         with (
             socket.create_connection(where, TIMEOUT_S) as plain,
-            trust(installation.ca_path).wrap_socket(plain, server_hostname=where[0]) as secured,
+            trust(_authority(installation)).wrap_socket(plain, server_hostname=where[0]) as secured,
         ):
             certificate = secured.getpeercert() or {}
     except ssl.SSLError as error:
@@ -224,6 +224,11 @@ def _gateway(installation: Installation) -> Iterator[Finding]:
         f"{installation.gateway_url}, certificate good for {left_s / 86_400:.0f} days",
         "" if good else "Restart the installation: it renews the certificate.",
     )
+
+
+def _authority(installation: Installation) -> str:
+    file = Path(installation.ca_path)
+    return file.read_text() if installation.ca_path and file.is_file() else ""
 
 
 def _disk(installation: Installation) -> Iterator[Finding]:

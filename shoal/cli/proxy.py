@@ -24,17 +24,15 @@ def proxy(endpoint: str, port: int, grpc_port: int, host: str, deployment: str |
 
     Whoever reaches these ports can call the endpoint: keep --host to this machine.
     """
-    from pathlib import Path
-
     from shoal.cli.report import note
     from shoal.client import Client, ShoalError
     from shoal.proxy import grpc, http
-    from shoal.sdk.scoring import trust
+    from shoal.sdk.scoring import authority, trust
 
     with Client() as client:
         shown, key = client.get_endpoint(endpoint), client.get_keys(endpoint)["primaryKey"]
-    authority = Path(shown["ca_path"])
-    target = http.Target(shown["scoring_uri"], key, trust(shown["ca_path"]), deployment)
+        trusted = authority(client, shown["ca_path"])
+    target = http.Target(shown["scoring_uri"], key, trust(trusted), deployment)
     metadata = [(grpc.ENDPOINT, endpoint), ("authorization", f"Bearer {key}")]
     if deployment:
         metadata.append((grpc.PIN, deployment))
@@ -42,7 +40,7 @@ def proxy(endpoint: str, port: int, grpc_port: int, host: str, deployment: str |
         web = http.serve(target, host, port)
         calls, bound = grpc.serve(
             shown["grpc_target"],
-            authority.read_bytes() if authority.is_file() else None,
+            trusted.encode() or None,
             tuple(metadata),
             host,
             grpc_port,

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from shoal.client.transport import Transport
 from shoal.client.types import (
+    Authority,
     Gateway,
     InstanceType,
     Node,
@@ -81,6 +82,10 @@ class Administration:
 
     def list_gateways(self) -> list[Gateway]:
         return cast(list[Gateway], self._get("/gateways")["items"])
+
+    def get_ca(self) -> Authority:
+        """Whom clients of endpoints should trust, whichever gateway they come to."""
+        return cast(Authority, self._get("/ca"))
 
     def remove_gateway(self, gateway: str) -> None:
         """One that is silent and serves no more: nothing counts as unconfirmed by it then."""

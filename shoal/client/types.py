@@ -119,6 +119,21 @@ class Gateway(TypedDict):
     applied_version: str
     error: str
     certificate_ends_at: str | None
+    served_source: Literal["installation", "supplied", "self", ""]
+    served_ends_at: str | None
+
+
+class TrustedCertificate(TypedDict):
+    subject: str
+    sha256: str
+    ends_at: str
+    supplied: bool
+    signs: bool
+
+
+class Authority(TypedDict):
+    certificates: str  # PEM; empty: no gateway has asked for a certificate
+    items: list[TrustedCertificate]
 
 
 class SigningKey(TypedDict):

@@ -130,7 +130,7 @@ class OnlineEndpointOperations:
             str(secret),
             scoring.body(request_file, input_data),
             deployment_name,
-            self._client.concurrency,
+            self._client,
         )
 
     def set_traffic(

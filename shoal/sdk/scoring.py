@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 
-from shoal.client.concurrency import Concurrency
-from shoal.client.errors import ShoalError
+from shoal.client.client import Client
+from shoal.client.errors import Problem, ShoalError
 from shoal.client.transport import is_loopback
 from shoal.client.types import Endpoint
 
@@ -38,11 +38,24 @@ def body(request_file: str | Path | None, input_data: Any) -> bytes:
     return json.dumps(input_data).encode()
 
 
-def trust(ca_path: str) -> ssl.SSLContext:
-    """The system's authorities (or SSL_CERT_FILE's), and the installation's own when it is here."""
+def authority(client: Client, ca_path: str) -> str:
+    """PEM of whom to trust beside the system's authorities: the file that an endpoint names where
+    it is here, else what the studio says. Empty for nobody."""
+    if not ca_path or Path(ca_path).is_file():
+        return Path(ca_path).read_text() if ca_path else ""
+    try:
+        return client.get_ca()["certificates"]
+    except Problem as problem:
+        if not problem.is_not_found:  # a studio of the version before does not say
+            raise
+        return ""
+
+
+def trust(authority: str) -> ssl.SSLContext:
+    """The system's authorities (or SSL_CERT_FILE's), and these (PEM)."""
     context = ssl.create_default_context()
-    if ca_path and Path(ca_path).is_file():
-        context.load_verify_locations(ca_path)
+    if authority:
+        context.load_verify_locations(cadata=authority)
     return context
 
 
@@ -51,20 +64,20 @@ def post(
     secret: str,
     content: bytes,
     deployment: str | None,
-    concurrency: Concurrency,
+    client: Client,
 ) -> str:
     """Raises ScoringFailed, and ShoalError when nothing answers."""
     headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
     if deployment:
         headers[PIN] = deployment
     url = f"{shown['scoring_uri']}score"
-    trusted = trust(shown["ca_path"])
+    trusted = trust(authority(client, shown["ca_path"]))
     try:
         with httpx.Client(
             verify=trusted,
             timeout=TIMEOUT_S,
             trust_env=not is_loopback(url),
-            transport=concurrency.http_transport(url, trusted),
+            transport=client.concurrency.http_transport(url, trusted),
         ) as http:
             answer = http.post(url, content=content, headers=headers)
     except httpx.TransportError as error:
@@ -72,7 +85,7 @@ def post(
             "The endpoint does not answer",
             f"{url}: {error}",
             [
-                f"Copy the installation's {shown['ca_path']} here and let SSL_CERT_FILE name it "
+                "`shoal gateway ca > shoal-ca.pem` says whom to trust: let SSL_CERT_FILE name it "
                 "(REQUESTS_CA_BUNDLE for programs with Python's requests)."
             ]
             if "CERTIFICATE" in str(error)

@@ -111,6 +111,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "events": {"GET": R},
     "events/export": {"GET": N},
     "events/verify": {"GET": N},
+    "ca": {"GET": R},
     "gateways": {"GET": R},
     "gateways/<str:gateway>": {"DELETE": N},
     "nodes": {"GET": R},

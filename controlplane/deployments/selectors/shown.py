@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from django.conf import settings
 
@@ -18,6 +19,8 @@ from controlplane.deployments.spec import DESCRIPTIVE, ROUTED, settings_to_json
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState, ServingState
 
 Shown = dict[str, Any]
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+CA_FILE: Final = "shoal-ca.pem"
 
 
 def endpoint_shown(endpoint: Endpoint, operations: dict[tuple[str, str], str]) -> Shown:
@@ -63,16 +66,25 @@ def is_routed(endpoint: Endpoint) -> bool:
 def addresses(endpoint: str) -> Shown:
     """Where clients reach an endpoint; the trailing slash is part of the promise."""
     tls = settings.SHOAL_GATEWAY_URL
-    authority = settings.SHOAL_TLS_DIR / "ca.pem"
     return {
         "scoring_uri": f"{tls}/endpoints/{endpoint}/",
         "openapi_uri": f"{settings.SHOAL_PUBLIC_URL}/api/v1/endpoints/{endpoint}/openapi.json",
         "plain_uri": f"{settings.SHOAL_GATEWAY_PLAIN_URL}/endpoints/{endpoint}/",
         "grpc_target": tls.partition("://")[2],
-        # why empty: gateways of other machines, or with an operator's certificate, have none here,
-        # and clients must not be sent to a file that nobody has
-        "ca_path": str(authority) if authority.is_file() else "",
+        "ca_path": _ca_path(),
     }
+
+
+def _ca_path() -> str:
+    """The file of whom clients should trust; empty: whom their machine trusts.
+
+    It is here where clients are on this machine; elsewhere they make one of that name by
+    ``shoal gateway ca``. It was never written where all gateways show an operator's certificate.
+    """
+    file = settings.SHOAL_TLS_DIR / "ca.pem"
+    if not file.is_file():
+        return ""
+    return str(file) if urlsplit(settings.SHOAL_GATEWAY_URL).hostname in LOOPBACK else CA_FILE
 
 
 def _deployed_model(deployment: Deployment) -> Shown:

@@ -12,6 +12,7 @@ export const keys = {
   instanceTypes: ["instance-types"] as const,
   storage: ["storage"] as const,
   system: ["system"] as const,
+  authority: ["ca"] as const,
   overview: ["overview"] as const,
   models: {
     all: ["models"] as const,

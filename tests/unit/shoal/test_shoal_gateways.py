@@ -1,11 +1,14 @@
 """Gateways on a terminal, and what is said of a key that not all of them have heard of."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shoal.cli.main import main
+from shoal.client import Client
+from shoal.sdk import scoring
 from tests.support.shoal_server import FakeServer
 from tests.unit.shoal.test_shoal_administration import Sent
 
@@ -57,7 +60,27 @@ def test_gateways_are_listed_and_removed(installed: FakeServer, capsys: Capture)
     listed = capsys.readouterr().out
     assert "silent" in listed
     assert "Envoy does not answer" in listed
+    told = {"certificates": "-----BEGIN CERTIFICATE-----\n", "items": []}
+    Sent(installed, "GET /ca", told, {"certificates": "", "items": []})
+    assert main(["gateway", "ca"]) == 0
+    assert capsys.readouterr().out == told["certificates"]
+    assert main(["gateway", "ca"]) == 0
+    assert capsys.readouterr().err.startswith("None: ")
     sent = Sent(installed, "DELETE /gateways/east", None, status=204)
     assert main(["gateway", "remove", "east"]) == 0
     assert sent.bodies == [None]
     assert capsys.readouterr().err == "Gateway east is removed\n"
+
+
+def test_whom_to_trust_is_read_here_or_asked(
+    client: Client, server: FakeServer, tmp_path: Path
+) -> None:
+    """A path of this machine, a name that is nowhere yet, and a studio that does not say."""
+    here = tmp_path / "ca.pem"
+    here.write_text("of the file")
+    assert scoring.authority(client, "") == ""
+    assert scoring.authority(client, str(here)) == "of the file"
+    Sent(server, "GET /ca", {"certificates": "told", "items": []})
+    assert scoring.authority(client, "shoal-ca.pem") == "told"
+    Sent(server, "GET /ca", {"title": "Not found", "code": "ResourceNotFound"}, status=404)
+    assert scoring.authority(client, "shoal-ca.pem") == ""

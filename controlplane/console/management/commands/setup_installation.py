@@ -18,6 +18,7 @@ from controlplane.accounts import services as accounts
 from controlplane.accounts.models import User
 from controlplane.accounts.selectors import setup_user, token_get
 from controlplane.core import audit
+from controlplane.gateway.authority import local_authority_adopt
 from controlplane.nodes import services as nodes
 from controlplane.nodes.authority import authorities_pem, authority_adopt
 
@@ -63,6 +64,7 @@ class Command(BaseCommand):
             if password is not None:
                 answer["setup_token"] = accounts.setup_token_make(user=user)
             answer["agents_authority"] = authorities_pem(timezone.now())
+            local_authority_adopt(timezone.now())
             answer["setup_open"] = setup_user() is not None
             if join_token:
                 answer["join_token"] = nodes.join_token_create(actor="system")

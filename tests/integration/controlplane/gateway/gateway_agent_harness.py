@@ -2,16 +2,28 @@
 
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 from http.server import ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
+from controlplane.core.certificates import SERVER, Signer, hosts, pem, requested_key
 from controlplane.deployments.selectors import RoutingView
+from controlplane.gateway import tls
 from controlplane.gateway.render import render
 from tests.support.quiet_handler import QuietHandler
 from wire import codec
 from wire.messages import GatewayReport, GatewaySampleBatch, GatewaySnapshot
+from wire.serving_certificates import (
+    ServingAuthority,
+    ServingCertificateReply,
+    ServingCertificateRequest,
+)
 from wire.wake_up import ALIVE, WAKE_UP
 from wire.waking import WakeReply, WakeRequest
+
+
+def signer() -> Signer:
+    return Signer.new("authority", now=datetime.now(UTC), life=timedelta(days=900))
 
 
 class ControlPlane:
@@ -28,6 +40,7 @@ class ControlPlane:
         self.asked: list[float] = []  # for the snapshot, in monotonic seconds
         self.wakes = False  # else it is of the version before, which had no wake-ups
         self.woken = threading.Condition()
+        self.signer = signer()  # of what Envoy shows
         owner = self
 
         class Handler(QuietHandler):
@@ -35,6 +48,9 @@ class ControlPlane:
                 owner.tokens.add(self.headers["Authorization"])
                 if self.path.endswith("/wake-ups"):
                     self._wake_ups()
+                    return
+                if self.path.endswith("/serving-authority"):
+                    self.answer(200, codec.encode(owner.authority()))
                     return
                 owner.asked.append(time.monotonic())
                 have = parse_qs(urlsplit(self.path).query).get("version", [""])[0]
@@ -58,20 +74,7 @@ class ControlPlane:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                if self.path.endswith("/report"):
-                    owner.reports.append(codec.decode(GatewayReport, body))
-                    self.answer(200, b"{}")
-                elif self.path.endswith("/wake"):
-                    owner.wake_requests.append(codec.decode(WakeRequest, body))
-                    if owner.wake_reply is None:
-                        self.answer(503, b"{}")
-                    else:
-                        self.answer(200, codec.encode(owner.wake_reply))
-                elif self.path.endswith("/certificate"):
-                    self.answer(404, b"{}")  # as a control plane of the version before
-                else:
-                    owner.batches.append(codec.decode(GatewaySampleBatch, body))
-                    self.answer(200, b'{"sample_interval_s": 0.5}')
+                self.answer(*owner.posted(self.path.rpartition("/")[2], body))
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
@@ -81,6 +84,33 @@ class ControlPlane:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server.server_port}"
+
+    def authority(self) -> ServingAuthority:
+        told = pem(self.signer.certificate)
+        return ServingAuthority(trusted=told, signing=told, names=("scoring.example",))
+
+    def signed(self, wanted: ServingCertificateRequest) -> ServingCertificateReply:
+        made = self.signer.signed(
+            tls.SUBJECT, requested_key(wanted.csr), usage=SERVER,
+            alternatives=hosts((*wanted.names, "scoring.example")), now=datetime.now(UTC),
+            life=timedelta(days=90),
+        )  # fmt: skip
+        return ServingCertificateReply(pem(made), pem(self.signer.certificate))
+
+    def posted(self, what: str, body: bytes) -> tuple[int, bytes]:
+        if what == "report":
+            self.reports.append(codec.decode(GatewayReport, body))
+            return 200, b"{}"
+        if what == "wake":
+            self.wake_requests.append(codec.decode(WakeRequest, body))
+            reply = self.wake_reply
+            return (503, b"{}") if reply is None else (200, codec.encode(reply))
+        if what == "serving-certificate":
+            return 200, codec.encode(self.signed(codec.decode(ServingCertificateRequest, body)))
+        if what == "certificate":
+            return 404, b"{}"  # as a control plane of the version before
+        self.batches.append(codec.decode(GatewaySampleBatch, body))
+        return 200, b'{"sample_interval_s": 0.5}'
 
     def wake(self) -> None:
         with self.woken:

@@ -1,11 +1,13 @@
 """The agent between a control plane that may be down and a real Envoy that may restart."""
 
+import ssl
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
+import httpx
 import pytest
-from gateway_agent_harness import ControlPlane
+from gateway_agent_harness import ControlPlane, signer
 from gateway_harness import (
     KEY,
     Gateway,
@@ -17,6 +19,7 @@ from gateway_harness import (
     wait_until,
 )
 
+from controlplane.core.certificates import pem
 from controlplane.deployments.selectors import RoutingView
 from controlplane.gateway.agent import RESTING_POLL_S, GatewayAgent
 from controlplane.gateway.render import render
@@ -179,4 +182,30 @@ def test_the_access_log_is_rotated_without_losing_lines(
     wait_until(
         lambda: sum(s.requests for b in control_plane.batches for s in b.samples) == sent,
         f"all {sent} requests are counted",
+    )
+
+
+def test_envoy_shows_what_the_control_plane_signed_and_takes_the_next_while_it_serves(
+    gateway: Gateway, control_plane: ControlPlane, agent: GatewayAgent
+) -> None:
+    """Without a restart, and without a request that is refused meanwhile."""
+
+    def believed() -> bool:
+        trusted = ssl.create_default_context(cadata=pem(control_plane.signer.certificate))
+        url = f"https://127.0.0.1:{gateway.settings.tls_port}"
+        try:
+            answer = httpx.get(url, verify=trusted, trust_env=False)
+        except httpx.ConnectError as error:
+            assert "certificate verify failed" in str(error), error
+            return False
+        return answer.status_code == 404
+
+    wait_until(believed, "Envoy shows one that the control plane signed")
+    control_plane.signer = signer()
+    assert not believed()
+    agent.serving_certificate.look()  # as it does each hour
+    wait_until(believed, "it shows one of the next authority")
+    wait_until(
+        lambda: getattr(control_plane.reports[-1].served, "source", "") == "installation",
+        "it is reported",
     )

@@ -58,6 +58,7 @@ WHERE = {
 ASKED = {"metrics/query": "by=endpoint&ids=digits&metrics=request_rate"}
 # Lists that are no longer for more rows: of parts of a thing, or of fixed length.
 FIXED = {
+    "ca",
     "environments/{name}/versions/{version}",
     "service-accounts/{name}",
     "instance-types/{name}",

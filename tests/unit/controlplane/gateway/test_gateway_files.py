@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
+from controlplane.core.certificates import Signer, key_pem, pem
 from controlplane.gateway import tls
 from controlplane.gateway.bootstrap import admin_socket, describe, prepare
 from controlplane.gateway.fallback import answer, route_config
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
+from controlplane.gateway.tls import Source
 from controlplane.gateway.xds import XdsFolder
+from tests.support.certificates import certificate_authority
 from tests.support.gateway_folder import settings_in
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -24,32 +27,51 @@ def gateway_settings(tmp_path: Path) -> GatewaySettings:
     return settings_in(tmp_path, token="")
 
 
+AUTHORITY = pem(Signer.new("installation", now=NOW, life=timedelta(days=9)).certificate)
+
+
+def own_authority(folder: Path) -> Signer:
+    signer = Signer.new("Shoal local authority", now=NOW, life=timedelta(days=3650))
+    (folder / "ca.pem").write_text(pem(signer.certificate))
+    (folder / "ca.key").write_text(key_pem(signer.key))
+    return signer
+
+
 def certificate(folder: Path) -> x509.Certificate:
     return x509.load_pem_x509_certificate((folder / "gateway.pem").read_bytes())
 
 
-def test_certificates_are_made_once_and_keys_are_private(tmp_path: Path) -> None:
+def test_until_somebody_signs_it_a_gateway_signs_itself(tmp_path: Path) -> None:
     assert tls.ensure(tmp_path, now=NOW)
     first = certificate(tmp_path)
-    authority = x509.load_pem_x509_certificate((tmp_path / "ca.pem").read_bytes())
-    first.verify_directly_issued_by(authority)
+    assert tls.source(tmp_path) is Source.SELF
+    assert (tmp_path / "ca.pem").read_bytes() == (tmp_path / "gateway.pem").read_bytes()
     san = first.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert "localhost" in san.get_values_for_type(x509.DNSName)
-    for name in ("ca.key", "gateway.key"):
-        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "gateway.key").stat().st_mode) == 0o600
     assert not tls.ensure(tmp_path, now=NOW)
     assert certificate(tmp_path) == first
-
-
-def test_a_certificate_close_to_its_end_is_renewed_under_the_same_authority(
-    tmp_path: Path,
-) -> None:
-    tls.ensure(tmp_path, now=NOW)
-    authority = (tmp_path / "ca.pem").read_bytes()
     later = NOW + timedelta(days=380)
     assert tls.ensure(tmp_path, now=later)
     assert certificate(tmp_path).not_valid_after_utc > later + timedelta(days=300)
-    assert (tmp_path / "ca.pem").read_bytes() == authority
+    assert (tmp_path / "ca.pem").read_bytes() == (tmp_path / "gateway.pem").read_bytes()
+
+
+def test_beside_a_control_plane_it_leaves_the_file_that_clients_trust(tmp_path: Path) -> None:
+    """Both begin with one data folder, and either may be first."""
+    tls.trust(tmp_path, "of the installation\n" + AUTHORITY)
+    tls.ensure(tmp_path, now=NOW)
+    assert (tmp_path / "ca.pem").read_text() == "of the installation\n" + AUTHORITY
+
+
+def test_a_gateway_with_an_authority_of_its_own_goes_on_by_it(tmp_path: Path) -> None:
+    """As each was set up before all had one together: its clients trust that one."""
+    signer = own_authority(tmp_path)
+    for now in (NOW, NOW + timedelta(days=380)):
+        assert tls.ensure(tmp_path, now=now)
+        certificate(tmp_path).verify_directly_issued_by(signer.certificate)
+        assert tls.source(tmp_path) is Source.SELF
+    assert (tmp_path / "ca.pem").read_text() == pem(signer.certificate)
 
 
 def test_a_new_name_makes_a_new_certificate(tmp_path: Path) -> None:
@@ -60,9 +82,13 @@ def test_a_new_name_makes_a_new_certificate(tmp_path: Path) -> None:
 
 
 def test_an_operators_own_certificate_is_left_alone(tmp_path: Path) -> None:
-    tls.ensure(tmp_path, now=NOW)
-    (tmp_path / "ca.key").unlink()
-    assert not tls.ensure(tmp_path, now=NOW + timedelta(days=5000))
+    """Beside the key of an authority too, as gateways of before had one."""
+    own_authority(tmp_path)
+    supplied = certificate_authority().signs("127.0.0.1")
+    (tmp_path / "gateway.pem").write_text(supplied.pem)
+    assert not tls.ensure(tmp_path, ("another.example",), now=NOW + timedelta(days=5000))
+    assert (tmp_path / "gateway.pem").read_text() == supplied.pem
+    assert tls.source(tmp_path) is Source.SUPPLIED
 
 
 def test_preparing_keeps_the_last_routes_and_finds_free_ports(

@@ -15,7 +15,7 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from controlplane.core import events
-from controlplane.gateway import tls
+from controlplane.gateway import authority
 from controlplane.gateway.models import Gateway
 from controlplane.nodes.models import Node
 from controlplane.system import diagnosis, probes, services
@@ -114,14 +114,35 @@ def test_beat_is_seen_through_whatever_it_sent_last(pulses: list[Any], state: St
     ],
 )
 def test_a_peer_is_as_well_as_its_last_report(found: Peer, state: State, summary: str) -> None:
-    part = diagnosis.peer("agent", found)
+    part = diagnosis.peer("agent", found, datetime.now(UTC))
     assert (part.state, part.summary) == (state, summary)
 
 
 def test_a_silent_gateway_takes_keys_that_were_replaced() -> None:
     silent = Peer("local", 60.0, "offline", "", 0, "")
-    assert "Keys that were replaced" in diagnosis.peer("gateway", silent).hint
-    assert "Keys" not in diagnosis.peer("agent", silent).hint
+    now = datetime.now(UTC)
+    assert "Keys that were replaced" in diagnosis.peer("gateway", silent, now).hint
+    assert "Keys" not in diagnosis.peer("agent", silent, now).hint
+
+
+@pytest.mark.parametrize(
+    ("source", "days", "state", "said"),
+    [
+        ("installation", 60, State.OK, "by the installation, until 2026-03-02"),
+        ("supplied", 60, State.OK, "supplied, until 2026-03-02"),
+        ("supplied", 5, State.WARNING, "supplied, until 2026-01-06"),
+        ("self", 60, State.WARNING, "by itself, until 2026-03-02"),
+    ],
+)
+def test_what_clients_of_a_gateway_see_is_told(
+    source: str, days: int, state: State, said: str
+) -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    peer = Peer("east", 2.0, "online", "", 0, "", None, source, now + timedelta(days=days))
+    part = diagnosis.peer("gateway", peer, now)
+    assert part.state is state
+    assert said in [fact.value for fact in part.facts]
+    assert bool(part.hint) is (state is not State.OK)
 
 
 @pytest.mark.parametrize(
@@ -213,18 +234,26 @@ def test_the_page_shows_every_part(viewer_api: APIClient, settings: Settings) ->
     assert viewer_api.get("/api/v1/system").json()["newest_event_seq"] == seen.seq
 
 
-def test_the_authority_is_told_by_its_fingerprint(tmp_path: Path) -> None:
+@pytest.mark.django_db
+def test_the_authority_is_told_by_its_fingerprint(tmp_path: Path, settings: Any) -> None:
     now = datetime.now(UTC)
-    assert probes.certificate(tmp_path / "ca.pem") is None
-    (tmp_path / "bad.pem").write_text("no certificate")
-    assert probes.certificate(tmp_path / "bad.pem") is None
-    tls.ensure(tmp_path / "tls", now=now)
-    look = probes.certificate(tmp_path / "tls" / "ca.pem")
-    assert look is not None
+    settings.SHOAL_TLS_DIR = tmp_path
+    assert probes.authorities(now) == []
+    authority.AUTHORITIES.ensure(now)
+    [look] = probes.authorities(now)
     assert re.fullmatch(r"(?:[0-9A-F]{2}:){31}[0-9A-F]{2}", look.fingerprint)
     part = diagnosis.certificate(look, now)
     assert (part.state, part.facts[0].value) == (State.OK, look.fingerprint)
     assert diagnosis.certificate(look, look.ends_at).state is State.WARNING
+    later = now + timedelta(days=3000)
+    authority.AUTHORITIES.ensure(later)
+    _, following = [diagnosis.certificate(one, later) for one in probes.authorities(later)]
+    assert following.summary.startswith("signs from ")
+    assert "shoal gateway ca" in following.hint
+    settings.SHOAL_GATEWAY_CA_FILE = str(tmp_path / "gone")
+    [broken] = [diagnosis.certificate(one, now) for one in probes.authorities(now)]
+    assert broken.state is State.ERROR
+    assert "gone" in broken.summary
 
 
 @pytest.mark.parametrize(

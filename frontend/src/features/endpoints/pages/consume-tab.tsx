@@ -4,10 +4,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import { snippetsQuery } from "@/api/endpoints";
+import { authorityQuery } from "@/api/system";
 import type { Snippets } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { CodeBlock, CopyField } from "@/components/copy";
+import { DownloadButton } from "@/components/download-button";
 import { EmptyState } from "@/components/empty-state";
 import { relativeTime } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
@@ -38,6 +40,8 @@ export function ConsumeTab() {
   const last = useLastCall(endpoint.name);
   const withLast = search.input === "last" && last !== null;
   const { data, error, isPending, refetch } = useQuery({ ...snippetsQuery(endpoint.name), enabled: deployed });
+  // A path is of this machine; a bare name is of a file that whoever calls makes first.
+  const { data: authority } = useQuery({ ...authorityQuery(), enabled: endpoint.ca_path !== "" });
   if (!kind) return null;
   if (!deployed) {
     return (
@@ -57,7 +61,7 @@ export function ConsumeTab() {
     ["On this machine, without TLS", "POST", endpoint.plain_uri],
     [`gRPC, with metadata x-shoal-endpoint: ${endpoint.name}`, "gRPC", endpoint.grpc_target],
   ];
-  if (endpoint.ca_path) addresses.push(["Certificate to trust", "CA", endpoint.ca_path]);
+  if (endpoint.ca_path) addresses.push(["Certificates to trust, of all gateways", "CA", endpoint.ca_path]);
   return (
     <div className={classes["grid"]}>
       <Card title="Call it" hint={kind.hint}>
@@ -112,6 +116,14 @@ export function ConsumeTab() {
               </div>
             ) : null,
           )}
+          {authority?.certificates ? (
+            <DownloadButton
+              label="Download certificates"
+              name="shoal-ca.pem"
+              type="application/x-pem-file"
+              content={() => authority.certificates}
+            />
+          ) : null}
         </div>
       </Card>
     </div>
