@@ -32,7 +32,7 @@ SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=targe
 
 .PHONY: help up install studio test check static lint types layers migrations frontend-check test-unit \
 	test-studio test-pages test-chromium ui-budgets test-integration test-load test-frontends test-hostile chaos test-chaos fuzz fuzz-corpora api-fuzz security helm test-postgres e2e screenshots \
-	examples bench gpu gpu-install scale autoscale-sim compatibility \
+	examples bench gpu gpu-install scale autoscale-sim rollout-sim compatibility \
 	openapi cli-docs state-docs sbom audit notebooks azure-oracle seeds lock fmt clean
 
 help: ## list the commands
@@ -174,6 +174,9 @@ notebooks: $(STAMPS)/dev install studio ## every notebook of examples/notebooks,
 
 autoscale-sim: $(STAMPS)/dev install ## the autoscaler against 1,000 made loads: oscillations (none), too many and too few replicas
 	@$(BIN)/python -m benchmarks.autoscale_sim
+
+rollout-sim: $(STAMPS)/dev install ## rollouts of good and bad versions, 300 seeds each, against their bars: caught in time, wrongly withdrawn
+	@$(BIN)/python -m benchmarks.rollout_sim
 
 scale: $(STAMPS)/dev install ## the control plane on PostgreSQL beside 1,000 simulated nodes and 2,000 replicas, against its bars
 	@$(BIN)/python deploy/with_postgres.py $(BIN)/python -m tests.scale

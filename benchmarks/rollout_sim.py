@@ -1,0 +1,184 @@
+"""``make rollout-sim``: the judgement of rollouts against made versions, seed by seed.
+
+Each seed sends made requests to both arms by the shares of the step, window by window; the
+judgement is the very function that acts on endpoints. Exit 1 where a bar is missed: of bad versions
+95 of 100 are withdrawn within their first 200 requests, of good ones at most 1 of 100, in the whole
+rollout.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from controlplane.metrics.histogram import FIRST_US, GROWTH
+from controlplane.rollouts import Action, Arm, Facts, Plan, Step, Window, judge, started
+
+WINDOW_S = 2.0
+FIRST = 200  # requests of the candidate
+SEEDS = 300
+STAGED = Plan(steps=(Step(1, 120), Step(10, 120), Step(50, 120), Step(100, 0)))
+LONGEST_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """``failing``: share of its requests that fail; ``times``: how much longer it takes."""
+
+    failing: float = 0.002
+    times: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """``outage``: share of all requests that fail besides, in both arms, from one second to
+    another. ``bar``: the share of runs that must (``bad``) or may be withdrawn; None: only told."""
+
+    name: str
+    candidate: Version
+    stable: Version = Version()
+    bad: bool = False
+    bar: float | None = None
+    rate: float = 500.0  # requests per second
+    outage: tuple[float, float, float] | None = None
+
+
+GOOD = 0.01
+CAUGHT = 0.95
+CASES = (
+    *(
+        Case(f"5 % errors, stable {share:.1%}", Version(0.05), Version(share), True, bar)
+        for share, bar in ((0.0, CAUGHT), (0.001, CAUGHT), (0.002, CAUGHT), (0.003, CAUGHT),
+                           (0.005, None), (0.01, None))
+    ),
+    Case("10 % errors, stable 3 %", Version(0.1), Version(0.03), True),
+    Case("twice as slow", Version(times=2.0), bad=True),
+    Case("half as slow again", Version(times=1.5), bad=True),
+    Case("the same version", Version(), bar=GOOD),
+    Case("the same, few requests", Version(), bar=GOOD, rate=100.0),
+    Case("the same, 3 % errors in both", Version(0.03), Version(0.03), bar=GOOD),
+    Case("the same, an outage of both", Version(), bar=GOOD, outage=(60, 90, 0.3)),
+    Case("a tenth slower", Version(times=1.1), bar=GOOD),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """``requests``: of the candidate until it ended."""
+
+    withdrawn: bool
+    requests: int
+    seconds: float
+    cause: str
+    reason: str = field(repr=False, default="")
+
+    @property
+    def early(self) -> bool:
+        return self.withdrawn and self.requests <= FIRST
+
+
+def simulated(case: Case, seed: int, plan: Plan = STAGED) -> Run:
+    """One rollout to its end."""
+    rng = np.random.default_rng(seed)
+    warm = _arm(rng, case.stable, 4000, 0.0)
+    state, now, requests = started(0.0, [warm.histogram]), 0.0, 0
+    facts = Facts(candidate="green")
+    while now < LONGEST_S:
+        now += WINDOW_S
+        share = plan.steps[state.step].percent / 100
+        if share >= 1:
+            return Run(False, requests, now, "done")
+        extra = 0.0
+        if case.outage is not None and case.outage[0] <= now < case.outage[1]:
+            extra = case.outage[2]
+        whole = int(rng.poisson(case.rate * WINDOW_S))
+        own = int(rng.binomial(whole, share))
+        window = Window(
+            now, _arm(rng, case.candidate, own, extra), _arm(rng, case.stable, whole - own, extra)
+        )
+        requests += own
+        found = judge(plan, state, [window], facts, now)
+        state = found.state
+        if found.action == Action.WITHDRAW:
+            return Run(True, requests, now, found.cause, found.reason)
+    return Run(False, requests, now, found.cause, found.reason)
+
+
+def _arm(rng: np.random.Generator, version: Version, count: int, extra: float) -> Arm:
+    """Latencies as servers have them: a lognormal body, and a tail of one in fifty."""
+    micros = rng.lognormal(np.log(20_000), 0.35, count) * version.times
+    micros[rng.random(count) < 0.02] *= 4
+    buckets = np.floor(np.log(micros / FIRST_US) / np.log(GROWTH)).astype(int)
+    keys, counts = np.unique(buckets, return_counts=True)
+    failing = 1 - (1 - version.failing) * (1 - extra)
+    return Arm(
+        requests=count,
+        failed=int(rng.binomial(count, failing)),
+        histogram=dict(zip(keys.tolist(), counts.tolist(), strict=True)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    case: Case
+    runs: list[Run]
+
+    @property
+    def withdrawn(self) -> float:
+        return sum(run.withdrawn for run in self.runs) / len(self.runs)
+
+    @property
+    def early(self) -> float:
+        return sum(run.early for run in self.runs) / len(self.runs)
+
+    @property
+    def holds(self) -> bool:
+        if self.case.bar is None:
+            return True
+        return self.early >= self.case.bar if self.case.bad else self.withdrawn <= self.case.bar
+
+
+def outcome(case: Case, seeds: int, mapped: Callable[..., Iterable[Run]] = map) -> Outcome:
+    runs = mapped(simulated, [case] * seeds, range(seeds))
+    return Outcome(case, list(runs))
+
+
+def told(outcomes: list[Outcome]) -> str:
+    lines = [
+        f"{'candidate':30} {'runs':>5} {'withdrawn':>9} {'in first 200':>12} {'requests':>16} "
+        f"{'seconds':>7}  bar"
+    ]
+    for one in outcomes:
+        middle, late = np.quantile([run.requests for run in one.runs], (0.5, 0.95))
+        seconds = np.median([run.seconds for run in one.runs])
+        lines.append(
+            f"{one.case.name:30} {len(one.runs):5} {one.withdrawn:9.1%} {one.early:12.1%} "
+            f"{middle:7.0f} {late:8.0f} {seconds:7.0f}  {_bar(one)}"
+        )
+    lines.append("requests: of the candidate until the end, median and 95th percentile of the runs")
+    return "\n".join(lines)
+
+
+def _bar(one: Outcome) -> str:
+    if one.case.bar is None:
+        return "told only"
+    wanted = f"{'>=' if one.case.bad else '<='} {one.case.bar:.0%}"
+    return f"{wanted} {'holds' if one.holds else 'MISSED'}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    with ProcessPoolExecutor(options.workers) as pool:
+        outcomes = [outcome(case, options.seeds, pool.map) for case in CASES]
+    print(told(outcomes))
+    return 0 if all(one.holds for one in outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""Pure: whether a candidate gets more of an endpoint's traffic, from what gateways counted of it
+and of the stable version in the same windows.
+
+Nothing here reads a row or a clock; ``operations.services.rollout_looks`` does, and carries it out.
+"""
+
+from controlplane.rollouts.counts import Arm, Window, windows
+from controlplane.rollouts.judgement import (
+    SILENT_S,
+    Action,
+    Cause,
+    Facts,
+    Figure,
+    Judgement,
+    Side,
+    judge,
+)
+from controlplane.rollouts.measures import MEASURES
+from controlplane.rollouts.plan import (
+    Guardrail,
+    Plan,
+    Step,
+    plan_asked,
+    plan_from_json,
+    plan_to_json,
+)
+from controlplane.rollouts.state import State, started, state_from_json, state_to_json
+
+__all__ = [
+    "MEASURES",
+    "SILENT_S",
+    "Action",
+    "Arm",
+    "Cause",
+    "Facts",
+    "Figure",
+    "Guardrail",
+    "Judgement",
+    "Plan",
+    "Side",
+    "State",
+    "Step",
+    "Window",
+    "judge",
+    "plan_asked",
+    "plan_from_json",
+    "plan_to_json",
+    "started",
+    "state_from_json",
+    "state_to_json",
+    "windows",
+]

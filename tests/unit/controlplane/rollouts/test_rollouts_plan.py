@@ -1,0 +1,59 @@
+"""What may be asked of a rollout, and what is kept of it."""
+
+from typing import Any
+
+import pytest
+
+from controlplane.core.errors import Invalid
+from controlplane.rollouts import (
+    MEASURES,
+    Plan,
+    plan_asked,
+    plan_from_json,
+    plan_to_json,
+)
+
+
+def test_what_is_not_said_has_its_default() -> None:
+    plan = plan_asked()
+    assert plan == Plan()
+    assert [step.percent for step in plan.steps] == [1, 10, 50, 100]
+    assert set(plan.guardrails) == set(MEASURES)
+    doubts = sum(1 - (one.confidence or 1) for one in plan.guardrails.values())
+    assert doubts == pytest.approx(0.01)  # all guardrails together
+
+
+def test_some_of_it_may_be_said() -> None:
+    plan = plan_asked(
+        [{"percent": 20}, {"percent": 100, "hold_s": 5}],
+        50,
+        {"refusals": None, "latency_p95": {"tolerance": 2}},
+    )
+    assert [(step.percent, step.hold_s) for step in plan.steps] == [(20, 300), (100, 5)]
+    assert "refusals" not in plan.guardrails
+    assert plan.guardrails["latency_p95"].tolerance == 2
+    assert plan.guardrails["latency_p95"].confidence == MEASURES["latency_p95"].confidence
+    assert plan_from_json(plan_to_json(plan)) == plan
+
+
+@pytest.mark.parametrize(
+    ("asked", "field", "text"),
+    [
+        ({"steps": []}, "steps", "0, expected 1 to 20"),
+        ({"steps": [{"percent": 10}]}, "steps", "10; expected rising percents"),
+        ({"steps": [{"percent": 50}, {"percent": 10}, {"percent": 100}]}, "steps", "50, 10, 100"),
+        ({"steps": [{"percent": 0}, {"percent": 100}]}, "steps.0.percent", "expected 1 to 100"),
+        ({"steps": [{"percent": 100, "hold_s": -1}]}, "steps.0.hold_s", "-1, expected 0"),
+        ({"min_requests": 0}, "min_requests", "0, expected 1"),
+        ({"guardrails": {"mood": {}}}, "guardrails.mood", "expected one of errors"),
+        ({"guardrails": {"errors": {"tolerance": 0.5}}}, "guardrails.errors.tolerance", "0.5"),
+        ({"guardrails": {"errors": {"confidence": 1}}}, "guardrails.errors.confidence", "1;"),
+        ({"guardrails": {"errors": {"confidence": None}}}, "guardrails.errors.confidence", "None"),
+        ({"guardrails": {"restarts": {"confidence": 0.9}}}, "guardrails.restarts.confidence", "no"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(asked: dict[str, Any], field: str, text: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        plan_asked(**asked)
+    assert refused.value.field == field
+    assert text in refused.value.message
