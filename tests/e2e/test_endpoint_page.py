@@ -18,7 +18,6 @@ from tritonclient.utils import InferenceServerException
 
 from shoal.client import Client
 from tests.e2e import served, tiny_model
-from tests.e2e.accessibility import violations
 from tests.e2e.browser import WatchedPage
 from tests.e2e.product import Product
 
@@ -31,7 +30,6 @@ SAMPLED_S = 60.0
 SIGN_IN_MS = 30_000
 OPENS_S = 30.0
 POLLS_MS = 30_000
-TABS = ("overview", "deployments", "metrics", "consume", "keys", "logs", "events", "settings")
 
 
 @dataclass
@@ -254,17 +252,6 @@ def wait_until_it_opens(product: Product, key: str) -> None:
             time.sleep(0.5)
         else:
             return
-
-
-def test_every_tab_is_accessible_and_no_wider_than_a_phone(page: Page, endpoint: Served) -> None:
-    del endpoint
-    found = []
-    for tab in TABS:
-        page.goto(f"/endpoints/{NAME}/{tab}")
-        expect(page.get_by_role("heading", level=1)).to_be_visible()
-        page.wait_for_load_state("networkidle")
-        found += [f"{tab}: {each}" for each in violations(page)]
-    assert found == []
 
 
 @pytest.mark.parametrize(
