@@ -55,6 +55,8 @@ BEAT_SCHEDULE = {
     "converge deployments": every(5, "deployments.reconcile"),
     # why so rarely: samples of such deployments send it, too; this is for schedules and silence
     "scale deployments by their load": every(5, "operations.autoscale"),
+    # why so rarely: samples of gateways send it, too; this is for silence
+    "judge rollouts": every(5, "operations.rollouts"),
     "wake the nodes again": every(20, "deployments.wake_nodes"),
     "notice silent nodes": every(5, "nodes.expire"),
     "notice silent gateways": every(5, "gateway.watch"),

@@ -12,6 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
 from controlplane.core.errors import Invalid
+from controlplane.core.jobs import enqueue_on_commit
 from controlplane.gateway import authority, services
 from controlplane.gateway.services import Caller
 from controlplane.gateway.snapshots import snapshots
@@ -20,6 +21,7 @@ from controlplane.nodes import wake_ups
 from controlplane.nodes.auth import shown
 from controlplane.nodes.claims import name_refused, tidied
 from controlplane.nodes.wake_ups import Listener
+from controlplane.operations.selectors import rollouts_active
 from controlplane.operations.services import deployment_wake
 from wire import codec
 from wire.messages import CertificateRequest, GatewayReport, GatewaySampleBatch
@@ -128,7 +130,11 @@ def report(request: HttpRequest, caller: Caller) -> HttpResponse:
 def samples(request: HttpRequest, caller: Caller) -> HttpResponse:
     del caller
     batch, _ = tidied(codec.decode(GatewaySampleBatch, request.body))
-    return JsonResponse({"sample_interval_s": gateway_samples_ingest(batch)})
+    answer = JsonResponse({"sample_interval_s": gateway_samples_ingest(batch)})
+    # why by samples, and not by the clock alone: a bad version would serve up to 5 s longer
+    if batch.samples and rollouts_active({one.endpoint for one in batch.samples}).exists():
+        enqueue_on_commit("operations.rollouts", expires_s=5)
+    return answer
 
 
 @gateway_only()

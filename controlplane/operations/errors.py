@@ -1,6 +1,6 @@
 """What can go wrong with operations, and with what takes replicas away."""
 
-from controlplane.core.errors import Conflict, NotFound
+from controlplane.core.errors import Conflict, Invalid, NotFound
 
 
 class OperationNotFound(NotFound):
@@ -34,3 +34,28 @@ class DrainImpossible(Conflict):
 class NodeInUse(Conflict):
     code = "InUse"
     tries = ("Drain the node first, or remove it with `force`.",)
+
+
+class RolloutNotFound(NotFound):
+    code = "RolloutNotFound"
+    tries = ("`GET /api/v1/endpoints/{endpoint}/rollouts` lists those that are kept.",)
+
+
+class RolloutInvalid(Invalid):
+    code = "RolloutInvalid"
+    tries = ("Name a ready deployment with less of the traffic than the first step gives it.",)
+
+
+class RolloutInProgress(Conflict):
+    """``extra``: ``rollout``, the id of the one that is under way, and ``rollout_url``."""
+
+    code = "RolloutInProgress"
+    tries = (
+        "Promote or abort it first; a change of the traffic with `?supersede=true` "
+        "(`--supersede`) ends it.",
+    )
+
+
+class RolloutFinished(Conflict):
+    code = "RolloutFinished"
+    tries = ("Read it for its outcome; start another one.",)

@@ -1,9 +1,10 @@
-"""Operations: what takes a while, with its stages, until it has ended."""
+"""Operations: what takes a while, with its stages, until it has ended; and rollouts of traffic."""
 
 from django.db import models
 
 from controlplane.core.models import Stamped
-from controlplane.operations.types import OperationState
+from controlplane.deployments.models import Endpoint
+from controlplane.operations.types import ROLLING, OperationState, RolloutState
 
 
 class Operation(Stamped):
@@ -43,3 +44,47 @@ class Operation(Stamped):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.endpoint}/{self.deployment} {self.state}"
+
+
+class Rollout(Stamped):
+    """Traffic on its way from what answers now to a candidate, step by step.
+
+    No operation: those end within minutes and keep others from their deployment, while a rollout
+    may take days in which its deployments are scaled.
+    """
+
+    id = models.CharField(max_length=32, primary_key=True)
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="rollouts")
+    candidate = models.CharField(max_length=32)  # name of the deployment
+    revision = models.PositiveIntegerField()  # number of what it runs
+    state = models.CharField(max_length=16, choices=RolloutState, default=RolloutState.RUNNING)
+    plan = models.JSONField()  # rollouts.Plan, as plan_to_json writes it
+    previous_traffic = models.JSONField()  # what a withdrawal goes back to
+    # [{percent, hold_s, status, started_at, ended_at, requests}], as StageStatus has them
+    stages = models.JSONField()
+    memory = models.JSONField()  # rollouts.State, as state_to_json writes it
+    judgement = models.JSONField(default=dict)  # services.rollout_looks.shown_of
+    restarts_before = models.JSONField(default=dict)  # replica -> restarts when it began
+    samples_until = models.BigIntegerField()  # key of the last gateway sample that was looked at
+    number = models.BigIntegerField(default=0)  # compare-and-set of every look and change
+    judged_at = models.DateTimeField(null=True, blank=True)
+    paused_by = models.CharField(max_length=150, blank=True)
+    created_by = models.CharField(max_length=150)
+    ended_by = models.CharField(max_length=150, blank=True)
+    outcome = models.CharField(max_length=32, blank=True)  # why it ended, a stable word
+    reason = models.TextField(blank=True)  # of its end, a sentence with the figures
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["endpoint"],
+                condition=models.Q(state__in=ROLLING),
+                name="one_rollout_per_endpoint",
+            )
+        ]
+        indexes = [models.Index(fields=["endpoint", "-created_at"], name="rollout_latest")]
+
+    def __str__(self) -> str:
+        return f"rollout of {self.endpoint_id}/{self.candidate} {self.state}"

@@ -1,4 +1,4 @@
-"""Operations: found, as the API shows them, and endpoints with their latest ones."""
+"""Operations and rollouts: found, as the API shows them, and endpoints with their latest ones."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.deployments.selectors.shown import Shown, endpoint_shown
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
 from controlplane.nodes.types import LIVENESS
-from controlplane.operations.errors import OperationNotFound
-from controlplane.operations.models import Operation
-from controlplane.operations.types import ACTIVE, StageStatus
+from controlplane.operations.errors import OperationNotFound, RolloutNotFound
+from controlplane.operations.models import Operation, Rollout
+from controlplane.operations.types import ACTIVE, ROLLING, StageStatus
 
 
 def operation_list(endpoint: str = "") -> QuerySet[Operation]:
@@ -154,3 +154,48 @@ def percent(stages: list[Shown]) -> int:
         for stage in stages
     )
     return int(100 * done / len(stages))
+
+
+def rollout_list(endpoint: str) -> QuerySet[Rollout]:
+    """Those of an endpoint, newest first."""
+    return Rollout.objects.filter(endpoint__name=endpoint).select_related("endpoint")
+
+
+def rollouts_active(endpoints: Iterable[str] | None = None) -> QuerySet[Rollout]:
+    """Those that have not ended, of these endpoints or of all."""
+    rows = Rollout.objects.filter(state__in=ROLLING).select_related("endpoint")
+    return rows if endpoints is None else rows.filter(endpoint__name__in=list(endpoints))
+
+
+def rollout_get(endpoint: str, rollout_id: str) -> Rollout:
+    """Raises RolloutNotFound."""
+    row = rollout_list(endpoint).filter(pk=rollout_id).first()
+    if row is None:
+        raise RolloutNotFound(f"{endpoint} has no rollout {rollout_id}.")
+    return row
+
+
+def rollout_shown(row: Rollout) -> Shown:
+    judged = row.judgement
+    return {
+        "id": row.id,
+        "endpoint": row.endpoint.name,
+        "deployment": row.candidate,
+        "state": row.state,
+        "percent": row.endpoint.traffic.get(row.candidate, 0),
+        "stages": row.stages,
+        "min_requests": row.plan["min_requests"],
+        "guardrails": row.plan["guardrails"],
+        "previous_traffic": row.previous_traffic,
+        "reason": row.reason or judged.get("reason", ""),
+        "cause": row.outcome or judged.get("cause", ""),
+        "missing_requests": judged.get("missing", 0),
+        "figures": judged.get("figures", []),
+        "latency": judged.get("latency", []),
+        "judged_at": row.judged_at,
+        "paused_by": row.paused_by,
+        "created_by": row.created_by,
+        "created_at": row.created_at,
+        "ended_by": row.ended_by,
+        "finished_at": row.finished_at,
+    }

@@ -1,10 +1,10 @@
-"""Which state of an operation follows which, and why."""
+"""Which state of an operation, and of a rollout, follows which, and why."""
 
 from enum import StrEnum
 from typing import Final
 
 from controlplane.core.states import Machine, Move
-from controlplane.operations.types import OperationState
+from controlplane.operations.types import OperationState, RolloutState
 
 
 class OperationCause(StrEnum):
@@ -28,5 +28,36 @@ OPERATIONS: Final = Machine(
         Move(OC.GIVE_UP, (O.QUEUED, O.RUNNING), (O.FAILED,), "it could not be carried on"),
         Move(OC.CANCEL, (O.QUEUED, O.RUNNING), (O.CANCELED,), "somebody cancelled it, or goes on"),
         Move(OC.SUPERSEDE, (O.QUEUED, O.RUNNING), (O.CANCELED,), "a deletion came"),
+    ),
+)
+
+
+class RolloutCause(StrEnum):
+    PAUSE = "pause"
+    RESUME = "resume"
+    SUCCEED = "succeed"
+    WITHDRAW = "withdraw"
+    ABORT = "abort"
+    SUPERSEDE = "supersede"
+    FORGET = "forget"
+    DELETE = "delete"
+
+
+R, RC = RolloutState, RolloutCause
+_UNDER_WAY: Final = (R.RUNNING, R.PAUSED)
+_ENDED: Final = (R.SUCCEEDED, R.WITHDRAWN, R.ABORTED, R.SUPERSEDED)
+ROLLOUTS: Final = Machine(
+    "rollout",
+    R,
+    starts=(R.RUNNING,),
+    moves=(
+        Move(RC.PAUSE, (R.RUNNING,), (R.PAUSED,), "somebody holds the step; guardrails go on"),
+        Move(RC.RESUME, (R.PAUSED,), (R.RUNNING,), "somebody lets it go on"),
+        Move(RC.SUCCEED, _UNDER_WAY, (R.SUCCEEDED,), "the candidate has all of the traffic"),
+        Move(RC.WITHDRAW, _UNDER_WAY, (R.WITHDRAWN,), "a guardrail is broken: all is as before"),
+        Move(RC.ABORT, _UNDER_WAY, (R.ABORTED,), "somebody ends it: all is as before"),
+        Move(RC.SUPERSEDE, _UNDER_WAY, (R.SUPERSEDED,), "the traffic was changed by another way"),
+        Move(RC.FORGET, _ENDED, (), "it ended long ago"),
+        Move(RC.DELETE, (*_UNDER_WAY, *_ENDED), (), "its endpoint is deleted"),
     ),
 )

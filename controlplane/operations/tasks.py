@@ -17,6 +17,11 @@ def operations_autoscale() -> None:
     services.autoscale(now=timezone.now())
 
 
+@shared_task(name="operations.rollouts")
+def operations_rollouts() -> None:
+    services.rollouts_look(now=timezone.now())
+
+
 @shared_task(name="operations.prune")
 def operations_prune() -> None:
     services.operations_prune(now=timezone.now())

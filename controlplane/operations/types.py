@@ -1,4 +1,4 @@
-"""Values of operations: their kinds, states and stages; ``states`` has the table."""
+"""Values of operations and rollouts: their kinds, states and stages; ``states`` has the table."""
 
 from typing import Final
 
@@ -38,4 +38,14 @@ class StageStatus(TextChoices):
     CANCELED = "canceled"
 
 
+class RolloutState(TextChoices):
+    RUNNING = "Running"
+    PAUSED = "Paused"
+    SUCCEEDED = "Succeeded"
+    WITHDRAWN = "Withdrawn"
+    ABORTED = "Aborted"
+    SUPERSEDED = "Superseded"
+
+
+ROLLING: Final = (RolloutState.RUNNING, RolloutState.PAUSED)
 ACTIVE: Final = (OperationState.QUEUED, OperationState.RUNNING)

@@ -2,13 +2,38 @@
 
 from django.urls import path
 
-from controlplane.operations.api import changes, deployments, endpoints, operations, traffic
+from controlplane.operations.api import (
+    changes,
+    deployments,
+    endpoints,
+    operations,
+    rollouts,
+    traffic,
+)
 
 urlpatterns = [
     path("endpoints", endpoints.EndpointsView.as_view()),
     path("endpoints/<str:endpoint>", endpoints.EndpointView.as_view()),
     path("endpoints/<str:endpoint>/traffic", traffic.TrafficView.as_view()),
     path("endpoints/<str:endpoint>/mirror", traffic.MirrorView.as_view()),
+    path("endpoints/<str:endpoint>/rollouts", rollouts.RolloutsView.as_view()),
+    path("endpoints/<str:endpoint>/rollouts/<str:rollout_id>", rollouts.RolloutView.as_view()),
+    path(
+        "endpoints/<str:endpoint>/rollouts/<str:rollout_id>/pause",
+        rollouts.RolloutPauseView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/rollouts/<str:rollout_id>/resume",
+        rollouts.RolloutResumeView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/rollouts/<str:rollout_id>/promote",
+        rollouts.RolloutPromoteView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/rollouts/<str:rollout_id>/abort",
+        rollouts.RolloutAbortView.as_view(),
+    ),
     path("endpoints/<str:endpoint>/deployments", deployments.DeploymentsView.as_view()),
     path(
         "endpoints/<str:endpoint>/deployments/<str:deployment>",

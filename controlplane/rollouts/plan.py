@@ -1,7 +1,7 @@
 """What somebody asks of a rollout, checked once; rows keep it as JSON."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
@@ -96,7 +96,11 @@ def plan_asked(
     Invalid."""
     wanted: dict[str, Any] = {}
     if steps is not None:
-        wanted["steps"] = tuple(Step(**step) for step in steps)
+        found = [Step(**step) for step in steps]
+        # why: the last is the end, and nothing is held there
+        wanted["steps"] = tuple(
+            replace(one, hold_s=0) if one == found[-1] else one for one in found
+        )
     if min_requests is not None:
         wanted["min_requests"] = min_requests
     defaults = guardrails_default()

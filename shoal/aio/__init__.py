@@ -15,6 +15,7 @@ from shoal.aio.operations import (
     ModelOperations,
     OnlineDeploymentOperations,
     OnlineEndpointOperations,
+    RolloutOperations,
     WorkspaceOperations,
 )
 from shoal.aio.poller import AsyncLROPoller
@@ -26,5 +27,6 @@ __all__ = [
     "ModelOperations",
     "OnlineDeploymentOperations",
     "OnlineEndpointOperations",
+    "RolloutOperations",
     "WorkspaceOperations",
 ]

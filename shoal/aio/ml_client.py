@@ -12,6 +12,7 @@ from shoal.aio.operations import (
     ModelOperations,
     OnlineDeploymentOperations,
     OnlineEndpointOperations,
+    RolloutOperations,
     WorkspaceOperations,
     begun,
 )
@@ -62,6 +63,7 @@ class MLClient:
         self.models = ModelOperations(self._blocking.models)
         self.online_endpoints = OnlineEndpointOperations(self._blocking.online_endpoints)
         self.online_deployments = OnlineDeploymentOperations(self._blocking.online_deployments)
+        self.rollouts = RolloutOperations(self._blocking.rollouts)
 
     @property
     def installation(self) -> Installation:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from shoal import sdk
 from shoal.aio.bridge import run
 from shoal.aio.poller import AsyncLROPoller
+from shoal.client.types import Rollout
 from shoal.entities import (
     EndpointAuthKeys,
     EndpointAuthToken,
@@ -261,3 +262,35 @@ class EnvironmentOperations:
         self, name: str, version: str | int | None = None, label: str | None = None
     ) -> None:
         await run(self._blocking.restore, name, version, label)
+
+
+class RolloutOperations:
+    """``ml_client.rollouts``."""
+
+    def __init__(self, blocking: sdk.RolloutOperations) -> None:
+        self._blocking = blocking
+
+    async def start(self, endpoint_name: str, deployment_name: str, **options: Any) -> Rollout:
+        """``options``: steps, min_requests, guardrails, supersede."""
+        return await run(self._blocking.start, endpoint_name, deployment_name, **options)
+
+    async def get(self, endpoint_name: str, rollout_id: str | None = None) -> Rollout:
+        return await run(self._blocking.get, endpoint_name, rollout_id)
+
+    def list(self, endpoint_name: str) -> AsyncIterator[Rollout]:
+        return _each(lambda: self._blocking.list(endpoint_name))
+
+    async def pause(self, endpoint_name: str, rollout_id: str | None = None) -> Rollout:
+        return await run(self._blocking.pause, endpoint_name, rollout_id)
+
+    async def resume(self, endpoint_name: str, rollout_id: str | None = None) -> Rollout:
+        return await run(self._blocking.resume, endpoint_name, rollout_id)
+
+    async def promote(self, endpoint_name: str, rollout_id: str | None = None) -> Rollout:
+        return await run(self._blocking.promote, endpoint_name, rollout_id)
+
+    async def abort(self, endpoint_name: str, rollout_id: str | None = None) -> Rollout:
+        return await run(self._blocking.abort, endpoint_name, rollout_id)
+
+    async def wait(self, endpoint_name: str, rollout_id: str | None = None) -> Rollout:
+        return await run(self._blocking.wait, endpoint_name, rollout_id)

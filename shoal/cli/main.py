@@ -29,6 +29,7 @@ from shoal.cli.online_deployment import online_deployment
 from shoal.cli.online_endpoint import online_endpoint
 from shoal.cli.operation import op, operation
 from shoal.cli.proxy import proxy
+from shoal.cli.rollout import rollout
 from shoal.cli.service_account import service_account
 from shoal.cli.signing_key import signing_key
 from shoal.cli.traffic import traffic
@@ -59,7 +60,7 @@ def cli() -> None:
 
 
 COMMANDS = (
-    *(up, deploy, init, dev, endpoint, traffic, logs, proxy),
+    *(up, deploy, init, dev, endpoint, traffic, rollout, logs, proxy),
     *(model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, user, service_account, signing_key),

@@ -6,6 +6,7 @@ from shoal.sdk.environments import EnvironmentOperations
 from shoal.sdk.ml_client import MLClient
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller
+from shoal.sdk.rollouts import RolloutOperations
 from shoal.sdk.workspaces import WorkspaceOperations
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "ModelOperations",
     "OnlineDeploymentOperations",
     "OnlineEndpointOperations",
+    "RolloutOperations",
     "WorkspaceOperations",
 ]

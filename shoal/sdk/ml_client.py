@@ -13,6 +13,7 @@ from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.environments import EnvironmentOperations
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller
+from shoal.sdk.rollouts import RolloutOperations
 from shoal.sdk.shapes import WORKSPACE_NAME
 from shoal.sdk.workspaces import WorkspaceOperations
 
@@ -60,6 +61,7 @@ class MLClient:
         self.online_deployments = OnlineDeploymentOperations(
             self.client, watcher, self.models, self.online_endpoints, self.environments
         )
+        self.rollouts = RolloutOperations(self.client)
 
     @classmethod
     def from_config(cls, credential: object = None, **options: Any) -> Self:

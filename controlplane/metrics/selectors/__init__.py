@@ -1,6 +1,11 @@
 """Reads of metrics: what is measured now, what is kept of before, log lines."""
 
 from controlplane.metrics.selectors.following import Following
+from controlplane.metrics.selectors.gateways import (
+    gateway_histograms,
+    gateway_samples_after,
+    gateway_samples_newest,
+)
 from controlplane.metrics.selectors.history import (
     History,
     Query,
@@ -30,6 +35,9 @@ __all__ = [
     "ReplicaHistory",
     "endpoint_history",
     "freshness",
+    "gateway_histograms",
+    "gateway_samples_after",
+    "gateway_samples_newest",
     "live_keys",
     "live_now",
     "live_series",

@@ -33,6 +33,14 @@ from controlplane.operations.services.reports import (
     node_report,
 )
 from controlplane.operations.services.retries import operation_retry
+from controlplane.operations.services.rollout_changes import (
+    rollout_abort,
+    rollout_pause,
+    rollout_promote,
+    rollout_resume,
+    rollout_start,
+)
+from controlplane.operations.services.rollout_looks import rollouts_look
 from controlplane.operations.services.rollouts import (
     deployment_restart,
     deployment_roll,
@@ -77,5 +85,11 @@ __all__ = [
     "operations_prune",
     "operations_supersede",
     "operations_tick",
+    "rollout_abort",
+    "rollout_pause",
+    "rollout_promote",
+    "rollout_resume",
+    "rollout_start",
+    "rollouts_look",
     "traffic_set",
 ]

@@ -28,6 +28,7 @@ from controlplane.operations.models import Operation
 from controlplane.operations.reconcile import DELETIONS
 from controlplane.operations.selectors import operations_active
 from controlplane.operations.services.operations import describe
+from controlplane.operations.services.rollout_ends import rollout_supersede
 from controlplane.operations.states import OPERATIONS, OperationCause
 from controlplane.operations.types import ACTIVE, OperationKind, OperationState
 from controlplane.registry.selectors import models_called
@@ -262,10 +263,11 @@ def operations_supersede(
     """End what is under way at a deployment, or anywhere at the endpoint; deletions go on.
 
     The caller holds the endpoint and makes its own change in the same transaction: if that is
-    refused, what was under way goes on. ``moving_traffic``: only what is about to move traffic.
+    refused, what was under way goes on. ``moving_traffic``: only what is about to move traffic. A
+    rollout ends with what is under way anywhere, and leaves the traffic as it is.
     Returns how many have been ended.
     """
-    ended = 0
+    ended = rollout_supersede(endpoint, actor=actor, now=now) if deployment is None else 0
     for running in operations_active(endpoint, deployment):
         if running.kind in DELETIONS:
             continue

@@ -28,7 +28,12 @@ from controlplane.operations.reconcile import DELETIONS
 from controlplane.operations.selectors import operations_active
 from controlplane.operations.services import completion
 from controlplane.operations.services.advance import advanced
-from controlplane.operations.services.operations import not_deleting, nothing_active, operation_open
+from controlplane.operations.services.operations import (
+    not_deleting,
+    nothing_active,
+    nothing_rolls,
+    operation_open,
+)
 from controlplane.operations.services.rollouts import deployment_roll
 from controlplane.operations.services.starting import (
     BROKEN,
@@ -333,11 +338,13 @@ def deployment_delete(
 ) -> Operation:
     """Legal in every state: what is under way there is cancelled first.
 
-    Raises EndpointNotFound, DeploymentNotFound, DeploymentHasTraffic (unless ``force``).
+    Raises EndpointNotFound, DeploymentNotFound, DeploymentHasTraffic (unless ``force``),
+    RolloutInProgress (by force, too: where would it go back to).
     """
     with transaction.atomic():
         endpoint_lock(endpoint)
         row = deployment_get(endpoint, name)
+        nothing_rolls(endpoint, name)
         percent = row.endpoint.traffic.get(name, 0)
         if percent and not force:
             raise DeploymentHasTraffic(

@@ -24,11 +24,13 @@ from controlplane.operations.selectors import operations_active
 from controlplane.operations.services import completion
 from controlplane.operations.services.advance import advanced
 from controlplane.operations.services.operations import (
-    describe,
     in_the_way,
     not_deleting,
+    nothing_moves,
+    nothing_rolls,
     operation_open,
 )
+from controlplane.operations.services.rollout_ends import rollout_supersede
 from controlplane.operations.services.starting import Put
 from controlplane.operations.types import OperationKind
 
@@ -37,13 +39,14 @@ from controlplane.operations.types import OperationKind
 def traffic_set(*, name: str, traffic: dict[str, int], actor: str, now: datetime) -> Endpoint:
     """Replace the whole map; who answers from now on gets no copies any more.
 
-    Raises EndpointNotFound, TrafficInvalid, OperationInProgress.
+    Raises EndpointNotFound, TrafficInvalid, OperationInProgress, RolloutInProgress.
     """
     held = endpoint_lock(name)
     endpoint = endpoint_get(name)
     if held is not None and held.provisioning_state == EndpointState.DELETING:
         raise in_the_way(f"{name} is being deleted.", operations_active(name).first())
-    _nothing_moves(name)
+    nothing_moves(name)
+    nothing_rolls(name)
     kept = traffic_check(
         traffic,
         deployments=[deployment.name for deployment in endpoint.deployments.all()],
@@ -68,20 +71,11 @@ def mirror_set(*, name: str, mirror_traffic: dict[str, int], actor: str, now: da
         traffic=endpoint.traffic,
     )
     for copied in kept:  # one that gets copies must not be about to answer itself
-        _nothing_moves(name, copied)
+        nothing_moves(name, copied)
     if kept != endpoint.mirror_traffic:
         endpoint_generation_raise([endpoint.pk], mirror_traffic=kept, updated_at=now)
         mirror_record(endpoint, kept, actor=actor)
     return endpoint_get(name)
-
-
-def _nothing_moves(name: str, deployment: str | None = None) -> None:
-    """Raises OperationInProgress when something is about to move traffic (to ``deployment``)."""
-    for operation in operations_active(name, deployment):
-        if operation.parameters.get("traffic"):
-            raise in_the_way(
-                f"A deployment is about to move the traffic: {describe(operation)}.", operation
-            )
 
 
 def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
@@ -97,6 +91,7 @@ def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
             if running.kind == OperationKind.DELETE_ENDPOINT:
                 return running
             completion.operation_supersede(running, now)
+        rollout_supersede(name, actor=actor, now=now)
         DEPLOYMENTS.write(endpoint.deployments.all(), DeploymentCause.DELETE)
         operation = operation_open(
             kind=OperationKind.DELETE_ENDPOINT,

@@ -1,4 +1,4 @@
-"""How long operations that have ended are kept."""
+"""How long operations and rollouts that have ended are kept."""
 
 import logging
 from datetime import datetime, timedelta
@@ -6,7 +6,7 @@ from typing import Final
 
 from django.conf import settings
 
-from controlplane.operations.models import Operation
+from controlplane.operations.models import Operation, Rollout
 from controlplane.operations.selectors import latest_operations
 from controlplane.operations.types import ACTIVE
 
@@ -16,7 +16,7 @@ BATCH: Final = 500  # deleted in one transaction, so that nobody waits for it
 
 
 def operations_prune(*, now: datetime) -> int:
-    """Drop those that ended longer ago than is kept. Returns how many.
+    """Drop those that ended longer ago than is kept, and rollouts. Returns how many operations.
 
     The latest of each deployment that is there stays, whatever its age: its page shows it.
     """
@@ -29,6 +29,7 @@ def operations_prune(*, now: datetime) -> int:
     dropped = [pk for pk in found.iterator() if pk not in kept]
     for first in range(0, len(dropped), BATCH):
         Operation.objects.filter(pk__in=dropped[first : first + BATCH]).delete()
+    Rollout.objects.filter(finished_at__lt=until).delete()
     if dropped:
         logger.info("Dropped %d operations that ended before %s", len(dropped), until.date())
     return len(dropped)

@@ -11,10 +11,10 @@ from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.deployments.services.capacity import crowding
 from controlplane.deployments.states import ENDPOINTS, EndpointCause
 from controlplane.deployments.types import EndpointState
-from controlplane.operations.errors import OperationInProgress
+from controlplane.operations.errors import OperationInProgress, RolloutInProgress
 from controlplane.operations.models import Operation
 from controlplane.operations.reconcile import DELETIONS, TITLES, Stage, stages_new, waves
-from controlplane.operations.selectors import operations_active
+from controlplane.operations.selectors import operations_active, rollouts_active
 from controlplane.operations.types import OperationKind
 
 SHORTEST_DEADLINE: Final = timedelta(minutes=15)
@@ -98,11 +98,40 @@ def describe(operation: Operation) -> str:
 
 
 def nothing_active(endpoint: str, deployment: str | None = None) -> None:
-    """Raises OperationInProgress when something is under way there."""
+    """Raises OperationInProgress when something is under way there, and RolloutInProgress when the
+    whole endpoint is meant: its traffic is on its way."""
+    if deployment is None:
+        nothing_rolls(endpoint)
     operation = operations_active(endpoint, deployment).first()
     if operation is None:
         return
     raise in_the_way(f"Another change is under way: {describe(operation)}.", operation)
+
+
+def nothing_moves(endpoint: str, deployment: str | None = None) -> None:
+    """Raises OperationInProgress when something is about to move traffic (to ``deployment``)."""
+    for operation in operations_active(endpoint, deployment):
+        if operation.parameters.get("traffic"):
+            raise in_the_way(
+                f"A deployment is about to move the traffic: {describe(operation)}.", operation
+            )
+
+
+def nothing_rolls(endpoint: str, deployment: str = "") -> None:
+    """Raises RolloutInProgress where a rollout moves the traffic, to or from ``deployment`` if one
+    is named."""
+    row = rollouts_active([endpoint]).first()
+    if row is None or (deployment and deployment not in {row.candidate, *row.previous_traffic}):
+        return
+    percent = row.endpoint.traffic.get(row.candidate, 0)
+    part = f"{deployment} is part of a rollout" if deployment else "A rollout is under way"
+    raise RolloutInProgress(
+        f"{part}: {row.candidate} has {percent} % of the traffic of {endpoint}.",
+        extra={
+            "rollout": row.pk,
+            "rollout_url": f"/api/v1/endpoints/{endpoint}/rollouts/{row.pk}",
+        },
+    )
 
 
 def in_the_way(

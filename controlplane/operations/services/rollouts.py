@@ -1,4 +1,4 @@
-"""Rollouts: a deployment runs something else, while what it runs serves on until that is ready."""
+"""Rolling updates: what a deployment runs serves on until what it is to run is ready."""
 
 from dataclasses import replace
 from datetime import datetime

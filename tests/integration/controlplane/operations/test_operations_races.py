@@ -5,6 +5,7 @@ SQLite has one writer at a time, so only here can two changes be in their transa
 
 import random
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -20,9 +21,11 @@ from controlplane.accounts.models import User
 from controlplane.config.celery import app, tasks_import
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, Replica
-from controlplane.operations.models import Operation
-from controlplane.operations.services import autoscale
+from controlplane.operations.models import Operation, Rollout
+from controlplane.operations.services import autoscale, rollouts_look
 from tests.support.carried_load import carry
+from tests.support.gateway_counts import counted
+from tests.support.placed_replicas import blue_and_green
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 
@@ -200,6 +203,34 @@ def test_two_workers_autoscale_beside_a_person(
     assert Operation.objects.filter(created_by="autoscaler").count() <= 1
     settle(node)
     assert_whole()
+
+
+def promote(client: APIClient) -> int:
+    return client.post(f"{DIGITS}/rollouts/{Rollout.objects.get().pk}/promote").status_code
+
+
+def abort(client: APIClient) -> int:
+    return client.post(f"{DIGITS}/rollouts/{Rollout.objects.get().pk}/abort").status_code
+
+
+@pytest.mark.parametrize("change", [promote, abort, move_traffic, delete_endpoint])
+def test_two_workers_judge_a_rollout_beside_a_person(
+    change: Change, api: APIClient, deployer: User, client_of: Callable[[User], APIClient]
+) -> None:
+    """It ends once, and the traffic is what that end made of it."""
+    blue_and_green()
+    body = {"deployment": "green", "steps": [{"percent": 10}, {"percent": 100}]}
+    assert api.post(f"{DIGITS}/rollouts", body).status_code == 201
+    counted(time.time(), blue=(900, 0), green=(100, 30))
+    look = partial(rollouts_look, now=timezone.now())
+    answers = at_once_by([change], partial(client_of, deployer), look, look)
+    assert answers <= DONE | REFUSED
+    endings = ("withdrawn", "succeeded", "aborted", "superseded")
+    assert Event.objects.filter(verb__in=[f"rollout.{one}" for one in endings]).count() == 1
+    row = Rollout.objects.get()
+    if change is not delete_endpoint:
+        promoted = row.state == "Succeeded"
+        assert Endpoint.objects.get().traffic == ({"green": 100} if promoted else {"blue": 100})
 
 
 @pytest.mark.parametrize("seed", range(4))

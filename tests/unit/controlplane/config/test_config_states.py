@@ -24,8 +24,8 @@ from controlplane.deployments.states import (
 )
 from controlplane.deployments.types import TRIAL_ACTIVE, ReplicaState
 from controlplane.nodes.states import DUTIES, NODES, DutyCause, NodeCause
-from controlplane.operations.states import OPERATIONS, OperationCause
-from controlplane.operations.types import ACTIVE
+from controlplane.operations.states import OPERATIONS, ROLLOUTS, OperationCause, RolloutCause
+from controlplane.operations.types import ACTIVE, ROLLING
 from controlplane.registry.selectors import ACTIVE as INGESTING
 from controlplane.registry.states import STEPS, UPLOADS, UploadCause
 from wire.messages import REPLICA_STATES
@@ -39,6 +39,7 @@ ENDS: dict[AnyMachine, set[str]] = {
     ENDPOINTS: {"Deleting"},
     DEPLOYMENTS: {"Deleting"},
     OPERATIONS: {"Succeeded", "Failed", "Canceled"},
+    ROLLOUTS: {"Succeeded", "Withdrawn", "Aborted", "Superseded"},
     TRIALS: {"Succeeded", "Failed", "Canceled"},
     REPLICAS: set(),
     DESIRED: {"stopped"},
@@ -108,6 +109,7 @@ def test_deleting_is_legal_in_every_state() -> None:
 
 
 def test_cancelling_is_legal_until_the_end() -> None:
+    assert ROLLOUTS.sources(RolloutCause.ABORT) == set(ROLLING)
     assert OPERATIONS.sources(OperationCause.CANCEL) == set(ACTIVE)
     assert OPERATIONS.sources(OperationCause.SUPERSEDE) == set(ACTIVE)
     assert TRIALS.sources(TrialCause.CANCEL) == set(TRIAL_ACTIVE)

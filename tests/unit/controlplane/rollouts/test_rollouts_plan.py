@@ -29,7 +29,10 @@ def test_some_of_it_may_be_said() -> None:
         50,
         {"refusals": None, "latency_p95": {"tolerance": 2}},
     )
-    assert [(step.percent, step.hold_s) for step in plan.steps] == [(20, 300), (100, 5)]
+    assert [(step.percent, step.hold_s) for step in plan.steps] == [
+        (20, 300),
+        (100, 0),
+    ]  # nothing is held at the end
     assert "refusals" not in plan.guardrails
     assert plan.guardrails["latency_p95"].tolerance == 2
     assert plan.guardrails["latency_p95"].confidence == MEASURES["latency_p95"].confidence
@@ -43,7 +46,7 @@ def test_some_of_it_may_be_said() -> None:
         ({"steps": [{"percent": 10}]}, "steps", "10; expected rising percents"),
         ({"steps": [{"percent": 50}, {"percent": 10}, {"percent": 100}]}, "steps", "50, 10, 100"),
         ({"steps": [{"percent": 0}, {"percent": 100}]}, "steps.0.percent", "expected 1 to 100"),
-        ({"steps": [{"percent": 100, "hold_s": -1}]}, "steps.0.hold_s", "-1, expected 0"),
+        ({"steps": [{"percent": 9, "hold_s": -1}, {"percent": 100}]}, "steps.0.hold_s", "-1, expe"),
         ({"min_requests": 0}, "min_requests", "0, expected 1"),
         ({"guardrails": {"mood": {}}}, "guardrails.mood", "expected one of errors"),
         ({"guardrails": {"errors": {"tolerance": 0.5}}}, "guardrails.errors.tolerance", "0.5"),

@@ -1,0 +1,37 @@
+"""Reads of what gateways counted, in the order in which it came."""
+
+from collections.abc import Collection
+from typing import Any
+
+from django.db.models import Max
+
+from controlplane.metrics.histogram import merged
+from controlplane.metrics.models import GatewaySample
+
+
+def gateway_samples_newest() -> int:
+    """Key of the newest sample of all; 0 without any."""
+    return GatewaySample.objects.aggregate(newest=Max("id"))["newest"] or 0
+
+
+def gateway_samples_after(endpoint: str, key: int, most: int) -> tuple[list[Any], int]:
+    """The next samples of ``endpoint`` (``wire.messages.GatewaySample`` as parsed), and the key of
+    the last of them.
+
+    Of several gateways that report in the same moment one may commit later than its keys say, and
+    is left out then: with all that it counted, of whatever deployment.
+    """
+    rows = GatewaySample.objects.filter(endpoint=endpoint, id__gt=key).order_by("id")
+    found = list(rows.values_list("id", "data")[:most])
+    return [data for _, data in found], found[-1][0] if found else key
+
+
+def gateway_histograms(
+    endpoint: str, deployments: Collection[str], since: float
+) -> list[dict[int, int]]:
+    """Latencies of these deployments together, one histogram, or none where nothing was timed."""
+    rows = GatewaySample.objects.filter(
+        endpoint=endpoint, deployment__in=deployments, at__gt=since
+    ).values_list("data", flat=True)
+    whole = merged(data["histogram"] for data in rows)
+    return [whole] if whole else []

@@ -1,0 +1,128 @@
+"""Shapes of rollouts on the wire; what is out of range is refused by ``rollouts.Plan`` itself."""
+
+from drf_spectacular.utils import extend_schema_serializer
+from rest_framework import serializers
+
+from controlplane.deployments.serializers.endpoints import Fields
+from controlplane.operations.types import RolloutState, StageStatus
+from controlplane.rollouts import MEASURES
+
+
+@extend_schema_serializer(component_name="RolloutStepInput")
+class StepInputSerializer(Fields):
+    percent = serializers.IntegerField(help_text="of the traffic, for the candidate")
+    hold_s = serializers.IntegerField(
+        required=False,
+        default=300,
+        help_text="so many seconds at least before the next step; the last has none",
+    )
+
+
+@extend_schema_serializer(component_name="RolloutGuardrailInput")
+class GuardrailInputSerializer(Fields):
+    tolerance = serializers.FloatField(
+        required=False,
+        help_text="so many times as much as the stable version is no concern (of `errors` and "
+        "`refusals` the odds, of latencies the time); of `restarts`: so many",
+    )
+    confidence = serializers.FloatField(
+        required=False, help_text="that the candidate is worse, from which on it is withdrawn"
+    )
+
+
+@extend_schema_serializer(component_name="RolloutGuardrailsInput")
+class GuardrailsInputSerializer(Fields):
+    """One that is left out has its defaults; null: it is not looked at."""
+
+    def get_fields(self) -> dict[str, serializers.Field[object, object, object, object]]:
+        return {
+            name: GuardrailInputSerializer(required=False, allow_null=True, help_text=measure.title)
+            for name, measure in MEASURES.items()
+        }
+
+
+@extend_schema_serializer(component_name="RolloutInput")
+class RolloutInputSerializer(Fields):
+    deployment = serializers.CharField(max_length=32, help_text="the candidate")
+    steps = StepInputSerializer(
+        many=True,
+        required=False,
+        help_text="rising percents, of which the last is 100; 1, 10, 50 and 100 unless said",
+    )
+    min_requests = serializers.IntegerField(
+        required=False, help_text="that each arm has answered in a step before the next; 200"
+    )
+    guardrails = GuardrailsInputSerializer(required=False)
+
+
+@extend_schema_serializer(component_name="RolloutStage")
+class StageSerializer(Fields):
+    percent = serializers.IntegerField()
+    hold_s = serializers.IntegerField()
+    status = serializers.ChoiceField(choices=StageStatus.choices)
+    started_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    requests = serializers.IntegerField(help_text="that the candidate has answered in this step")
+
+
+@extend_schema_serializer(component_name="RolloutGuardrail")
+class GuardrailSerializer(Fields):
+    tolerance = serializers.FloatField()
+    confidence = serializers.FloatField(allow_null=True)
+
+
+@extend_schema_serializer(component_name="RolloutFigure")
+class FigureSerializer(Fields):
+    """One guardrail: what was counted since the rollout began."""
+
+    measure = serializers.ChoiceField(choices=list(MEASURES))
+    title = serializers.CharField()
+    bad = serializers.IntegerField(help_text="of the candidate's requests, or its restarts")
+    of = serializers.IntegerField(help_text="the candidate's requests, or its replicas")
+    stable_bad = serializers.IntegerField()
+    stable_of = serializers.IntegerField()
+    confidence = serializers.FloatField(
+        allow_null=True,
+        help_text="0..1, that the candidate is worse; null where nothing is compared",
+    )
+    needed = serializers.FloatField(allow_null=True, help_text="the confidence that withdraws")
+    tolerance = serializers.FloatField()
+    broken = serializers.BooleanField()
+    text = serializers.CharField(help_text="the same as a sentence")
+
+
+@extend_schema_serializer(component_name="RolloutLatency")
+class LatencySerializer(Fields):
+    quantile = serializers.FloatField()
+    candidate_us = serializers.FloatField(allow_null=True)
+    stable_us = serializers.FloatField(allow_null=True)
+
+
+@extend_schema_serializer(component_name="Rollout")
+class RolloutSerializer(Fields):
+    id = serializers.CharField()
+    endpoint = serializers.CharField()
+    deployment = serializers.CharField(help_text="the candidate")
+    state = serializers.ChoiceField(choices=RolloutState.choices)
+    percent = serializers.IntegerField(help_text="of the traffic that the candidate has now")
+    stages = StageSerializer(many=True)
+    min_requests = serializers.IntegerField()
+    guardrails = serializers.DictField(child=GuardrailSerializer())
+    previous_traffic = serializers.DictField(
+        child=serializers.IntegerField(), help_text="what a withdrawal goes back to"
+    )
+    reason = serializers.CharField(
+        allow_blank=True, help_text="what it waits for, or why it ended, with the figures"
+    )
+    cause = serializers.CharField(allow_blank=True, help_text="the same, a stable word")
+    missing_requests = serializers.IntegerField(help_text="that this step waits for")
+    figures = FigureSerializer(many=True)
+    latency = LatencySerializer(many=True)
+    judged_at = serializers.DateTimeField(allow_null=True)
+    paused_by = serializers.CharField(allow_blank=True)
+    created_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    ended_by = serializers.CharField(
+        allow_blank=True, help_text="`rollout` where it was by judgement"
+    )
+    finished_at = serializers.DateTimeField(allow_null=True)

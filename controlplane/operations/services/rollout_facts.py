@@ -1,0 +1,68 @@
+"""What a judgement needs to know besides requests: replicas of both arms, and what they run."""
+
+from collections.abc import Iterable
+
+from controlplane.deployments.models import Deployment, Endpoint, Replica
+from controlplane.deployments.types import Desired, ReplicaState
+from controlplane.operations.models import Rollout
+from controlplane.rollouts import Facts, Side
+
+
+def facts_of(row: Rollout, endpoint: Endpoint, *, behind: bool) -> Facts:
+    """``endpoint`` with its deployments and their replicas."""
+    rows = {deployment.name: deployment for deployment in endpoint.deployments.all()}
+    candidate = rows.get(row.candidate)
+    stable = [rows[name] for name in row.previous_traffic if name in rows and name != row.candidate]
+    return Facts(
+        candidate=row.candidate,
+        own=_side([candidate] if candidate else [], row),
+        stable=_side(stable, row),
+        idle=candidate is not None
+        and not candidate.instance_count
+        and candidate.idle_rule is not None,
+        changed=_changed(row, candidate),
+        behind=behind,
+        paused_by=row.paused_by,
+    )
+
+
+def restarts_of(endpoint: Endpoint) -> dict[str, int]:
+    """Replica -> how often it has been started again, by its node or by us."""
+    return {
+        replica.pk: _restarts(replica)
+        for deployment in endpoint.deployments.all()
+        for replica in deployment.replicas.all()
+    }
+
+
+def _restarts(replica: Replica) -> int:
+    return int(replica.observed.get("restarts", 0)) + replica.attempts
+
+
+def _side(deployments: Iterable[Deployment], row: Rollout) -> Side:
+    replicas = [
+        replica
+        for deployment in deployments
+        for replica in deployment.replicas.all()
+        if replica.desired == Desired.RUNNING
+    ]
+    before = row.restarts_before
+    return Side(
+        replicas=len(replicas),
+        ready=sum(replica.state == ReplicaState.READY for replica in replicas),
+        unknown=sum(replica.state == ReplicaState.UNKNOWN for replica in replicas),
+        restarts=sum(
+            max(0, _restarts(replica) - int(before.get(replica.pk, 0))) for replica in replicas
+        ),
+    )
+
+
+def _changed(row: Rollout, candidate: Deployment | None) -> str:
+    if candidate is None:
+        return f"{row.candidate} is gone."
+    if candidate.revision.number == row.revision:
+        return ""
+    return (
+        f"{row.candidate} runs revision {candidate.revision.number} by now, and this began with "
+        f"revision {row.revision}."
+    )

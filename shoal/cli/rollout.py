@@ -1,0 +1,276 @@
+"""``shoal rollout``: traffic to a candidate step by step, as long as it does no worse."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from shoal.cli.options import AzCommand, pairs, supersede_option
+from shoal.cli.output import emit, output_option, print_fields, print_rows
+from shoal.display.units import duration, moment
+
+STEPS, HOLD_S = "1,10,50,100", 300
+GUARDRAILS = ("errors", "refusals", "latency_p95", "latency_p99", "restarts")
+id_argument = click.argument("rollout_id", required=False)
+
+
+@click.group(short_help="Move traffic step by step, and back where the new version does worse.")
+def rollout() -> None:
+    """Move an endpoint's traffic to a candidate step by step.
+
+    The candidate is compared with what answers beside it. Where it does worse it is withdrawn: the
+    traffic goes back to what it was. Without ROLLOUT_ID the endpoint's latest rollout is meant.
+    """
+
+
+@rollout.command(cls=AzCommand, short_help="Begin to move traffic to a ready deployment.")
+@click.argument("endpoint")
+@click.argument("deployment")
+@click.option(
+    "--steps",
+    metavar="PERCENT[:SECONDS],...",
+    help="Shares of the candidate, and how long each holds at least.  [default: 1,10,50,100]",
+)
+@click.option(
+    "--hold",
+    type=click.IntRange(min=0),
+    metavar="SECONDS",
+    help="How long each step holds that --steps says nothing of.  [default: 300]",
+)
+@click.option(
+    "--min-requests",
+    type=click.IntRange(min=1),
+    help="That each version answers in a step before the next.  [default: 200]",
+)
+@click.option(
+    "--tolerance",
+    multiple=True,
+    metavar="GUARDRAIL=TIMES",
+    help=f"So many times as much is no concern, of {', '.join(GUARDRAILS)}.",
+)
+@click.option(
+    "--confidence",
+    multiple=True,
+    metavar="GUARDRAIL=SHARE",
+    help="That the candidate is worse, from which on it is withdrawn: errors=0.99.",
+)
+@click.option(
+    "--without", multiple=True, type=click.Choice(GUARDRAILS), help="Do not look at this."
+)
+@click.option("--watch", is_flag=True, help="Follow it to its end; exit code 1 unless it succeeds.")
+@supersede_option
+@output_option
+def start(
+    endpoint: str,
+    deployment: str,
+    steps: str | None,
+    hold: int | None,
+    min_requests: int | None,
+    tolerance: tuple[str, ...],
+    confidence: tuple[str, ...],
+    without: tuple[str, ...],
+    watch: bool,
+    supersede: bool,
+    output: str,
+) -> None:
+    """Give a ready deployment the traffic of the first step, and more while it does no worse.
+
+    \b
+      shoal rollout start net green
+      shoal rollout start net green --steps 5:60,25:600,100 --watch
+    """
+    from shoal.client import Client
+
+    guardrails: dict[str, Any] = dict.fromkeys(without)
+    for option, given in (("tolerance", tolerance), ("confidence", confidence)):
+        for name, value in pairs(given, f"--{option}").items():
+            guardrails[name] = {**(guardrails.get(name) or {}), option: _number(value, option)}
+    with Client() as client:
+        item = client.start_rollout(
+            endpoint,
+            deployment,
+            steps=_steps(steps or STEPS, hold) if steps or hold is not None else None,
+            min_requests=min_requests,
+            guardrails=guardrails or None,
+            supersede=supersede,
+        )
+    if watch:
+        _follow(endpoint, item["id"], output)
+    else:
+        emit(item, output, lambda: _print(item))
+
+
+@rollout.command()
+@click.argument("endpoint")
+@id_argument
+@output_option
+def show(endpoint: str, rollout_id: str | None, output: str) -> None:
+    """Show steps, figures of both versions, the reason."""
+    from shoal.client import Client
+
+    with Client() as client:
+        item = client.get_rollout(endpoint, rollout_id)
+    emit(item, output, lambda: _print(item))
+
+
+@rollout.command("list")
+@click.argument("endpoint")
+@output_option
+def list_(endpoint: str, output: str) -> None:
+    """List an endpoint's rollouts, newest first."""
+    from shoal.client import Client
+
+    with Client() as client:
+        items = client.list_rollouts(endpoint)
+    columns = {
+        "ID": lambda item: item["id"],
+        "DEPLOYMENT": lambda item: item["deployment"],
+        "STATE": lambda item: item["state"],
+        "WHO": lambda item: item["created_by"],
+        "STARTED": lambda item: moment(item["created_at"]),
+        "WHY": lambda item: item["reason"],
+    }
+    emit(items, output, lambda: print_rows(items, columns, "No rollouts yet"))
+
+
+@rollout.command()
+@click.argument("endpoint")
+@id_argument
+@output_option
+def watch(endpoint: str, rollout_id: str | None, output: str) -> None:
+    """Follow a rollout to its end; exit code 1 unless it succeeds."""
+    _follow(endpoint, rollout_id, output)
+
+
+@rollout.command()
+@click.argument("endpoint")
+@id_argument
+@output_option
+def pause(endpoint: str, rollout_id: str | None, output: str) -> None:
+    """Take no next step until resumed; guardrails go on."""
+    _done(output, lambda client: client.pause_rollout(endpoint, rollout_id))
+
+
+@rollout.command()
+@click.argument("endpoint")
+@id_argument
+@output_option
+def resume(endpoint: str, rollout_id: str | None, output: str) -> None:
+    """Let a paused rollout go on."""
+    _done(output, lambda client: client.resume_rollout(endpoint, rollout_id))
+
+
+@rollout.command()
+@click.argument("endpoint")
+@id_argument
+@output_option
+def promote(endpoint: str, rollout_id: str | None, output: str) -> None:
+    """Give the candidate all of the traffic now."""
+    _done(output, lambda client: client.promote_rollout(endpoint, rollout_id))
+
+
+@rollout.command()
+@click.argument("endpoint")
+@id_argument
+@output_option
+def abort(endpoint: str, rollout_id: str | None, output: str) -> None:
+    """Give the traffic back to what had it before."""
+    _done(output, lambda client: client.abort_rollout(endpoint, rollout_id))
+
+
+def _done(output: str, action: Callable[[Any], Any]) -> None:
+    from shoal.client import Client
+
+    with Client() as client:
+        item = action(client)
+    emit(item, output, lambda: _print(item))
+
+
+def _follow(endpoint: str, rollout_id: str | None, output: str) -> None:
+    from shoal.cli.report import note
+    from shoal.client import Client
+    from shoal.client.errors import ShoalError
+
+    told: list[str] = []
+
+    def tell(item: Any) -> None:
+        # why by the step and the cause: a reason counts seconds down
+        line = f"{item['percent']} %: {item['cause'] or item['state']}"
+        if told[-1:] != [line]:
+            told.append(line)
+            note(f"{item['deployment']} {item['percent']} %  {item['reason']}".rstrip())
+
+    with Client() as client:
+        item = client.wait_rollout(endpoint, rollout_id, on_change=tell)
+    emit(item, output, lambda: _print(item))
+    if item["state"] != "Succeeded":
+        raise ShoalError(f"Rollout of {item['deployment']}: {item['state']}", item["reason"])
+
+
+def _steps(text: str, hold: int | None) -> list[dict[str, int]]:
+    found = []
+    for part in text.split(","):
+        percent, colon, seconds = part.strip().removesuffix("%").partition(":")
+        seconds = seconds if colon else str(HOLD_S if hold is None else hold)
+        if not (percent.strip().isdecimal() and seconds.strip().isdecimal()):
+            raise click.BadParameter(
+                f"{part.strip()!r}, expected PERCENT or PERCENT:SECONDS", param_hint="--steps"
+            )
+        found.append({"percent": int(percent), "hold_s": int(seconds)})
+    return found
+
+
+def _number(text: str, option: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is no number", param_hint=f"--{option}") from error
+
+
+def _print(item: Any) -> None:
+    print_fields(
+        {
+            "Rollout": item["id"],
+            "Candidate": f"{item['deployment']} of {item['endpoint']}, {item['percent']} % now",
+            "State": item["state"],
+            "Why": item["reason"],
+            "Started": f"{moment(item['created_at'])} by {item['created_by']}",
+            "Ended": f"{moment(item['finished_at'])} by {item['ended_by']}"
+            if item["finished_at"]
+            else None,
+            **{
+                f"p{100 * one['quantile']:.0f}": f"{_time(one['candidate_us'])}, "
+                f"stable {_time(one['stable_us'])}"
+                for one in item["latency"]
+            },
+        }
+    )
+    click.echo()
+    steps = {
+        "STEP": lambda stage: f"{stage['percent']} %",
+        "HOLDS": lambda stage: f"{stage['hold_s']} s",
+        "STATUS": lambda stage: stage["status"],
+        "REQUESTS": lambda stage: stage["requests"],
+    }
+    print_rows(item["stages"], steps, "No steps")
+    if item["figures"]:
+        click.echo()
+        print_rows(item["figures"], FIGURES, "")
+
+
+FIGURES = {
+    "GUARDRAIL": lambda one: one["title"],
+    "CANDIDATE": lambda one: f"{one['bad']:,} of {one['of']:,}",
+    "STABLE": lambda one: f"{one['stable_bad']:,} of {one['stable_of']:,}",
+    "WORSE": lambda one: _share(one["confidence"]),
+    "WITHDRAWN AT": lambda one: _share(one["needed"]) or f"more than {one['tolerance']:g}",
+}
+
+
+def _share(share: float | None) -> str | None:
+    """Rounded down: nobody shall read a confidence that is not reached."""
+    return None if share is None else f"{int(share * 1000) / 10:g} %"
+
+
+def _time(micros: float | None) -> str:
+    return "–" if micros is None else duration(micros / 1e6)
