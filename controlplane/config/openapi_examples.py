@@ -106,6 +106,16 @@ EXAMPLES: Final[dict[str, Any]] = {
     "PatchedNodePatchRequest": {"labels": {"zone": "a"}},
     "PatchedTrafficInputRequest": {"traffic": {"blue": 80, "green": 20}},
     "PatchedUserPatchRequest": {"role": "operator"},
+    "RolloutInputRequest": {
+        "deployment": "green",
+        "steps": [
+            {"percent": 5, "hold_s": 60},
+            {"percent": 50, "hold_s": 600},
+            {"percent": 100},
+        ],
+        "min_requests": 500,
+        "guardrails": {"errors": {"tolerance": 1.5}, "latency_p99": None},
+    },
     "AutoscalePreviewInputRequest": {
         "autoscale": {"min": 1, "max": 8, "targets": {"in_flight": 4}},
         "hours": 24,

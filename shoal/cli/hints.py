@@ -9,6 +9,11 @@ COMMANDS: Final = tuple(
     (re.compile(pattern), command)
     for pattern, command in (
         (r"the same with `\?supersede=true` \(`--supersede`\)", "the same with `--supersede`"),
+        (
+            r"a change of the traffic with `\?supersede=true` \(`--supersede`\)",
+            "a change of the traffic with `--supersede`",
+        ),
+        (r"`GET /api/v1/endpoints/\{endpoint\}/rollouts`", "`shoal rollout list ENDPOINT`"),
         (r"`GET /api/v1/endpoints`", "`shoal endpoint list`"),
         (r"`GET /api/v1/endpoints/\{endpoint\}`", "`shoal endpoint show NAME`"),
         (r"`GET /api/v1/models\?archived=all`", "`shoal model list --include-archived`"),

@@ -21,10 +21,12 @@ from controlplane.accounts.models import BrowserSession, User
 from controlplane.accounts.services import token_create
 from controlplane.console.models import SavedCase
 from controlplane.core import events
+from controlplane.deployments.models import Endpoint
 from controlplane.gateway.models import Gateway
 from controlplane.metrics.models import LogLine
 from controlplane.nodes.models import Node
-from controlplane.operations.models import Operation
+from controlplane.operations.models import Operation, Rollout
+from controlplane.operations.types import RolloutState
 from controlplane.registry.models import (
     AnnouncedFile,
     ConfigRevision,
@@ -66,6 +68,7 @@ FIXED = {
     "endpoints/{endpoint}/metrics",
     "models/{name}/versions/{version}/repo-models",
     "models/{name}/versions/{version}/repo-models/{repo_model}/config",
+    "endpoints/{endpoint}/rollouts/{rollout_id}",
     "operations/{operation_id}",
     "test-cases/{case_id}",
     "try-loads/{try_load_id}",
@@ -146,6 +149,11 @@ class Installation:
         self.post(f"{blue}/update", {"environment": {"APP_N": name}})
         self.settle()
         self.post("try-loads", {"model": name, "node": "local"})
+        Rollout.objects.create(
+            id=f"{self.size:032}", endpoint=Endpoint.objects.get(name="digits"), candidate="blue",
+            revision=1, plan={"min_requests": 200, "guardrails": {}}, previous_traffic={},
+            stages=[], memory={}, samples_until=0, state=RolloutState.SUCCEEDED, created_by="ada",
+        )  # fmt: skip
         self.post("drafts", {"title": name, "data": {}})
         self.post("service-accounts", {"name": f"robot-{self.size}", "role": "viewer"})
         for environment in {"more-1", name}:
@@ -199,6 +207,7 @@ class Installation:
             Operation.objects.order_by("created_at").values_list("pk", flat=True)[0]
         )
         where["case_id"] = "more-1"
+        where["rollout_id"] = f"{1:032}"
         where["try_load_id"] = self.api.get("/api/v1/try-loads").json()["items"][-1]["id"]
         path = re.sub(r"\{(\w+)\}", lambda found: where[found[1]], route)
         return f"/api/v1/{path}?{self._query(route)}"
