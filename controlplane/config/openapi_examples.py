@@ -135,6 +135,8 @@ EXAMPLES: Final[dict[str, Any]] = {
         "name": "a seven",
         "model": "digits",
         "inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [0.5, 1.0]}],
+        "expected": [{"name": "y", "datatype": "FP32", "shape": [1, 1], "data": [7.0]}],
+        "tolerance": {"relative": 0.001},
     },
     "TokenInputRequest": {"name": "ci", "scopes": ["deploy"]},
     "TrafficInputRequest": {"traffic": {"blue": 90, "green": 10}},

@@ -39,6 +39,14 @@ class TestOptionsSerializer(Fields):
     )
 
 
+class TestToleranceSerializer(Fields):
+    """An output may differ by `absolute + relative * |expected|`; what is no floating-point number
+    may not differ."""
+
+    relative = serializers.FloatField(required=False, default=1e-4, min_value=0, max_value=1)
+    absolute = serializers.FloatField(required=False, default=1e-6, min_value=0)
+
+
 class TestTensorSerializer(Fields):
     name = serializers.CharField()
     datatype = serializers.CharField()
@@ -52,6 +60,7 @@ class TestCaseSummarySerializer(Fields):
     model = serializers.CharField(help_text="what clients call it")
     endpoint = serializers.CharField(allow_blank=True, help_text="where it was saved")
     tensors = serializers.SerializerMethodField()
+    golden = serializers.SerializerMethodField(help_text="it says what should be answered")
     created_by = serializers.CharField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
@@ -62,10 +71,15 @@ class TestCaseSummarySerializer(Fields):
             {key: tensor[key] for key in ("name", "datatype", "shape")} for tensor in case.inputs
         ]
 
+    def get_golden(self, case: SavedCase) -> bool:
+        return bool(case.expected)
+
 
 class TestCaseSerializer(TestCaseSummarySerializer):
     inputs = TestInputSerializer(many=True)
     options = TestOptionsSerializer()
+    expected = TestInputSerializer(many=True, help_text="outputs; empty: nobody has said")
+    tolerance = TestToleranceSerializer()
 
 
 class TestCaseInputSerializer(Fields):
@@ -75,6 +89,8 @@ class TestCaseInputSerializer(Fields):
     endpoint = serializers.CharField(required=False, default="", allow_blank=True, max_length=64)
     inputs = TestInputSerializer(many=True)
     options = TestOptionsSerializer(required=False, default=dict)
+    expected = TestInputSerializer(many=True, required=False, default=list)
+    tolerance = TestToleranceSerializer(required=False, default=dict)
 
 
 TestCasePageSerializer = page_of(TestCaseSummarySerializer)
@@ -115,7 +131,7 @@ class TestCasesView(APIView):
         responses={
             201: TestCaseSerializer,
             409: OpenApiResponse(description="`NameTaken` with the `id` of the other"),
-            413: OpenApiResponse(description="more than 8 MiB of inputs"),
+            413: OpenApiResponse(description="more than 8 MiB of inputs, or of expected outputs"),
         },
     )
     def post(self, request: Request) -> Response:

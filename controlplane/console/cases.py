@@ -15,7 +15,7 @@ from controlplane.console.tensors import LARGEST_EXACT, TensorError
 from controlplane.core import events
 from controlplane.core.errors import Conflict, Invalid, NotFound, PayloadTooLarge
 
-MAX_CASE_BYTES = 8 << 20  # of the inputs, as JSON
+MAX_CASE_BYTES = 8 << 20  # of the inputs, and of the expected outputs, as JSON
 PROTOCOLS = ("http", "grpc")
 
 
@@ -58,6 +58,8 @@ def case_save(
     endpoint: str,
     inputs: Sequence[dict[str, Any]],
     options: dict[str, Any],
+    expected: Sequence[dict[str, Any]],
+    tolerance: dict[str, float],
     actor: str,
     replace: SavedCase | None = None,
 ) -> SavedCase:
@@ -65,10 +67,13 @@ def case_save(
 
     Raises Invalid, PayloadTooLarge, NameTaken with the ``id`` of the case that has the name.
     """
-    _check(inputs, options)
+    _check_tensors("inputs", inputs)
+    _check_tensors("expected", expected)
+    _check_options(options)
     row = replace or SavedCase(id=uuid4().hex, created_by=actor)
     row.name, row.description, row.model, row.endpoint = name, description, model, endpoint
     row.inputs, row.options = [_exact(tensor) for tensor in inputs], options
+    row.expected, row.tolerance = [_exact(tensor) for tensor in expected], tolerance
     try:
         with transaction.atomic():
             row.save()
@@ -120,17 +125,20 @@ def _exact(tensor: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _check(inputs: Sequence[dict[str, Any]], options: dict[str, Any]) -> None:
-    size = len(json.dumps(inputs))
+def _check_tensors(field: str, tensors: Sequence[dict[str, Any]]) -> None:
+    size = len(json.dumps(tensors))
     if size > MAX_CASE_BYTES:
         raise PayloadTooLarge(
-            f"The inputs take {size / 2**20:.1f} MiB; a test case holds {MAX_CASE_BYTES >> 20}.",
-            field="inputs",
+            f"`{field}` takes {size / 2**20:.1f} MiB; a test case holds {MAX_CASE_BYTES >> 20}.",
+            field=field,
         )
     try:
-        read_inputs(list(inputs))
+        read_inputs(list(tensors))
     except TensorError as error:
-        raise Invalid(str(error), field="inputs") from error
+        raise Invalid(str(error), field=field) from error
+
+
+def _check_options(options: dict[str, Any]) -> None:
     if options.get("protocol", "http") not in PROTOCOLS:
         raise Invalid(
             f"{options['protocol']!r} is not one of {', '.join(PROTOCOLS)}.",

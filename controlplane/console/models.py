@@ -1,4 +1,4 @@
-"""What the test console keeps: calls worth making again."""
+"""What the test console keeps: calls worth making again, and what they should answer."""
 
 from django.db import models
 
@@ -15,6 +15,8 @@ class SavedCase(Stamped):
     endpoint = models.CharField(max_length=64, blank=True)  # where it was saved; may be gone
     inputs = models.JSONField()  # [{name, datatype, shape, data}], as the console's socket takes
     options = models.JSONField(default=dict)  # {protocol, version, parameters}
+    expected = models.JSONField(default=list)  # outputs, as inputs; empty: nobody has said
+    tolerance = models.JSONField(default=dict)  # {relative, absolute}, of floating-point outputs
     created_by = models.CharField(max_length=150)
 
     class Meta:

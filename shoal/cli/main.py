@@ -32,6 +32,7 @@ from shoal.cli.proxy import proxy
 from shoal.cli.rollout import rollout
 from shoal.cli.service_account import service_account
 from shoal.cli.signing_key import signing_key
+from shoal.cli.test import test
 from shoal.cli.traffic import traffic
 from shoal.cli.up import up
 from shoal.cli.user import user
@@ -60,7 +61,7 @@ def cli() -> None:
 
 
 COMMANDS = (
-    *(up, deploy, init, dev, endpoint, traffic, rollout, logs, proxy),
+    *(up, deploy, init, dev, endpoint, traffic, rollout, test, logs, proxy),
     *(model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, user, service_account, signing_key),

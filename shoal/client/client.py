@@ -14,6 +14,7 @@ from shoal.client.discovery import Installation, find_installation
 from shoal.client.environments import Environments
 from shoal.client.packing import Package, packaged
 from shoal.client.rollouts import Rollouts
+from shoal.client.saved_cases import SavedCases
 from shoal.client.transport import Transport
 from shoal.client.types import (
     DeployResult,
@@ -36,7 +37,7 @@ UPLOAD_TIMEOUT_S = 900.0
 OPERATION_TIMEOUT_S = 900.0
 
 
-class Client(Environments, Rollouts, Deployments):
+class Client(Environments, Rollouts, SavedCases, Deployments):
     """``Client()`` finds the installation as the command line does; ``Client(url, token)`` says it.
 
     Every method raises ``Problem`` when the server refuses (``.code``, ``.detail``, ``.hints``) and

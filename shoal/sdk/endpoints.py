@@ -119,19 +119,9 @@ class OnlineEndpointOperations:
         shown = self._client.get_endpoint(endpoint_name)
         if local and deployment_name is None:
             deployment_name = _only(shown)
-        credentials = self.get_keys(endpoint_name)
-        secret = (
-            credentials.primary_key
-            if isinstance(credentials, EndpointAuthKeys)
-            else credentials.access_token
-        )
-        return scoring.post(
-            shown,
-            str(secret),
-            scoring.body(request_file, input_data),
-            deployment_name,
-            self._client,
-        )
+        secret = scoring.secret(self._client, shown)
+        content = scoring.body(request_file, input_data)
+        return scoring.post(shown, secret, content, deployment_name, self._client)
 
     def set_traffic(
         self,

@@ -2,6 +2,7 @@
 
 import json
 import ssl
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,13 @@ def trust(authority: str) -> ssl.SSLContext:
     return context
 
 
+def secret(client: Client, shown: Endpoint) -> str:
+    """What opens the endpoint: its key, or a token where it wants one."""
+    if shown["auth_mode"] == "key":
+        return client.get_keys(shown["name"])["primaryKey"]
+    return client.create_endpoint_token(shown["name"])["accessToken"]
+
+
 def post(
     shown: Endpoint,
     secret: str,
@@ -67,10 +75,25 @@ def post(
     client: Client,
 ) -> str:
     """Raises ScoringFailed, and ShoalError when nothing answers."""
-    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+    headers = {"Content-Type": "application/json"}
+    return call(shown, secret, "score", content, headers, deployment, client).text
+
+
+def call(
+    shown: Endpoint,
+    secret: str,
+    path: str,
+    content: bytes,
+    headers: Mapping[str, str],
+    deployment: str | None,
+    client: Client,
+) -> httpx.Response:
+    """What is answered below the endpoint's address. Raises ScoringFailed, and ShoalError when
+    nothing answers."""
+    sent = {**headers, "Authorization": f"Bearer {secret}"}
     if deployment:
-        headers[PIN] = deployment
-    url = f"{shown['scoring_uri']}score"
+        sent[PIN] = deployment
+    url = f"{shown['scoring_uri']}{path}"
     trusted = trust(authority(client, shown["ca_path"]))
     try:
         with httpx.Client(
@@ -79,7 +102,7 @@ def post(
             trust_env=not is_loopback(url),
             transport=client.concurrency.http_transport(url, trusted),
         ) as http:
-            answer = http.post(url, content=content, headers=headers)
+            answer = http.post(url, content=content, headers=sent)
     except httpx.TransportError as error:
         raise ShoalError(
             "The endpoint does not answer",
@@ -92,7 +115,7 @@ def post(
             else ["Is the gateway running? `shoal doctor` looks."],
         ) from error
     if answer.is_success:
-        return answer.text
+        return answer
     hints = {
         404: ("Give a deployment traffic, or name one with --deployment-name.",),
         424: ("The model refused it; its words are above. `shoal logs` has more.",),

@@ -32,6 +32,20 @@ def test_a_case_is_kept_and_given_back_to_the_digit(api: APIClient, viewer_api: 
     assert Event.objects.filter(verb="test_case.saved").count() == 2
 
 
+def test_what_should_be_answered_is_kept(api: APIClient) -> None:
+    plain = api.post(CASES, case(name="plain"), format="json").json()
+    assert (plain["golden"], plain["expected"]) == (False, [])
+    assert plain["tolerance"] == {"relative": 1e-4, "absolute": 1e-6}
+    output = {"name": "y", "datatype": "INT64", "shape": [1], "data": [int(BIG)]}
+    golden = case(expected=[output], tolerance={"relative": 0.01})
+    saved = api.post(CASES, golden, format="json").json()
+    assert saved["expected"] == [{**output, "data": [BIG]}]
+    assert saved["tolerance"] == {"relative": 0.01, "absolute": 1e-6}
+    assert [item["golden"] for item in api.get(CASES).json()["items"]] == [True, False]
+    shown = api.get(f"{CASES}/{saved['id']}").json()
+    assert api.put(f"{CASES}/{saved['id']}", shown, format="json").json()["golden"]
+
+
 def test_lists_tell_the_tensors_without_their_data(api: APIClient) -> None:
     for name, model in [("one", "digits"), ("two", "digits"), ("one", "other")]:
         assert api.post(CASES, case(name=name, model=model), format="json").status_code == 201

@@ -1,5 +1,5 @@
 /** Saved cases of the model: open one, save this one, copy its link, delete. */
-import { ActionIcon, Button, Modal, Popover, TextInput } from "@mantine/core";
+import { ActionIcon, Button, Modal, Popover, Switch, TextInput } from "@mantine/core";
 import { IconBookmark, IconChevronDown, IconTrash } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -84,6 +84,7 @@ export function CasesMenu({ endpoint, model, current, content, onOpen }: CasesMe
                   }}
                 >
                   {item.name}
+                  {item.golden ? <span className="secondary"> golden</span> : null}
                 </button>
                 <ActionIcon
                   aria-label={`Delete the case ${item.name}`}
@@ -113,10 +114,13 @@ interface SaveCaseProps extends Pick<CasesMenuProps, "endpoint" | "model" | "cur
 
 function SaveCase({ endpoint, model, current, content, onClose, onSaved }: SaveCaseProps) {
   const [name, setName] = useState(current?.name ?? "");
+  const [keeps, setKeeps] = useState(true);
+  const golden = current?.golden ? current : null;
   const queryClient = useQueryClient();
   const save = useMutation({
     mutationFn: (replace: string | null) => {
-      const body = { name: name.trim(), model, endpoint, description: current?.description ?? "", ...content() };
+      const kept = golden && keeps ? { expected: golden.expected, tolerance: golden.tolerance } : {};
+      const body = { name: name.trim(), model, endpoint, description: current?.description ?? "", ...content(), ...kept };
       return replace === null ? createTestCase(body) : replaceTestCase(replace, body);
     },
     onSuccess: async (saved) => {
@@ -142,6 +146,14 @@ function SaveCase({ endpoint, model, current, content, onClose, onSaved }: SaveC
         <div className={shared["stack"]}>
           <p className="muted">Its inputs and options are kept on the server, exactly as they are sent, for everybody who may look here.</p>
           <TextInput label="Name" value={name} maxLength={100} data-autofocus onChange={(event) => setName(event.currentTarget.value)} />
+          {golden ? (
+            <Switch
+              label="Keep the answer that it expects"
+              description="It is golden: `shoal test run` compares. Not kept, it expects nothing any more."
+              checked={keeps}
+              onChange={(event) => setKeeps(event.currentTarget.checked)}
+            />
+          ) : null}
           {link ? <CopyField text={link} label="link to this case" /> : null}
           {save.error ? <ProblemCard error={save.error} /> : null}
           <div className={classes["modalActions"]}>

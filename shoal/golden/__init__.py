@@ -1,0 +1,7 @@
+"""Golden cases: saved calls with the answers that they should get, asked of a deployment."""
+
+from shoal.golden.comparing import Difference, Tolerance, differences
+from shoal.golden.junit import junit
+from shoal.golden.running import Outcome, accept, run
+
+__all__ = ["Difference", "Outcome", "Tolerance", "accept", "differences", "junit", "run"]

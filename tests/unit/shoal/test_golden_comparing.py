@@ -1,0 +1,101 @@
+"""How answers are compared with expected ones, and how tensors of cases travel."""
+
+import base64
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shoal.golden import Tolerance, differences
+from shoal.golden.tensors import answer, array, arrays, raw, request
+
+
+def tensor(datatype: str, shape: list[int], data: Any, name: str = "y") -> dict[str, Any]:
+    return {"name": name, "datatype": datatype, "shape": shape, "data": data}
+
+
+ONE = Tolerance(relative=0.01, absolute=0.001)
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "told"),
+    [
+        (tensor("FP32", [2], [1, 2]), tensor("FP32", [2], [1.009, 1.981]), None),
+        (tensor("FP32", [2], [1, 0]), tensor("FP32", [2], [1, 0.0009]), None),
+        (
+            tensor("FP32", [2], [1, 0]),
+            tensor("FP32", [2], [1, 0.002]),
+            "1 of 2 values differ [1]: 0.002, expected 0",
+        ),
+        (
+            tensor("FP32", [1, 3], [1, 2, 3]),
+            tensor("FP32", [1, 3], [1.5, 9, 3]),
+            "2 of 3 values differ, most of all [0, 1]: 9, expected 2",
+        ),
+        (tensor("FP32", [1], ["NaN"]), tensor("FP32", [1], ["NaN"]), None),
+        (tensor("FP32", [1], ["Infinity"]), tensor("FP32", [1], ["Infinity"]), None),
+        (
+            tensor("FP32", [2], [1, 2]),
+            tensor("FP32", [2], [7, "NaN"]),
+            "2 of 2 values differ, most of all [1]: nan, expected 2",
+        ),
+        (tensor("FP16", [1], {"b64": "ADw="}), tensor("FP16", [1], [1.0]), None),
+        (tensor("BF16", [1], {"b64": "gD8="}), tensor("BF16", [1], [1.0]), None),
+        (
+            tensor("INT64", [1], ["9007199254740993"]),
+            tensor("INT64", [1], [9007199254740992]),
+            "1 of 1 values differ [0]: 9007199254740992, expected 9007199254740993",
+        ),
+        (tensor("BOOL", [2], [True, False]), tensor("BOOL", [2], [True, False]), None),
+        (
+            tensor("BYTES", [2], ["cat", "dog"]),
+            tensor("BYTES", [2], ["cat", "cow"]),
+            "1 of 2 values differ [1]: 'cow', expected 'dog'",
+        ),
+        (tensor("FP32", [1], [1]), tensor("FP64", [1], [1]), "is FP64, expected FP32"),
+        (
+            tensor("FP32", [1, 2], [1, 2]),
+            tensor("FP32", [2], [1, 2]),
+            "has shape [2], expected [1, 2]",
+        ),
+        (tensor("FP32", [1], [1]), tensor("FP32", [1], [1], "other"), "was not answered"),
+        (tensor("FP32", [0, 2], []), tensor("FP32", [0, 2], []), None),
+    ],
+)
+def test_an_answer_is_compared(
+    expected: dict[str, Any], got: dict[str, Any], told: str | None
+) -> None:
+    found = differences(arrays([expected]), arrays([got]), ONE)
+    assert [one.text for one in found] == ([] if told is None else [told])
+
+
+def test_further_outputs_are_no_matter() -> None:
+    both = [tensor("FP32", [1], [1]), tensor("FP32", [1], [1], "more")]
+    assert differences(arrays(both[:1]), arrays(both), Tolerance()) == []
+
+
+@pytest.mark.parametrize("datatype", ["FP32", "FP16", "INT8", "UINT64", "BOOL"])
+def test_a_call_has_the_bytes_that_were_kept(datatype: str) -> None:
+    kept = tensor(datatype, [2], [1, 0], "x")
+    content, headers = request([kept], {"priority": 1})
+    head = int(headers["Inference-Header-Content-Length"])
+    told = json.loads(content[:head])
+    assert told["parameters"] == {"priority": 1, "binary_data_output": True}
+    assert told["inputs"][0]["parameters"]["binary_data_size"] == len(content) - head
+    assert array(datatype, [2], content[head:]).tolist() == [1, 0]
+    assert raw({**kept, "data": {"b64": base64.b64encode(content[head:]).decode()}}) == raw(kept)
+
+
+def test_answers_are_read_in_binary_and_in_json() -> None:
+    binary = np.array([[1.5, math.inf]], "<f4").tobytes()
+    outputs = [
+        {**tensor("FP32", [1, 2], None), "parameters": {"binary_data_size": len(binary)}},
+        tensor("BYTES", [1], ["cat"], "label"),
+    ]
+    del outputs[0]["data"]
+    head = json.dumps({"outputs": outputs}).encode()
+    found = arrays(answer(head + binary, {"inference-header-content-length": str(len(head))}))
+    assert found["y"][1].tolist() == [[1.5, math.inf]]
+    assert found["label"][1].tolist() == [b"cat"]
