@@ -26,6 +26,7 @@ export const keys = {
     list: ["endpoints", "list"] as const,
     one: (name: string) => ["endpoints", "one", name] as const,
     snippets: (name: string) => ["endpoints", "one", name, "snippets"] as const,
+    rollout: (name: string) => ["endpoints", "one", name, "rollout"] as const,
   },
   operations: {
     all: ["operations"] as const,

@@ -58,6 +58,8 @@ export type ErrorDetail = Pick<Schemas["Problem"], "code" | "message"> & { detai
 
 export type StepStatus = Schemas["Stage"]["status"] | Schemas["UploadStep"]["status"] | "skipped";
 export type Operation = Schemas["Operation"];
+export type Rollout = Schemas["Rollout"];
+export type RolloutFigure = Schemas["RolloutFigure"];
 export type EventItem = Schemas["Event"];
 export type EventPage = Schemas["EventPage"];
 export type Gpu = Schemas["Gpu"];

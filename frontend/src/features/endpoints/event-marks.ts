@@ -16,6 +16,7 @@ const EXPLAINS: ReadonlySet<string> = new Set([
   "deployment.autoscaling_blocked",
   "deployment.healing",
   "deployment.updated",
+  "rollout.withdrawn",
   "replica.ready",
   "replica.restarted",
   "replica.failed",

@@ -14,6 +14,7 @@ import { DeploymentsCard } from "../components/deployments-card";
 import { KpiStrip } from "../components/kpi-strip";
 import { LivePanels } from "../components/live-panels";
 import { useEndpoint } from "../hooks/use-endpoint";
+import { RolloutCard } from "../rollout/rollout-card";
 import classes from "./overview-tab.module.css";
 
 const SHOWN_EVENTS = 6;
@@ -52,6 +53,7 @@ export function OverviewTab() {
   const dimmed = linkState === "reconnecting" || linkState === "offline";
   return (
     <>
+      <RolloutCard endpoint={endpoint.name} />
       <div className={classes["bar"]}>
         <h2>Live metrics</h2>
         <span className="secondary">{scope === ALL ? "all deployments" : `deployment ${scope}`}, 2 updates per second</span>

@@ -1,0 +1,72 @@
+/** A rollout that is under way in the made-up installation, and what pressing its buttons makes of it. */
+import type { Rollout, RolloutFigure } from "../src/api/types";
+import { ago } from "./db";
+
+const figure = (measure: RolloutFigure["measure"], title: string, over: Partial<RolloutFigure> = {}): RolloutFigure => ({
+  measure,
+  title,
+  bad: 0,
+  of: 1_840,
+  stable_bad: 0,
+  stable_of: 7_420,
+  confidence: 0,
+  needed: 0.999,
+  tolerance: 1,
+  broken: false,
+  text: "",
+  ...over,
+});
+
+const FIRST: Rollout = {
+  id: "6b1d0c52a1",
+  endpoint: "resnet50-prod",
+  deployment: "green",
+  state: "Running",
+  percent: 20,
+  stages: [
+    { percent: 5, hold_s: 300, status: "succeeded", started_at: ago(460), ended_at: ago(160), requests: 1_210 },
+    { percent: 20, hold_s: 300, status: "running", started_at: ago(160), ended_at: null, requests: 630 },
+    { percent: 100, hold_s: 0, status: "pending", started_at: null, ended_at: null, requests: 0 },
+  ],
+  min_requests: 200,
+  guardrails: { errors: { tolerance: 1, confidence: 0.993 } },
+  previous_traffic: { blue: 100 },
+  reason: "20 % for 140 s more.",
+  cause: "hold_time",
+  missing_requests: 0,
+  figures: [
+    figure("errors", "Server errors (5xx)", { bad: 9, stable_bad: 22, confidence: 0.4312, needed: 0.993 }),
+    figure("refusals", "Refused requests (4xx)", { bad: 2, stable_bad: 9 }),
+    figure("latency_p95", "Latency, p95", { bad: 71, stable_bad: 366, tolerance: 1.2 }),
+    figure("restarts", "Restarts of replicas", { of: 1, stable_of: 4, confidence: null, needed: null }),
+  ],
+  latency: [
+    { quantile: 0.95, candidate_us: 12_400, stable_us: 11_800 },
+    { quantile: 0.99, candidate_us: 19_900, stable_us: 18_300 },
+  ],
+  judged_at: ago(1),
+  paused_by: "",
+  created_by: "maria",
+  created_at: ago(460),
+  ended_by: "",
+  finished_at: null,
+};
+
+const ENDINGS: Record<string, Partial<Rollout>> = {
+  pause: { state: "Paused", paused_by: "maria", cause: "paused", reason: "maria has paused it; guardrails go on." },
+  promote: { state: "Succeeded", percent: 100, cause: "promoted", reason: "maria promoted it: green has all of the traffic." },
+  abort: { state: "Aborted", percent: 0, cause: "aborted", reason: "maria aborted it: back to blue 100 %." },
+};
+
+let current = FIRST;
+
+/** Those of an endpoint, newest first. */
+export const rolloutsOf = (endpoint: string): Rollout[] => (endpoint === FIRST.endpoint ? [current] : []);
+
+/** `resume` makes it what it was at first, whatever has become of it. */
+export function rolloutChanged(action: string): Rollout {
+  if (action === "resume") return (current = FIRST);
+  const ended = action === "promote" || action === "abort";
+  current = { ...current, ...ENDINGS[action], ...(ended ? { finished_at: new Date().toISOString(), ended_by: "maria" } : {}) };
+  return current;
+}

@@ -1,0 +1,140 @@
+/** The latest rollout of an endpoint: its steps, both versions' figures, what it waits for, and what may be done about it. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { keys } from "@/api/keys";
+import { abortRollout, isUnderWay, latestRolloutQuery, pauseRollout, promoteRollout, resumeRollout } from "@/api/rollouts";
+import type { Rollout, RolloutFigure } from "@/api/types";
+import { Card } from "@/components/card";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { type Column, DataTable } from "@/components/data-table";
+import { count, counted, duration, MISSING, percent } from "@/components/format";
+import { ProblemCard } from "@/components/problem-card";
+import { RefusingButton } from "@/components/refusing-button";
+import { Status } from "@/components/status";
+import { type Step, Stepper } from "@/components/stepper";
+import { Time } from "@/components/time";
+import { useEvents } from "@/live/hooks";
+import { isShown, sharesText, STAGE_STATES, sure, TONES } from "./rollout";
+import classes from "./rollout-card.module.css";
+
+/** Of restarts, which are not compared, how many in how many replicas. */
+const share = (bad: number, of: number, compared: boolean) =>
+  compared ? `${of === 0 ? MISSING : percent(bad / of)} (${count(bad)} of ${count(of)})` : `${count(bad)} in ${counted(of, "replica")}`;
+
+const COLUMNS: Column<RolloutFigure>[] = [
+  { id: "title", header: "Guardrail", cell: (row) => row.title },
+  { id: "candidate", header: "Candidate", align: "right", cell: (row) => share(row.bad, row.of, row.needed !== null) },
+  { id: "stable", header: "Stable", align: "right", cell: (row) => share(row.stable_bad, row.stable_of, row.needed !== null) },
+  { id: "confidence", header: "Worse with", align: "right", cell: (row) => sure(row.confidence) },
+  {
+    id: "needed",
+    header: "Withdrawn at",
+    align: "right",
+    hideBelow: "md",
+    cell: (row) => (row.needed === null ? `more than ${row.tolerance}` : sure(row.needed)),
+  },
+];
+
+function stepsOf(rollout: Rollout): Step[] {
+  return rollout.stages.map((stage) => ({
+    id: String(stage.percent),
+    title: `${stage.percent} %`,
+    hint: stage.started_at ? counted(stage.requests, "request") : "",
+    state: STAGE_STATES[stage.status],
+  }));
+}
+
+function Latencies({ rollout }: { rollout: Rollout }) {
+  const known = rollout.latency.filter((one) => one.candidate_us !== null && one.stable_us !== null);
+  if (known.length === 0) return null;
+  const texts = known.map((one) => `p${Math.round(one.quantile * 100)} ${duration(one.candidate_us)}, stable ${duration(one.stable_us)}`);
+  return <p className="secondary">{texts.join("; ")}</p>;
+}
+
+function Actions({ rollout }: { rollout: Rollout }) {
+  const queryClient = useQueryClient();
+  const [asking, setAsking] = useState<"promote" | "abort" | null>(null);
+  const paused = rollout.state === "Paused";
+  const shown = (changed: Rollout) => {
+    queryClient.setQueryData(keys.endpoints.rollout(rollout.endpoint), changed);
+    void queryClient.invalidateQueries({ queryKey: keys.endpoints.one(rollout.endpoint) });
+  };
+  const hold = useMutation({ mutationFn: () => (paused ? resumeRollout(rollout) : pauseRollout(rollout)), onSuccess: shown });
+  const before = sharesText(rollout.previous_traffic);
+  return (
+    <>
+      {hold.error ? <ProblemCard error={hold.error} title={paused ? "It was not resumed" : "It was not paused"} /> : null}
+      <div className={classes["actions"]}>
+        <RefusingButton needs="deploy" variant="default" disabled={hold.isPending} onClick={() => hold.mutate()}>
+          {paused ? "Resume" : "Pause"}
+        </RefusingButton>
+        <RefusingButton needs="deploy" variant="default" onClick={() => setAsking("promote")}>
+          Promote
+        </RefusingButton>
+        <RefusingButton needs="deploy" variant="default" color="red" onClick={() => setAsking("abort")}>
+          Abort
+        </RefusingButton>
+      </div>
+      <ConfirmModal
+        opened={asking === "promote"}
+        onClose={() => setAsking(null)}
+        title={`Promote ${rollout.deployment}`}
+        confirmLabel={`Give ${rollout.deployment} 100 %`}
+        onConfirm={async () => shown(await promoteRollout(rollout))}
+      >
+        <p>{rollout.deployment} gets all of the traffic now, whatever steps are left. Nothing watches it any more.</p>
+      </ConfirmModal>
+      <ConfirmModal
+        opened={asking === "abort"}
+        onClose={() => setAsking(null)}
+        title="Abort the rollout"
+        confirmLabel={`Back to ${before}`}
+        danger
+        onConfirm={async () => shown(await abortRollout(rollout))}
+      >
+        <p>The traffic is as it was before: {before}. The deployment stays.</p>
+      </ConfirmModal>
+    </>
+  );
+}
+
+export function RolloutCard({ endpoint }: { endpoint: string }) {
+  const { data: rollout, error, refetch } = useQuery(latestRolloutQuery(endpoint));
+  useEvents((event) => {
+    if (event.subject === `endpoint/${endpoint}` && event.verb.startsWith("rollout.")) void refetch();
+  });
+  if (error) return <ProblemCard error={error} title="The rollout could not be loaded" onRetry={() => void refetch()} />;
+  if (!rollout || !isShown(rollout)) return null;
+  const underWay = isUnderWay(rollout);
+  return (
+    <Card
+      title={`Rollout of ${rollout.deployment}`}
+      hint={
+        underWay ? (
+          <>
+            {rollout.percent} % of the traffic, begun by {rollout.created_by} <Time at={rollout.created_at} />
+          </>
+        ) : (
+          <>
+            ended <Time at={rollout.finished_at} />
+          </>
+        )
+      }
+      actions={<Status state={rollout.state} tone={TONES[rollout.state]} />}
+      flush
+      className={classes["card"] ?? ""}
+    >
+      <div className={classes["body"]}>
+        <Stepper steps={stepsOf(rollout)} label={`Steps of the rollout of ${rollout.deployment}`} />
+        <p role="status" className={classes["reason"]}>
+          {rollout.reason || "Not judged yet."}
+        </p>
+        <Latencies rollout={rollout} />
+        {underWay ? <Actions rollout={rollout} /> : null}
+      </div>
+      {rollout.figures.length > 0 ? (
+        <DataTable label="Guardrails" columns={COLUMNS} rows={rollout.figures} rowKey={(row) => row.measure} compact />
+      ) : null}
+    </Card>
+  );
+}
