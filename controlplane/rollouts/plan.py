@@ -12,6 +12,7 @@ MOST_STEPS: Final = 20
 LONGEST_HOLD_S: Final = 7 * 86_400
 MOST_REQUESTS: Final = 10_000_000
 LARGEST_TOLERANCE: Final = 100.0
+LONGEST_SHOWN: Final = 40  # characters of a number; JSON has no largest one
 LEAST_CONFIDENCE: Final = 0.5
 HOLD_S: Final = 300
 MIN_REQUESTS: Final = 200
@@ -80,7 +81,8 @@ def _guardrail_check(name: str, guardrail: Guardrail) -> None:
 
 def _within(name: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:
-        raise _invalid(name, f"{value:g}, expected {least:g} to {most:g}")
+        told = f"{value:g}" if isinstance(value, float) else str(value)[:LONGEST_SHOWN]
+        raise _invalid(name, f"{told}, expected {least:g} to {most:g}")
 
 
 def _invalid(name: str, text: str) -> Invalid:

@@ -48,6 +48,7 @@ def test_some_of_it_may_be_said() -> None:
         ({"steps": [{"percent": 0}, {"percent": 100}]}, "steps.0.percent", "expected 1 to 100"),
         ({"steps": [{"percent": 9, "hold_s": -1}, {"percent": 100}]}, "steps.0.hold_s", "-1, expe"),
         ({"min_requests": 0}, "min_requests", "0, expected 1"),
+        ({"min_requests": 10**400}, "min_requests", "000, expected 1 to 1e+07"),
         ({"guardrails": {"mood": {}}}, "guardrails.mood", "expected one of errors"),
         ({"guardrails": {"errors": {"tolerance": 0.5}}}, "guardrails.errors.tolerance", "0.5"),
         ({"guardrails": {"errors": {"confidence": 1}}}, "guardrails.errors.confidence", "1;"),
