@@ -1,8 +1,9 @@
 """How long the first request of a deployment at zero takes, and where the time goes.
 
 ``python -m benchmarks.waking [times]``: all of `shoal up`, a model of 100 MB whose files are on the
-node, a policy with ``min: 0``. Each time waits until the deployment is idle (10 s), and sends one
-request.
+node, policies with ``min: 0``. Two deployments take turns: one whose runtime is forked, and one
+with a variable of its own, whose runtime is not. Each time waits until both are idle (10 s), and
+sends one request.
 """
 
 import json
@@ -27,6 +28,8 @@ from benchmarks.repository import ROOT
 SIDE: Final = 5000  # of a square matrix of FP32: 100 MB
 PROMISE_S: Final = 0.5
 POLICY: Final = {"min": 0, "max": 1, "idle": {"after_s": 10}}
+# Deployment -> its variables
+DEPLOYMENTS: Final[dict[str, dict[str, str]]] = {"forked": {}, "ordinary": {"ORDINARY": "1"}}
 STAGES: Final = ("download", "load", "warm")
 
 
@@ -38,50 +41,62 @@ def main() -> None:
         kept = {name: text for name, text in os.environ.items() if not name.startswith("SHOAL_")}
         environment = {**kept, **dict.fromkeys(PORTS, "0"), "SHOAL_HOME": str(home)}
         with installation(environment, home):
-            _shoal(environment, "deploy", str(model), "--name", "large")
+            for name in DEPLOYMENTS:
+                _shoal(environment, "deploy", str(model), "--name", name)
             takes = _measured(environment, home, times)
-    print(f"{times} wakes: median {statistics.median(takes):.2f} s, longest {max(takes):.2f} s")
+    for name, seconds in takes.items():
+        found = f"median {statistics.median(seconds):.2f} s, longest {max(seconds):.2f} s"
+        print(f"{name}: {times} wakes: {found}")
     print(f"(promised: {PROMISE_S} s on a machine that has nothing else to do)")
 
 
-def _measured(environment: dict[str, str], home: Path, times: int) -> list[float]:
+def _measured(environment: dict[str, str], home: Path, times: int) -> dict[str, list[float]]:
+    """Seconds of each wake, by deployment."""
     found = json.loads((home / "client.json").read_text())
     headers = {"Authorization": f"Bearer {found['token']}"}
     api = httpx.Client(base_url=f"{found['url']}/api/v1/", headers=headers, trust_env=False)
-    shown = api.get("endpoints/large").raise_for_status().json()
-    (name,) = (one["name"] for one in shown["deployments"])
-    changed = api.patch(f"endpoints/large/deployments/{name}", json={"autoscale": POLICY})
-    changed.raise_for_status()
-    keys = json.loads(_shoal(environment, "endpoint", "get-credentials", "large", "-o", "json"))
-    caller = httpx.Client(
+    callers = {name: _caller(environment, api, name) for name in DEPLOYMENTS}
+    tensor = {"name": "x", "shape": [1, SIDE], "datatype": "FP32", "data": [0.5] * SIDE}
+    body = {"inputs": [tensor]}
+    takes: dict[str, list[float]] = {name: [] for name in DEPLOYMENTS}
+    for _ in range(times):
+        for name, caller in callers.items():
+            while not all(_is_idle(api, each) for each in DEPLOYMENTS):
+                time.sleep(0.5)
+            at, began = time.time(), time.monotonic()
+            caller.post(f"v2/models/{name}/infer", json=body).raise_for_status()
+            takes[name].append(time.monotonic() - began)
+            said = f"{_stages(api, name, at)}; load {os.getloadavg()[0]:.1f}"
+            print(f"{name:8} {takes[name][-1]:6.2f} s: {said}", flush=True)
+    return takes
+
+
+def _caller(environment: dict[str, str], api: httpx.Client, name: str) -> httpx.Client:
+    """Of an endpoint whose deployment goes to zero from now on."""
+    shown = api.get(f"endpoints/{name}").raise_for_status().json()
+    (row,) = shown["deployments"]
+    changes = {"autoscale": POLICY, "environment": DEPLOYMENTS[name]}
+    api.patch(f"endpoints/{name}/deployments/{row['name']}", json=changes).raise_for_status()
+    keys = json.loads(_shoal(environment, "endpoint", "get-credentials", name, "-o", "json"))
+    return httpx.Client(
+        base_url=shown["plain_uri"],
         headers={"Authorization": f"Bearer {next(iter(keys.values()))}"},
         trust_env=False,
         timeout=120.0,
     )
-    tensor = {"name": "x", "shape": [1, SIDE], "datatype": "FP32", "data": [0.5] * SIDE}
-    url = f"{shown['plain_uri']}v2/models/large/infer"
-    takes = []
-    for _ in range(times):
-        while not _is_idle(api):
-            time.sleep(0.5)
-        at, began = time.time(), time.monotonic()
-        caller.post(url, json={"inputs": [tensor]}).raise_for_status()
-        takes.append(time.monotonic() - began)
-        print(f"{takes[-1]:6.2f} s: {_stages(api, at)}; load {os.getloadavg()[0]:.1f}", flush=True)
-    return takes
 
 
-def _is_idle(api: httpx.Client) -> bool:
-    shown = api.get("endpoints/large").raise_for_status().json()
+def _is_idle(api: httpx.Client, name: str) -> bool:
+    shown = api.get(f"endpoints/{name}").raise_for_status().json()
     return shown["serving_state"] == "Idle" and not shown["deployments"][0]["replicas"]
 
 
-def _stages(api: httpx.Client, at: float) -> str:
+def _stages(api: httpx.Client, name: str, at: float) -> str:
     """When each stage of the operation ended, from the request on."""
-    (row,) = api.get("endpoints/large").raise_for_status().json()["deployments"]
+    (row,) = api.get(f"endpoints/{name}").raise_for_status().json()["deployments"]
     operation = api.get(f"operations/{row['operation']}").raise_for_status().json()
     ends = {one["name"]: _seconds(one["ended_at"], at) for one in operation["stages"]}
-    return ", ".join(f"{name} until {ends[name]}" for name in STAGES if name in ends)
+    return ", ".join(f"{stage} until {ends[stage]}" for stage in STAGES if stage in ends)
 
 
 def _seconds(moment: str | None, at: float) -> str:

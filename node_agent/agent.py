@@ -20,6 +20,7 @@ from node_agent.client import ControlClient, ControlError, CredentialRefused
 from node_agent.environments import Environments
 from node_agent.fleet import Fleet
 from node_agent.folder import NodeFolder
+from node_agent.fork_server import ForkServer
 from node_agent.host import Host
 from node_agent.identity import Identity
 from node_agent.launch import RUNTIME
@@ -31,11 +32,7 @@ from node_agent.sampling import Sampling
 from node_agent.sandbox import Sandbox, prepared
 from node_agent.settings import AgentSettings
 from node_agent.usage import usages
-from wire.messages import (
-    LogBatch,
-    NodeReport,
-    ReportReply,
-)
+from wire.messages import LogBatch, NodeReport, ReportReply
 
 logger = logging.getLogger(__name__)
 
@@ -104,6 +101,9 @@ class Agent:
             runtime=runtime,
             memory_pressure=settings.memory_pressure,
             environments=Environments(settings.folder / "environments", sandbox),
+            forks=ForkServer(settings.inherited, settings.folder / "fork-server.log")
+            if settings.fork_server and runtime == RUNTIME and sandbox.holds
+            else None,
             signed_only=settings.signed_only,
         )
         self._fleet = Fleet(settings.folder / "replicas", host)
@@ -150,7 +150,9 @@ class Agent:
 
     async def _work(self) -> None:
         credential = self._settings.folder / "credential.json"
-        waking = asyncio.create_task(self._start_when_alone())
+        beside = [asyncio.create_task(self._start_when_alone())]
+        if self._host.forks is not None:
+            beside.append(asyncio.create_task(self._forever(self._host.forks.run_once)))
         try:
             await self._identify(credential)
             await self._show_certificate()
@@ -164,7 +166,9 @@ class Agent:
                 loops.create_task(self._forever(self._upkeep.report_cache))
                 loops.create_task(self._forever(self._upkeep.recheck_cache))
         finally:
-            waking.cancel()
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
 
     async def _identify(self, credential: Path) -> None:
         node = identity.read(credential)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from node_agent.cache import BlobCache
 from node_agent.environments import Environments
+from node_agent.fork_server import ForkServer
 from node_agent.launch import RUNTIME
 from node_agent.memory_pressure import MemoryPressureRule
 from node_agent.sandbox import Sandbox
@@ -25,6 +26,7 @@ class Host:
     crash_delay_s: float = 0.5
     memory_pressure: MemoryPressureRule = field(default_factory=MemoryPressureRule)
     environments: Environments | None = None  # None: each replica makes its own
+    forks: ForkServer | None = None  # None: runtimes are started without one
     signed_only: SignedOnly | None = None  # None: whatever the control plane says
     # replica id -> its state: what it has yet to take of a GPU cannot be told from the others'
     states: dict[str, str] = field(default_factory=dict)

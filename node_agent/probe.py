@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import httpx
 from node_agent import answers
 from node_agent.reasons import load_failed
 
-POLL_S = 0.1
+FIRST_POLL_S, POLL_S = 0.01, 0.1
+LATE = 0.1  # share of the wait so far by which readiness is noticed late at most
 TIMEOUT_S = 5.0
 WARM_TIMEOUT_S = 60.0
 SAID_BYTES = 500  # of a refusal
@@ -69,13 +71,14 @@ class RuntimeProbe:
         Raises ReplicaFailed (ModelLoadFailed, GpuOutOfMemory) as soon as the runtime says that
         one cannot be loaded.
         """
+        began = time.monotonic()
         while True:
             index = await self._index()
             for entry in index:
                 _raise_if_failed(entry, models)
             if await self._all_ready(models or tuple({str(entry["name"]) for entry in index})):
                 return
-            await asyncio.sleep(POLL_S)
+            await asyncio.sleep(pause_s(time.monotonic() - began))
 
     async def live(self, timeout_s: float = TIMEOUT_S) -> bool:
         try:
@@ -146,6 +149,12 @@ class RuntimeProbe:
         except httpx.HTTPError:
             return False
         return bool(models)
+
+
+def pause_s(waited_s: float) -> float:
+    """Between two looks at a runtime: requests may wait for it, and one that takes minutes is not
+    asked all the time."""
+    return min(max(FIRST_POLL_S, waited_s * LATE), POLL_S)
 
 
 def _raise_if_failed(entry: dict[str, Any], models: tuple[str, ...]) -> None:

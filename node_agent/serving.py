@@ -87,6 +87,8 @@ class Serving:
             await self._files.stage()
         environments = await self._environments()
         await self.gpu.look()
+        if self._record.host.forks is not None:
+            await self._record.host.forks.settled()
         identity = start(self._record, environments)
         self._pressure = MemoryPressure(self._record.host.memory_pressure, fresh=True)
         return identity

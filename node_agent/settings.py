@@ -22,6 +22,7 @@ from node_agent.signed import SignedOnly, keys_in
 from wire.addresses import host_address
 from wire.secret_files import EmptySecret, secret
 
+ON = "on"
 DEFAULT_URL = "http://127.0.0.1:8080"
 HERE = "127.0.0.1"
 RECHECK_INTERVAL_S = 24 * 3600  # bytes rot without anybody writing
@@ -55,6 +56,7 @@ class AgentSettings:
     signed_only: SignedOnly | None  # None: it runs what the control plane says
     inherited: dict[str, str]  # what replicas may see of the environment
     sandbox: SandboxSettings
+    fork_server: bool  # runtimes are forked from a process that has imported them
 
     @property
     def folder(self) -> Path:
@@ -88,6 +90,7 @@ def load() -> AgentSettings:
         signed_only=_signed_only(),
         inherited=inherited.passed_on(os.environ, _names(inherited.SETTING)),
         sandbox=_sandbox(),
+        fork_server=_one_of("SHOAL_NODE_FORK_SERVER", (ON, OFF)) == ON,
     )
 
 

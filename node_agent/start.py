@@ -5,6 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from node_agent import launch, process
+from node_agent.fork_server import suits
 from node_agent.probe import Ports
 from node_agent.process import ProcessIdentity
 from node_agent.record import Record
@@ -21,14 +22,20 @@ def start(record: Record, environments: tuple[Path, ...] = ()) -> ProcessIdentit
     with launch.listening(host.bind, kept=kept) as sockets:
         command = launch.command(host.runtime, replica, folder, sockets, environments)
         wanted = host.sandbox.launch(command, replica, folder, read=environments)
+        numbers = tuple(handed.fileno() for handed in sockets.values())
+        forked = None
+        if host.forks is not None and wanted.given and suits(replica):
+            forked = host.forks.fork(
+                command, wanted.given, log=folder.runtime_log, descriptors=numbers
+            )
         try:
-            record.process = process.spawn(
+            record.process = forked or process.spawn(
                 wanted.argv,
                 folder=folder.path,
                 log=folder.runtime_log,
                 environment=wanted.environment,
                 given=wanted.given,
-                descriptors=tuple(handed.fileno() for handed in sockets.values()),
+                descriptors=numbers,
             )
         except (FileNotFoundError, PermissionError) as error:
             raise launch.no_program(wanted.argv[0], error) from error
@@ -44,5 +51,6 @@ def start(record: Record, environments: tuple[Path, ...] = ()) -> ProcessIdentit
         runtime_version=version("shoal"),
     )
     record.journal()
-    folder.note(f"started the runtime as process {record.process.pid}")
+    how = ", a fork" if forked else ""
+    folder.note(f"started the runtime as process {record.process.pid}{how}")
     return record.process

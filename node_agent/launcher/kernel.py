@@ -6,8 +6,10 @@ from typing import Final
 
 LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
+PR_SET_DUMPABLE: Final = 4
 PR_SET_SECCOMP: Final = 22
 PR_CAPBSET_DROP: Final = 24
+PR_SET_CHILD_SUBREAPER: Final = 36
 PR_SET_NO_NEW_PRIVS: Final = 38
 
 # The same on every architecture: they are younger than the common table.

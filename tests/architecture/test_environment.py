@@ -14,6 +14,7 @@ READERS = {
     "worker_runtime/config/settings.py",
     "worker_runtime/server.py",
     "node_agent/settings.py",
+    "node_agent/launcher/fork_server.py",  # sets what the runtime that it forks reads
     "worker_runtime/backends/python/environment.py",
     "worker_runtime/backends/python/stub/shoal_stub/scoring/model.py",  # sets what scripts read
     "shoal/client/discovery.py",

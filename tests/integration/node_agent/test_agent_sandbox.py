@@ -20,6 +20,7 @@ from wire.messages import DesiredReplica, ObservedReplica
 DISK_BYTES = 8 << 20
 PROCESSES = 100
 HOW = ("root", "ordinary", "contained")
+STARTS = (*((how, "on") for how in HOW), ("root", "off"))
 
 
 def hostile_replica(control_plane: FakeControlPlane, replica_id: str) -> DesiredReplica:
@@ -69,17 +70,19 @@ def started(
     return node, control_plane, node.ready("r1"), node.ready("r2")
 
 
-@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize(("how", "forks"), STARTS)
 def test_a_hostile_model_gets_nothing_that_the_node_says_it_keeps(
-    stack: ExitStack, tmp_path: Path, how: str
+    stack: ExitStack, tmp_path: Path, how: str, forks: str
 ) -> None:
     limits = {
+        "SHOAL_NODE_FORK_SERVER": forks,
         "SHOAL_SANDBOX_NETWORK": "none",
         "SHOAL_SANDBOX_DISK_BYTES": str(DISK_BYTES),
         "SHOAL_SANDBOX_PROCESSES": str(PROCESSES),
     }
     node, control_plane, seen, sibling = started(stack, tmp_path / "home", how, **limits)
     holds = control_plane.reports[-1].node.sandbox
+    assert (", a fork\n" in node.folder("r1").agent_log.read_text()) is (forks == "on")
     assert node.process is not None
     port = int(control_plane.url.rpartition(":")[2])
     to = targets(

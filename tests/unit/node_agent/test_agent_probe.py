@@ -14,6 +14,7 @@ from node_agent.probe import (
     RuntimeProbe,
     _raise_if_failed,
     _zeros,
+    pause_s,
     read_ports,
 )
 
@@ -42,6 +43,13 @@ def test_a_model_with_sequences_gets_a_whole_one() -> None:
 
 def test_an_input_too_large_to_try_is_not_built() -> None:
     assert _zeros([tensor("FP64", 1 << 30)]) is None
+
+
+@pytest.mark.parametrize(
+    ("waited_s", "pause"), [(0.0, 0.01), (0.05, 0.01), (0.5, 0.05), (1.0, 0.1), (300.0, 0.1)]
+)
+def test_what_is_ready_soon_is_noticed_soon(waited_s: float, pause: float) -> None:
+    assert pause_s(waited_s) == pytest.approx(pause)
 
 
 @pytest.mark.parametrize(("parameters", "calls"), [({}, 1), ({"AZUREML_ENTRY_SCRIPT": {}}, 0)])

@@ -10,15 +10,17 @@ import textwrap
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final, Protocol
 
 import pytest
 
-from node_agent import launch, readable
+from node_agent import fork_server, launch, readable
 from node_agent.launcher import FAILED, landlock
 from node_agent.launcher.plan import Limits, Plan, dump, load
 from node_agent.sandbox import LAUNCH
 from node_agent.scratch import Scratch
 
+SUPPORT: Final = "tests.support"
 pytestmark = pytest.mark.skipif(not landlock.abi(), reason="a kernel without Landlock")
 
 
@@ -40,9 +42,15 @@ def plan(tmp_path: Path) -> Plan:
     )
 
 
-def run(plan: Plan, code: str, *descriptors: int) -> subprocess.CompletedProcess[str]:
+class Run(Protocol):
+    def __call__(
+        self, plan: Plan, code: str, *descriptors: int
+    ) -> subprocess.CompletedProcess[str]: ...
+
+
+def launched(plan: Plan, code: str, *descriptors: int) -> subprocess.CompletedProcess[str]:
     with subprocess.Popen(
-        [*LAUNCH, sys.executable, "-I", "-c", textwrap.dedent(code)],
+        [*LAUNCH, sys.executable, "-I", "-c", code],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -52,11 +60,47 @@ def run(plan: Plan, code: str, *descriptors: int) -> subprocess.CompletedProcess
     return subprocess.CompletedProcess([], process.returncode, said.decode(), complained.decode())
 
 
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[socket.socket]:
+    """A fork server, of a program that runs the code which it is given."""
+    log = tmp_path_factory.mktemp("fork-server") / "log"
+    program = f"{SUPPORT}.forked_code"
+    environment = {**os.environ, "PYTHONPATH": str(readable.SOURCE)}
+    ours, identity = fork_server.begun([*fork_server.COMMAND[:-1], program], environment, log)
+    with ours:
+        assert ours.recv(fork_server.SAID_BYTES) == fork_server.READY, log.read_text()
+        yield ours
+    assert os.waitstatus_to_exitcode(os.waitpid(identity.pid, 0)[1]) == 0, log.read_text()
+
+
+@pytest.fixture(params=["launched", "forked"])
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
+    """Code in a process that is confined by a plan, in both ways by which replicas start."""
+
+    def forked(plan: Plan, code: str, *descriptors: int) -> subprocess.CompletedProcess[str]:
+        command = ["python", "-m", f"{SUPPORT}.forked_code", "-c", code]
+        with (tmp_path / "output").open("w+b") as said:
+            number = said.fileno()
+            identity = fork_server.forked(asked, command, dump(plan), number, descriptors)
+            status = os.waitstatus_to_exitcode(os.waitpid(identity.pid, 0)[1])
+            said.seek(0)
+            text = said.read().decode()
+        # why twice: what it prints and what it complains about go to one log
+        return subprocess.CompletedProcess([], status, text, text)
+
+    if request.param == "forked":
+        asked: socket.socket = request.getfixturevalue("asked")
+    way = {"launched": launched, "forked": forked}[request.param]
+    return lambda plan, code, *descriptors: way(plan, textwrap.dedent(code), *descriptors)
+
+
 def test_a_plan_comes_back_as_it_was_sent(plan: Plan) -> None:
     assert load(dump(plan)) == plan
 
 
-def test_what_is_given_can_be_read_and_what_is_its_own_written(plan: Plan, tmp_path: Path) -> None:
+def test_what_is_given_can_be_read_and_what_is_its_own_written(
+    run: Run, plan: Plan, tmp_path: Path
+) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "weights").write_text("1 2 3")
     (tmp_path / "secret").write_text("x")
@@ -83,7 +127,7 @@ def test_what_is_given_can_be_read_and_what_is_its_own_written(plan: Plan, tmp_p
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users")
 def test_its_own_user_gets_to_what_is_shown_whatever_the_mask_of_its_parent(
-    plan: Plan, tmp_path: Path
+    run: Run, plan: Plan, tmp_path: Path
 ) -> None:
     """The agent has the mask 077: folders on the way were made closed, and no user could be had."""
     user = 1_900_000_123
@@ -110,13 +154,13 @@ def test_its_own_user_gets_to_what_is_shown_whatever_the_mask_of_its_parent(
     assert (scratch.home / "written").stat().st_uid == user
 
 
-def test_a_step_that_fails_ends_the_launcher_before_the_program(plan: Plan) -> None:
+def test_a_step_that_fails_ends_the_launcher_before_the_program(run: Run, plan: Plan) -> None:
     done = run(dataclasses.replace(plan, cgroup="/nowhere"), "print('ran')")
-    assert (done.returncode, done.stdout) == (FAILED, "")
+    assert (done.returncode, "ran" in done.stdout) == (FAILED, False)
     assert "the sandbox could not be made" in done.stderr
 
 
-def test_what_the_program_may_write_is_not_run_by_the_launcher(plan: Plan) -> None:
+def test_what_the_program_may_write_is_not_run_by_the_launcher(run: Run, plan: Plan) -> None:
     """Its home may hold what Python would load at the next start, outside of the sandbox."""
     site = Path(plan.folder, ".local/lib/python3.11/site-packages")
     site.mkdir(parents=True)
@@ -128,7 +172,7 @@ def test_what_the_program_may_write_is_not_run_by_the_launcher(plan: Plan) -> No
     assert done.stdout == "ran\n"
 
 
-def test_a_socket_that_it_was_handed_answers_and_goes_nowhere(plan: Plan) -> None:
+def test_a_socket_that_it_was_handed_answers_and_goes_nowhere(run: Run, plan: Plan) -> None:
     """A bound socket can be shut down and sent elsewhere, by a connecting send or a connect."""
     with (
         socket.create_server(("127.0.0.1", 0)) as ours,
@@ -159,7 +203,7 @@ def test_a_socket_that_it_was_handed_answers_and_goes_nowhere(plan: Plan) -> Non
     assert done.stdout.splitlines() == kept, done
 
 
-def test_a_socket_that_it_was_handed_listens_nowhere_else(plan: Plan) -> None:
+def test_a_socket_that_it_was_handed_listens_nowhere_else(run: Run, plan: Plan) -> None:
     """Else it takes the port of a control plane, or a replica, that is started again just then."""
     with socket.create_server(("127.0.0.1", 0)) as ours:
         done = run(
@@ -186,7 +230,7 @@ def test_a_socket_that_it_was_handed_listens_nowhere_else(plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("way", ["setsid", "sibling", "shmget", "semget", "msgget", "mq_open"])
-def test_nothing_of_it_outlives_it(plan: Plan, way: str) -> None:
+def test_nothing_of_it_outlives_it(run: Run, plan: Plan, way: str) -> None:
     """Out of its session nobody finds its processes again, and the kernel's own memory and queues
     stay when all of them have ended; others of the machine can open them, too."""
     done = run(
@@ -227,7 +271,9 @@ def test_nothing_of_it_outlives_it(plan: Plan, way: str) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a view without root needs namespaces of users")
 @pytest.mark.parametrize("way", ["connect", "listen", "accepted"])
-def test_a_network_of_its_own_is_not_left_by_a_handed_socket(plan: Plan, way: str) -> None:
+def test_a_network_of_its_own_is_not_left_by_a_handed_socket(
+    run: Run, plan: Plan, way: str
+) -> None:
     """The socket is of the machine's network, whatever that of its process is."""
     own = dataclasses.replace(plan, network="loopback", namespaces=True)
     with (
@@ -305,7 +351,7 @@ def test_a_socket_that_is_kept_to_its_port_serves() -> None:
                     assert calling.recv(100_000, socket.MSG_WAITALL) == b"x" * 100_000
 
 
-def test_room_behind_the_end_of_a_file_is_not_taken(plan: Plan, tmp_path: Path) -> None:
+def test_room_behind_the_end_of_a_file_is_not_taken(run: Run, plan: Plan, tmp_path: Path) -> None:
     """Its length stays, so that neither the limit of a file nor the agent sees it: not in the log,
     either, which the agent opened."""
     with (tmp_path / "log").open("ab") as log:
@@ -336,7 +382,7 @@ def test_room_behind_the_end_of_a_file_is_not_taken(plan: Plan, tmp_path: Path) 
     assert done.stdout.splitlines() == [*kept, *kept, "True 0", "8192"], done
 
 
-def test_without_this_filter_that_way_is_open(plan: Plan) -> None:
+def test_without_this_filter_that_way_is_open(run: Run, plan: Plan) -> None:
     """So that the test above is not one that cannot fail."""
     with (
         socket.create_server(("127.0.0.1", 0)) as ours,
@@ -367,7 +413,7 @@ def test_an_older_landlock_keeps_files_too(plan: Plan, tmp_path: Path, version: 
     import json, os, sys
     sys.path.insert(0, {str(readable.SOURCE)!r})
     from node_agent.launcher import landlock, plan
-    from node_agent.launcher.__main__ import confine
+    from node_agent.launcher.confinement import confine
     landlock.abi = lambda: {version}
     confine(plan.load({dump(plan)!r}))
     for act in (
