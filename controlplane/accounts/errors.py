@@ -16,6 +16,58 @@ class BadCredentials(Unauthenticated):
     tries = ("Check the spelling; an administrator can set a new password.",)
 
 
+class CodeNeeded(Unauthenticated):
+    """The password is right, and this account has a second factor."""
+
+    code = "CodeNeeded"
+    tries = (
+        "Send `code` as well: what your app shows, or one of your recovery codes. An administrator "
+        "can reset a second factor that is lost.",
+    )
+
+
+class CodeWrong(Unauthenticated):
+    code = "CodeWrong"
+    tries = (
+        "Each code counts once, recovery codes too: wait for the next one. The clock of your phone "
+        "may be off.",
+    )
+
+
+class SecondFactorMissing(Forbidden):
+    """The installation wants a second factor of this role, and there is none yet."""
+
+    code = "SecondFactorMissing"
+    tries = ("Set one up in the studio, under Settings, Profile; nothing else opens before.",)
+
+
+class SecondFactorOn(Conflict):
+    code = "SecondFactorOn"
+    tries = ("Take it away first, by password and a code of it.",)
+
+
+class SecondFactorOff(Conflict):
+    code = "SecondFactorOff"
+    tries = ("`GET /api/v1/session/second-factor` says whether there is one.",)
+
+
+class SecondFactorUnreadable(Unavailable):
+    code = "SecondFactorUnreadable"
+    tries = ("Put back the SHOAL_SECRET_KEY with which this database was used before.",)
+
+
+class SecondFactorNotBegun(Conflict):
+    code = "SecondFactorNotBegun"
+    tries = ("Begin anew: `POST /api/v1/session/second-factor` shows a secret.",)
+
+
+class OwnSecondFactor(Forbidden):
+    code = "OwnSecondFactor"
+    tries = (
+        "Take yours away in your profile, by password and code; or ask another administrator.",
+    )
+
+
 class TooManyAttempts(RateLimited):
     code = "TooManyAttempts"
     tries = ("Wait as long as the header Retry-After says; further attempts make it longer.",)

@@ -32,6 +32,20 @@ class User(AbstractUser):
     subject = models.CharField(max_length=512, null=True, blank=True, unique=True)
 
 
+class SecondFactor(Stamped):
+    """What signs a person in beside the password (``second_factor``)."""
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="second_factor")
+    sealed_secret = models.TextField()
+    begun_at = models.DateTimeField()  # when its secret was shown
+    confirmed_at = models.DateTimeField(null=True, blank=True)  # null: no code came yet
+    last_step = models.BigIntegerField(default=-1)  # of the newest code that was used
+    recovery = models.JSONField(default=list)  # keyed digests of the codes that are left
+
+    def __str__(self) -> str:
+        return f"second factor of {self.user_id}"
+
+
 class ApiToken(Stamped):
     """A bearer token of a user; only its SHA-256 is kept."""
 

@@ -5,6 +5,8 @@ from typing import Any
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
+from controlplane.accounts import selectors
+from controlplane.accounts.errors import SecondFactorMissing
 from controlplane.accounts.models import ApiToken, User
 from controlplane.accounts.policy import Permission, Role, allows, lowest_role
 from controlplane.core.errors import Forbidden
@@ -36,6 +38,8 @@ class RolePermission(BasePermission):
         if not isinstance(user, User) or not user.is_active:
             return False
         needed, scopes = permission_needed(request.method, view), scopes_of(request.auth)
+        if request.auth is None and not getattr(view, "before_second_factor", False):
+            _second_factor_wanted(user)
         if allows(user, needed, scopes=scopes):
             return True
         if allows(user, needed):
@@ -58,6 +62,15 @@ class RolePermission(BasePermission):
             f"This needs the role {wanted}; {user.username} is {user.role}.",
             hints=("An administrator can change roles under Settings, Users.",),
             extra={"needed_permission": needed, "needed_role": role},
+        )
+
+
+def _second_factor_wanted(user: User) -> None:
+    """Raises SecondFactorMissing. Of browsers alone: a token was made by who had opened one."""
+    if selectors.second_factor_missing(user):
+        raise SecondFactorMissing(
+            f"{user.username} is {user.role}, and this installation wants a second factor of that.",
+            extra={"second_factor": "missing"},
         )
 
 

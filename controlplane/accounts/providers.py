@@ -48,6 +48,15 @@ def role_rules_read(text: str) -> RoleRules:
     return RoleRules(tuple(rules))
 
 
+def roles_read(text: str) -> tuple[str, ...]:
+    """``admin,operator``. Raises ValueError."""
+    found = tuple(filter(None, map(str.strip, text.split(","))))
+    for role in found:
+        if role not in ROLES:
+            raise ValueError(f"{role!r}: expected some of {', '.join(ROLES)}")
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class RemoteUser:
     """Headers in which a trusted proxy says who calls. Empty: not used."""

@@ -1,14 +1,23 @@
 """Reads of accounts."""
 
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
 
+from django.conf import settings
 from django.contrib.sessions.models import Session
-from django.db.models import Count, Max, Prefetch, Q, QuerySet
+from django.db.models import Count, Exists, Max, OuterRef, Prefetch, Q, QuerySet
 from django.utils import timezone
 
+from controlplane.accounts import second_factor
 from controlplane.accounts.errors import ServiceAccountNotFound, UserNotFound
-from controlplane.accounts.models import ApiToken, BrowserSession, SignInCounter, User
+from controlplane.accounts.models import (
+    ApiToken,
+    BrowserSession,
+    SecondFactor,
+    SignInCounter,
+    User,
+)
 from controlplane.accounts.types import KNOWN_FOR, token_hash
 from controlplane.core.models import Event
 
@@ -36,11 +45,40 @@ def token_get(clear: str, now: datetime | None = None) -> ApiToken | None:
     )
 
 
+def has_second_factor(user: User) -> bool:
+    return SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).exists()
+
+
+@dataclass(frozen=True, slots=True)
+class FactorShown:
+    state: Literal["on", "off", "missing", "elsewhere"]
+    recovery_codes_left: int = 0
+
+
+def second_factor_of(user: User) -> FactorShown:
+    if not second_factor.applies(user):
+        return FactorShown("elsewhere")
+    row = SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).first()
+    if row is not None:
+        return FactorShown("on", len(row.recovery))
+    required = second_factor.is_required(user, settings.SHOAL_SECOND_FACTOR_ROLES)
+    return FactorShown("missing" if required else "off")
+
+
+def second_factor_missing(user: User) -> bool:
+    """Whether a browser of this account may do nothing but set one up."""
+    required = second_factor.is_required(user, settings.SHOAL_SECOND_FACTOR_ROLES)
+    return required and not has_second_factor(user)
+
+
 def user_list() -> QuerySet[User]:
     """All people, with the number of tokens and the last time a browser of theirs was seen."""
     return User.objects.exclude(sign_in=User.SignIn.SERVICE).annotate(
         token_count=Count("api_tokens", distinct=True),
         last_seen_at=Max("browser_sessions__last_seen_at"),
+        has_second_factor=Exists(
+            SecondFactor.objects.filter(user=OuterRef("pk"), confirmed_at__isnull=False)
+        ),
     )
 
 
@@ -85,9 +123,11 @@ def session_list_for(user: User, now: datetime) -> QuerySet[BrowserSession]:
 
 
 def user_of_session(user_id: int, session_key: str | None, now: datetime) -> User | None:
-    """Who a socket speaks for by now: None once the session or the account has ended."""
+    """Who a socket speaks for by now: None once the session or the account has ended, and before
+    a second factor that is required."""
     alive = Session.objects.filter(session_key=session_key or "", expire_date__gt=now).exists()
-    return User.objects.filter(pk=user_id, is_active=True).first() if alive else None
+    user = User.objects.filter(pk=user_id, is_active=True).first() if alive else None
+    return None if user is not None and second_factor_missing(user) else user
 
 
 def events_shown(*, people: bool) -> QuerySet[Event]:

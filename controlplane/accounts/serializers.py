@@ -11,6 +11,7 @@ from controlplane.accounts.models import ApiToken, BrowserSession, User
 from controlplane.accounts.policy import SCOPES, Permission
 
 LONGEST_LIFE = timedelta(days=3650)
+CODE_CHARS = 64  # recovery codes have 19, and people put more between them
 
 
 class PasswordField(serializers.CharField):
@@ -27,6 +28,10 @@ class SessionUserSerializer(serializers.Serializer[Any]):
     )
     sign_in = serializers.ChoiceField(
         choices=User.SignIn.choices, help_text="How this account proves itself"
+    )
+    second_factor = serializers.ChoiceField(
+        choices=("on", "off", "missing", "elsewhere"),
+        help_text="missing: a browser may set one up, and nothing else; elsewhere: not kept here",
     )
 
 
@@ -54,6 +59,13 @@ class SessionClosedSerializer(serializers.Serializer[Any]):
 class CredentialsSerializer(serializers.Serializer[Any]):
     username = serializers.CharField(max_length=150)
     password = PasswordField()
+    code = serializers.CharField(
+        max_length=CODE_CHARS,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Of the second factor, where the account has one: `CodeNeeded` says so",
+    )
 
 
 class SetupStateSerializer(serializers.Serializer[Any]):
@@ -90,6 +102,9 @@ class UserSerializer(serializers.ModelSerializer[User]):
         allow_null=True, default=None, help_text="Of a browser; tokens have their own"
     )
     token_count = serializers.IntegerField(default=0)
+    second_factor = serializers.BooleanField(
+        source="has_second_factor", default=False, help_text="Whether sign-in asks for a code"
+    )
 
     class Meta:
         model = User
@@ -102,6 +117,7 @@ class UserSerializer(serializers.ModelSerializer[User]):
             "last_login",
             "last_seen_at",
             "token_count",
+            "second_factor",
         ]
         read_only_fields = fields
 

@@ -97,6 +97,8 @@ SHOAL_TRUSTED_PROXIES = env.networks("SHOAL_TRUSTED_PROXIES")
 # Who says who people are, beside Shoal itself; see docs/sign-in.md.
 SHOAL_OIDC = sign_in.oidc()
 SHOAL_REMOTE_USER = sign_in.remote_user()
+# Roles whom a browser asks for a second factor before anything else; see docs/sign-in.md.
+SHOAL_SECOND_FACTOR_ROLES = sign_in.second_factor_roles()
 SHOAL_PASSWORDS = sign_in.passwords(others=SHOAL_OIDC is not None or SHOAL_REMOTE_USER is not None)
 # Days that tokens of service accounts work, unless somebody says less, and at most.
 SHOAL_SERVICE_TOKEN_DAYS = env.integer("SHOAL_SERVICE_TOKEN_DAYS", 90, least=1)
@@ -224,6 +226,7 @@ SPECTACULAR_SETTINGS = {
         "StrictnessEnum": [("preferred", "Preferred"), ("required", "Required")],
         "SeverityEnum": ["info", "warning", "error"],
         "SystemStateEnum": ["ok", "warning", "error", "unknown"],
+        "SecondFactorEnum": ["on", "off", "missing", "elsewhere"],
         "EndpointProvisioningStateEnum": ["Updating", "Succeeded", "Deleting"],
     },
 }

@@ -6,7 +6,13 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from controlplane.accounts.providers import ALGORITHMS, OidcProvider, RemoteUser, role_rules_read
+from controlplane.accounts.providers import (
+    ALGORITHMS,
+    OidcProvider,
+    RemoteUser,
+    role_rules_read,
+    roles_read,
+)
 from controlplane.config import env
 
 HEADER = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
@@ -90,6 +96,11 @@ def passwords(*, others: bool) -> bool:
             "or SHOAL_REMOTE_USER_HEADER"
         )
     return allowed
+
+
+def second_factor_roles() -> tuple[str, ...]:
+    """The roles of SHOAL_SECOND_FACTOR_ROLES; none where it is unset or empty."""
+    return env.parsed("SHOAL_SECOND_FACTOR_ROLES", "", roles_read)
 
 
 def _scopes() -> tuple[str, ...]:

@@ -16,6 +16,7 @@ TOKENS_PAGE = "/settings/tokens"
 )
 @click.option("--username", help="Asked for if left out.")
 @click.option("--password-stdin", is_flag=True, help="Read the password from stdin, for scripts.")
+@click.option("--code", help="Of your second factor, or a recovery code. Asked for if needed.")
 @click.option("--token-stdin", is_flag=True, help="Read a token made in the studio from stdin.")
 @click.option(
     "--browser", is_flag=True, help="Make a token in the studio's pages and paste it here."
@@ -27,6 +28,7 @@ def login(
     url: str,
     username: str | None,
     password_stdin: bool,
+    code: str | None,
     token_stdin: bool,
     browser: bool,
     in_file: bool,
@@ -58,7 +60,13 @@ def login(
         else:
             password = click.prompt("Password", hide_input=True, err=True)
         token_name = f"{getpass.getuser()}@{socket.gethostname()}"
-        installation = create_token(url, username, password, token_name=token_name)
+        installation = create_token(
+            url,
+            username,
+            password,
+            token_name=token_name,
+            code=lambda: code or str(click.prompt("Code", err=True)).strip(),
+        )
     path, keyring = save_login(installation, in_file=in_file)
     where = f"the keyring ({keyring})" if keyring else path
     note(f"Signed in to {installation.url} as {installation.username}; token kept in {where}")

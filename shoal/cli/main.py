@@ -30,6 +30,7 @@ from shoal.cli.online_endpoint import online_endpoint
 from shoal.cli.operation import op, operation
 from shoal.cli.proxy import proxy
 from shoal.cli.rollout import rollout
+from shoal.cli.second_factor import second_factor
 from shoal.cli.service_account import service_account
 from shoal.cli.signing_key import signing_key
 from shoal.cli.test import test
@@ -64,7 +65,7 @@ COMMANDS = (
     *(up, deploy, init, dev, endpoint, traffic, rollout, test, logs, proxy),
     *(model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
-    *(instance_type, user, service_account, signing_key),
+    *(instance_type, user, second_factor, service_account, signing_key),
     *(backup, restore, doctor, completion, version),
 )
 for command in COMMANDS:

@@ -36,6 +36,7 @@ def list_(output: str) -> None:
         "ROLE": lambda item: item["role"],
         "ACTIVE": lambda item: "yes" if item["active"] else "no",
         "SIGNS IN BY": lambda item: item.get("sign_in", ""),
+        "CODE": lambda item: "yes" if item.get("second_factor") else "no",
         "LAST SIGN-IN": lambda item: moment(item["last_login"]),
     }
     emit(items, output, lambda: print_rows(items, columns, "No users"))
@@ -94,6 +95,21 @@ def reset_password(name: str, password_stdin: bool, output: str) -> None:
         made = client.set_user_password(name, _given(password_stdin))
     shown = {"username": name, "password": made}
     emit(shown, output, lambda: print_fields({"Name": name, "Password": made or "as given"}))
+
+
+@user.command("reset-second-factor", short_help="Let a user sign in without a code.")
+@click.argument("name")
+def reset_second_factor(name: str) -> None:
+    """Take a user's second factor away, whose app and recovery codes are gone.
+
+    Their browsers are signed out. Yours goes by `shoal second-factor disable`.
+    """
+    from shoal.cli.report import note
+    from shoal.client import Client
+
+    with Client() as client:
+        client.reset_second_factor(name)
+    note(f"Signing in as {name} asks for no code any more")
 
 
 def _given(from_stdin: bool) -> str | None:

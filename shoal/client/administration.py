@@ -10,6 +10,8 @@ from shoal.client.types import (
     Gateway,
     InstanceType,
     Node,
+    SecondFactor,
+    SecondFactorBegun,
     ServiceAccount,
     SigningKey,
     SystemPart,
@@ -113,6 +115,29 @@ class Administration:
         path = f"/users/{quoted(username)}/password"
         answer = self._transport.json("POST", path, json={"password": password})
         return cast("str | None", answer["password"])
+
+    def reset_second_factor(self, username: str) -> None:
+        """Of somebody whose app and recovery codes are gone; never one's own."""
+        self._transport.json("DELETE", f"/users/{quoted(username)}/second-factor")
+
+    def second_factor(self) -> SecondFactor:
+        return cast(SecondFactor, self._get("/session/second-factor"))
+
+    def begin_second_factor(self, password: str) -> SecondFactorBegun:
+        """A fresh secret for an app; it counts once a code of it came."""
+        body = {"password": password}
+        answer = self._transport.json("POST", "/session/second-factor", json=body)
+        return cast(SecondFactorBegun, answer)
+
+    def confirm_second_factor(self, code: str) -> list[str]:
+        """The recovery codes, told once."""
+        path = "/session/second-factor/confirm"
+        answer = self._transport.json("POST", path, json={"code": code})
+        return cast("list[str]", answer["recovery_codes"])
+
+    def disable_second_factor(self, password: str, code: str) -> None:
+        body = {"password": password, "code": code}
+        self._transport.json("POST", "/session/second-factor/disable", json=body)
 
     def list_service_accounts(self) -> list[ServiceAccount]:
         """Accounts of programs, with those of their tokens that still work."""

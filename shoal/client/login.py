@@ -1,11 +1,13 @@
 """Exchanges a user name and password for a token of its own, which is what gets stored."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import httpx
 
 from shoal.client.discovery import Installation
+from shoal.client.errors import Problem
 from shoal.client.transport import Transport
 from shoal.client.types import SessionInfo
 
@@ -16,9 +18,14 @@ def create_token(
     password: str,
     *,
     token_name: str,
+    code: Callable[[], str] | None = None,
     transport: httpx.BaseTransport | None = None,
 ) -> Installation:
-    """Raises Problem (``BadCredentials``, or 429 after too many failures) and ConnectionFailed."""
+    """``code`` is asked for one where the account has a second factor.
+
+    Raises Problem (``BadCredentials``, ``CodeNeeded`` without ``code``, or 429 after too many
+    failures) and ConnectionFailed.
+    """
     url = url.rstrip("/")
     session = Transport(Installation(url=url), transport=transport)
     try:
@@ -26,7 +33,7 @@ def create_token(
         info = cast(SessionInfo, session.json("GET", "/session"))
         headers = {"X-CSRFToken": info["csrf_token"], "Referer": f"{url}/"}
         credentials = {"username": username, "password": password}
-        answer = session.json("POST", "/session", json=credentials, headers=headers)
+        answer = _signed_in(session, credentials, headers, code)
         # 2. logging in rotates the CSRF token
         fresh = answer if isinstance(answer, dict) and answer.get("csrf_token") else None
         info = cast(SessionInfo, fresh or session.json("GET", "/session"))
@@ -37,6 +44,22 @@ def create_token(
     finally:
         session.close()
     return Installation(url=url, token=created["token"], username=username)
+
+
+def _signed_in(
+    session: Transport,
+    credentials: dict[str, str],
+    headers: dict[str, str],
+    code: Callable[[], str] | None,
+) -> Any:
+    try:
+        return session.json("POST", "/session", json=credentials, headers=headers)
+    except Problem as problem:
+        if problem.code != "CodeNeeded" or code is None:
+            raise
+    # why the password again: between the two there is no session, which somebody could take over
+    both = {**credentials, "code": code()}
+    return session.json("POST", "/session", json=both, headers=headers)
 
 
 def given_token(

@@ -332,9 +332,23 @@ class User(TypedDict):
     role: str
     active: bool
     sign_in: NotRequired[str]  # how: password, break_glass, oidc, header
+    second_factor: NotRequired[bool]  # signing in asks for a code
     created_at: str
     last_login: str | None
     password: NotRequired[str | None]  # told once, when it was made up
+
+
+class SecondFactor(TypedDict):
+    state: Literal["on", "off", "missing", "elsewhere"]
+    recovery_codes_left: int
+
+
+class SecondFactorBegun(TypedDict):
+    """Told once."""
+
+    secret: str
+    uri: str
+    qr_svg: str
 
 
 class ServiceToken(TypedDict):

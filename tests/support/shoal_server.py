@@ -37,6 +37,7 @@ class FakeServer:
         self.chunk_bytes = chunk_bytes
         self.calls: list[str] = []
         self.token_name = ""
+        self.second_factor = ""  # the code that signs in; empty: none is asked for
         self.uploads: dict[str, dict[str, Any]] = {}
         self.blobs: dict[str, bytes] = {}  # files of lists, by SHA-256, as far as they arrived
         self.received: dict[str, bytearray] = {}
@@ -140,8 +141,12 @@ class FakeServer:
         if call == "GET /session":
             return httpx.Response(200, json={"csrf_token": csrf, "version": "9.9"})
         if call == "POST /session":
-            if json.loads(request.content) != {"username": "ada", "password": PASSWORD}:
+            given = json.loads(request.content)
+            code = given.pop("code", "")
+            if given != {"username": "ada", "password": PASSWORD}:
                 return problem(401, "BadCredentials", "Wrong user name or password")
+            if code != self.second_factor:
+                return problem(401, "CodeWrong" if code else "CodeNeeded", "A code is missing")
             cookie = {"Set-Cookie": "session=ada; Path=/"}
             return httpx.Response(200, json={"csrf_token": "csrf-in"}, headers=cookie)
         if not signed_in:

@@ -36,13 +36,16 @@ def describe_session(request: Request) -> dict[str, Any]:
     user = request.user
     known = None
     if isinstance(user, User):
-        held = permissions_held(user, scopes_of(request.auth))
+        factor = selectors.second_factor_of(user).state
+        shut = factor == "missing" and request.auth is None
+        held = frozenset() if shut else permissions_held(user, scopes_of(request.auth))
         permissions = [each.value for each in Permission if each in held]
         known = {
             "username": user.username,
             "role": user.role,
             "permissions": permissions,
             "sign_in": user.sign_in,
+            "second_factor": factor,
         }
     return {
         "authenticated": known is not None,
@@ -76,7 +79,9 @@ class SessionView(APIView):
         request=CredentialsSerializer,
         responses={
             200: SessionSerializer,
-            401: OpenApiResponse(description="`BadCredentials`"),
+            401: OpenApiResponse(
+                description="`BadCredentials`; `CodeNeeded`: send `code` as well; `CodeWrong`"
+            ),
             403: OpenApiResponse(description="`PasswordsOff`"),
             **PASSWORD_TRIED,
         },

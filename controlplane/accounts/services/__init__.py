@@ -1,6 +1,12 @@
 """Writes of accounts: people, their sessions and their tokens. Each is a row and an event."""
 
 from controlplane.accounts.services.identities import identity_sign_in, remote_user_refused
+from controlplane.accounts.services.second_factors import (
+    second_factor_begin,
+    second_factor_confirm,
+    second_factor_disable,
+    second_factor_reset,
+)
 from controlplane.accounts.services.service_accounts import (
     service_account_create,
     service_account_delete,
@@ -51,6 +57,10 @@ __all__ = [
     "password_change",
     "password_set",
     "remote_user_refused",
+    "second_factor_begin",
+    "second_factor_confirm",
+    "second_factor_disable",
+    "second_factor_reset",
     "service_account_create",
     "service_account_delete",
     "service_account_role",

@@ -13,8 +13,8 @@ from controlplane.accounts.errors import (
     PasswordRefused,
     SignsInElsewhere,
 )
-from controlplane.accounts.models import ApiToken, User
-from controlplane.accounts.services.sessions import session_open, sessions_end_all
+from controlplane.accounts.models import ApiToken, SecondFactor, User
+from controlplane.accounts.services.sessions import password_confirm, sessions_end_all
 from controlplane.core import events
 from controlplane.core.models import Event
 
@@ -135,7 +135,7 @@ def password_change(*, user: User, current: str, password: str, address: str) ->
     Raises BadCredentials, TooManyAttempts, SignInBusy, PasswordRefused, SignsInElsewhere.
     """
     _keep_passwords_here(user)
-    session_open(username=user.username, password=current, address=address)
+    password_confirm(user=user, password=current, address=address)
     clear = password_checked(password, user)
     with transaction.atomic():
         message = f"{user.username} changed the password"
@@ -199,6 +199,7 @@ def break_glass(*, username: str) -> str:
     user.save()
     sessions_end_all(user=user)
     ApiToken.objects.filter(user=user).delete()
+    SecondFactor.objects.filter(user=user).delete()
     events.record(
         actor="system",
         verb="user.break_glass",

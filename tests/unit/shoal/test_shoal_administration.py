@@ -50,7 +50,7 @@ def page(*items: Any) -> dict[str, Any]:
 def test_users_are_listed_and_added(installed: FakeServer, capsys: Capture) -> None:
     Sent(installed, "GET /users", page(ADA))
     assert main(["user", "list"]) == 0
-    assert capsys.readouterr().out.split()[-5:] == ["ada", "deployer", "yes", "oidc", "–"]
+    assert capsys.readouterr().out.split()[-6:] == ["ada", "deployer", "yes", "oidc", "no", "–"]
     sent = Sent(installed, "POST /users", ADA | {"password": "made-up"}, status=201)
     assert main(["user", "add", "ada", "--role", "deployer"]) == 0
     assert sent.bodies == [{"username": "ada", "role": "deployer", "password": None}]

@@ -179,3 +179,28 @@ def test_without_a_keyring_that_works_the_file_keeps_it(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert memory.kept == {}
     assert main(["endpoint", "list"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "typed", "asked", "status"),
+    [
+        ([], "123456", 1, 0),
+        ([], "000000", 1, 1),
+        (["--code", "123456"], "", 0, 0),
+    ],
+)
+def test_a_code_is_asked_for_where_the_account_has_a_second_factor(
+    far: FakeServer,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    typed: str,
+    asked: int,
+    status: int,
+) -> None:
+    prompts: list[str] = []
+    monkeypatch.setattr(click, "prompt", lambda text, **_: prompts.append(text) or typed)
+    far.second_factor = "123456"
+    type_password(monkeypatch, PASSWORD)
+    assert main([*LOGIN, *options]) == status
+    assert prompts == ["Code"] * asked
+    assert far.calls.count("POST /session") == 2

@@ -59,6 +59,7 @@ def test_a_session_reads_freely_and_writes_with_the_csrf_token(deployer: User) -
         "role": "deployer",
         "permissions": ["read", "account", "invoke", "keys", "deploy"],
         "sign_in": "password",
+        "second_factor": "off",
     }
     assert client.get("/api/v1/models").status_code == 200
     body = {"filename": "m.onnx", "size": 1}
