@@ -223,6 +223,7 @@ SPECTACULAR_SETTINGS = {
     ],
     "ENUM_NAME_OVERRIDES": {
         "OperationStateEnum": ["Queued", "Running", "Succeeded", "Failed", "Canceled"],
+        "StageStatusEnum": "controlplane.operations.types.StageStatus",
         "StrictnessEnum": [("preferred", "Preferred"), ("required", "Required")],
         "SeverityEnum": ["info", "warning", "error"],
         "SystemStateEnum": ["ok", "warning", "error", "unknown"],

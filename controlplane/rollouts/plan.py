@@ -81,7 +81,7 @@ def _guardrail_check(name: str, guardrail: Guardrail) -> None:
 
 def _within(name: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:
-        told = f"{value:g}" if isinstance(value, float) else str(value)[:LONGEST_SHOWN]
+        told = str(value)[:LONGEST_SHOWN].removesuffix(".0")
         raise _invalid(name, f"{told}, expected {least:g} to {most:g}")
 
 
