@@ -12,6 +12,7 @@ from shoal.display.units import duration, moment
 DEPLOYMENT = click.option(
     "--deployment", "-d", help="Ask this one. Default: whichever gets the traffic."
 )
+TENSOR = ("name", "datatype", "shape", "data")
 CASE = click.option("--case", "-c", "names", multiple=True, help="Only this one; may be repeated.")
 
 
@@ -80,21 +81,23 @@ def save(
     """Keep a call under a name, with the answer that it gets now."""
     from shoal.cli.report import note
     from shoal.client import Client
-    from shoal.golden import accept
+    from shoal.golden import golden
 
     tolerance = {"relative": relative, "absolute": absolute}
     with Client() as client:
-        case = client.save_test_case(
-            {
-                "name": name,
-                "description": description,
-                "model": model or _models(client, endpoint, deployment)[0],
-                "endpoint": endpoint,
-                "inputs": _inputs(inputs),
-                "tolerance": {key: value for key, value in tolerance.items() if value is not None},
-            }
-        )
-        case = accept(client, endpoint, deployment, case)
+        wanted = {
+            "name": name,
+            "description": description,
+            "model": model or _models(client, endpoint, deployment)[0],
+            "endpoint": endpoint,
+            "inputs": _inputs(inputs),
+            "tolerance": {key: value for key, value in tolerance.items() if value is not None},
+        }
+        try:
+            case = golden(client, endpoint, deployment, wanted)
+        except ValueError as error:
+            raise click.BadParameter(f"{inputs}: {error}", param_hint="--inputs") from error
+        case = client.save_test_case(case)
     emit(case, output, lambda: None)
     note(f"Case {name} of {case['model']} expects what {endpoint} answers now")
 
@@ -108,12 +111,13 @@ def accept(endpoint: str, deployment: str | None, names: tuple[str, ...], output
     """Let cases expect what is answered now; without --case those that are golden already."""
     from shoal.cli.report import note
     from shoal.client import Client
-    from shoal.golden import accept
+    from shoal.golden import golden
 
     done = []
     with Client() as client:
         for case in _cases(client, endpoint, deployment, names):
-            done.append(accept(client, endpoint, deployment, case))
+            kept = golden(client, endpoint, deployment, case)
+            done.append(client.replace_test_case(case["id"], kept))
             note(f"Case {case['name']} of {case['model']} expects what {endpoint} answers now")
     emit(done, output, lambda: None)
 
@@ -208,8 +212,10 @@ def _models(client: Any, endpoint: str, deployment: str | None) -> list[str]:
 def _inputs(file: Path) -> list[Any]:
     try:
         found = json.loads(file.read_text())["inputs"]
+        return [{key: one[key] for key in TENSOR} for one in found]
     except (ValueError, TypeError, KeyError) as error:
         raise click.BadParameter(
-            f'{file}: expected {{"inputs": [...]}} as JSON, {error!r}', param_hint="--inputs"
+            f'{file}: expected {{"inputs": [...]}} as JSON, each with {", ".join(TENSOR)}; got '
+            f"{error!r}",
+            param_hint="--inputs",
         ) from error
-    return list(found)

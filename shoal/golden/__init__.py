@@ -2,6 +2,6 @@
 
 from shoal.golden.comparing import Difference, Tolerance, differences
 from shoal.golden.junit import junit
-from shoal.golden.running import Outcome, accept, run
+from shoal.golden.running import Outcome, golden, run
 
-__all__ = ["Difference", "Outcome", "Tolerance", "accept", "differences", "junit", "run"]
+__all__ = ["Difference", "Outcome", "Tolerance", "differences", "golden", "junit", "run"]

@@ -19,8 +19,15 @@ NUMPY: Final = {
 
 
 def raw(tensor: Mapping[str, Any]) -> bytes:
-    """The bytes that a tensor of a case has on the wire."""
-    data, datatype = tensor["data"], tensor["datatype"]
+    """The bytes that a tensor of a case has on the wire. Raises ValueError, which names it."""
+    try:
+        return _raw(tensor["datatype"], tensor["data"])
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        name = tensor.get("name")
+        raise ValueError(f"{name}: no data of {tensor.get('datatype')}: {error!r:.200}") from error
+
+
+def _raw(datatype: str, data: Any) -> bytes:
     if isinstance(data, dict):
         return base64.b64decode(data["b64"])
     if datatype == "BYTES":

@@ -88,6 +88,15 @@ def test_a_call_has_the_bytes_that_were_kept(datatype: str) -> None:
     assert raw({**kept, "data": {"b64": base64.b64encode(content[head:]).decode()}}) == raw(kept)
 
 
+@pytest.mark.parametrize(
+    ("datatype", "data"),
+    [("FP8", [1]), ("FP32", ["cat"]), ("INT8", [300]), ("FP32", {}), ("FP32", None)],
+)
+def test_what_is_no_tensor_is_named(datatype: str, data: Any) -> None:
+    with pytest.raises(ValueError, match=f"^y: no data of {datatype}: "):
+        raw(tensor(datatype, [1], data))
+
+
 def test_answers_are_read_in_binary_and_in_json() -> None:
     binary = np.array([[1.5, math.inf]], "<f4").tobytes()
     outputs = [

@@ -30,7 +30,7 @@ def case(name: str, expected: list[Any], **changes: Any) -> dict[str, Any]:
 
 def answers(server: FakeServer, call: str, body: Any) -> None:
     """However often it is asked."""
-    server.fail_next(call, lambda _: httpx.Response(200, json=body), times=5)
+    server.fail_next(call, lambda _: httpx.Response(200, json=body), times=20)
 
 
 @pytest.fixture
@@ -120,13 +120,16 @@ def test_what_is_answered_now_is_expected_from_now_on(
 def test_a_call_is_saved_with_its_answer(
     installed: FakeServer, serving: list[str], tmp_path: Path
 ) -> None:
-    saved = Sent(installed, "POST /test-cases", case("two", []), status=201)
-    Sent(installed, "PUT /test-cases/two", case("two", [EXPECTED]))
+    saved = Sent(installed, "POST /test-cases", case("two", [EXPECTED]), status=201)
     inputs = tmp_path / "two.json"
     inputs.write_text(json.dumps({"inputs": [INPUT]}))
     assert main(["test", "save", "two", "net", "-i", str(inputs), "--relative", "0.1"]) == 0
     assert saved.bodies[0]["inputs"] == [INPUT]
+    assert saved.bodies[0]["expected"] == [EXPECTED]
     assert saved.bodies[0]["tolerance"] == {"relative": 0.1}
-    inputs.write_text("[]")
+    for wrong in ("[]", "{", '{"inputs": [{"name": "x"}]}', '{"inputs": [1]}'):
+        inputs.write_text(wrong)
+        assert main(["test", "save", "two", "net", "-i", str(inputs)]) == 2
+    inputs.write_text(json.dumps({"inputs": [{**INPUT, "datatype": "FP8"}]}))
     assert main(["test", "save", "two", "net", "-i", str(inputs)]) == 2
     assert len(serving) == 1
