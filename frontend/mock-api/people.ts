@@ -27,6 +27,7 @@ function person(username: string, as: Role, seen: number | null, over: Partial<P
     last_login: seen === null ? null : ago(seen + 4_000),
     last_seen_at: seen === null ? null : ago(seen),
     token_count: 0,
+    second_factor: false,
     ...over,
   };
 }

@@ -21,6 +21,7 @@ export interface MockAnswer {
 
 const state = {
   authenticated: localStorage.getItem("mock.signed-out") !== "1",
+  secondFactor: false,
   empty: new URLSearchParams(location.search).has("empty"),
   many: Number(new URLSearchParams(location.search).get("many") ?? 0),
 };
@@ -30,7 +31,13 @@ const missing = (what: string): MockAnswer => ({
   status: 404,
   body: { type: "about:blank", title: "Not found", status: 404, detail: `${what} does not exist.`, code: "NotFound", hints: [] },
 });
-const user = () => ({ username: "maria", role: role(), permissions: permissions(), sign_in: "password" as const });
+const user = () => ({
+  username: "maria",
+  role: role(),
+  permissions: permissions(),
+  sign_in: "password" as const,
+  second_factor: state.secondFactor ? ("on" as const) : ("off" as const),
+});
 /** What a role lacks, refused as the server would. */
 const refused = (needed: string): MockAnswer => ({
   status: 403,
@@ -43,6 +50,8 @@ const refused = (needed: string): MockAnswer => ({
   },
 });
 
+const wrong = (code: string): MockAnswer => ({ status: 401, body: { title: "Refused", detail: "It is wrong.", status: 401, code } });
+
 function session(method: string, body: Record<string, unknown>): MockAnswer {
   if (method === "POST" && body["password"] === "wrong") {
     return {
@@ -50,6 +59,7 @@ function session(method: string, body: Record<string, unknown>): MockAnswer {
       body: { title: "Sign-in failed", detail: "The name or the password is wrong.", status: 401, code: "BadCredentials" },
     };
   }
+  if (method === "POST" && state.secondFactor && body["code"] !== "123456") return wrong(body["code"] ? "CodeWrong" : "CodeNeeded");
   if (method === "POST") state.authenticated = true;
   if (method === "DELETE") state.authenticated = false;
   return ok({
@@ -59,6 +69,19 @@ function session(method: string, body: Record<string, unknown>): MockAnswer {
     version: "0.1.0",
     ways: { passwords: true, oidc: null },
   });
+}
+
+/** The code is 123456, whatever the secret. */
+function secondFactor(method: string, step: string | undefined, body: Record<string, unknown>): MockAnswer {
+  if (method === "GET") return ok({ state: state.secondFactor ? "on" : "off", recovery_codes_left: state.secondFactor ? 2 : 0 });
+  if (body["password"] === "wrong") return wrong("BadCredentials");
+  if (step === undefined) {
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 4"><path d="M0 0h2v2H0zM2 2h2v2H2z"/></svg>';
+    return ok({ secret: "JBSWY3DPEHPK3PXP", uri: "otpauth://totp/Shoal:maria?secret=JBSWY3DPEHPK3PXP", qr_svg: svg });
+  }
+  if (body["code"] !== "123456") return wrong("CodeWrong");
+  state.secondFactor = step === "confirm";
+  return state.secondFactor ? ok({ recovery_codes: ["k3vq-7mzt-p2xd-n5ah", "w6rb-q4yc-h7ul-e3gj"] }) : ok({});
 }
 
 function totalsOf(live: Overview["endpoints"][number]["live"][], machines: typeof nodes): Overview["totals"] {
@@ -321,6 +344,7 @@ function peopleRoute(method: string, path: string[], query: URLSearchParams, bod
       last_login: null,
       last_seen_at: null,
       token_count: 0,
+      second_factor: false,
     };
     people.push(made);
     return ok({ ...made, password: "kX7-vPq2mR9tWz4L" }, 201);
@@ -352,7 +376,7 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
     case "setup":
       return method === "POST" ? session("POST", body) : ok({ open: state.empty });
     case "session":
-      return session(method, body);
+      return first === "second-factor" ? secondFactor(method, second, body) : session(method, body);
     case "overview":
       return ok(overview());
     case "endpoints":

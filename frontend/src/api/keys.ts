@@ -5,6 +5,7 @@ export const keys = {
   tokens: ["tokens"] as const,
   serviceAccounts: ["service-accounts"] as const,
   sessions: ["sessions"] as const,
+  secondFactor: ["second-factor"] as const,
   users: {
     all: ["users"] as const,
     list: (q: string) => ["users", q] as const,

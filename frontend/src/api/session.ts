@@ -13,8 +13,8 @@ export async function readSession(signal?: AbortSignal): Promise<Session> {
 export const sessionQuery = () => queryOptions({ queryKey: keys.session, queryFn: ({ signal }) => readSession(signal), staleTime: 60_000 });
 
 /** Signs in. The answer carries a fresh CSRF token, which later writes need. */
-export async function signIn(username: string, password: string): Promise<Session> {
-  await answer(api.POST("/api/v1/session", { body: { username, password } }));
+export async function signIn(username: string, password: string, code: string): Promise<Session> {
+  await answer(api.POST("/api/v1/session", { body: { username, password, code } }));
   return readSession();
 }
 
@@ -41,6 +41,21 @@ export const deleteToken = (id: number) => answer(api.DELETE("/api/v1/tokens/{to
 
 export const changePassword = (current: string, password: string) =>
   answer(api.POST("/api/v1/session/password", { body: { current, password } }));
+
+export const secondFactorQuery = () =>
+  queryOptions({
+    queryKey: keys.secondFactor,
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/session/second-factor", { signal })),
+  });
+export const beginSecondFactor = (password: string) => answer(api.POST("/api/v1/session/second-factor", { body: { password } }));
+/** The session goes on with a new CSRF token, which is read here; all other browsers are signed out. */
+export async function confirmSecondFactor(code: string) {
+  const confirmed = await answer(api.POST("/api/v1/session/second-factor/confirm", { body: { code } }));
+  await readSession();
+  return confirmed;
+}
+export const disableSecondFactor = (password: string, code: string) =>
+  answer(api.POST("/api/v1/session/second-factor/disable", { body: { password, code } }));
 
 export const sessionsQuery = () =>
   queryOptions({

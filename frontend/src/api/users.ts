@@ -15,3 +15,4 @@ export const createUser = (username: string, role: Role) => answer(api.POST("/ap
 export const updateUser = (username: string, body: { role?: Role; active?: boolean }) =>
   answer(api.PATCH("/api/v1/users/{username}", { ...named(username), body }));
 export const resetPassword = (username: string) => answer(api.POST("/api/v1/users/{username}/password", { ...named(username), body: {} }));
+export const resetSecondFactor = (username: string) => answer(api.DELETE("/api/v1/users/{username}/second-factor", named(username)));

@@ -4,7 +4,7 @@ import { createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-r
 import { PageError } from "./layouts/page-error";
 import { activitySearch, consoleSearch, deploySearch, operationsSearch } from "./search";
 import { endpointRoutes } from "./routes/endpoints";
-import { app, login, missing, root, setup } from "./routes/frame";
+import { app, login, missing, root, secondFactor, setup } from "./routes/frame";
 import { modelRoutes } from "./routes/models";
 import { nodeRoutes } from "./routes/nodes";
 import { settingsRoutes } from "./routes/settings";
@@ -57,6 +57,7 @@ const system = createRoute({
 
 const routeTree = root.addChildren([
   login,
+  secondFactor,
   setup,
   app.addChildren([
     overview,

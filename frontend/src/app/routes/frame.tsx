@@ -27,6 +27,12 @@ export const setup = createRoute({
   component: lazyRouteComponent(() => import("@/features/session/pages/setup-page"), "SetupPage"),
 });
 
+export const secondFactor = createRoute({
+  getParentRoute: () => root,
+  path: "/second-factor",
+  component: lazyRouteComponent(() => import("@/features/session/pages/second-factor-page"), "SecondFactorPage"),
+});
+
 /** Everything behind the sign-in. A server that cannot be reached is shown, not taken for "signed out". */
 export const app = createRoute({
   getParentRoute: () => root,
@@ -37,6 +43,7 @@ export const app = createRoute({
     if (!session.authenticated) {
       throw redirect({ to: "/login", search: location.href === "/" ? {} : { next: location.href } });
     }
+    if (session.user?.second_factor === "missing") throw redirect({ to: "/second-factor" });
   },
   errorComponent: PageError,
   notFoundComponent: NotFoundPage,

@@ -38,6 +38,12 @@ export const passwordRecipe = (username: string): Recipe => ({
   api: [{ method: "POST", path: apiPath("users", username, "password") }],
 });
 
+export const secondFactorRecipe = (username: string): Recipe => ({
+  title: `Reset the second factor of ${username}`,
+  cli: [["shoal", "user", "reset-second-factor", username]],
+  api: [{ method: "DELETE", path: apiPath("users", username, "second-factor") }],
+});
+
 export const collectRecipe = (): Recipe => ({
   title: "Remove unused files",
   api: [{ method: "POST", path: apiPath("storage", "collect") }],

@@ -70,7 +70,7 @@ class Phone:
         self.recovery: list[str] = []
         begun = browser.send(FACTOR, {"password": PASSWORD})
         assert begun.status_code == 200, begun.content
-        assert begun.json()["qr_svg"].startswith("<svg")
+        assert begun.json()["qr_svg"].startswith("<svg xmlns=")
         row = SecondFactor.objects.latest("pk")
         self.secret = sessions.secret_unseal(row)
         assert second_factor.secret_text(self.secret) == begun.json()["secret"]

@@ -29,22 +29,28 @@ export function LoginPage() {
   const refused = signInError(error);
   const [username, setUsername] = useState("");
   const [password, setPassword] = useState("");
+  // The password was right, and the account has a second factor.
+  const [wantsCode, setWantsCode] = useState(false);
+  const [code, setCode] = useState("");
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
   const submit = async () => {
     setBusy(true);
     setProblem(null);
     try {
-      const session = await signIn(username, password);
+      const session = await signIn(username, password, wantsCode ? code : "");
       queryClient.setQueryData(keys.session, session);
       router.history.push(safeNext(next));
     } catch (error) {
-      setProblem(toProblem(error));
+      const told = toProblem(error);
+      if (told.code === "CodeNeeded") setWantsCode(true);
+      else setProblem(told);
     } finally {
       setBusy(false);
     }
   };
-  const wrong = problem?.status === 401 || problem?.status === 400;
+  const wrongCode = problem?.code === "CodeWrong" ? problem.detail : undefined;
+  const wrong = !wrongCode && (problem?.status === 401 || problem?.status === 400);
   return (
     <main className={classes["page"]}>
       <form
@@ -91,9 +97,23 @@ export function LoginPage() {
               error={wrong ? problem?.detail || problem?.title : undefined}
               onChange={(event) => setPassword(event.currentTarget.value)}
             />
+            {wantsCode ? (
+              <TextInput
+                label="Code"
+                description="What your app shows, or a recovery code"
+                name="code"
+                autoComplete="one-time-code"
+                autoFocus
+                required
+                withAsterisk={false}
+                value={code}
+                error={wrongCode}
+                onChange={(event) => setCode(event.currentTarget.value)}
+              />
+            ) : null}
           </>
         ) : null}
-        {problem && !wrong ? (
+        {problem && !wrong && !wrongCode ? (
           <p className={classes["problem"]} role="alert">
             {problem.detail || problem.title}
           </p>

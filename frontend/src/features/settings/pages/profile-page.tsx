@@ -9,6 +9,7 @@ import { setSingleKeysOff, singleKeysOff } from "@/components/single-keys";
 import { SHORTCUTS } from "@/components/shortcuts";
 import { browserZone, setShowsUtc, showsUtc } from "@/components/zone";
 import { PasswordCard } from "../components/password-card";
+import { SecondFactorCard } from "../components/second-factor-card";
 import { SessionsCard } from "../components/sessions-card";
 import { roleDescription } from "../role-descriptions";
 import classes from "./settings.module.css";
@@ -35,7 +36,12 @@ export function ProfilePage() {
           </div>
         </dl>
       </Card>
-      {data?.user?.sign_in === "password" || data?.user?.sign_in === "break_glass" ? <PasswordCard /> : null}
+      {data?.user?.sign_in === "password" || data?.user?.sign_in === "break_glass" ? (
+        <>
+          <PasswordCard />
+          <SecondFactorCard />
+        </>
+      ) : null}
       <SessionsCard />
       <Card title="Appearance">
         <Segmented

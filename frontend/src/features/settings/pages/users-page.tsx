@@ -8,7 +8,7 @@ import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import { sessionQuery } from "@/api/session";
 import type { Person, Role } from "@/api/types";
-import { updateUser, usersQuery } from "@/api/users";
+import { resetSecondFactor, updateUser, usersQuery } from "@/api/users";
 import { AsCodeButton, asCodeWords, showAsCode } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
@@ -21,7 +21,7 @@ import { Chip, Status } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { AddUserModal, ResetPasswordModal } from "../components/user-dialogs";
-import { activeRecipe, roleRecipe } from "../recipes";
+import { activeRecipe, roleRecipe, secondFactorRecipe } from "../recipes";
 import { isKeptElsewhere, ROLE_CHOICES, signInWords } from "../role-descriptions";
 import classes from "./settings.module.css";
 
@@ -47,6 +47,7 @@ export function UsersPage() {
   const queryClient = useQueryClient();
   const [adding, setAdding] = useState(false);
   const [resetting, setResetting] = useState<Person | null>(null);
+  const [losing, setLosing] = useState<Person | null>(null);
   const [leaving, setLeaving] = useState<Person | null>(null);
   const change = useMutation({
     mutationFn: ({ person, ...values }: { person: Person; role?: Role; active?: boolean }) => updateUser(person.username, values),
@@ -81,7 +82,12 @@ export function UsersPage() {
       hideBelow: "sm",
       cell: (row) => (row.last_seen_at ? <Time at={row.last_seen_at} /> : <span className="muted">never</span>),
     },
-    { id: "sign-in", header: "Signs in by", hideBelow: "md", cell: (row) => signInWords(row.sign_in) },
+    {
+      id: "sign-in",
+      header: "Signs in by",
+      hideBelow: "md",
+      cell: (row) => `${signInWords(row.sign_in)}${row.second_factor ? " and code" : ""}`,
+    },
     { id: "tokens", header: "Tokens", align: "right", hideBelow: "md", cell: (row) => row.token_count },
     { id: "since", header: "Since", hideBelow: "md", cell: (row) => <Time at={row.created_at} /> },
     {
@@ -98,6 +104,7 @@ export function UsersPage() {
           </Menu.Target>
           <Menu.Dropdown>
             {isKeptElsewhere(row.sign_in) ? null : <Menu.Item onClick={() => setResetting(row)}>New password</Menu.Item>}
+            {row.second_factor && row.username !== me ? <Menu.Item onClick={() => setLosing(row)}>Reset second factor</Menu.Item> : null}
             <Menu.Item onClick={() => showAsCode(roleRecipe(row.username, row.role))}>
               {asCodeWords(roleRecipe(row.username, row.role), "Show the role as")}
             </Menu.Item>
@@ -136,6 +143,22 @@ export function UsersPage() {
       )}
       <AddUserModal opened={adding} onClose={() => setAdding(false)} />
       <ResetPasswordModal person={resetting} onClose={() => setResetting(null)} />
+      <ConfirmModal
+        opened={losing !== null}
+        onClose={() => setLosing(null)}
+        title={`Reset the second factor of ${losing?.username ?? ""}`}
+        confirmLabel="Reset it"
+        danger
+        onConfirm={async () => {
+          if (!losing) return;
+          await resetSecondFactor(losing.username);
+          await queryClient.invalidateQueries({ queryKey: keys.users.all });
+          notifyDone(`Signing in as ${losing.username} asks for no code any more`);
+        }}
+      >
+        <p>For somebody whose app and recovery codes are gone. Their browsers are signed out, and the password alone signs in then.</p>
+        {losing ? <AsCodeButton wide recipe={() => secondFactorRecipe(losing.username)} /> : null}
+      </ConfirmModal>
       <ConfirmModal
         opened={leaving !== null}
         onClose={() => setLeaving(null)}
