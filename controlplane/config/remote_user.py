@@ -16,6 +16,7 @@ from controlplane.accounts.remote_user import SCOPE, Told
 from controlplane.config.guards import Application, Message, Receive, Send, answer
 from controlplane.core.errors import DomainError
 from controlplane.core.http import domain_problem
+from controlplane.metrics import totals
 
 
 class RemoteUserGuard:
@@ -49,6 +50,7 @@ class RemoteUserGuard:
     async def _refuse(
         self, error: RemoteUserRefused, peer: str, scope: Message, send: Send
     ) -> None:
+        totals.REMOTE_USERS_REFUSED.labels(str(error.extra["reason"])).inc()
         told: DomainError = error
         try:
             await database_sync_to_async(services.remote_user_refused)(error, address=peer)

@@ -5,7 +5,7 @@ What several processes count together is kept in rows: ``gateway_totals``.
 
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Histogram, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 
 SECONDS: Final = (
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
@@ -21,4 +21,10 @@ REQUESTS: Final = Histogram(
     ("method", "route", "status"),
     registry=REGISTRY,
     buckets=SECONDS,
+)
+REMOTE_USERS_REFUSED: Final = Counter(
+    "shoal_remote_user_refused",
+    "Requests whose remote-user headers were not a trusted proxy's, by reason",
+    ("reason",),
+    registry=REGISTRY,
 )

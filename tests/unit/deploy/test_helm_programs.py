@@ -240,3 +240,15 @@ def test_migrations_run_before_what_needs_them() -> None:
     assert not [volume for volume in spec["volumes"] if "persistentVolumeClaim" in volume], (
         "a hook runs before there is a claim"
     )
+
+
+def test_how_people_sign_in_reaches_every_process_and_its_secrets_stay_secret() -> None:
+    values = "ingress-cert-manager"
+    for name in ("web/web", "agents/agents", "worker/worker"):
+        told = environment(every_container(values)[name])
+        assert told["SHOAL_OIDC_ISSUER"]["value"].startswith("https://")
+        for secret in ("SHOAL_OIDC_CLIENT_SECRET", "SHOAL_REMOTE_SECRET"):
+            reference = told[secret]["valueFrom"]["secretKeyRef"]
+            assert (reference["name"], reference["key"]) == ("shoal-sign-in", secret)
+            assert reference["optional"] is True  # whichever way there is
+    assert "SHOAL_REMOTE_SECRET" not in environment(every_container("minimal")["web/web"])

@@ -106,6 +106,12 @@ $(POD_IP),{{ include "shoal.host" (include "shoal.studioUrl" .) }},localhost,127
 {{ include "shoal.fromSecret" (list "SHOAL_DATABASE_URL" $secrets.database.name $secrets.database.key) }}
 {{ include "shoal.fromSecret" (list "SHOAL_METRICS_DATABASE_URL" $secrets.metricsDatabase.name $secrets.metricsDatabase.key) }}
 {{ include "shoal.fromSecret" (list "SHOAL_REDIS_URL" $secrets.redis.name $secrets.redis.key) }}
+{{- if $secrets.signIn }}
+{{- range $name := list "SHOAL_OIDC_CLIENT_SECRET" "SHOAL_REMOTE_SECRET" }}
+- name: {{ $name }}
+  valueFrom: {secretKeyRef: {name: {{ $secrets.signIn }}, key: {{ $name }}, optional: true}}
+{{- end }}
+{{- end }}
 - {name: SHOAL_PUBLIC_URL, value: {{ include "shoal.studioUrl" . | quote }}}
 - {name: SHOAL_ALLOWED_HOSTS, value: {{ include "shoal.hosts" . | quote }}}
 - {name: SHOAL_TRUSTED_PROXIES, value: {{ join "," .Values.studio.trustedProxies | quote }}}

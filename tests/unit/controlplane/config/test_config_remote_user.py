@@ -19,6 +19,7 @@ from controlplane.config import sign_in
 from controlplane.config.http_application import http_application
 from controlplane.config.remote_user import RemoteUserGuard
 from controlplane.core.models import Event
+from controlplane.metrics import totals
 from controlplane.system import diagnosis
 from controlplane.system.types import State
 from tests.support.people import make_user
@@ -79,6 +80,11 @@ class Studio:
         if status != 200:
             return status, body["code"]
         return body["user"] and (body["user"]["username"], body["user"]["role"])
+
+
+def refused(reason: str) -> float:
+    labels = {"reason": reason}
+    return totals.REGISTRY.get_sample_value("shoal_remote_user_refused_total", labels) or 0.0
 
 
 @pytest.fixture
@@ -198,7 +204,9 @@ async def test_the_proxy_shows_its_secret_where_there_is_one(settings: Settings)
 @db
 async def test_refusals_are_counted_so_that_they_cannot_fill_the_log(remote: RemoteUser) -> None:
     studio = Studio(remote)
+    before = refused("no trusted proxy")
     told = [await studio.me(*headers(), peer=NEIGHBOUR) for _ in range(8)]
+    assert refused("no trusted proxy") - before == 8  # the metric has those that the log leaves out
     assert told[:5] == [(401, "RemoteUserRefused")] * 5
     assert told[-1] == (429, "TooManyAttempts")
     assert len(await failed()) < 8
