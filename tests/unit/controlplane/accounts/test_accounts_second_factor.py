@@ -1,18 +1,21 @@
 """Signing in with a second factor, and every way around it that somebody may try."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.contrib.sessions.models import Session
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from controlplane.accounts import second_factor, selectors, services
+from controlplane.accounts.errors import CodeWrong
 from controlplane.accounts.models import ApiToken, BrowserSession, SecondFactor, User
 from controlplane.accounts.services import second_factors, sessions, sign_in_throttle
 from controlplane.accounts.types import PER_USER
@@ -373,3 +376,20 @@ def test_a_token_alone_takes_nothing_away(
 def test_it_cannot_be_read_with_another_secret_key(phone: Phone, settings: Settings) -> None:
     settings.SECRET_KEY = "another"
     assert Browser().sign_in(phone.next_code()) == "SecondFactorUnreadable"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_that_bring_one_code_at_once_one_is_refused(phone: Phone) -> None:
+    user, code = User.objects.get(username="mary"), phone.next_code()
+
+    def take() -> str:
+        try:
+            return sessions.code_take(user, code)
+        except CodeWrong as error:
+            return error.code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        heard = list(pool.map(lambda _: take(), range(4)))
+    assert sorted(heard) == ["CodeWrong", "CodeWrong", "CodeWrong", "totp"]
