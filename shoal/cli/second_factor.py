@@ -10,7 +10,7 @@ def second_factor() -> None:
     """One-time passwords of an app beside your own password: status, enable, disable."""
 
 
-@second_factor.command()
+@second_factor.command(short_help="Say whether signing in asks for a code.")
 @output_option
 def status(output: str) -> None:
     """Say whether signing in asks for a code, and how many recovery codes are left."""
@@ -22,7 +22,7 @@ def status(output: str) -> None:
     emit(found, output, lambda: print_fields(fields))
 
 
-@second_factor.command()
+@second_factor.command(short_help="Have a code asked for beside the password.")
 @output_option
 def enable(output: str) -> None:
     """Set it up: put the secret into an app, then type a code that it shows.
@@ -42,7 +42,7 @@ def enable(output: str) -> None:
     emit(codes, output, lambda: click.echo("\n".join(codes)))
 
 
-@second_factor.command()
+@second_factor.command(short_help="Have no code asked for any more.")
 def disable() -> None:
     """Take it away, by password and a code (a recovery code as well)."""
     from shoal.cli.report import note

@@ -56,7 +56,7 @@ def add(name: str, role: str, password_stdin: bool, output: str) -> None:
     _emit(made, output)
 
 
-@user.command()
+@user.command(short_help="Change a user's role, or whether they sign in.")
 @click.argument("name")
 @click.option("--role", type=_role, help="What they may do from now on.")
 @click.option("--active/--inactive", default=None, help="Whether they may sign in.")

@@ -141,7 +141,7 @@ async def test_whoever_refuses_is_asked_again_later(status: int) -> None:
     refusal = lambda: httpx.Response(status, headers={"Location": "http://evil/"}, json={})  # noqa: E731
     wakes, delays, requests = await listened(refusal, refusal, streamed(WAKE_UP))
     assert (wakes, delays.resets) == (2, 1)
-    assert {str(request.url) for request in requests} == {"http://control/agent/v1/bell"}
+    assert {str(request.url) for request in requests} == {"http://control/agent/v1/wake-ups"}
     assert {request.headers["Authorization"] for request in requests} == {"Bearer snode_n1_secret"}
 
 
