@@ -94,10 +94,10 @@ def save(
             "tolerance": {key: value for key, value in tolerance.items() if value is not None},
         }
         try:
-            case = golden(client, endpoint, deployment, wanted)
+            answered = golden(client, endpoint, deployment, wanted)
         except ValueError as error:
             raise click.BadParameter(f"{inputs}: {error}", param_hint="--inputs") from error
-        case = client.save_test_case(case)
+        case = client.save_test_case(answered)
     emit(case, output, lambda: None)
     note(f"Case {name} of {case['model']} expects what {endpoint} answers now")
 
