@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 from django.contrib.sessions.models import Session
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from controlplane.accounts import second_factor, selectors, services
-from controlplane.accounts.errors import CodeWrong
 from controlplane.accounts.models import ApiToken, BrowserSession, SecondFactor, User
 from controlplane.accounts.services import second_factors, sessions, sign_in_throttle
 from controlplane.accounts.types import PER_USER
@@ -379,17 +378,29 @@ def test_it_cannot_be_read_with_another_secret_key(phone: Phone, settings: Setti
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_that_bring_one_code_at_once_one_is_refused(phone: Phone) -> None:
-    user, code = User.objects.get(username="mary"), phone.next_code()
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+def test_nobody_else_reads_the_factor_while_a_code_of_it_is_judged(
+    phone: Phone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else two that bring one code at once would both find it unused."""
+    user, judged = User.objects.get(username="mary"), second_factor.accepted
+    heard: list[str] = []
 
-    def take() -> str:
+    def another() -> str:
         try:
-            return sessions.code_take(user, code)
-        except CodeWrong as error:
-            return error.code
+            with transaction.atomic():
+                SecondFactor.objects.select_for_update(nowait=True).get(user=user)
+        except OperationalError:
+            return "locked"
         finally:
             connection.close()
+        return "free"
 
-    with ThreadPoolExecutor(4) as pool:
-        heard = list(pool.map(lambda _: take(), range(4)))
-    assert sorted(heard) == ["CodeWrong", "CodeWrong", "CodeWrong", "totp"]
+    def judge(*given: Any) -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            heard.append(pool.submit(another).result())
+        return judged(*given)
+
+    monkeypatch.setattr(second_factor, "accepted", judge)
+    assert sessions.code_take(user, phone.next_code()) == "totp"
+    assert heard == ["locked"]
