@@ -19,7 +19,7 @@ from controlplane.gateway.apply import Refusals, apply, keys_confirm
 from controlplane.gateway.bootstrap import XDS, admin_socket, hold_socket, prepare
 from controlplane.gateway.certificate import Certificate, trusted
 from controlplane.gateway.control_client import ControlPlaneClient, ControlPlaneUnavailable
-from controlplane.gateway.duties import BackOff, Timers
+from controlplane.gateway.duties import TICK_S, BackOff, Timers
 from controlplane.gateway.hold_server import HoldServer
 from controlplane.gateway.keys import Trust, key_check, keys_of
 from controlplane.gateway.serving_certificate import ServingCertificate
@@ -33,11 +33,9 @@ from wire.proof import ProofDamaged
 
 logger = logging.getLogger("controlplane.gateway.agent")
 
-TICK_S = 0.25
 POLL_INTERVAL_S = 0.5  # without wake-ups
 # With them: one that is lost delays a revoked key, which is promised to be refused after 5 s.
 RESTING_POLL_S = 3.0
-LEAST_GAP_S = 0.25  # between two polls, however often we are woken
 REPORT_INTERVAL_S = 2.0  # between looks at Envoy; what is as before is reported less often
 CALL_ANEW_S = 5.0  # with nothing new: the control plane takes us for dead after 15
 RENEWAL_INTERVAL_S = 3600.0
@@ -96,8 +94,10 @@ class GatewayAgent:
             self.settings.folder,
         )
         while not stop.is_set():
-            self.step(time.monotonic())
-            self._rest(TICK_S)
+            now = time.monotonic()
+            self.step(now)
+            backs_off = now < self._back_off.not_before
+            self._rest(TICK_S if backs_off else self._timers.rest_s(time.monotonic()))
         if self.settings.leaves:
             self._leave()
         self.close()
@@ -184,8 +184,8 @@ class GatewayAgent:
 
         Raises ControlPlaneUnavailable.
         """
-        self._timers.polled = now
-        self._timers.poll = now + (RESTING_POLL_S if self.wake_ups.flow else POLL_INTERVAL_S)
+        flow = self.wake_ups.flow
+        self._timers.has_polled(now, RESTING_POLL_S if flow else POLL_INTERVAL_S)
         snapshot = self.client.snapshot(self._wanted.version if self._wanted else "")
         if snapshot is not None:
             self._wanted = snapshot
@@ -200,10 +200,7 @@ class GatewayAgent:
         """So long, or until the control plane says that there is something new."""
         if self.wake_ups.heard.wait(seconds):
             self.wake_ups.heard.clear()
-            self._timers.poll = min(self._timers.poll, self._timers.polled + LEAST_GAP_S)
-            # why: what is new may be a number alone, which we confirm without anything to apply
-            self._timers.report = self._timers.report_anew = self._timers.poll
-            self._timers.sample = self._timers.sample_anew = self._timers.poll  # somebody watches
+            self._timers.woken()
 
     def _pause(self, seconds: float) -> None:
         """While Envoy is waited for: a key that is renewed meanwhile does not wait too."""

@@ -5,6 +5,9 @@ import time
 from dataclasses import dataclass, field
 
 MAX_BACK_OFF_S = 8.0
+TICK_S = 0.25  # between looks at all duties, at most
+LEAST_REST_S = 0.01
+WINDOW_S = 0.5  # in which being woken makes us poll twice at most
 
 
 @dataclass(slots=True)
@@ -34,7 +37,7 @@ class Timers:
 
     poll: float = 0.0
     retry: float = 0.0  # of a snapshot that was refused as a whole
-    polled: float = float("-inf")  # when it was done last
+    polled: tuple[float, float] = (float("-inf"), float("-inf"))  # when it was done, the last twice
     report: float = 0.0
     report_anew: float = 0.0  # also when it says what the last one said
     sample: float = 0.0
@@ -44,3 +47,21 @@ class Timers:
     certificate: float = 0.0  # of what we show to the control plane
     sampled_at: float = field(default_factory=time.monotonic)
     sample_interval_s: float = 2.0
+
+    def has_polled(self, now: float, again_s: float) -> None:
+        self.polled, self.poll = (self.polled[1], now), now + again_s
+
+    def woken(self) -> None:
+        """Poll soon: twice at most in ``WINDOW_S``, however often we are woken.
+
+        why not one by one in even steps: what requests wait for often follows right behind what
+        they do not, a replica that is ready behind one that is placed.
+        """
+        self.poll = min(self.poll, self.polled[0] + WINDOW_S)
+        # why these: what is new may be a number alone, which we confirm without anything to apply,
+        # or that somebody watches
+        self.report = self.report_anew = self.sample = self.sample_anew = self.poll
+
+    def rest_s(self, now: float) -> float:
+        """Until a poll is due, and no longer than other duties may wait."""
+        return min(max(self.poll - now, LEAST_REST_S), TICK_S)
