@@ -53,6 +53,7 @@ test: ## set up and run every test, also on PostgreSQL and in a browser
 	@$(MAKE) static
 	@$(MAKE) $(SIDE_BY_SIDE) test-unit test-chromium
 	@$(MAKE) test-integration
+	@$(MAKE) test-frontends
 	@$(MAKE) test-load
 	@$(MAKE) test-hostile
 	@$(MAKE) test-chaos
@@ -109,7 +110,7 @@ test-integration: $(STAMPS)/dev install ## tests with real neighbours: Redis, En
 
 test-frontends: $(STAMPS)/dev install ## the whole conformance suite against runtimes with two front ends
 	@echo "== conformance with two front ends"
-	@SHOAL_TEST_FRONTENDS=2 $(PYTEST) -q -n 2 --dist loadfile tests/conformance
+	@SHOAL_TEST_FRONTENDS=2 $(PYTEST_AGAIN) -q -n 2 --dist loadfile tests/conformance
 
 test-load: $(STAMPS)/dev install ## thousands of connections and requests, a hundred reloads
 	@echo "== load"
