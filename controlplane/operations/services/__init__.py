@@ -33,6 +33,11 @@ from controlplane.operations.services.reports import (
     node_report,
 )
 from controlplane.operations.services.retries import operation_retry
+from controlplane.operations.services.rolling_updates import (
+    deployment_restart,
+    deployment_roll,
+    deployment_rollback,
+)
 from controlplane.operations.services.rollout_changes import (
     rollout_abort,
     rollout_pause,
@@ -41,11 +46,6 @@ from controlplane.operations.services.rollout_changes import (
     rollout_start,
 )
 from controlplane.operations.services.rollout_looks import rollouts_look
-from controlplane.operations.services.rollouts import (
-    deployment_restart,
-    deployment_roll,
-    deployment_rollback,
-)
 from controlplane.operations.services.starting import Put
 from controlplane.operations.services.tick import operations_tick
 

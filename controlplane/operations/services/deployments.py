@@ -34,7 +34,7 @@ from controlplane.operations.services.operations import (
     nothing_rolls,
     operation_open,
 )
-from controlplane.operations.services.rollouts import deployment_roll
+from controlplane.operations.services.rolling_updates import deployment_roll
 from controlplane.operations.services.starting import (
     BROKEN,
     Put,

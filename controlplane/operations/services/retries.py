@@ -23,7 +23,7 @@ from controlplane.operations.selectors import operation_get
 from controlplane.operations.services.advance import advanced
 from controlplane.operations.services.completion import operations_supersede
 from controlplane.operations.services.operations import not_deleting, nothing_active
-from controlplane.operations.services.rollouts import rolled
+from controlplane.operations.services.rolling_updates import rolled
 from controlplane.operations.services.starting import deployment_start, scaling_open
 from controlplane.operations.types import OperationState
 
