@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from node_agent.journal import ReplicaFolder
-from node_agent.launch import command, environment, listening
+from node_agent.launch import command, listening
 from wire.codec import decode, encode
 from wire.messages import DesiredReplica
 
@@ -33,21 +33,3 @@ def test_no_other_flag_undoes_it() -> None:
     """Of several the runtime allows what all of them do."""
     said = flags(code=(), runtime_args=("--allow-code=python",))
     assert said[-2:] == ["--allow-code=python", "--allow-code="]
-
-
-@pytest.mark.parametrize(
-    ("machine", "deployment", "found"),
-    [
-        ({}, {}, "glibc.malloc.hugetlb=1"),
-        ({"GLIBC_TUNABLES": "a"}, {}, "a"),
-        ({"GLIBC_TUNABLES": "a"}, {"GLIBC_TUNABLES": "b"}, "b"),
-    ],
-)
-def test_memory_comes_in_huge_pages_unless_somebody_says_how(
-    machine: dict[str, str], deployment: dict[str, str], found: str
-) -> None:
-    replica = DesiredReplica("r1", 1, "digits", "blue", files=(), environment=deployment)
-    assert environment(machine, replica)["GLIBC_TUNABLES"] == found
-    assert environment(machine) == environment(machine, replica) | {
-        "GLIBC_TUNABLES": machine.get("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
-    }
