@@ -43,7 +43,7 @@ class ForkServer:
     def __init__(
         self, inherited: Mapping[str, str], log: Path, command: Sequence[str] = COMMAND
     ) -> None:
-        self._environment = {**inherited, **launch.OURS}
+        self._environment = launch.environment(inherited)
         self._log = log
         self._command = command
         self._settled = asyncio.Event()  # it can be asked, or there is none for now

@@ -22,7 +22,7 @@ BACKLOG = 1024
 PROTOCOLS = ("http", "grpc", "metrics")
 # CUDA counts GPUs as the agent and nvidia-smi do, by the PCI bus, and not the fastest first: what
 # numbers in CUDA_VISIBLE_DEVICES or in a model's configuration mean is then the same to all.
-OURS = {"PYTHONUNBUFFERED": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+_OURS = {"PYTHONUNBUFFERED": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 _ATTACH_FILTER, _LOCK_FILTER = 26, 44
 _LOAD_HALF, _LOAD_BYTE, _EQUAL, _AND, _RETURN = 0x28, 0x30, 0x15, 0x54, 0x06
 _SYN_ACK = 0x12
@@ -135,6 +135,11 @@ def command(
     ]
 
 
-def environment(inherited: Mapping[str, str], replica: DesiredReplica) -> dict[str, str]:
-    """The deployment's variables win over ours, and those over the machine's."""
-    return {**inherited, **OURS, **replica.environment}
+def environment(
+    inherited: Mapping[str, str], replica: DesiredReplica | None = None
+) -> dict[str, str]:
+    """The deployment's variables win over ours, and those over the machine's.
+
+    Without a ``replica``: of one that sets none.
+    """
+    return {**inherited, **_OURS, **(replica.environment if replica else {})}

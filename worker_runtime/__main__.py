@@ -1,12 +1,23 @@
 """``python -m worker_runtime``: flags to settings to a server; the exit code says how it went."""
 
 import gc
+import importlib
 import sys
 
 gc.disable()  # why: it would look a hundred times through what stays for good; see ``main``
 
 from worker_runtime.config import HelpRequested, UsageError, help_text, parse  # noqa: E402
 from worker_runtime.process import serve  # noqa: E402
+
+# What nearly every replica of a node imports later: files are looked at where code is limited.
+_LATER = ("worker_runtime.files.contents", "worker_runtime.files.graphs", "encodings.idna")
+
+
+def preload() -> None:
+    """For a process that forks others, which then have it: no threads are started, and no device
+    is opened."""
+    for name in _LATER:
+        importlib.import_module(name)
 
 
 def main(arguments: list[str]) -> int:

@@ -53,7 +53,8 @@ def main() -> int:
     title.show([sys.executable, "-m", "node_agent.launcher.fork_server", name])
     privileges.end_first_without_memory()
     gc.disable()  # why: it would write to pages that are shared
-    program = importlib.import_module(f"{name}.__main__").main
+    program = importlib.import_module(f"{name}.__main__")
+    program.preload()
     stamps = stamped(sys.modules)
     _end_threads()
     gc.freeze()
@@ -62,7 +63,7 @@ def main() -> int:
     except Refused as error:
         server.send(str(error).encode())
         return 0
-    return 0 if asked is None else _become(asked, name, program)
+    return 0 if asked is None else _become(asked, name, program.main)
 
 
 def _serve(server: socket.socket, stamps: Mapping[str, Stamp]) -> Asked | None:
