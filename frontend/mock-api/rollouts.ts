@@ -63,6 +63,30 @@ let current = FIRST;
 /** Those of an endpoint, newest first. */
 export const rolloutsOf = (endpoint: string): Rollout[] => (endpoint === FIRST.endpoint ? [current] : []);
 
+export function rolloutBegun(endpoint: string, body: Record<string, unknown>): Rollout {
+  const steps = body["steps"] as { percent: number; hold_s: number }[];
+  const stages = steps.map((step, index) => ({
+    ...step,
+    status: index === 0 ? ("running" as const) : ("pending" as const),
+    started_at: index === 0 ? new Date().toISOString() : null,
+    ended_at: null,
+    requests: 0,
+  }));
+  const percent = steps[0]?.percent ?? 0;
+  current = {
+    ...FIRST,
+    endpoint,
+    deployment: String(body["deployment"]),
+    percent,
+    stages,
+    figures: [],
+    latency: [],
+    reason: "",
+    cause: "",
+  };
+  return current;
+}
+
 /** `resume` makes it what it was at first, whatever has become of it. */
 export function rolloutChanged(action: string): Rollout {
   if (action === "resume") return (current = FIRST);

@@ -4,7 +4,7 @@ import { ago, endpoints, events, models, nodes, operations, versions } from "./d
 import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, system } from "./infrastructure";
 import { buckets, compared, history, hour, quarter, replicaBuckets } from "./live";
 import { instanceTypes, people, permissions, role, serviceAccounts, sessions, tokens } from "./people";
-import { rolloutChanged, rolloutsOf } from "./rollouts";
+import { rolloutBegun, rolloutChanged, rolloutsOf } from "./rollouts";
 import { draftChange, draftList, placementPreview } from "./wizard";
 
 export interface MockRequest {
@@ -244,6 +244,7 @@ function endpointRoute(
   const found = endpoints.find((one) => one.name === name);
   if (!found) return missing(`Endpoint ${name}`);
   if (!section) return method === "DELETE" ? ok(operations[0], 202) : method === "PATCH" ? endpointChange(found, body) : ok(found);
+  if (section === "rollouts" && method === "POST" && !leaf) return ok(rolloutBegun(name, body), 201);
   if (section === "rollouts") return leaf ? ok(rolloutChanged(leaf)) : list(rolloutsOf(name));
   if (section === "traffic") return trafficSet(found, body["traffic"] as Record<string, number>, ifMatch);
   if (section === "keys")

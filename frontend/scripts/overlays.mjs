@@ -40,6 +40,7 @@ export const OVERLAYS = [
     opened: {
       "deployment-menu": [button(/^Actions for/)],
       "deployment-update": [button(/^Actions for/), item("Update to another version")],
+      "deployment-rollout": [button(/^Actions for/), item("Roll out step by step")],
       "deployment-restart": [button(/^Actions for/), item("Restart")],
       "deployment-pause": [button(/^Actions for/), item("Pause")],
       "deployment-scale": [button(/^Actions for/), item("Scale")],

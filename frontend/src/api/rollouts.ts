@@ -2,7 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 import { keys } from "./keys";
-import type { Rollout } from "./types";
+import type { Rollout, RolloutInput } from "./types";
 
 /** How often its figures are new: gateways count twice a second while somebody looks. */
 const REFETCH_MS = 1_000;
@@ -20,6 +20,9 @@ export const latestRolloutQuery = (endpoint: string) =>
     },
     refetchInterval: ({ state }) => (state.data && isUnderWay(state.data) ? REFETCH_MS : false),
   });
+
+export const startRollout = (endpoint: string, body: RolloutInput) =>
+  answer(api.POST("/api/v1/endpoints/{endpoint}/rollouts", { params: { path: { endpoint } }, body }));
 
 const of = (rollout: Rollout) => ({ params: { path: { endpoint: rollout.endpoint, rollout_id: rollout.id } } });
 

@@ -59,6 +59,7 @@ export type ErrorDetail = Pick<Schemas["Problem"], "code" | "message"> & { detai
 export type StepStatus = Schemas["Stage"]["status"] | Schemas["UploadStep"]["status"] | "skipped";
 export type Operation = Schemas["Operation"];
 export type Rollout = Schemas["Rollout"];
+export type RolloutInput = Schemas["RolloutInputRequest"];
 export type RolloutFigure = Schemas["RolloutFigure"];
 export type EventItem = Schemas["Event"];
 export type EventPage = Schemas["EventPage"];

@@ -14,6 +14,18 @@ export function trafficRecipe(endpoint: string, split: Split): Recipe {
   };
 }
 
+export function rolloutRecipe(
+  endpoint: string,
+  body: { deployment: string; steps: { percent: number; hold_s: number }[]; min_requests: number },
+): Recipe {
+  const steps = body.steps.map((step) => `${step.percent}:${step.hold_s}`).join(",");
+  return {
+    title: `Roll out ${body.deployment} of ${endpoint}`,
+    cli: [["shoal", "rollout", "start", endpoint, body.deployment, "--steps", steps, "--min-requests", String(body.min_requests)]],
+    api: [{ method: "POST", path: apiPath("endpoints", endpoint, "rollouts"), body }],
+  };
+}
+
 export function mirrorRecipe(endpoint: string, deployment: string, share: number): Recipe {
   return {
     title: share > 0 ? `Send ${deployment} copies of ${share} % of the requests` : "Stop sending copies",

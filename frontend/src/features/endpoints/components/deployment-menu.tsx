@@ -1,4 +1,4 @@
-/** What can be done with one deployment: test, logs, update, restart, pause, scale, delete. */
+/** What can be done with one deployment: test, logs, update, roll out, restart, pause, scale, delete. */
 import { ActionIcon, Menu } from "@mantine/core";
 import {
   IconArrowsDiff,
@@ -7,6 +7,7 @@ import {
   IconPlayerPause,
   IconPlayerPlay,
   IconRotate,
+  IconTrendingUp,
   IconTrash,
   IconVersions,
 } from "@tabler/icons-react";
@@ -17,15 +18,17 @@ import { useRefusal } from "@/api/permissions";
 import type { Deployment, Endpoint } from "@/api/types";
 import { paths } from "@/app/paths";
 import { DeleteDialog, PauseDialog, RestartDialog, ScaleDialog, startNow } from "./deployment-dialogs";
+import { StartRolloutDialog } from "../rollout/start-dialog";
 import { UpdateDialog } from "./update-dialog";
 
 export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; deployment: Deployment }) {
   const navigate = useNavigate();
   const queryClient = useQueryClient();
-  const [dialog, setDialog] = useState<"scale" | "delete" | "pause" | "update" | "restart" | null>(null);
+  const [dialog, setDialog] = useState<"scale" | "delete" | "pause" | "update" | "rollout" | "restart" | null>(null);
   const refusal = useRefusal("deploy");
   const off = { disabled: refusal !== undefined, title: refusal };
   const close = () => setDialog(null);
+  const others = Object.entries(endpoint.traffic).some(([name, share]) => name !== deployment.name && share > 0);
   const shared = { endpoint, deployment, onClose: close };
   return (
     <>
@@ -51,6 +54,11 @@ export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; d
           <Menu.Item leftSection={<IconVersions size={16} />} {...off} onClick={() => setDialog("update")}>
             Update to another version
           </Menu.Item>
+          {others ? (
+            <Menu.Item leftSection={<IconTrendingUp size={16} />} {...off} onClick={() => setDialog("rollout")}>
+              Roll out step by step
+            </Menu.Item>
+          ) : null}
           {deployment.paused ? (
             <Menu.Item
               leftSection={<IconPlayerPlay size={16} />}
@@ -79,6 +87,7 @@ export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; d
         </Menu.Dropdown>
       </Menu>
       <UpdateDialog endpoint={endpoint.name} deployment={deployment} opened={dialog === "update"} onClose={close} />
+      <StartRolloutDialog {...shared} opened={dialog === "rollout"} />
       <RestartDialog {...shared} opened={dialog === "restart"} />
       <PauseDialog {...shared} opened={dialog === "pause"} />
       <ScaleDialog {...shared} opened={dialog === "scale"} />

@@ -3,7 +3,7 @@ import { isUnderWay } from "@/api/rollouts";
 import type { Rollout } from "@/api/types";
 import { MISSING } from "@/components/format";
 import type { Tone } from "@/components/status";
-import type { Step } from "@/components/stepper";
+import type { Step as ShownStep } from "@/components/stepper";
 
 /** One that ended is told of for so long. */
 export const TOLD_MS = 24 * 3_600_000;
@@ -17,7 +17,7 @@ export const TONES: Record<Rollout["state"], Tone> = {
   Superseded: "idle",
 };
 
-export const STAGE_STATES: Record<Rollout["stages"][number]["status"], Step["state"]> = {
+export const STAGE_STATES: Record<Rollout["stages"][number]["status"], ShownStep["state"]> = {
   pending: "todo",
   running: "current",
   succeeded: "done",
@@ -27,6 +27,23 @@ export const STAGE_STATES: Record<Rollout["stages"][number]["status"], Step["sta
 
 export const isShown = (rollout: Rollout, now = Date.now()): boolean =>
   isUnderWay(rollout) || (rollout.finished_at !== null && now - Date.parse(rollout.finished_at) < TOLD_MS);
+
+interface Step {
+  percent: number;
+  hold_s: number;
+}
+
+/** Steps as somebody types them, "1, 10, 100": each but the last holds so many seconds. */
+export function readSteps(text: string, hold_s: number): { ok: true; steps: Step[] } | { ok: false; error: string } {
+  const parts = text.split(/[\s,;%]+/).filter(Boolean);
+  const percents = parts.map(Number);
+  if (percents.length === 0 || percents.some((one) => !Number.isInteger(one) || one < 1 || one > 100))
+    return { ok: false, error: "whole numbers from 1 to 100, with commas between" };
+  if (percents.some((one, index) => index > 0 && one <= (percents[index - 1] ?? 0)))
+    return { ok: false, error: "each more than the one before" };
+  if (percents[percents.length - 1] !== 100) return { ok: false, error: "the last must be 100" };
+  return { ok: true, steps: percents.map((percent) => ({ percent, hold_s: percent === 100 ? 0 : Math.round(hold_s) })) };
+}
 
 /** A confidence, rounded down: nobody shall read one that is not reached. */
 export const sure = (confidence: number | null): string =>

@@ -1,0 +1,43 @@
+import { useQuery } from "@tanstack/react-query";
+import { afterEach, expect, test } from "vitest";
+import { page } from "vitest/browser";
+import { endpointQuery } from "@/api/endpoints";
+import { latestRolloutQuery, resumeRollout } from "@/api/rollouts";
+import type { Rollout } from "@/api/types";
+import { show } from "@/testing/show";
+import { StartRolloutDialog } from "./start-dialog";
+
+const dialog = page.getByRole("dialog", { name: "Roll out green" });
+const steps = dialog.getByLabelText("Steps, % of the traffic");
+const begun = page.getByRole("status", { name: "Rollout" });
+
+afterEach(async () => {
+  await resumeRollout({ endpoint: "resnet50-prod", id: "6b1d0c52a1" } as Rollout);
+});
+
+function Asked() {
+  const { data } = useQuery(endpointQuery("resnet50-prod"));
+  const { data: rollout } = useQuery(latestRolloutQuery("resnet50-prod"));
+  const green = data?.deployments.find((one) => one.name === "green");
+  if (!data || !green) return null;
+  const told = rollout?.stages.map((stage) => `${stage.percent}:${stage.hold_s}`).join(" ");
+  return (
+    <>
+      <StartRolloutDialog endpoint={data} deployment={green} opened onClose={() => undefined} />
+      <output aria-label="Rollout">{told}</output>
+    </>
+  );
+}
+
+test("a rollout begins with the steps that were typed; what is none is said, and begins nothing", async () => {
+  await show(<Asked />);
+  await expect.element(dialog.getByRole("button", { name: "Give green 50 %" })).toBeEnabled();
+  await expect.element(dialog).toHaveTextContent("the traffic goes back to blue 80 %, green 20 % by itself");
+  await steps.fill("10, 5");
+  await expect.element(dialog.getByText("each more than the one before")).toBeVisible();
+  await expect.element(dialog.getByRole("button", { name: "Begin" })).toBeDisabled();
+  await steps.fill("20, 100");
+  await dialog.getByLabelText("Minutes that each step holds").fill("2");
+  await dialog.getByRole("button", { name: "Give green 20 %" }).click();
+  await expect.element(begun).toHaveTextContent("20:120 100:0");
+});

@@ -1,0 +1,68 @@
+/** Begins a rollout: what share the candidate gets when, and what must be answered before it gets more. */
+import { NumberInput, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { keys } from "@/api/keys";
+import { startRollout } from "@/api/rollouts";
+import { AsCodeButton } from "@/components/as-code";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { notifyDone } from "@/components/notify";
+import type { DeploymentDialogProps } from "../components/deployment-dialogs";
+import { rolloutRecipe } from "../recipes";
+import { readSteps, sharesText } from "./rollout";
+
+const STEPS = [1, 10, 50, 100];
+const HOLD_MINUTES = 5;
+const MIN_REQUESTS = 200;
+
+export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: DeploymentDialogProps) {
+  const client = useQueryClient();
+  const share = endpoint.traffic[deployment.name] ?? 0;
+  const [typed, setTyped] = useState<string | null>(null);
+  const text = typed ?? STEPS.filter((step) => step > share).join(", ");
+  const [minutes, setMinutes] = useState<number | string>(HOLD_MINUTES);
+  const [requests, setRequests] = useState<number | string>(MIN_REQUESTS);
+  const read = readSteps(text, Number(minutes) * 60);
+  const numbers = typeof minutes === "number" && typeof requests === "number" && requests >= 1;
+  const body = read.ok && numbers ? { deployment: deployment.name, steps: read.steps, min_requests: requests } : null;
+  return (
+    <ConfirmModal
+      opened={opened}
+      onClose={onClose}
+      title={`Roll out ${deployment.name}`}
+      confirmLabel={read.ok ? `Give ${deployment.name} ${read.steps[0]?.percent ?? 0} %` : "Begin"}
+      blocked={body === null}
+      onConfirm={async () => {
+        if (body === null) return;
+        const begun = await startRollout(endpoint.name, body);
+        client.setQueryData(keys.endpoints.rollout(endpoint.name), begun);
+        await client.invalidateQueries({ queryKey: keys.endpoints.one(endpoint.name) });
+        notifyDone(`${deployment.name} is being rolled out`);
+      }}
+    >
+      <p>
+        {deployment.name} gets more of the traffic step by step, as long as it does no worse than what answers beside it: errors, refused
+        requests, latencies, restarts. Where it does, the traffic goes back to {sharesText(endpoint.traffic)} by itself.
+      </p>
+      <TextInput
+        label="Steps, % of the traffic"
+        description="Rising, the last is 100"
+        value={text}
+        error={read.ok ? undefined : read.error}
+        onChange={(event) => setTyped(event.currentTarget.value)}
+        data-autofocus
+      />
+      <NumberInput label="Minutes that each step holds, at least" min={0} max={10_080} value={minutes} onChange={setMinutes} />
+      <NumberInput
+        label="Requests in each step, of both versions, at least"
+        description="On fewer nothing is decided"
+        min={1}
+        max={10_000_000}
+        allowDecimal={false}
+        value={requests}
+        onChange={setRequests}
+      />
+      {body ? <AsCodeButton wide recipe={() => rolloutRecipe(endpoint.name, body)} /> : null}
+    </ConfirmModal>
+  );
+}
