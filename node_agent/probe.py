@@ -81,11 +81,15 @@ class RuntimeProbe:
             await asyncio.sleep(pause_s(time.monotonic() - began))
 
     async def live(self, timeout_s: float = TIMEOUT_S) -> bool:
+        return bool(await self.says_live(timeout_s))
+
+    async def says_live(self, timeout_s: float = TIMEOUT_S) -> bool | None:
+        """What the runtime answers; None where it does not."""
         try:
             answer = await self._http.get("v2/health/live", timeout=timeout_s)
             return answer.is_success
         except httpx.HTTPError:
-            return False
+            return None
 
     async def ready(self, models: tuple[str, ...]) -> bool:
         """Whether the runtime and every one of ``models`` is ready now."""

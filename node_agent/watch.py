@@ -12,7 +12,7 @@ from node_agent.process import ProcessIdentity
 from node_agent.record import Record
 from node_agent.scratch import Scratch, Uncountable
 
-LIVE_INTERVAL_S = 10.0
+LIVE_INTERVAL_S = 2.0
 SILENCE_LIMIT_S = 60.0  # a runtime that has not answered for so long is killed and started again
 SCRATCH_INTERVAL_S = 5.0  # between two looks at how much it has written
 
@@ -123,13 +123,12 @@ class Watch:
         return {"configs": configs, "log": record.last_lines(trial.LOG_LINES)}
 
     async def _until_hung(self) -> None:
-        """Until the runtime is silent for too long; its exit is seen elsewhere."""
+        """Until the runtime is silent for too long, or gives up; its exit is seen elsewhere."""
         probe = self._probe()
         rule = self._record.replica.liveness
         try:
             if rule is None:
-                await _until_silent(probe)
-                silence = f"has not answered for {SILENCE_LIMIT_S:.0f} s"
+                silence = await _until_given_up(probe)
             else:
                 await health.until_dead(rule, probe.live)
                 silence = f"has failed its liveness probe {rule.failure_threshold} times in a row"
@@ -143,10 +142,17 @@ class Watch:
         return RuntimeProbe(self._record.host.local, self._record.observed.http_port)
 
 
-async def _until_silent(probe: RuntimeProbe) -> None:
-    """The rule of our own, where the deployment sets none."""
+async def _until_given_up(probe: RuntimeProbe) -> str:
+    """The rule of our own, where the deployment sets none; in words.
+
+    One that answers that it does not live has lost its GPU, and gets no better by waiting.
+    """
     heard = time.monotonic()
     while time.monotonic() - heard < SILENCE_LIMIT_S:
         await asyncio.sleep(LIVE_INTERVAL_S)
-        if await probe.live():
+        live = await probe.says_live()
+        if live is False:
+            return "says that it must be started again"
+        if live:
             heard = time.monotonic()
+    return f"has not answered for {SILENCE_LIMIT_S:.0f} s"

@@ -76,7 +76,7 @@ def handler(models: list[Path]) -> type[BaseHTTPRequestHandler]:
             if self.path == "/metrics":
                 self.answer(200, (METRICS % names[0]).encode())
             elif self.path == "/v2/health/live":
-                self.answer(200, b"")
+                self.answer(400 if reason_of(models[0] / "NOT_LIVE") else 200, b"")
             elif self.path == "/v2/health/ready" or self.path.endswith("/ready"):
                 self.answer(400 if broken else 200, b"")
             else:

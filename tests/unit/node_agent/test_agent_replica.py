@@ -489,6 +489,19 @@ async def test_a_runtime_that_fails_its_liveness_probe_is_started_again(stage: S
     assert "failed its liveness probe 2 times" in stage.folder.agent_log.read_text()
 
 
+async def test_a_runtime_that_says_it_does_not_live_is_started_again_at_once(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one whose GPU is lost: it answers, so that it would never have been taken for frozen."""
+    monkeypatch.setattr(watch, "LIVE_INTERVAL_S", 0.01)
+    runner = stage.run(desired())
+    first = (await until(runner, is_state("ready"))).pid
+    (stage.folder.repository / "digits/NOT_LIVE").write_text("1 lost its GPU")
+    second = await until(runner, lambda seen: seen.state == "ready" and seen.pid != first)
+    assert second.restarts == 1
+    assert "says that it must be started again" in stage.folder.agent_log.read_text()
+
+
 async def test_a_readiness_probe_delays_the_first_question(stage: Stage) -> None:
     rule = ProbeRule(initial_delay_s=0.6, period_s=0.05, success_threshold=3)
     began = time.monotonic()
