@@ -92,6 +92,10 @@ def gpu_devices(devices: Path = Path("/dev")) -> list[str]:
     return sorted(str(found) for pattern in GPUS for found in devices.glob(pattern))
 
 
+def has_nvidia(devices: list[str]) -> bool:
+    return any(Path(device).name.startswith("nvidia") for device in devices)
+
+
 def gpu_groups(devices: list[str]) -> tuple[int, ...]:
     """Groups that may use them: a user of its own needs them, too. Never root's."""
     files = [

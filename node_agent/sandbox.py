@@ -27,7 +27,8 @@ NONE, LOOPBACK, ALL = "none", "loopback", "all"
 SIGNALS_ABI: Final = 6  # of Landlock: since then it knows them
 LAUNCH: Final = (sys.executable, "-I", "-S", LAUNCHER)
 PROBE_TIMEOUT_S: Final = 30
-NOTHING: Final = {"landlock": 0, "seccomp": 0, "namespaces": 0, "loopback": 0, "user": 0}
+STEPS: Final = ("landlock", "seccomp", "namespaces", "loopback", "user", "cuda")
+NOTHING: Final = dict.fromkeys(STEPS, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,11 @@ class Sandbox:
         wanted = self.settings.network if self.settings.mode != OFF else ALL
         return NONE if wanted == LOOPBACK and not self.offered["loopback"] else wanted
 
+    def binds_sockets(self, replica: DesiredReplica) -> bool:
+        """Whether it could bind those that it is handed to other ports, if they were not kept."""
+        network = self.network_of(replica)
+        return network == LOOPBACK or (network == NONE and bool(self.offered["cuda"]))
+
     def require(self) -> None:
         """Raises ReplicaFailed where `require` asks for more than this machine has."""
         if self.settings.mode != REQUIRE:
@@ -158,6 +164,7 @@ class Sandbox:
             seccomp=bool(self.offered["seccomp"]),
             namespaces=bool(self.offered["namespaces"]),
             network=self.network_of(replica),
+            cuda=bool(self.offered["cuda"]),
             cgroup=str(self.cgroup.part(replica.replica_id)) if self.cgroup else "",
         )
         return Launch([*LAUNCH, *command], self.inherited, dump(plan))
@@ -189,6 +196,8 @@ class Sandbox:
                 processes=settings.processes if self._counts_processes else 0,
                 file_bytes=settings.disk_bytes,
             ),
+            # why not as root: the files below /proc would be those of the machine
+            cuda=readable.has_nvidia(gpus) and bool(user or os.geteuid()),
         )
 
     def probe(self, folder: Path) -> dict[str, int]:
@@ -229,6 +238,7 @@ def prepared(
     settings = dataclasses.replace(settings, read=read)
     sandbox = dataclasses.replace(sandbox, settings=settings)
     sandbox = dataclasses.replace(sandbox, offered=sandbox.probe(folder))
+    _tell_of_cuda(sandbox.offered)
     sandbox = _divided(sandbox)
     missing = [name for name, held in sandbox.holds.items() if not held]
     logger.info(
@@ -236,6 +246,19 @@ def prepared(
         f"; this machine has none for: {', '.join(missing)}" if missing else "",
     )
     return sandbox
+
+
+def _tell_of_cuda(offered: Mapping[str, int]) -> None:
+    """Else models on GPUs fail, or keep to the CPU, and nobody would know why."""
+    if not readable.has_nvidia(readable.gpu_devices()):
+        return
+    if not offered["cuda"]:
+        logger.error(
+            "CUDA does not start in the sandbox of replicas, which so have no GPUs. Is the driver "
+            "well (nvidia-smi)? SHOAL_SANDBOX=off starts replicas without one"
+        )
+    elif not offered["landlock"]:
+        logger.warning("CUDA starts without Landlock alone: replicas have none on this node")
 
 
 def _package_folders(inherited: Mapping[str, str]) -> list[str]:

@@ -9,7 +9,6 @@ from node_agent.fork_server import suits
 from node_agent.probe import Ports
 from node_agent.process import ProcessIdentity
 from node_agent.record import Record
-from node_agent.sandbox import LOOPBACK
 
 
 def start(record: Record, environments: tuple[Path, ...] = ()) -> ProcessIdentity:
@@ -18,7 +17,7 @@ def start(record: Record, environments: tuple[Path, ...] = ()) -> ProcessIdentit
     host.check_signature(replica)
     folder.ready_file.unlink(missing_ok=True)
     record.warm = False
-    kept = host.sandbox.network_of(replica) == LOOPBACK
+    kept = host.sandbox.binds_sockets(replica)
     with launch.listening(host.bind, kept=kept) as sockets:
         command = launch.command(host.runtime, replica, folder, sockets, environments)
         wanted = host.sandbox.launch(command, replica, folder, read=environments)

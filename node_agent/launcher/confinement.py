@@ -31,6 +31,7 @@ def confine(wanted: plan.Plan) -> None:
         seccomp.install(
             sockets=wanted.network != "none",
             truncate=landlock.abi() >= landlock.TRUNCATE_ABI,
+            cuda=wanted.cuda,
         )
 
 
@@ -42,5 +43,6 @@ def rules(wanted: plan.Plan) -> list[tuple[str, int]]:
         *((path, landlock.OWN) for path in wanted.write),
         *((path, landlock.SHARE) for path in wanted.share),
         *((path, landlock.DEVICE) for path in wanted.devices),
+        *([("/proc", landlock.WRITE_FILE | landlock.TRUNCATE)] if wanted.cuda else ()),
         *([(view.TEMPORARY, landlock.OWN)] if wanted.temporary and wanted.namespaces else ()),
     ]

@@ -34,6 +34,7 @@ class Plan:
     network: str = "all"  # none, loopback, all
     cgroup: str = ""  # folder to enter
     limits: Limits = field(default_factory=Limits)
+    cuda: bool = False  # its driver may start: it names threads in /proc, and has a socket
 
 
 def dump(plan: Plan) -> bytes:

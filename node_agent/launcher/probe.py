@@ -1,8 +1,9 @@
 """What this machine's kernel, and the container around us, let a launcher do: by trying it."""
 
+import ctypes
 import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from node_agent.launcher import kernel, landlock, seccomp
@@ -14,7 +15,8 @@ _TRACE_ME = 0
 def offers(wanted: Plan, confine: Callable[[Plan], None]) -> dict[str, int]:
     """Each of the plan's steps with 1 where it can be done, 0 where not; "landlock": its ABI.
 
-    "user" also says that the user reaches all that the plan gives to read.
+    "user" also says that the user reaches all that the plan gives to read. "cuda": whether CUDA
+    starts with all of them; where it does without Landlock alone, there is no Landlock.
     """
     bare = dataclasses.replace(
         wanted, landlock=False, seccomp=False, namespaces=False, user=0, network="all"
@@ -25,7 +27,7 @@ def offers(wanted: Plan, confine: Callable[[Plan], None]) -> dict[str, int]:
 
     abi = landlock.abi()
     namespaces = holds(namespaces=True)
-    return {
+    found = {
         "landlock": abi if abi and holds(_cannot_read_root, landlock=True) else 0,
         "seccomp": int(seccomp.supported() and holds(_cannot_trace, seccomp=True, network="none")),
         "namespaces": namespaces,
@@ -39,7 +41,30 @@ def offers(wanted: Plan, confine: Callable[[Plan], None]) -> dict[str, int]:
             if wanted.user
             else 0
         ),
+        "cuda": 0,
     }
+    if wanted.cuda:
+        found["cuda"] = _starts(confine, wanted, found)
+        if found["landlock"] and not found["cuda"]:
+            without = {**found, "landlock": 0}
+            if _starts(confine, wanted, without):
+                found = {**without, "cuda": 1}
+    return found
+
+
+def _starts(confine: Callable[[Plan], None], wanted: Plan, found: Mapping[str, int]) -> int:
+    """Whether CUDA's driver starts with what was found."""
+    user = wanted.user if found["user"] else 0
+    plan = dataclasses.replace(
+        wanted,
+        landlock=bool(found["landlock"]),
+        seccomp=bool(found["seccomp"]),
+        namespaces=bool(found["namespaces"]),
+        user=user,
+        network="none",
+        cuda=bool(user or os.geteuid()),
+    )
+    return _in_child(confine, plan, lambda: ctypes.CDLL("libcuda.so.1").cuInit(0) == 0)
 
 
 def _reaches(plan: Plan) -> bool:

@@ -42,13 +42,15 @@ def supported() -> bool:
     return os.uname().machine in ARCHITECTURES
 
 
-def install(*, sockets: bool, truncate: bool) -> None:
+def install(*, sockets: bool, truncate: bool, cuda: bool = False) -> None:
     """Refuse what a model has no use for, from now on and for all children. Raises OSError.
 
     With ``sockets`` it may open those of IPv4 and IPv6, else none. Without ``truncate`` files are
     shortened only through what is open for writing, for kernels whose Landlock does not look.
+    With ``cuda`` it may listen on a socket within this machine, and without ``sockets`` call none.
     """
-    code = program(ARCHITECTURES[os.uname().machine], sockets=sockets, truncate=truncate)
+    machine = ARCHITECTURES[os.uname().machine]
+    code = program(machine, sockets=sockets, truncate=truncate, cuda=cuda)
     text = b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
     buffer = ctypes.create_string_buffer(text, len(text))
     head = struct.pack("@HP", len(code), ctypes.addressof(buffer))
@@ -62,7 +64,9 @@ def install(*, sockets: bool, truncate: bool) -> None:
     )
 
 
-def program(machine: Architecture, *, sockets: bool, truncate: bool) -> list[Instruction]:
+def program(
+    machine: Architecture, *, sockets: bool, truncate: bool, cuda: bool = False
+) -> list[Instruction]:
     """Instructions for the kernel: blocks that end with an answer or fall through to the next."""
     code: list[Instruction] = [
         (_LOAD, 0, 0, _ARCH),
@@ -72,14 +76,14 @@ def program(machine: Architecture, *, sockets: bool, truncate: bool) -> list[Ins
     ]
     # why before the rest: drivers of GPUs are called so, often
     code += _of(machine.ioctl, _no_reservations())
-    if sockets:
-        code += _of(machine.socket, _only(0, (_AF_INET, _AF_INET6)))
-    else:
+    families = _only(0, (_AF_INET, _AF_INET6)) if sockets else [(_RETURN, 0, 0, EPERM)]
+    code += _of(machine.socket, [*(_cuda_s_own() if cuda else ()), *families])
+    if not sockets:
         # why before the rest: replicas send often. A bound socket that is shut down can connect
         # by a send with this flag.
         for call, position in ((machine.sendto, 3), (machine.sendmsg, 2), (machine.sendmmsg, 3)):
             code += _of(call, _without(position, _FASTOPEN))
-        for number in (machine.socket, machine.connect, machine.bind):
+        for number in (machine.connect, *(() if cuda else (machine.bind,))):
             code += _answer(number, EPERM)
         # why: one that listens, shut down for reading, could listen anew on another port
         code += _of(machine.shutdown, _only(1, (_SHUT_WR, _SHUT_WR)))
@@ -144,6 +148,18 @@ def _pairs() -> list[Instruction]:
         (_EQUAL, 0, 1, _SEQPACKET),
         (_RETURN, 0, 0, ALLOW),
         (_RETURN, 0, 0, EPERM),
+    ]
+
+
+def _cuda_s_own() -> list[Instruction]:
+    """The kind that CUDA's driver listens on, and does not start without; else what comes next."""
+    return [
+        _argument(0),
+        (_EQUAL, 0, 4, _AF_UNIX),
+        _argument(1),
+        (_AND, 0, 0, _TYPE_MASK),
+        (_EQUAL, 0, 1, _SEQPACKET),
+        (_RETURN, 0, 0, ALLOW),
     ]
 
 

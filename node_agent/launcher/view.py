@@ -71,6 +71,8 @@ def arrange(plan: Plan) -> None:
     _read_only("/", recursive=True)
     for path in writable & given.keys():
         _writable(path)
+    if plan.cuda:
+        _writable("/proc")
     for place in given.values():
         os.close(place)
 

@@ -85,17 +85,24 @@ class Node:
         self, replica_id: str, condition: Callable[[ObservedReplica], bool], deadline_s: float = 60
     ) -> ObservedReplica:
         def seen() -> bool:
+            assert self.process is not None
+            assert self.process.poll() is None, "the agent has ended"
             found = self.control_plane.observed(replica_id)
             return found is not None and condition(found)
 
         try:
             until(seen, f"{replica_id}: {self.control_plane.states(replica_id)}", deadline_s)
         except AssertionError:
-            sys.stderr.write((self.home / "agent.log").read_text()[-8000:])
+            folder = self.folder(replica_id)
+            for log in (self.home / "agent.log", folder.agent_log, folder.runtime_log):
+                if log.exists():
+                    sys.stderr.write(f"--- {log.name}\n{log.read_text()[-4000:]}")
             raise
         found = self.control_plane.observed(replica_id)
         assert found is not None
         return found
 
     def ready(self, replica_id: str) -> ObservedReplica:
-        return self.wait_for(replica_id, lambda seen: seen.state == "ready")
+        seen = self.wait_for(replica_id, lambda seen: seen.state in {"ready", "failed"})
+        assert seen.state == "ready", seen.error
+        return seen

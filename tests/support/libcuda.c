@@ -5,19 +5,22 @@
    stands for the device (gpu_double.py). Every call wants a context, as in CUDA. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #ifndef DEVICE
 #define DEVICE (1ull << 62)
 #endif
 #define REGIONS 64
-enum { OK = 0, INVALID_VALUE = 1, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, INVALID_HANDLE = 400 };
+enum { OK = 0, INVALID_VALUE = 1, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, OPERATING_SYSTEM = 304, INVALID_HANDLE = 400 };
 
 typedef struct { char reserved[64]; } Handle;
 static struct { char *host; size_t size; char path[48]; } regions[REGIONS]; /* a path: allocated here */
@@ -36,7 +39,28 @@ static int find(uint64_t address, size_t length) {
     return -1;
 }
 
-int cuInit(unsigned flags) { return flags ? INVALID_VALUE : OK; }
+/* As drivers since 570 do it: a thread is named by a file of /proc, and a socket listens on which other
+   processes would be given descriptors. Who is refused either is told that the system failed. */
+static int started(void) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm", gettid());
+    FILE *comm = fopen(path, "w");
+    if (!comm) return OPERATING_SYSTEM;
+    fclose(comm);
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    static int uvm = -1;
+    int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "cuda-uvmfd-%d-%p", getpid(), (void *)&uvm);
+    uvm = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+    return uvm < 0 || bind(uvm, (struct sockaddr *)&name, size) || listen(uvm, 16) ? OPERATING_SYSTEM : OK;
+}
+
+int cuInit(unsigned flags) {
+    static int code = -1;
+    if (flags) return INVALID_VALUE;
+    if (code < 0) code = started();
+    return code;
+}
 
 int cuDeviceGetCount(int *found) { *found = count(); return OK; }
 

@@ -10,12 +10,14 @@ from node_agent import readable, settings
 from node_agent.cgroup import Cgroup, Shares, delegated
 from node_agent.failure import ReplicaFailed
 from node_agent.journal import ReplicaFolder
+from node_agent.launcher import landlock
 from node_agent.launcher.plan import load
-from node_agent.sandbox import NOTHING, Sandbox, SandboxSettings
+from node_agent.sandbox import NOTHING, Sandbox, SandboxSettings, prepared
 from node_agent.scratch import Scratch, own_user
+from tests.support.cuda_driver import cuda_driver, needs_compiler
 from wire.messages import DesiredReplica
 
-ALL = {"landlock": 7, "seccomp": 1, "namespaces": 1, "loopback": 1, "user": 0}
+ALL = {**NOTHING, "landlock": 7, "seccomp": 1, "namespaces": 1, "loopback": 1}
 WANTED = DesiredReplica("r1", 1, "digits", "blue", ())
 SETTINGS = SandboxSettings(mode="auto", network="all")
 
@@ -206,3 +208,39 @@ def test_replicas_read_where_pip_is_told_to_take_packages_from(tmp_path: Path) -
         "PIP_CACHE_DIR": str(tmp_path),
     }
     assert readable.package_folders(told) == [str(index.parent), str(wheels)]
+
+
+@pytest.fixture
+def nvidia(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with a card, as far as names below /dev tell."""
+    monkeypatch.setattr(readable, "gpu_devices", lambda: ["/dev/null-nvidia0", "/dev/nvidia0"])
+    monkeypatch.setattr(readable, "gpu_groups", lambda _: ())
+
+
+@needs_compiler
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users")
+@pytest.mark.usefixtures("nvidia")
+def test_cuda_starts_in_the_whole_sandbox(
+    tmp_path_factory: pytest.TempPathFactory, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By a driver that asks for what real ones do. Where it cannot, the node says so."""
+    root = tmp_path_factory.mktemp("cuda")
+    settings = dataclasses.replace(SETTINGS, users=range(200_000, 200_010))
+    with cuda_driver(root):
+        made = prepared(
+            settings, home=root / "home", folder=root / "probe", inherited=dict(os.environ)
+        )
+    assert made.offered["cuda"], made.offered
+    assert made.offered["landlock"] == landlock.abi()
+    assert "CUDA" not in caplog.text
+    folder = ReplicaFolder(root / "home" / "r1")
+    folder.path.mkdir(parents=True)
+    assert load(made.launch(["x"], WANTED, folder).given).cuda
+    alone = dataclasses.replace(settings, users=range(0))  # replicas would be root
+    with cuda_driver(tmp_path_factory.mktemp("again")):
+        made = prepared(
+            alone, home=root / "home", folder=root / "probe", inherited=dict(os.environ)
+        )
+    assert not made.offered["cuda"]
+    assert "CUDA does not start in the sandbox of replicas" in caplog.text
+    assert not load(made.launch(["x"], WANTED, folder).given).cuda
