@@ -13,6 +13,7 @@ import torch
 from worker_runtime.backends.base import BatchInput
 from worker_runtime.backends.device.copies import TORCH_TYPES
 from worker_runtime.backends.device.lane import LANES, LaneInstance
+from worker_runtime.backends.device.padding import front, of_rows
 from worker_runtime.backends.device.streams import CAPTURES, Turn
 from worker_runtime.backends.graph_sizes import GraphBudget, GraphSize, padded
 from worker_runtime.backends.onnxruntime.batch_sizes import BatchSizes
@@ -65,7 +66,7 @@ class OnnxProgram:
         rows = inputs[0].shape[0] if self._sizes.slow and inputs else 0
         whole = self._sizes.rows(rows, monotonic()) if rows else 0
         self._rows = rows if whole != rows else 0
-        wanted = [_of_rows(item, whole) for item in inputs] if self._rows else inputs
+        wanted = [of_rows(item, whole) for item in inputs] if self._rows else inputs
         key = (*((item.name, item.shape) for item in wanted), *outputs)
         found = self._bindings.get(key)
         if found is None:
@@ -73,7 +74,7 @@ class OnnxProgram:
                 self._bindings.clear()
             found = self._bindings[key] = self._bound(key, wanted, outputs, self._reserved)
         self._now = found
-        return {name: _front(tensor, self._rows) for name, tensor in found.inputs.items()}
+        return {name: front(tensor, self._rows) for name, tensor in found.inputs.items()}
 
     def compute(self, tensors: Mapping[str, Any], outputs: Sequence[str]) -> list[Any]:  # noqa: ARG002 # they are bound
         now, sizes = self._now, self._sizes
@@ -84,7 +85,7 @@ class OnnxProgram:
             self._turn.stream.drain()
         started = monotonic()
         try:
-            self._session.run_with_iobinding(now.binding, self._options)
+            _run(self._session, now.binding, self._options)
         except Exception as error:
             if not _OTHER_SHAPE.search(str(error)) or not self._shapes_are_known:
                 raise
@@ -92,13 +93,13 @@ class OnnxProgram:
             self._shapes_are_known = False
             self._bindings.clear()
             self._now = now = now.without_outputs(self._session)
-            self._session.run_with_iobinding(now.binding, self._options)
+            _run(self._session, now.binding, self._options)
         if sizes.ran(now.shapes, monotonic() - started):
             logger.warning(
                 "ONNX Runtime takes long after each change of the batch size: batches of this "
                 "model are padded to few sizes from now on"
             )
-        return [_front(tensor, self._rows) for tensor in now.results(self._made)]
+        return [front(tensor, self._rows) for tensor in now.results(self._made)]
 
     def finish(self) -> None:
         """Outputs that ONNX Runtime made go back to it."""
@@ -197,7 +198,7 @@ class GraphProgram(OnnxProgram):
         self._replays = None
         if rows is None:
             return
-        whole = [_of_rows(item, rows) for item in inputs]
+        whole = [of_rows(item, rows) for item in inputs]
         shapes = [(item.name, item.shape) for item in whole]
         key = (threading.get_ident(), *shapes, *outputs)
         if key not in self._graphs:
@@ -211,7 +212,7 @@ class GraphProgram(OnnxProgram):
         graph = self._replays
         if graph is None:
             return super().places(inputs, outputs)
-        return {name: _front(tensor, self._rows) for name, tensor in graph.bound.inputs.items()}
+        return {name: front(tensor, self._rows) for name, tensor in graph.bound.inputs.items()}
 
     def compute(self, tensors: Mapping[str, Any], outputs: Sequence[str]) -> list[Any]:
         graph = self._replays
@@ -219,8 +220,8 @@ class GraphProgram(OnnxProgram):
             return super().compute(tensors, outputs)
         if self._session is None:
             raise Unavailable("the model was unloaded")
-        self._session.run_with_iobinding(graph.bound.binding, graph.options)
-        return [_front(tensor, self._rows) for tensor in graph.bound.results(self._made)]
+        _run(self._session, graph.bound.binding, graph.options)
+        return [front(tensor, self._rows) for tensor in graph.bound.results(self._made)]
 
     def close(self) -> None:
         super().close()
@@ -247,7 +248,7 @@ class GraphProgram(OnnxProgram):
         try:
             if self._device.type == "cuda":
                 torch.cuda.synchronize(self._device)
-            self._session.run_with_iobinding(bound.binding, self._capture_options_for(number))
+            _run(self._session, bound.binding, self._capture_options_for(number))
         except Exception as error:  # why so wide: ONNX Runtime's share no base class but this
             self._budget.give_back(size)
             logger.warning("no CUDA graph for %s: %s", [i.shape for i in inputs], error)
@@ -350,14 +351,10 @@ def _place_of(tensor: Any) -> tuple[str, int]:
     return tensor.device.type, tensor.device.index or 0
 
 
-def _of_rows(item: BatchInput, rows: int) -> BatchInput:
-    if not rows:
-        return item
-    return BatchInput(item.name, item.datatype, (rows, *item.shape[1:]), [])
-
-
-def _front(tensor: Any, rows: int) -> Any:
-    return tensor[:rows] if rows else tensor
+def _run(session: Any, binding: Any, options: Any) -> None:
+    # why the inner session: the wrapper asks for an option of WebGPU that nobody has set, and to be
+    # told so, by an exception, costs 30 us in which no other thread runs
+    session._sess.run_with_iobinding(binding._iobinding, options)
 
 
 def _typed(tensor: Any, datatype: str) -> Any:

@@ -5,6 +5,7 @@ import gc
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,10 @@ from msgspec import Struct
 from worker_runtime.backends.base import Array, BatchInput, Instance, LoadSpec
 from worker_runtime.backends.device.copies import empty_like
 from worker_runtime.backends.device.lane import LANES, LaneInstance
+from worker_runtime.backends.device.padding import front, of_rows
 from worker_runtime.backends.device.streams import CAPTURES
+from worker_runtime.backends.graph_sizes import GraphSize, usual_sizes
+from worker_runtime.backends.pytorch.batch_sizes import LearnedSizes, Shapes
 from worker_runtime.backends.pytorch.files import Kind, kind_of
 from worker_runtime.backends.pytorch.tensors import (
     dense,
@@ -145,42 +149,92 @@ class TorchInstance:
 
 
 class TorchProgram:
-    """A module as one lane of a GPU runs it: a Program. ``device`` may be the CPU."""
+    """A module as one lane of a GPU runs it: a Program. ``device`` may be the CPU.
 
-    def __init__(self, call: TorchCall, device: torch.device, *, clean_cache: bool) -> None:
+    Batches may be padded to other ``sizes``; empty: none is.
+    """
+
+    def __init__(
+        self,
+        call: TorchCall,
+        device: torch.device,
+        sizes: Sequence[GraphSize] = (),
+        *,
+        clean_cache: bool = False,
+    ) -> None:
         self._call = call
         self._device = device
         self._clean_cache = clean_cache
+        self._sizes = LearnedSizes(sizes)
+        self._given: dict[str, Any] = {}  # what the module gets: all rows of the batch that runs
+        self._row_shapes: Shapes = ()
+        self._rows = self._whole = 0  # how many of them were sent, and how many there are
 
     def prepare(self, inputs: Sequence[BatchInput], outputs: Sequence[str]) -> None:
         """There are no graphs."""
 
     def places(self, inputs: Sequence[BatchInput], outputs: Sequence[str]) -> dict[str, Any]:  # noqa: ARG002 # whichever are wanted
-        return {
-            item.name: empty_like(item, self._device)
+        self._size(inputs)
+        padded = self._whole if self._whole != self._rows else 0
+        self._given = {
+            item.name: empty_like(of_rows(item, padded), self._device)
             if item.datatype.item_size
             else to_torch(item.name, _texts(item), item.datatype.name)
             for item in inputs
         }
+        if not padded:
+            return self._given
+        for tensor in self._given.values():
+            tensor[self._rows :] = 0  # an index into any table
+        return {name: front(tensor, self._rows) for name, tensor in self._given.items()}
 
-    def compute(self, tensors: Mapping[str, Any], outputs: Sequence[str]) -> list[Any]:
-        made = self._call.results(tensors, outputs)
-        return [dense(name, value) for name, value in zip(outputs, made, strict=True)]
+    def _size(self, inputs: Sequence[BatchInput]) -> None:
+        """How many rows there are to be. Texts are not padded."""
+        self._row_shapes = tuple([item.shape[1:] for item in inputs])
+        self._rows = self._whole = inputs[0].shape[0] if inputs and inputs[0].shape else 0
+        if all(item.datatype.item_size for item in inputs):
+            self._whole = self._sizes.rows(self._row_shapes, self._rows, monotonic())
+
+    def compute(self, tensors: Mapping[str, Any], outputs: Sequence[str]) -> list[Any]:  # noqa: ARG002 # they are parts of what it gets
+        started = monotonic()
+        made = self._call.results(self._given, outputs)
+        now = monotonic()
+        self._sizes.ran(self._row_shapes, self._whole, now - started, now)
+        values = [dense(name, value) for name, value in zip(outputs, made, strict=True)]
+        if self._whole == self._rows:
+            return values
+        return [self._sent(value) for value in values]
+
+    def _sent(self, value: Any) -> Any:
+        """The rows of an output that belong to requests."""
+        return front(value, self._rows) if value.ndim and len(value) == self._whole else value
 
     def finish(self) -> None:
+        self._given = {}
         if self._clean_cache and self._device.type == "cuda":
             torch.cuda.empty_cache()
 
     def fault(self, error: Exception) -> RuntimeFault:
+        self._given = {}
         return execution_fault(error)
 
 
 class TorchDeviceInstance(LaneInstance):
     """A DeviceInstance: its lanes share the module, which sees one batch after the other."""
 
-    def __init__(self, call: TorchCall, device: torch.device, *, clean_cache: bool) -> None:
-        program = TorchProgram(call, device, clean_cache=clean_cache)
-        super().__init__(device, [program] * LANES)
+    def __init__(
+        self,
+        call: TorchCall,
+        device: torch.device,
+        sizes: Sequence[GraphSize] = (),
+        *,
+        clean_cache: bool,
+    ) -> None:
+        # why one for each: what PyTorch has planned, it has planned for one thread
+        super().__init__(
+            device,
+            [TorchProgram(call, device, sizes, clean_cache=clean_cache) for _ in range(LANES)],
+        )
         self._call = call
 
     def datatype(self, name: str, array: Array) -> DataType:
@@ -250,8 +304,18 @@ class PytorchBackend:
             if place.gpu is None:
                 instances.append(TorchInstance(call, do.intra_threads))
             else:
-                instances.append(TorchDeviceInstance(call, device, clean_cache=do.clean_cache))
+                sizes = _batch_sizes(spec.config)
+                instances.append(
+                    TorchDeviceInstance(call, device, sizes, clean_cache=do.clean_cache)
+                )
         return TorchModel(instances)
+
+
+def _batch_sizes(config: Any) -> Sequence[GraphSize]:
+    """Those that batches may be padded to: where the server makes batches, and of any rows."""
+    if config.WhichOneof("scheduling_choice") != "dynamic_batching":
+        return ()
+    return usual_sizes(config.max_batch_size, config.dynamic_batching.preferred_batch_size)
 
 
 def load_module(path: Path, kind: Kind, device: torch.device, model: str) -> Module:

@@ -91,7 +91,7 @@ class Recorded:
 
     def __init__(self, real: Any) -> None:
         self._real = real
-        self._sess = real._sess
+        self._sess = self  # what executions are given to
         self.graphs: list[str] = []
         self.refuses = False
 
@@ -105,7 +105,7 @@ class Recorded:
         self.graphs.append(options.get_run_config_entry("gpu_graph_id"))
         if self.refuses and self.graphs[-1] != "-1":
             raise RuntimeError("operation not permitted when stream is capturing")
-        self._real.run_with_iobinding(binding, options)
+        self._real._sess.run_with_iobinding(binding, options)
 
 
 GRAPHS = accelerated("gpu", f'name: "cuda" {entry("enable_cuda_graph", "true")}')
