@@ -1,6 +1,6 @@
 """The contract between the core and a backend."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -172,13 +172,15 @@ class DeviceLane(Protocol):
         outputs: Sequence[str],
         targets: Sequence[DeviceTarget],
         soon: Callable[[], None],
+        stay: Collection[str] = (),
     ) -> "DeviceOutcome":
         """Run one batch. The parts of inputs must not be kept.
 
         ``soon`` is called when the next batch should come: it is copied by the time at which this
         one has computed. (At its end at the latest, by the caller; called again, it does nothing.)
         An output that every request wants on the device is not copied to the host. Windows with
-        too little room are left alone: not ``filled``.
+        too little room are left alone: not ``filled``. Outputs that ``stay`` come as DeviceTensors
+        where the device has room for a copy.
         """
         ...
 

@@ -1,10 +1,14 @@
-"""Memory of a device that a client shares, as requests carry it: no byte of it is on the host."""
+"""Memory of a device, as requests and answers carry it: no byte of it is on the host."""
 
-from typing import Any, Protocol
+import math
+from types import SimpleNamespace
+from typing import Any, Final, Protocol
+
+import numpy as np
 
 
 class DeviceRegion(Protocol):
-    """A registered region on a device. Its functions raise Internal when the driver refuses."""
+    """Memory on a device, of a client or our own. Raises Internal when the driver refuses."""
 
     device_id: int
 
@@ -16,12 +20,16 @@ class DeviceRegion(Protocol):
         """A host copy; blocking."""
         ...
 
-    def write(self, offset: int, data: Any) -> None:
-        """Copy a host buffer there; blocking."""
-        ...
-
     def hold(self) -> Any:
         """Something that keeps the region open for as long as it is kept."""
+        ...
+
+
+class SharedRegion(DeviceRegion, Protocol):
+    """That of a client, who wants outputs there."""
+
+    def write(self, offset: int, data: Any) -> None:
+        """Copy a host buffer there; blocking."""
         ...
 
 
@@ -60,16 +68,51 @@ class DeviceBuffer(_Part):
         return bytes(self._region.read(self._offset, self.nbytes))
 
 
+class DeviceTensor(DeviceBuffer):
+    """An output that was left on a device, for whoever takes it next as an input.
+
+    It has what is asked of an array on its way there: type, shape, rows of it, another shape.
+    """
+
+    __slots__ = ("dtype", "shape")
+    flags: Final = SimpleNamespace(c_contiguous=True)
+
+    def __init__(
+        self, region: DeviceRegion, offset: int, dtype: "np.dtype[Any]", shape: tuple[int, ...]
+    ) -> None:
+        super().__init__(region, offset, dtype.itemsize * math.prod(shape))
+        self.dtype = dtype
+        self.shape = shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __getitem__(self, rows: slice) -> "DeviceTensor":
+        """Rows that follow one another."""
+        start, stop, _ = rows.indices(self.shape[0])
+        row = self.nbytes // self.shape[0] if self.shape[0] else 0
+        shape = (max(0, stop - start), *self.shape[1:])
+        return DeviceTensor(self._region, self._offset + start * row, self.dtype, shape)
+
+    def reshape(self, shape: tuple[int, ...]) -> "DeviceTensor":
+        """The same bytes. Raises ValueError for a shape of another size."""
+        if math.prod(shape) != math.prod(self.shape):
+            raise ValueError(f"cannot reshape {list(self.shape)} into {list(shape)}")
+        return DeviceTensor(self._region, self._offset, self.dtype, shape)
+
+
 class DeviceWindow(_Part):
     """The part of a region on a device that one output may fill.
 
     An executor may copy the output there on the device, and says so by ``filled``.
     """
 
-    __slots__ = ("byte_size", "filled")
+    __slots__ = ("_write", "byte_size", "filled")
 
-    def __init__(self, region: DeviceRegion, offset: int, byte_size: int) -> None:
+    def __init__(self, region: SharedRegion, offset: int, byte_size: int) -> None:
         super().__init__(region, offset)
+        self._write = region.write
         self.byte_size = byte_size
         self.filled = False
 
@@ -79,4 +122,4 @@ class DeviceWindow(_Part):
         Nothing is left to do where the output is there already.
         """
         if not self.filled:
-            self._region.write(self._offset, data)
+            self._write(self._offset, data)

@@ -108,4 +108,5 @@ class InferRequest(msgspec.Struct, gc=False, eq=False):
     trace: Any = None  # the tracer's own note on a sampled request
     # the outputs that are wanted on a device, by name
     device_windows: dict[str, DeviceWindow] | None = None
+    stay: tuple[str, ...] = ()  # the outputs that may be answered as DeviceTensors
     cancelled: bool = False  # the client has gone: long work may look and stop

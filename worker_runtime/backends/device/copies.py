@@ -150,6 +150,12 @@ def as_array(host: Any) -> Array:
     return array
 
 
+@functools.cache
+def numpy_type(kind: torch.dtype) -> "np.dtype[Any]":
+    """Of arrays that ``as_array`` makes of such tensors."""
+    return _BF16 if kind == torch.bfloat16 else torch.empty(0, dtype=kind).numpy().dtype
+
+
 def hand_over(tensor: Any, target: DeviceTarget, stream: int) -> bool:
     """Start to copy an output's rows to where a client wants them.
 

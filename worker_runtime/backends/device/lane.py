@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from time import monotonic_ns
 from typing import Any, Protocol
 
@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from worker_runtime.backends.base import Array, BatchInput, DeviceOutcome, DeviceTarget
-from worker_runtime.backends.device.copies import as_array, bring, fetch, hand_over
+from worker_runtime.backends.device.copies import as_array, bring, fetch, hand_over, numpy_type
+from worker_runtime.backends.device.kept import KeptTensors
 from worker_runtime.backends.device.streams import CAPTURES, Moment, Stream, Turn
 from worker_runtime.errors import GpuMemoryFull, RuntimeFault
 from worker_runtime.types.tensor import BY_DTYPE, DataType
@@ -56,6 +57,7 @@ class Lane:
         self._turn = turn
         self._program = program
         self._in, self._out = Stream(device), Stream(device)
+        self._kept = KeptTensors(device)
 
     def execute_parts(
         self,
@@ -63,12 +65,13 @@ class Lane:
         outputs: Sequence[str],
         targets: Sequence[DeviceTarget],
         soon: Callable[[], None],
+        stay: Collection[str] = (),
     ) -> DeviceOutcome:
         try:
             with torch.no_grad():
                 self._program.prepare(inputs, outputs)
                 with CAPTURES.shared():
-                    return self._execute(inputs, outputs, targets, soon)
+                    return self._execute(inputs, outputs, targets, soon, stay)
         except Exception as error:  # why so wide: models and their libraries raise what they like
             self._settle()
             if isinstance(error, RuntimeFault):
@@ -86,6 +89,7 @@ class Lane:
         outputs: Sequence[str],
         targets: Sequence[DeviceTarget],
         soon: Callable[[], None],
+        stay: Collection[str],
     ) -> DeviceOutcome:
         arrived = monotonic_ns()
         with self._in.entered():
@@ -106,8 +110,12 @@ class Lane:
         self._out.after(done)
         with self._out.entered():
             handed = self._hand_over(made, outputs, targets)
-            hosts = [
-                _absent(value) if _all_rows(handed, name, value) else _fetched(value)
+            left = [
+                _absent(value)
+                if _all_rows(handed, name, value)
+                else self._stayed(value)
+                if name in stay
+                else _fetched(value)
                 for name, value in zip(outputs, made, strict=True)
             ]
             gone = self._out.mark()
@@ -123,7 +131,7 @@ class Lane:
         compute_ns = started.until(done)
         self._turn.forecast.ended(_sizes(inputs), compute_ns, computed_at)
         return DeviceOutcome(
-            [item if isinstance(item, np.ndarray) else as_array(item) for item in hosts],
+            [as_array(item) if isinstance(item, torch.Tensor) else item for item in left],
             begun.until(copied),
             compute_ns,
             computed_at,
@@ -142,6 +150,10 @@ class Lane:
             if isinstance(values[target.output], torch.Tensor)
             and hand_over(values[target.output], target, self._out.handle)
         ]
+
+    def _stayed(self, value: Any) -> Any:
+        kept = self._kept.copied(value)
+        return _fetched(value) if kept is None else kept
 
     def _settle(self) -> None:
         """Nothing of a failed batch may still run while its memory goes to the next one."""
@@ -188,12 +200,7 @@ def _fetched(value: Any) -> Any:
 
 def _absent(value: Any) -> Array:
     """An array of the right shape that nobody reads: the output is where it was wanted."""
-    dtype = np.dtype("<u2") if value.dtype == torch.bfloat16 else _numpy_type(value)
-    return np.empty(tuple(value.shape), dtype)
-
-
-def _numpy_type(value: Any) -> "np.dtype[Any]":
-    return torch.empty(0, dtype=value.dtype).numpy().dtype
+    return np.empty(tuple(value.shape), numpy_type(value.dtype))
 
 
 class LaneInstance:
@@ -222,8 +229,9 @@ class LaneInstance:
         outputs: Sequence[str],
         targets: Sequence[DeviceTarget],
         soon: Callable[[], None],
+        stay: Collection[str] = (),
     ) -> DeviceOutcome:
-        return self.lanes[0].execute_parts(inputs, outputs, targets, soon)
+        return self.lanes[0].execute_parts(inputs, outputs, targets, soon, stay)
 
     def datatype(self, name: str, array: Array) -> DataType:  # noqa: ARG002 # for those that know
         """The data type of an input that comes as an array."""

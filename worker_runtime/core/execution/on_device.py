@@ -1,6 +1,6 @@
 """Batches for instances on devices: parts go there one by one, and outputs stay where wanted."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from time import monotonic_ns
 
 from worker_runtime.backends.base import BatchInput, DeviceInstance, DeviceTarget, LoadedModel
@@ -40,7 +40,9 @@ class DeviceExecutor(Executor):
             )
             for index, item in enumerate(first.inputs)
         ]
-        outcome = instance.execute_parts(inputs, outputs, _targets(batch, outputs), soon)
+        outcome = instance.execute_parts(
+            inputs, outputs, _targets(batch, outputs), soon, _staying(batch)
+        )
         computed = outcome.computed_at_ns
         # why not from `start`: a wait for the batch before is part of the queue, not of the model
         fed = max(start, computed - outcome.compute_ns)
@@ -63,6 +65,14 @@ def takes_parts(loaded: LoadedModel) -> bool:
     """All its instances are of the `DeviceInstance` kind."""
     instances = loaded.instances
     return bool(instances) and all(hasattr(item, "execute_parts") for item in instances)
+
+
+def _staying(batch: Batch) -> Collection[str]:
+    """The outputs that all requests of a batch want left on the device."""
+    stay = batch[0].stay
+    if not stay or any(request.stay != stay or request.trace is not None for request in batch):
+        return ()
+    return stay
 
 
 def _targets(batch: Batch, outputs: Sequence[str]) -> list[DeviceTarget]:

@@ -106,6 +106,7 @@ class CachedScheduler(Scheduler):
             return
         # why: what is to be kept is wanted on the host, also where it goes to a device
         request.device_windows = None
+        request.stay = ()
         sink = request.sink
         request.sink = _Miss(self, sink, key, now - looked, turn)
         try:

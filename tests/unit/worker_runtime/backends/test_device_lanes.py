@@ -12,11 +12,12 @@ import torch
 from tests.support.tensors import load_spec
 from worker_runtime.backends.base import BatchInput, DeviceTarget
 from worker_runtime.backends.device import copies
+from worker_runtime.backends.device.kept import KeptTensors
 from worker_runtime.backends.device.lane import LANES, Lane, LaneInstance
 from worker_runtime.backends.device.streams import CAPTURES, Forecast, Turn
 from worker_runtime.backends.pytorch.backend import PytorchBackend
 from worker_runtime.errors import BackendFailed, GpuMemoryFull, InvalidArgument, RuntimeFault
-from worker_runtime.types.device_memory import DeviceBuffer, DeviceWindow
+from worker_runtime.types.device_memory import DeviceBuffer, DeviceTensor, DeviceWindow
 from worker_runtime.types.tensor import BY_NAME
 
 CPU = torch.device("cpu")
@@ -165,6 +166,53 @@ def test_an_output_that_all_want_on_the_device_does_not_come_to_the_host() -> No
     np.testing.assert_array_equal(
         np.frombuffer(region.read(0, 16), np.float32), rows(1.0, 2.0).reshape(-1)
     )
+
+
+def test_an_output_that_stays_is_the_next_one_s_input() -> None:
+    """In rows, as the requests of its batch take it, and without a way through the host."""
+    fetched: list[Any] = []
+    first, second = (Lane(CPU, Turn(CPU), Doubles()) for _ in range(2))
+    batch = rows(1.0, 2.0, 3.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("worker_runtime.backends.device.lane.fetch", fetched.append)
+        (kept,) = first.execute_parts(
+            given(batch, count=3), ["twice"], (), nothing, ("twice",)
+        ).arrays
+    assert not fetched
+    assert isinstance(kept, DeviceTensor)
+    assert (kept.shape, kept.dtype, kept.nbytes) == ((3, 2), np.float32, 24)
+    parts = [kept[2:3], kept[0:2].reshape((4,)), kept[3:3]]
+    outcome = second.execute_parts(given(*parts, count=3), ["twice", "same"], (), nothing)
+    expected = 2 * rows(3.0, 1.0, 2.0)
+    np.testing.assert_array_equal(outcome.arrays[0], 2 * expected)
+    np.testing.assert_array_equal(outcome.arrays[1], expected)
+    assert bytes(kept[1:2]) == (2 * rows(2.0)).tobytes()
+    with pytest.raises(ValueError, match=r"cannot reshape \[3, 2\] into \[5\]"):
+        kept.reshape((5,))
+
+
+def test_what_stays_has_so_much_room_and_no_more() -> None:
+    kept = KeptTensors(CPU, most=16)
+    first = kept.copied(torch.ones(2))
+    second = kept.copied(torch.ones(2))
+    assert first is not None and second is not None
+    assert kept.copied(torch.ones(1)) is None
+    part = first[0:1]
+    del first
+    assert kept.copied(torch.ones(1)) is None, "a part of it is still held"
+    del part
+    assert kept.copied(torch.ones(2)) is not None
+    assert kept.copied(torch.ones(0)) is None
+    assert kept.copied(np.ones(1)) is None
+
+
+def test_what_finds_no_room_comes_to_the_host() -> None:
+    lane = Lane(CPU, Turn(CPU), Doubles())
+    lane._kept = KeptTensors(CPU, most=8)
+    outputs = ["twice", "same"]
+    found = lane.execute_parts(given(rows(1.0), count=1), outputs, (), nothing, outputs).arrays
+    assert [type(item) for item in found] == [DeviceTensor, np.ndarray]
+    np.testing.assert_array_equal(found[1], rows(1.0))
 
 
 @pytest.mark.parametrize(

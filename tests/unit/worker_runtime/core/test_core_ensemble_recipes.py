@@ -164,7 +164,7 @@ def test_the_plans_of_a_step_are_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(steps, "_MAX_PLANS", 3)
     model = FakeServed(model_text("a", WIDE[:1], WIDE[1:]))
     [step, _] = EnsembleGraph(harness_of().config).steps
-    recipe = StepRecipe(step, model.signature)
+    recipe = StepRecipe(step, model)
     forms: list[tuple[Form, ...]] = [(("FP32", (size,), 0),) for size in range(1, 8)]
     for form in forms:
         assert recipe.plan(model, form).inputs[0].shape == form[0][1]

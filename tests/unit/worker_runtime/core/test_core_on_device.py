@@ -2,12 +2,13 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from time import monotonic_ns
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 from msgspec.structs import replace
 
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
@@ -37,6 +38,7 @@ class FakeLane:
         self.error: Exception | None = None
         self.batches: list[list[BatchInput]] = []
         self.targets: list[tuple[str, Any, int, int]] = []
+        self.stayed: list[tuple[str, ...]] = []
 
     def execute_parts(
         self,
@@ -44,6 +46,7 @@ class FakeLane:
         outputs: Sequence[str],
         targets: Sequence[DeviceTarget],
         soon: Callable[[], None],
+        stay: Collection[str] = (),
     ) -> DeviceOutcome:
         self.entered.set()
         assert self.near.wait(10)
@@ -52,6 +55,7 @@ class FakeLane:
         soon()
         assert self.gate.wait(10)
         self.batches.append(list(inputs))
+        self.stayed.append(tuple(stay))
         self.targets += [(t.output, t.window, t.start, t.stop) for t in targets]
         parts = [np.frombuffer(part, np.float32) for part in inputs[0].parts]
         whole = np.concatenate(parts).reshape(inputs[0].shape)
@@ -198,3 +202,28 @@ async def test_windows_know_their_rows_and_traces_see_the_host() -> None:
     await harness.answered(3)
     (targets,) = [lane.targets for lane in harness.instance.lanes if lane.batches]
     assert targets == [("y", window, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "stayed"),
+    [
+        ([("y",), ("y",)], ("y",)),
+        ([("y",), ()], ()),  # one of them wants it on the host
+        ([(), ("y",)], ()),
+    ],
+)
+async def test_outputs_stay_on_the_device_where_a_whole_batch_wants_it(
+    asked: list[tuple[str, ...]], stayed: tuple[str, ...]
+) -> None:
+    harness = Harness()
+    for number, stay in enumerate(asked):
+        harness.submit(f"{number}", 1.0, stay=stay)
+    await harness.answered(2)
+    assert [seen for lane in harness.instance.lanes for seen in lane.stayed] == [stayed]
+
+
+async def test_a_trace_sees_on_the_host_what_would_have_stayed() -> None:
+    harness = Harness()
+    harness.submit("a", 1.0, stay=("y",), trace=object())
+    await harness.answered(1)
+    assert [seen for lane in harness.instance.lanes for seen in lane.stayed] == [()]

@@ -77,6 +77,10 @@ class EnsembleGraph:
         self._consumers = {tensor: tuple(steps) for tensor, steps in readers.items()}
         self._courses: dict[tuple[str, ...], Course] = {}
 
+    def readers(self, tensor: str) -> tuple[int, ...]:
+        """The steps that take it, by their index."""
+        return self._consumers.get(tensor, ())
+
     def course(self, requested: tuple[str, ...]) -> Course:
         """Worked out once for each choice; ``requested`` is in the order of the configuration."""
         found = self._courses.get(requested)

@@ -17,6 +17,7 @@ from worker_runtime.core.scheduling.ensemble.graph import (
     adapted,
 )
 from worker_runtime.errors import InvalidArgument, RuntimeFault
+from worker_runtime.types.device_memory import DeviceBuffer
 from worker_runtime.types.request import ParameterValue
 from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import BY_DTYPE, BY_NAME, DataType
@@ -65,6 +66,8 @@ def output_array(spec: TensorSpec, form: Form, data: Any, *, batching: bool) -> 
     """A tensor in the shape that the ensemble promises. The data is not copied."""
     datatype, shape, rows = form
     if not isinstance(data, np.ndarray):
+        if isinstance(data, DeviceBuffer):
+            data = bytes(data)
         data = np.frombuffer(data, BY_NAME[datatype].dtype)
     elif spec.reshape is None and batching == (rows > 0):
         found: Array = data

@@ -35,6 +35,11 @@ class EnsembleScheduler(Scheduler):
         self._idle: asyncio.Event | None = None
 
     @property
+    def on_device(self) -> bool:
+        """Its steps bring what their models want on the host."""
+        return True
+
+    @property
     def busy(self) -> bool:
         return bool(self._runs)
 

@@ -1,7 +1,7 @@
 """What all requests of one ensemble share: its steps as its models take them, and their limits."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 from weakref import ref
 
@@ -18,6 +18,7 @@ from worker_runtime.core.scheduling.ensemble.graph import (
 )
 from worker_runtime.errors import RuntimeFault
 from worker_runtime.observability.metrics.latency import Histogram
+from worker_runtime.types.device_memory import DeviceBuffer, DeviceWindow
 from worker_runtime.types.request import InferRequest, ParameterValue, Plan, SequencePart, Sink
 from worker_runtime.types.signature import Signature, TensorSpec
 
@@ -34,7 +35,8 @@ class StepRecipe:
     their data type; both as the model's configuration orders them.
     """
 
-    def __init__(self, step: Step, signature: Signature) -> None:
+    def __init__(self, step: Step, model: ServedModel) -> None:
+        signature = model.signature
         specs = {spec.name: spec for spec in signature.inputs}
         order = {name: position for position, name in enumerate(specs)}
         inputs = sorted(step.inputs, key=lambda pair: order.get(pair[0], 0))
@@ -53,6 +55,10 @@ class StepRecipe:
             (name, specs.get(name)) for name, _ in inputs
         ]
         self._plans: dict[tuple[Form | None, ...], Plan] = {}
+        self.on_device = model.scheduler.on_device
+        # by the model's names: what only steps on devices take, and what nobody takes but clients
+        self.stay: tuple[str, ...] = ()
+        self.leave: tuple[tuple[str, str], ...] = ()
 
     def request(
         self,
@@ -73,7 +79,9 @@ class StepRecipe:
         for tensor in tensors:
             forms.append(tensor.form)
             if tensor.form is not None:
-                buffers.append(tensor.data)
+                data = tensor.data
+                on_host = self.on_device or type(data) is not DeviceBuffer
+                buffers.append(data if on_host else bytes(data))
             if sequence is None:
                 sequence = tensor.sequence
         try:
@@ -93,7 +101,15 @@ class StepRecipe:
             sequence=SequencePart(number, start, end) if number else None,
             parameters=source.parameters,
             cancelled=source.cancelled,
+            device_windows=self._windows(source.device_windows),
+            stay=self.stay,
         )
+
+    def _windows(self, wanted: Mapping[str, DeviceWindow] | None) -> dict[str, DeviceWindow] | None:
+        """Where the step may put outputs of the ensemble."""
+        if not wanted or not self.on_device:
+            return None
+        return {source: wanted[name] for source, name in self.leave if name in wanted}
 
     def plan(self, model: ServedModel, forms: tuple[Form | None, ...]) -> Plan:
         """The plan for inputs of these forms; None for one that was left out.
@@ -233,8 +249,21 @@ class Ensemble:
         versions = list(map(ref, models))
         if versions != self._made_for:
             self._made_for = versions
-            self._recipes = [
-                StepRecipe(step, models[at].signature)
+            self._recipes = recipes = [
+                StepRecipe(step, models[at])
                 for step, at in zip(self.graph.steps, self.places, strict=True)
             ]
+            for recipe in recipes:
+                self._place(recipe, recipes)
         return self._recipes
+
+    def _place(self, recipe: StepRecipe, recipes: Sequence[StepRecipe]) -> None:
+        """Which of its outputs stay on the device that it runs on."""
+        stay, leave = [], []
+        for source, name in recipe.step.outputs:
+            readers = self.graph.readers(name)
+            if not readers:
+                leave.append((source, name))
+            elif name not in self.outputs and all(recipes[index].on_device for index in readers):
+                stay.append(source)
+        recipe.stay, recipe.leave = tuple(stay), tuple(leave)
