@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import uvloop
 
+from worker_runtime import heap
 from worker_runtime.config.settings import Settings
 from worker_runtime.errors import RuntimeFault
 from worker_runtime.observability.logging import LogControl
@@ -30,6 +31,7 @@ def serve(settings: Settings) -> int:
     for warning in settings.warnings:
         logger.warning("%s", warning)
     raise_file_limit()
+    heap.keep_freed()
     try:
         server = prepared(settings, log)
     except OSError as error:

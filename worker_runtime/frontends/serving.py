@@ -10,6 +10,7 @@ from typing import Any, cast
 import uvloop
 from msgspec.structs import asdict
 
+from worker_runtime import heap
 from worker_runtime.errors import RuntimeFault
 from worker_runtime.frontends.calls import Calls
 from worker_runtime.frontends.link import Link
@@ -46,6 +47,7 @@ def serve(descriptor: int) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
     raise_file_limit()
+    heap.keep_freed()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_run(descriptor))
 

@@ -4,13 +4,13 @@ Everything runs in the event loop but the loading itself, which has a few thread
 """
 
 import asyncio
-import ctypes
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+from worker_runtime import heap
 from worker_runtime.backends.attempt import Attempt
 from worker_runtime.core.draining import wait_unless_hurried
 from worker_runtime.core.lifecycle.attempts import Attempts
@@ -201,7 +201,7 @@ class Serving:
             del model
             state.state, state.reason, state.plan = ModelState.UNAVAILABLE, UNLOADED, None
             logger.info("successfully unloaded '%s' version %d", name, version)
-        await asyncio.get_running_loop().run_in_executor(None, _trim_memory)
+        await asyncio.get_running_loop().run_in_executor(None, heap.trim)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -300,11 +300,4 @@ def _load_and_trim(
     try:
         return load_version(plan, version, rules, attempt)
     finally:
-        _trim_memory()
-
-
-def _trim_memory() -> None:
-    """Give pages that are free back to the machine, where libc can: it would keep them."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
+        heap.trim()
