@@ -10,6 +10,7 @@ from node_agent.launcher import kernel, landlock, seccomp
 from node_agent.launcher.plan import Plan
 
 _TRACE_ME = 0
+_NO_DEVICE = 100  # of CUDA: it started, and CUDA_VISIBLE_DEVICES leaves none
 
 
 def offers(wanted: Plan, confine: Callable[[Plan], None]) -> dict[str, int]:
@@ -64,7 +65,11 @@ def _starts(confine: Callable[[Plan], None], wanted: Plan, found: Mapping[str, i
         network="none",
         cuda=bool(user or os.geteuid()),
     )
-    return _in_child(confine, plan, lambda: ctypes.CDLL("libcuda.so.1").cuInit(0) == 0)
+    return _in_child(confine, plan, _cuda_starts)
+
+
+def _cuda_starts() -> bool:
+    return ctypes.CDLL("libcuda.so.1").cuInit(0) in (0, _NO_DEVICE)
 
 
 def _reaches(plan: Plan) -> bool:
