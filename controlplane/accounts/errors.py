@@ -197,3 +197,37 @@ class AccountIsLocal(Conflict):
     tries = (
         "An administrator can hand it over: `shoal user update NAME --sign-in oidc` (or header).",
     )
+
+
+class ProjectNotFound(NotFound):
+    code = "ProjectNotFound"
+    tries = ("`GET /api/v1/projects` lists those that you have a role in.",)
+
+
+class ProjectArchived(Conflict):
+    """Nothing new is made in it; what runs there runs on."""
+
+    code = "ProjectArchived"
+    tries = ("Take another project, or ask an administrator to restore this one.",)
+
+
+class ProjectMismatch(Conflict):
+    """Two things that would be used together belong to different projects."""
+
+    code = "ProjectMismatch"
+    tries = ("Register the model in the project of the endpoint, under another name.",)
+
+
+class ProjectQuotaExceeded(Conflict):
+    """``extra`` has the numbers: ``quota``, ``used``, ``wanted``, ``limit``."""
+
+    code = "ProjectQuotaExceeded"
+    tries = (
+        "Scale down or delete what the project needs no more; an administrator may raise the "
+        "limit: `shoal project update`.",
+    )
+
+
+class MemberNotFound(NotFound):
+    code = "MemberNotFound"
+    tries = ("`GET /api/v1/projects/{name}/members` lists them.",)

@@ -1,13 +1,18 @@
-"""Who may do what: users with one role each, and their API tokens."""
+"""Who may do what, and where: users with a role, their API tokens, and projects with members."""
+
+from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 
+from controlplane.accounts.scope import ScopedManager, scope_check
+from controlplane.accounts.types import DEFAULT_PROJECT
 from controlplane.core.models import Stamped
 
 
 class User(AbstractUser):
     class Role(models.TextChoices):
+        MEMBER = "member"  # of the installation nothing: what their projects give
         VIEWER = "viewer"
         INVOKER = "invoker"
         DEPLOYER = "deployer"
@@ -118,3 +123,89 @@ class SetupToken(Stamped):
 
     def __str__(self) -> str:
         return f"set-up of {self.user_id}"
+
+
+class Project(Stamped):
+    """A namespace over models, endpoints and environments, with members and a quota.
+
+    Its name is its key, so that rows say whose they are without another query; it never changes.
+    """
+
+    project_paths: ClassVar[tuple[str, ...]] = ("name",)
+
+    name = models.CharField(max_length=32, primary_key=True)
+    display_name = models.CharField(max_length=100, blank=True)
+    archived = models.BooleanField(default=False)
+    # null: as many as the nodes, and the disks, take
+    max_replicas = models.PositiveIntegerField(null=True, blank=True)
+    max_gpus = models.PositiveIntegerField(null=True, blank=True)
+    max_bytes = models.BigIntegerField(null=True, blank=True)  # of the versions of its models
+    created_by = models.CharField(max_length=150)
+
+    objects = ScopedManager["Project"]()
+    everything = models.Manager["Project"]()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(Stamped):
+    """A role in one project, beside that of the account, which counts in all of them."""
+
+    class Role(models.TextChoices):
+        VIEWER = "viewer"
+        INVOKER = "invoker"
+        DEPLOYER = "deployer"
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=16, choices=Role)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "user"], name="one_role_per_member")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} in {self.project_id}: {self.role}"
+
+
+class Scoped(models.Model):
+    """A row of a project, by itself or by what it is a part of: ``project_paths`` says where.
+
+    ``objects`` keeps to what the caller may see, and so do relations; ``everything`` is for what
+    counts across projects: names that are unique in the installation, room on disks and nodes.
+    """
+
+    objects = ScopedManager["Scoped"]()
+    everything = models.Manager["Scoped"]()
+
+    class Meta:
+        abstract = True
+
+
+class OfProject(Scoped):
+    """A row that says itself which project it belongs to, from when it is made, and stays there."""
+
+    project_paths: ClassVar[tuple[str, ...]] = ("project",)
+
+    project = models.ForeignKey(
+        Project,
+        on_delete=models.PROTECT,
+        related_name="+",
+        default=DEFAULT_PROJECT,
+        db_default=DEFAULT_PROJECT,
+    )
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Raises OutOfScope."""
+        scope_check(self.project_name)
+        super().save(*args, **kwargs)
+
+    @property
+    def project_name(self) -> str:
+        """Its key, without a query: never None, as ``project_id`` would be typed."""
+        return str(self.project_id)

@@ -1,4 +1,8 @@
-"""Permissions of REST: reads need READ, writes DEPLOY, unless the view says otherwise."""
+"""Permissions of REST: reads need READ, writes DEPLOY, unless the view says otherwise.
+
+A view answers those who have the permission by their role in the installation. Who has it in some
+projects alone is let in by a ``ProjectAPIView``, and sees those projects.
+"""
 
 from typing import Any
 
@@ -8,7 +12,8 @@ from rest_framework.request import Request
 from controlplane.accounts import selectors
 from controlplane.accounts.errors import SecondFactorMissing
 from controlplane.accounts.models import ApiToken, User
-from controlplane.accounts.policy import Permission, Role, allows, lowest_role
+from controlplane.accounts.policy import Permission, Role, allows, lowest_role, scope_of
+from controlplane.accounts.scope import scope_enter
 from controlplane.core.errors import Forbidden
 
 
@@ -40,9 +45,12 @@ class RolePermission(BasePermission):
         needed, scopes = permission_needed(request.method, view), scopes_of(request.auth)
         if request.auth is None and not getattr(view, "before_second_factor", False):
             _second_factor_wanted(user)
-        if allows(user, needed, scopes=scopes):
+        of_projects = getattr(view, "of_projects", False)
+        scope = scope_of(user, needed, scopes=scopes)
+        if scope is None or (scope and of_projects):
+            scope_enter(scope)
             return True
-        if allows(user, needed):
+        if allows(user, needed) or (of_projects and scopes and scope_of(user, needed)):
             raise Forbidden(
                 f"This API token is limited to {', '.join(scopes or [])}; this needs {needed}.",
                 code="TokenScopeMissing",
@@ -58,9 +66,12 @@ class RolePermission(BasePermission):
             )
         role = lowest_role(needed)
         wanted = role if role == Role.ADMIN else f"{role} or a higher one"
+        hint = "An administrator can change roles under Settings, Users."
+        if of_projects:
+            hint = f"{hint[:-1]}, or give one in a project: `shoal project add-member`."
         raise Forbidden(
             f"This needs the role {wanted}; {user.username} is {user.role}.",
-            hints=("An administrator can change roles under Settings, Users.",),
+            hints=(hint,),
             extra={"needed_permission": needed, "needed_role": role},
         )
 

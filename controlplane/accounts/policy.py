@@ -1,13 +1,15 @@
 """Who may do what. The one place that says so: REST, sockets and the studio's buttons all ask here.
 
-Roles are steps of one stair: each may do what those below it may.
+Roles are steps of one stair: each may do what those below it may. An account has one for the whole
+installation, and may have others in projects.
 """
 
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
-from controlplane.accounts.models import User
+from controlplane.accounts.models import Membership, User
+from controlplane.accounts.scope import Scope
 
 Role = User.Role
 
@@ -27,7 +29,8 @@ class Permission(StrEnum):
 PEOPLE: Final = Permission.ADMINISTER
 
 STAIR: Final[tuple[tuple[Role, frozenset[Permission]], ...]] = (
-    (Role.VIEWER, frozenset({Permission.READ, Permission.ACCOUNT})),
+    (Role.MEMBER, frozenset({Permission.ACCOUNT})),
+    (Role.VIEWER, frozenset({Permission.READ})),
     (Role.INVOKER, frozenset({Permission.INVOKE})),
     (Role.DEPLOYER, frozenset({Permission.DEPLOY, Permission.KEYS})),
     (Role.OPERATOR, frozenset({Permission.OPERATE})),
@@ -74,3 +77,26 @@ def allows(user: object, permission: Permission, *, scopes: Iterable[str] | None
     if not isinstance(user, User) or not user.is_active:
         return False
     return permission in permissions_held(user, scopes)
+
+
+def scope_of(user: object, permission: Permission, *, scopes: Iterable[str] | None = None) -> Scope:
+    """In which projects this person, through a token of these scopes if any, may do it now.
+
+    None: in all of them. Of what is the installation's, ``allows`` alone says who may.
+    """
+    if not isinstance(user, User) or not user.is_active:
+        return frozenset()
+    if allows(user, permission, scopes=scopes):
+        return None
+    return frozenset(
+        row.project_id
+        for row in Membership.objects.filter(user=user)
+        if permission in permissions_within(row, scopes)
+    )
+
+
+def permissions_within(
+    membership: Membership, scopes: Iterable[str] | None = None
+) -> frozenset[Permission]:
+    """What a member may do in that project, through a token of these scopes if any."""
+    return permissions_of(membership.role, scopes) - {Permission.ACCOUNT}

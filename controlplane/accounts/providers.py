@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 # As ``models.User.Role``, which settings cannot import; lowest first.
-ROLES: Final = ("viewer", "invoker", "deployer", "operator", "admin")
+ROLES: Final = ("member", "viewer", "invoker", "deployer", "operator", "admin")
 # Signatures by a key that the provider alone has: no shared secret, and never "none".
 ALGORITHMS: Final = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),

@@ -90,6 +90,14 @@ def user_get(username: str) -> User:
     return user
 
 
+def account_get(username: str) -> User:
+    """A person, or a service account. Raises UserNotFound."""
+    user = User.objects.filter(username=username).first()
+    if user is None:
+        raise UserNotFound(f"There is no user or service account called {username}.")
+    return user
+
+
 def administrators() -> QuerySet[User]:
     """People who may administer now: a program that may is nobody who could let others in."""
     admins = User.objects.filter(role=User.Role.ADMIN, is_active=True)

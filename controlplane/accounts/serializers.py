@@ -7,7 +7,7 @@ from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.utils import timezone
 from rest_framework import serializers
 
-from controlplane.accounts.models import ApiToken, BrowserSession, User
+from controlplane.accounts.models import ApiToken, BrowserSession, Membership, User
 from controlplane.accounts.policy import SCOPES, Permission
 
 LONGEST_LIFE = timedelta(days=3650)
@@ -19,12 +19,39 @@ class PasswordField(serializers.CharField):
         super().__init__(**{"max_length": 1024, "trim_whitespace": False, **options})
 
 
+class ProjectField(serializers.CharField):
+    """Which project something new belongs to; what is there stays where it is."""
+
+    def __init__(self, **options: Any) -> None:
+        told: dict[str, Any] = {
+            "required": False,
+            "default": "",
+            "allow_blank": True,
+            "max_length": 32,
+            "help_text": "of something new; default: the only one that you have a role in, or "
+            "`default`",
+        }
+        super().__init__(**told, **options)
+
+
+PERMISSIONS = [each.value for each in Permission]
+
+
+class SessionProjectSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    role = serializers.ChoiceField(choices=Membership.Role.choices)
+    permissions = serializers.ListField(child=serializers.ChoiceField(choices=PERMISSIONS))
+
+
 class SessionUserSerializer(serializers.Serializer[Any]):
     username = serializers.CharField()
     role = serializers.ChoiceField(choices=User.Role.choices)
     permissions = serializers.ListField(
-        child=serializers.ChoiceField(choices=[each.value for each in Permission]),
+        child=serializers.ChoiceField(choices=PERMISSIONS),
         help_text="What the role allows, and the token if one was used",
+    )
+    projects = SessionProjectSerializer(
+        many=True, help_text="Those that the account has a role in, beside that in all of them"
     )
     sign_in = serializers.ChoiceField(
         choices=User.SignIn.choices, help_text="How this account proves itself"

@@ -9,6 +9,7 @@ from typing import Final
 
 TOKEN_PREFIX = "shoal_"  # noqa: S105 - the public prefix, no secret
 PREFIX_CHARS = 12
+DEFAULT_PROJECT = "default"  # made by the migration; holds what names no project
 
 
 @dataclass(frozen=True)

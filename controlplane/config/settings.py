@@ -151,6 +151,7 @@ MIDDLEWARE = [
     "controlplane.core.query_strings.KnownQueryMiddleware",
     "controlplane.core.pagination.PagesMiddleware",
     "controlplane.accounts.idempotency.IdempotencyMiddleware",
+    "controlplane.accounts.scope.ProjectScopeMiddleware",
 ]
 # Those of the agents' port, which has no people: neither sessions nor pages nor REST framework.
 AGENTS_MIDDLEWARE = [
@@ -228,6 +229,8 @@ SPECTACULAR_SETTINGS = {
         "SeverityEnum": ["info", "warning", "error"],
         "SystemStateEnum": ["ok", "warning", "error", "unknown"],
         "SecondFactorEnum": ["on", "off", "missing", "elsewhere"],
+        "RoleEnum": "controlplane.accounts.models.User.Role",
+        "ProjectRoleEnum": "controlplane.accounts.models.Membership.Role",
         "EndpointProvisioningStateEnum": ["Updating", "Succeeded", "Deleting"],
     },
 }

@@ -11,11 +11,12 @@ from drf_spectacular.utils import (
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.console import cases
 from controlplane.console.models import SavedCase
+from controlplane.core.filters import PROJECT_PARAMETER
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import read_body, read_only, read_query
 
@@ -55,6 +56,7 @@ class TestTensorSerializer(Fields):
 
 class TestCaseSummarySerializer(Fields):
     id = serializers.CharField()
+    project = serializers.CharField(source="project_id")
     name = serializers.CharField()
     description = serializers.CharField(allow_blank=True)
     model = serializers.CharField(help_text="what clients call it")
@@ -100,9 +102,10 @@ SHOWN_ONLY = read_only(TestCaseSerializer, TestCaseInputSerializer)
 class TestCasesQuery(PageQuery):
     model = serializers.CharField(required=False, default="", allow_blank=True)
     endpoint = serializers.CharField(required=False, default="", allow_blank=True)
+    project = serializers.CharField(required=False, default="", allow_blank=True)
 
 
-class TestCasesView(APIView):
+class TestCasesView(ProjectAPIView):
     write_permission = Permission.INVOKE  # who may call may keep calls
 
     @extend_schema(
@@ -111,6 +114,7 @@ class TestCasesView(APIView):
             *PAGE_PARAMETERS,
             OpenApiParameter("model", str, description="what clients call it"),
             OpenApiParameter("endpoint", str, description="where it was saved"),
+            PROJECT_PARAMETER,
         ],
         responses=TestCasePageSerializer,
     )
@@ -118,7 +122,12 @@ class TestCasesView(APIView):
         """Without their data, the latest first."""
         asked = read_query(TestCasesQuery, request)
         page = paginate(
-            cases.case_list(q=asked["q"], model=asked["model"], endpoint=asked["endpoint"]),
+            cases.case_list(
+                q=asked["q"],
+                model=asked["model"],
+                endpoint=asked["endpoint"],
+                project=asked["project"],
+            ),
             limit=asked["limit"],
             cursor=asked["cursor"],
             order=["-updated_at", "id"],
@@ -142,7 +151,7 @@ class TestCasesView(APIView):
         return Response(TestCaseSerializer(case).data, status=status.HTTP_201_CREATED)
 
 
-class TestCaseView(APIView):
+class TestCaseView(ProjectAPIView):
     write_permission = Permission.INVOKE
 
     @extend_schema(operation_id="test_cases_get", responses=TestCaseSerializer)

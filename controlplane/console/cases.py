@@ -8,12 +8,14 @@ from uuid import uuid4
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
+from controlplane.accounts.projects import project_for
 from controlplane.console.frames import BadRequest
 from controlplane.console.models import SavedCase
 from controlplane.console.reading import parameters, read_inputs
 from controlplane.console.tensors import LARGEST_EXACT, TensorError
 from controlplane.core import events
 from controlplane.core.errors import Conflict, Invalid, NotFound, PayloadTooLarge
+from controlplane.deployments.models import Endpoint
 
 MAX_CASE_BYTES = 8 << 20  # of the inputs, and of the expected outputs, as JSON
 PROTOCOLS = ("http", "grpc")
@@ -29,8 +31,12 @@ class NameTaken(Conflict):
     tries = ("Choose another name, or replace the one that has it.",)
 
 
-def case_list(*, q: str = "", model: str = "", endpoint: str = "") -> QuerySet[SavedCase]:
+def case_list(
+    *, q: str = "", model: str = "", endpoint: str = "", project: str = ""
+) -> QuerySet[SavedCase]:
     rows = SavedCase.objects.all()
+    if project:
+        rows = rows.filter(project=project)
     if q:
         rows = rows.filter(name__icontains=q)
     if model:
@@ -63,14 +69,14 @@ def case_save(
     actor: str,
     replace: SavedCase | None = None,
 ) -> SavedCase:
-    """A new case, or other content for ``replace``.
+    """A new case, in the project of its endpoint, or other content for ``replace``.
 
     Raises Invalid, PayloadTooLarge, NameTaken with the ``id`` of the case that has the name.
     """
     _check_tensors("inputs", inputs)
     _check_tensors("expected", expected)
     _check_options(options)
-    row = replace or SavedCase(id=uuid4().hex, created_by=actor)
+    row = replace or SavedCase(id=uuid4().hex, project_id=_project_of(endpoint), created_by=actor)
     row.name, row.description, row.model, row.endpoint = name, description, model, endpoint
     row.inputs, row.options = [_exact(tensor) for tensor in inputs], options
     row.expected, row.tolerance = [_exact(tensor) for tensor in expected], tolerance
@@ -85,7 +91,8 @@ def case_save(
                 data={"model": model, "endpoint": endpoint},
             )
     except IntegrityError as error:
-        taken = SavedCase.objects.filter(model=model, name=name).exclude(pk=row.id).first()
+        same = SavedCase.objects.filter(project=row.project_id, model=model, name=name)
+        taken = same.exclude(pk=row.id).first()
         if taken is None:
             raise
         raise NameTaken(
@@ -95,6 +102,12 @@ def case_save(
             extra={"id": taken.id},
         ) from error
     return row
+
+
+def _project_of(endpoint: str) -> str:
+    """Of a case without an endpoint, or with one that is gone: as of whatever is new."""
+    known = Endpoint.objects.filter(name=endpoint).values_list("project_id", flat=True).first()
+    return known or project_for("")
 
 
 @transaction.atomic

@@ -13,7 +13,7 @@ from controlplane.console.feeds import tells_of_people
 from controlplane.console.hub import hub
 from controlplane.console.outbox import Outbox
 from controlplane.console.watch import Watch
-from controlplane.core.errors import NotFound
+from controlplane.core.errors import Forbidden, NotFound
 from controlplane.deployments.selectors import endpoint_get
 
 logger = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self.outbox = Outbox(self._send, self._overflow)
         self.sender: asyncio.Task[None] | None = None
         await self.accept()
-        self.watch = Watch(self.scope, self.close)
+        self.watch = Watch(self.scope, self.close, also=self._look)
         # why accept first: browsers do not learn the code of a refused handshake
         if not await self.watch.begin(Permission.READ):
             return
@@ -56,10 +56,11 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 if len(self.topics) >= MAX_TOPICS and topic not in self.topics:
                     raise frames.BadRequest("TooManyTopics", f"At most {MAX_TOPICS}.", topic)
                 try:
+                    await self.watch.see(topic)
                     people = tells_of_people(topic) and await self.watch.hold(PEOPLE)
                     await hub().follow(self.outbox, request, people=people)
-                except NotFound as gone:
-                    raise frames.BadRequest(gone.code, gone.message, topic) from gone
+                except (NotFound, Forbidden) as refused:
+                    raise frames.BadRequest(refused.code, refused.message, topic) from refused
                 except Exception as error:
                     # why any: one topic that cannot be read must not take the others down
                     logger.exception("Topic %s cannot be followed", topic)
@@ -71,6 +72,16 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             case frames.Rate(hz=hz):
                 # why a little less: a tick that is due must not be dropped for a millisecond
                 self.outbox.min_interval_s = 0.0 if hz >= frames.MAX_HZ else 0.9 / hz
+
+    async def _look(self) -> None:
+        """Leave what its user may not see any more."""
+        for topic in list(self.topics):
+            try:
+                await self.watch.see(topic)
+            except (NotFound, Forbidden) as refused:
+                self.topics.discard(topic)
+                hub().leave(self.outbox, topic)
+                self.outbox.put(frames.error(refused.code, refused.message, topic))
 
     async def disconnect(self, code: int) -> None:
         del code
@@ -95,11 +106,13 @@ class ConsoleConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def connect(self) -> None:
         self.bench: Bench | None = None
         endpoint = self.scope["url_route"]["kwargs"]["endpoint"]
+        self.topic = f"endpoint:{endpoint}"
         await self.accept()
-        self.watch = Watch(self.scope, self.close)
+        self.watch = Watch(self.scope, self.close, also=self._look)
         if not await self.watch.begin(Permission.READ):
             return
         try:
+            await self.watch.see(self.topic)
             await in_database(endpoint_get)(endpoint)
         except NotFound:
             await self.close(NOT_FOUND)
@@ -112,8 +125,19 @@ class ConsoleConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if bytes_data is not None:
             await self.bench.receive_bytes(bytes_data)
         else:
-            may_infer = await self.watch.allows(Permission.INVOKE)
+            may_infer = await self._may(Permission.INVOKE)
             await self.bench.receive(text_data or "", may_infer=may_infer)
+
+    async def _may(self, permission: Permission) -> bool:
+        try:
+            await self.watch.see(self.topic, permission)
+        except (NotFound, Forbidden):
+            return False
+        return True
+
+    async def _look(self) -> None:
+        if not await self._may(Permission.READ):
+            await self.close(NOT_FOUND)
 
     async def disconnect(self, code: int) -> None:
         del code

@@ -2,10 +2,11 @@
 
 from django.db import models
 
+from controlplane.accounts.models import OfProject
 from controlplane.core.models import Stamped
 
 
-class SavedCase(Stamped):
+class SavedCase(Stamped, OfProject):
     """Inputs and options of one call of a model, under a name; a link to it fills the console."""
 
     id = models.CharField(max_length=32, primary_key=True)  # uuid4().hex
@@ -21,7 +22,9 @@ class SavedCase(Stamped):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["model", "name"], name="one_saved_case_per_model_name")
+            models.UniqueConstraint(
+                fields=["project", "model", "name"], name="one_saved_case_per_name_in_project"
+            )
         ]
 
     def __str__(self) -> str:

@@ -1,4 +1,5 @@
-"""A socket outlives many requests, so what opened it is looked at again: the session, the role."""
+"""A socket outlives many requests, so what opened it is looked at again: the session, the role, and
+whether what it shows is still in a project of its user's."""
 
 import asyncio
 import logging
@@ -9,15 +10,28 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from controlplane.accounts.models import User
-from controlplane.accounts.policy import Permission, allows
+from controlplane.accounts.policy import Permission, allows, scope_of
+from controlplane.accounts.scope import within
 from controlplane.accounts.selectors import user_of_session
 from controlplane.console.database import in_database
+from controlplane.core.errors import Forbidden
+from controlplane.deployments.selectors import endpoint_get
+from controlplane.operations.selectors import operation_get
 
 logger = logging.getLogger(__name__)
 
 UNAUTHENTICATED: Final = 4401
 FORBIDDEN: Final = 4403
 LOOK_EVERY_S: Final = 30.0
+# How topics that belong to a project are found by who may not see all; of all others none is seen.
+OF_PROJECTS: Final[Mapping[str, Callable[[str], object]]] = {
+    "endpoint": endpoint_get,
+    "operation": operation_get,
+}
+
+
+async def _nothing() -> None:
+    """There is nothing besides to look at."""
 
 
 class Watch:
@@ -28,16 +42,21 @@ class Watch:
         scope: Mapping[str, Any],
         close: Callable[[int], Awaitable[None]],
         every_s: float = LOOK_EVERY_S,
+        also: Callable[[], Awaitable[None]] = _nothing,
     ) -> None:
+        """``also`` is called with each look that the socket has passed."""
         self._scope = scope
         self._close = close
         self._every_s = every_s
+        self._also = also
+        self._begun: Permission | None = None
         self._needed: set[Permission] = set()
         self._task: asyncio.Task[None] | None = None
 
     async def begin(self, needed: Permission) -> bool:
-        """Whether the socket may stay open; if not, it has been closed."""
-        self._needed.add(needed)
+        """Whether the socket may stay open, as long as its user has this permission in the
+        installation or in some project; if not, it has been closed."""
+        self._begun = needed
         if not await self._passes():
             return False
         self._task = asyncio.create_task(self._look())
@@ -58,12 +77,21 @@ class Watch:
         """Asked anew each time: a role that was taken away counts from the next request on."""
         return allows(await self._user(), permission)
 
+    async def see(self, topic: str, permission: Permission = Permission.READ) -> None:
+        """Raises NotFound, also for what is not in a project where the user has the permission, and
+        Forbidden for topics of the installation."""
+        user = await self._user()
+        if not allows(user, permission):
+            await in_database(_seen)(user, topic, permission)
+
     async def _look(self) -> None:
         may_stay = True
         while may_stay:
             await asyncio.sleep(self._every_s)
             try:
                 may_stay = await self._passes()
+                if may_stay:
+                    await self._also()
             except DatabaseError:
                 # why on: a moment without the database must not be the end of all looking
                 logger.exception("Whether a socket may stay open cannot be told now")
@@ -72,7 +100,11 @@ class Watch:
         user = await self._user()
         if user is None:
             await self._close(UNAUTHENTICATED)
-        elif not all(allows(user, permission) for permission in self._needed):
+        elif not all(allows(user, permission) for permission in self._needed) or (
+            self._begun is not None
+            and not allows(user, self._begun)
+            and not await in_database(scope_of)(user, self._begun)
+        ):
             await self._close(FORBIDDEN)
         else:
             return True
@@ -86,6 +118,16 @@ class Watch:
         key = session.session_key if session is not None else None
         user: User | None = await in_database(_user_now)(opened_by.pk, key)
         return user
+
+
+def _seen(user: User | None, topic: str, permission: Permission) -> None:
+    """Raises NotFound, Forbidden."""
+    kind, _, name = topic.partition(":")
+    scope = scope_of(user, permission)
+    if kind not in OF_PROJECTS or not scope:
+        raise Forbidden(f"{kind}: this is of the installation, and needs a role there.")
+    with within(scope):
+        OF_PROJECTS[kind](name)
 
 
 def _user_now(user_id: int, session_key: str | None) -> User | None:

@@ -11,6 +11,7 @@ TAG: Final = "tag."
 TAG_PARAMETER: Final = OpenApiParameter(
     "tag.{key}", str, description="`tag.team=vision`; may come several times"
 )
+PROJECT_PARAMETER: Final = OpenApiParameter("project", str, description="only those in it")
 
 
 def tags_of(request: Request) -> dict[str, str]:

@@ -13,11 +13,6 @@ class DeploymentNotFound(NotFound):
     tries = ("`GET /api/v1/endpoints/{endpoint}` lists its deployments.",)
 
 
-class NameInvalid(Invalid):
-    code = "NameInvalid"
-    tries = ("Begin with a letter; then letters, digits and hyphens, 32 characters at most.",)
-
-
 class NameTaken(Conflict):
     code = "NameTaken"
     tries = ("Choose another name, or change the one that is there.",)

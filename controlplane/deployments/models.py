@@ -1,7 +1,10 @@
 """Desired and observed: endpoints, deployments, replicas."""
 
+from typing import ClassVar
+
 from django.db import models
 
+from controlplane.accounts.models import OfProject, Scoped
 from controlplane.autoscaling import Idle
 from controlplane.core.models import Stamped
 from controlplane.deployments.idling import idle_rule, is_paused
@@ -17,7 +20,7 @@ from controlplane.deployments.types import (
 )
 
 
-class Endpoint(Stamped):
+class Endpoint(Stamped, OfProject):
     """A stable, authenticated URL. Traffic is a map from deployment name to percent."""
 
     name = models.CharField(max_length=32, unique=True)
@@ -51,7 +54,9 @@ class Endpoint(Stamped):
         return self.name
 
 
-class EndpointKey(Stamped):
+class EndpointKey(Stamped, Scoped):
+    project_paths: ClassVar[tuple[str, ...]] = ("endpoint__project",)
+
     class Slot(models.TextChoices):
         PRIMARY = "primary"
         SECONDARY = "secondary"
@@ -89,7 +94,9 @@ class InstanceType(Stamped):
         return self.name
 
 
-class Deployment(Stamped):
+class Deployment(Stamped, Scoped):
+    project_paths: ClassVar[tuple[str, ...]] = ("endpoint__project",)
+
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deployments")
     name = models.CharField(max_length=32)
     # What is asked for now. A deployment and its first revision name each other: the database asks
@@ -132,11 +139,13 @@ class Deployment(Stamped):
         return idle_rule(self.autoscale, self.paused_count)
 
 
-class Autoscaler(Stamped):
+class Autoscaler(Stamped, Scoped):
     """What the autoscaler remembers of a deployment, and what it decided last.
 
     A row of its own: it is written every few seconds, and the deployment is not changed by that.
     """
+
+    project_paths: ClassVar[tuple[str, ...]] = ("deployment__endpoint__project",)
 
     deployment = models.OneToOneField(
         Deployment, on_delete=models.CASCADE, related_name="autoscaler", primary_key=True
@@ -152,11 +161,13 @@ class Autoscaler(Stamped):
         return f"autoscaler of {self.deployment}"
 
 
-class DeploymentRevision(Stamped):
+class DeploymentRevision(Stamped, Scoped):
     """What a deployment was asked to run once; it never changes and can be gone back to.
 
     Only the approval of its code does, when the same is started afresh.
     """
+
+    project_paths: ClassVar[tuple[str, ...]] = ("deployment__endpoint__project",)
 
     deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField()
@@ -204,8 +215,10 @@ class DeploymentRevision(Stamped):
         return settings_from_json(self.spec)
 
 
-class Replica(Stamped):
+class Replica(Stamped, Scoped):
     """One runtime process on one node: what we want of it, and what its node last said."""
+
+    project_paths: ClassVar[tuple[str, ...]] = ("deployment__endpoint__project",)
 
     id = models.CharField(max_length=32, primary_key=True)
     deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="replicas")
@@ -265,8 +278,10 @@ class GpuFootprint(Stamped):
         return f"{self.model_version} {self.kind}: {self.least_bytes}"
 
 
-class TryLoad(Stamped):
+class TryLoad(Stamped, Scoped):
     """One look at whether something loads on a node: a runtime that is started, asked, ended."""
+
+    project_paths: ClassVar[tuple[str, ...]] = ("model_version__model__project", "upload__project")
 
     id = models.CharField(max_length=32, primary_key=True)
     model_version = models.ForeignKey(

@@ -1,31 +1,12 @@
-"""Pure: names of endpoints and deployments, the rule and the defaults."""
+"""Pure: names of endpoints and deployments that nobody chose. The rule is in ``core.names``."""
 
 import re
 from collections.abc import Collection
 from typing import Final
 
-from controlplane.deployments.errors import NameInvalid
+from controlplane.core.names import LONGEST, SHORTEST
 
-RULE: Final = re.compile(r"[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?")
-SHORTEST: Final = 3
-LONGEST: Final = 32
-SHOWN: Final = 60  # characters of one that is none
 COLOURS: Final = ("blue", "green")
-
-
-def name_check(name: str, *, field: str) -> str:
-    """The name, if it is one. Raises NameInvalid."""
-    if SHORTEST <= len(name) <= LONGEST and RULE.fullmatch(name):
-        return name
-    raise NameInvalid(
-        f"{field}: {name[:SHOWN]!r} cannot be a name here, "
-        f"expected {SHORTEST} to {LONGEST} letters, digits and hyphens.",
-        field=field,
-        hints=(
-            f"{SHORTEST} to {LONGEST} letters, digits and hyphens; "
-            "a letter first, no hyphen at the end.",
-        ),
-    )
 
 
 def endpoint_name_for(model: str) -> str:

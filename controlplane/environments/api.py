@@ -11,10 +11,11 @@ from drf_spectacular.utils import (
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
+from controlplane.accounts.project_views import ProjectAPIView
+from controlplane.accounts.projects import project_stays
 from controlplane.core.etags import IF_MATCH, etag_of, if_match
-from controlplane.core.filters import TAG_PARAMETER, tags_of
+from controlplane.core.filters import PROJECT_PARAMETER, TAG_PARAMETER, tags_of
 from controlplane.core.pagination import PAGE_PARAMETERS, Page, page_of, paginate
 from controlplane.core.requests import read_body, read_only, read_query
 from controlplane.environments import selectors, services
@@ -49,17 +50,20 @@ def _page(rows: Any, query: dict[str, Any], order: list[str]) -> Response:
     return Response(EnvironmentPageSerializer(found).data)
 
 
-class EnvironmentsView(APIView):
+class EnvironmentsView(ProjectAPIView):
     @extend_schema(
         operation_id="environments_list",
-        parameters=[*LISTED, TAG_PARAMETER],
+        parameters=[*LISTED, TAG_PARAMETER, PROJECT_PARAMETER],
         responses=EnvironmentPageSerializer,
     )
     def get(self, request: Request) -> Response:
         """The newest version of each."""
         query = read_query(EnvironmentsQuery, request)
         rows = selectors.environment_list(
-            q=query["q"], archived=query["archived"], tags=tags_of(request)
+            q=query["q"],
+            archived=query["archived"],
+            tags=tags_of(request),
+            project=query["project"],
         )
         return _page(rows, query, ["name"])
 
@@ -69,7 +73,7 @@ class EnvironmentsView(APIView):
         responses={
             200: OpenApiResponse(EnvironmentSerializer, description="the same content as before"),
             201: EnvironmentSerializer,
-            409: OpenApiResponse(description="`EnvironmentVersionImmutable`"),
+            409: OpenApiResponse(description="`EnvironmentVersionImmutable`, `NameTaken`"),
         },
     )
     def post(self, request: Request) -> Response:
@@ -81,7 +85,7 @@ class EnvironmentsView(APIView):
         return answer
 
 
-class EnvironmentVersionsView(APIView):
+class EnvironmentVersionsView(ProjectAPIView):
     @extend_schema(
         operation_id="environment_versions_list",
         parameters=[*LISTED[:2], LISTED[-1]],
@@ -94,7 +98,7 @@ class EnvironmentVersionsView(APIView):
         return _page(rows, query, ["-version"])
 
 
-class EnvironmentVersionView(APIView):
+class EnvironmentVersionView(ProjectAPIView):
     @extend_schema(operation_id="environment_versions_get", responses=EnvironmentSerializer)
     def get(self, request: Request, name: str, version: str) -> Response:
         """`version` is a number, or `latest`."""
@@ -112,7 +116,9 @@ class EnvironmentVersionView(APIView):
         values = read_body(
             EnvironmentPatchSerializer, request, ignored=SHOWN_ONLY, fixed={"name": name}
         )
-        number = selectors.version_get(name, version).version
+        known = selectors.version_get(name, version)
+        project_stays(request.data, lambda: known.project_name)
+        number = known.version
         with if_match(
             request,
             EnvironmentVersion.objects.filter(name=name, version=number),
@@ -132,7 +138,7 @@ def _set_archived(request: Request, name: str, version: str | None, *, archived:
     return _answer(row)
 
 
-class EnvironmentArchiveView(APIView):
+class EnvironmentArchiveView(ProjectAPIView):
     @extend_schema(
         operation_id="environments_archive", request=None, responses=EnvironmentSerializer
     )
@@ -141,7 +147,7 @@ class EnvironmentArchiveView(APIView):
         return _set_archived(request, name, None, archived=True)
 
 
-class EnvironmentRestoreView(APIView):
+class EnvironmentRestoreView(ProjectAPIView):
     @extend_schema(
         operation_id="environments_restore", request=None, responses=EnvironmentSerializer
     )
@@ -149,7 +155,7 @@ class EnvironmentRestoreView(APIView):
         return _set_archived(request, name, None, archived=False)
 
 
-class EnvironmentVersionArchiveView(APIView):
+class EnvironmentVersionArchiveView(ProjectAPIView):
     @extend_schema(
         operation_id="environment_versions_archive", request=None, responses=EnvironmentSerializer
     )
@@ -158,7 +164,7 @@ class EnvironmentVersionArchiveView(APIView):
         return _set_archived(request, name, version, archived=True)
 
 
-class EnvironmentVersionRestoreView(APIView):
+class EnvironmentVersionRestoreView(ProjectAPIView):
     @extend_schema(
         operation_id="environment_versions_restore", request=None, responses=EnvironmentSerializer
     )

@@ -16,3 +16,8 @@ class EnvironmentVersionImmutable(Conflict):
 class EnvironmentNameInvalid(Invalid):
     code = "NameInvalid"
     tries = ("Use letters, digits, dot, dash or underscore; begin with a letter or digit.",)
+
+
+class EnvironmentNameTaken(Conflict):
+    code = "NameTaken"
+    tries = ("Names of environments are unique in the installation: choose another.",)

@@ -2,10 +2,11 @@
 
 from django.db import models
 
+from controlplane.accounts.models import OfProject
 from controlplane.core.models import Stamped
 
 
-class EnvironmentVersion(Stamped):
+class EnvironmentVersion(Stamped, OfProject):
     """A list of packages. ``digest`` is that of all that decides what is installed.
 
     ``requirements`` is what nodes give to pip; ``conda_file`` what it was made from, kept and given

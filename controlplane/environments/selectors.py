@@ -16,13 +16,19 @@ LONGEST_NUMBER = 9
 
 
 def environment_list(
-    *, q: str = "", archived: str = "active", tags: dict[str, str] | None = None
+    *,
+    q: str = "",
+    archived: str = "active",
+    tags: dict[str, str] | None = None,
+    project: str = "",
 ) -> QuerySet[EnvironmentVersion]:
     """The newest version of each; ``archived``: "active", "archived" or "all"."""
     rows = _seen(EnvironmentVersion.objects.all(), archived)
     same = _seen(EnvironmentVersion.objects.filter(name=OuterRef("name")), archived)
     newest = same.order_by().values("name").annotate(newest=Max("version")).values("newest")
     rows = rows.filter(version=Subquery(newest))
+    if project:
+        rows = rows.filter(project=project)
     if q:
         rows = rows.filter(name__icontains=q)
     return tagged(rows, tags or {})

@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from controlplane.accounts.serializers import ProjectField
 from controlplane.core.pagination import PageQuery
 from controlplane.core.requests import Change
 
@@ -14,10 +15,12 @@ Fields = serializers.Serializer[Any]
 
 class EnvironmentsQuery(PageQuery):
     archived = serializers.ChoiceField(choices=ARCHIVED, default="active")
+    project = serializers.CharField(required=False, default="", allow_blank=True)
 
 
 class EnvironmentSerializer(Fields):
     name = serializers.CharField()
+    project = serializers.CharField(source="project_id")
     version = serializers.IntegerField()
     description = serializers.CharField(allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField(allow_blank=True))
@@ -38,6 +41,7 @@ class EnvironmentSerializer(Fields):
 
 class EnvironmentInputSerializer(Fields):
     name = serializers.CharField(max_length=255)
+    project = ProjectField()
     version = serializers.IntegerField(
         required=False,
         default=None,

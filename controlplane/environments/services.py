@@ -7,11 +7,13 @@ from typing import Any
 
 from django.db import transaction
 
+from controlplane.accounts import projects
 from controlplane.core import events
 from controlplane.core.changes import change
 from controlplane.environments import selectors
 from controlplane.environments.errors import (
     EnvironmentNameInvalid,
+    EnvironmentNameTaken,
     EnvironmentVersionImmutable,
 )
 from controlplane.environments.models import EnvironmentVersion
@@ -22,18 +24,21 @@ CONTENT = ("requirements", "conda_file", "image", "declared")
 
 @transaction.atomic
 def environment_register(
-    *, name: str, version: int | None, actor: str, **fields: Any
+    *, name: str, version: int | None, actor: str, project: str = "", **fields: Any
 ) -> tuple[EnvironmentVersion, bool]:
     """The version, and whether it is new: the same content is the version that it was.
 
     ``version`` asks for a number; one that exists must have the same content. Who registers what is
-    archived wants it back. ``fields``: description, tags, and those of ``CONTENT``.
-    Raises EnvironmentNameInvalid, EnvironmentVersionImmutable.
+    archived wants it back. All versions of a name are in one project: ``project`` chooses it for
+    the first. ``fields``: description, tags, and those of ``CONTENT``.
+    Raises EnvironmentNameInvalid, EnvironmentVersionImmutable, EnvironmentNameTaken,
+    ProjectNotFound, ProjectArchived.
     """
     if not NAME.fullmatch(name):
         raise EnvironmentNameInvalid(f"{name[:80]!r} cannot be a name.", field="name")
     digest = content_digest({key: fields[key] for key in CONTENT})
-    rows = EnvironmentVersion.objects.select_for_update().filter(name=name)
+    rows = EnvironmentVersion.everything.select_for_update().filter(name=name)
+    chosen = _project_of(name, project)
     same = rows.filter(digest=digest) if version is None else rows.filter(version=version)
     known = same.order_by("-version").first()
     if known is not None:
@@ -47,6 +52,7 @@ def environment_register(
     newest = rows.order_by("-version").first()
     row = EnvironmentVersion.objects.create(
         name=name,
+        project_id=chosen,
         version=version or (newest.version + 1 if newest else 1),
         digest=digest,
         created_by=actor,
@@ -60,6 +66,18 @@ def environment_register(
         data={"version": row.version, "digest": digest},
     )
     return selectors.version_get(name, row.version), True
+
+
+def _project_of(name: str, project: str) -> str:
+    """Raises EnvironmentNameTaken where the name is another project's."""
+    known = EnvironmentVersion.everything.filter(name=name).first()
+    if known is None:
+        return projects.project_for(project)
+    if not projects.in_scope(known.project_name) or project not in ("", known.project_name):
+        raise EnvironmentNameTaken(
+            f"Another project has an environment called {name!r}.", field="name"
+        )
+    return known.project_name
 
 
 @transaction.atomic

@@ -165,10 +165,12 @@ class SeriesSerializer(serializers.Serializer[Any]):
     )
 
 
-def query_of(values: dict[str, Any], now: float) -> Query:
+def query_of(values: dict[str, Any], now: float, *, since: float = 0.0) -> Query:
+    """Of nothing before ``since``, in Unix seconds."""
     end = now if values["to"] is None else values["to"]
     start = end - values["range"] if values["from"] is None else values["from"]
-    return Query(start=max(start, end - LONGEST_S), end=end, step_s=values["step"])
+    start = max(start, end - LONGEST_S, since)
+    return Query(start=start, end=max(end, start), step_s=values["step"])
 
 
 def history_body(found: History) -> dict[str, Any]:

@@ -1,13 +1,16 @@
 """Operations: what takes a while, with its stages, until it has ended; and rollouts of traffic."""
 
+from typing import ClassVar
+
 from django.db import models
 
+from controlplane.accounts.models import OfProject, Scoped
 from controlplane.core.models import Stamped
 from controlplane.deployments.models import Endpoint
 from controlplane.operations.types import ROLLING, OperationState, RolloutState
 
 
-class Operation(Stamped):
+class Operation(Stamped, OfProject):
     """A long-running change with stages. It always ends: Succeeded, Failed or Canceled."""
 
     id = models.CharField(max_length=32, primary_key=True)
@@ -46,12 +49,14 @@ class Operation(Stamped):
         return f"{self.kind} {self.endpoint}/{self.deployment} {self.state}"
 
 
-class Rollout(Stamped):
+class Rollout(Stamped, Scoped):
     """Traffic on its way from what answers now to a candidate, step by step.
 
     No operation: those end within minutes and keep others from their deployment, while a rollout
     may take days in which its deployments are scaled.
     """
+
+    project_paths: ClassVar[tuple[str, ...]] = ("endpoint__project",)
 
     id = models.CharField(max_length=32, primary_key=True)
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="rollouts")

@@ -31,6 +31,7 @@ class OperationFilter:
     kind: Sequence[str] = ()
     actor: str = ""
     q: str = ""  # in the name of the endpoint or the deployment
+    project: str = ""
     since: datetime | None = None
     until: datetime | None = None  # not included
 
@@ -39,6 +40,7 @@ class OperationFilter:
             "state__in": self.state,
             "kind__in": self.kind,
             "created_by": self.actor,
+            "project": self.project,
             "created_at__gte": self.since,
             "created_at__lt": self.until,
         }
@@ -130,6 +132,7 @@ def operation_shown(operation: Operation) -> Shown:
     return {
         "id": operation.id,
         "kind": operation.kind,
+        "project": operation.project_id,
         "endpoint": operation.endpoint,
         "deployment": operation.deployment,
         "state": operation.state,

@@ -38,6 +38,7 @@ class DeployResultSerializer(Fields):
 class OperationSerializer(Fields):
     id = serializers.CharField()
     kind = serializers.ChoiceField(choices=OperationKind.choices)
+    project = serializers.CharField()
     endpoint = serializers.CharField()
     deployment = serializers.CharField(allow_blank=True)
     state = serializers.ChoiceField(choices=OperationState.choices)

@@ -83,6 +83,11 @@ class NameInvalid(Invalid):
     tries = ("Begin with a letter or a digit; then also `.`, `_` and `-`.",)
 
 
+class NameTaken(Conflict):
+    code = "NameTaken"
+    tries = ("Choose another name.",)
+
+
 class ModelArchived(Conflict):
     code = "ModelArchived"
     tries = ("Restore it first.",)

@@ -1,8 +1,11 @@
 """What can be served: uploads, drafts, content-addressed blobs, models and immutable versions."""
 
+from typing import ClassVar
+
 from django.conf import settings
 from django.db import models
 
+from controlplane.accounts.models import OfProject, Scoped
 from controlplane.core.models import Stamped
 from controlplane.registry.code import CodeReason
 from controlplane.registry.states import UploadState
@@ -36,7 +39,7 @@ class File(models.Model):
         return self.path
 
 
-class Upload(Stamped):
+class Upload(Stamped, OfProject):
     """A resumable upload and what ingest made of it."""
 
     State = UploadState  # it changes by registry.states.UPLOADS
@@ -67,8 +70,10 @@ class Upload(Stamped):
         return file_entries(self.unpacked)
 
 
-class AnnouncedFile(File):
+class AnnouncedFile(File, Scoped):
     """A file of an upload that is a list of files. A path that ends with a slash is a folder."""
+
+    project_paths: ClassVar[tuple[str, ...]] = ("upload__project",)
 
     upload = models.ForeignKey(
         Upload, on_delete=models.CASCADE, related_name="announced", db_index=False
@@ -82,8 +87,10 @@ class AnnouncedFile(File):
         ]
 
 
-class UnpackedFile(File):
+class UnpackedFile(File, Scoped):
     """A file of the repository that ingest made of an upload."""
+
+    project_paths: ClassVar[tuple[str, ...]] = ("upload__project",)
 
     upload = models.ForeignKey(
         Upload, on_delete=models.CASCADE, related_name="unpacked", db_index=False
@@ -117,7 +124,7 @@ class Draft(Stamped):
         return f"{self.title or self.id} of {self.owner}"
 
 
-class Model(Stamped):
+class Model(Stamped, OfProject):
     """A registered model: a name with numbered versions."""
 
     name = models.CharField(max_length=255, unique=True)
@@ -134,8 +141,10 @@ class Model(Stamped):
         return self.name
 
 
-class ModelVersion(Stamped):
+class ModelVersion(Stamped, Scoped):
     """One immutable Triton model repository."""
+
+    project_paths: ClassVar[tuple[str, ...]] = ("model__project",)
 
     model = models.ForeignKey(Model, on_delete=models.CASCADE, related_name="versions")
     version = models.PositiveIntegerField()
@@ -173,8 +182,10 @@ class ModelVersion(Stamped):
         return file_entries(self.files)
 
 
-class ModelFile(File):
+class ModelFile(File, Scoped):
     """A file of a version's repository."""
+
+    project_paths: ClassVar[tuple[str, ...]] = ("version__model__project",)
 
     version = models.ForeignKey(
         ModelVersion, on_delete=models.CASCADE, related_name="files", db_index=False
@@ -187,8 +198,10 @@ class ModelFile(File):
         ]
 
 
-class ModelAlias(Stamped):
+class ModelAlias(Stamped, Scoped):
     """A name for a version that may move to another: `champion`. `latest` is told, not kept."""
+
+    project_paths: ClassVar[tuple[str, ...]] = ("model__project",)
 
     model = models.ForeignKey(Model, on_delete=models.CASCADE, related_name="aliases")
     name = models.CharField(max_length=64)
@@ -244,8 +257,10 @@ class ModelSignature(Stamped):
         return f"{self.digest[:12]} by {self.key_id}"
 
 
-class RepoModel(models.Model):
+class RepoModel(Scoped):
     """A Triton model inside a version: what clients name in their URLs."""
+
+    project_paths: ClassVar[tuple[str, ...]] = ("model_version__model__project",)
 
     model_version = models.ForeignKey(
         ModelVersion, on_delete=models.CASCADE, related_name="repo_models"
@@ -272,8 +287,10 @@ class RepoModel(models.Model):
         return self.name
 
 
-class ConfigRevision(Stamped):
+class ConfigRevision(Stamped, Scoped):
     """Edited config.pbtxt texts over a version; the version itself never changes."""
+
+    project_paths: ClassVar[tuple[str, ...]] = ("model_version__model__project",)
 
     model_version = models.ForeignKey(
         ModelVersion, on_delete=models.CASCADE, related_name="config_revisions"

@@ -50,6 +50,7 @@ STEP = re.compile(r'\bmodel_name\s*:\s*"([^"]*)"')  # nothing else of a configur
 # why by relation name: deployments lie above the registry, which must not import them
 CURRENT = "deployment_revisions__current_of"  # of a version: deployments that run it now
 ACTIVE = (Upload.State.VERIFYING, Upload.State.INSPECTING)
+GROWING = (Upload.State.UPLOADING, *ACTIVE)
 
 
 def upload_get(upload_id: str) -> Upload:
@@ -59,6 +60,28 @@ def upload_get(upload_id: str) -> Upload:
         raise UploadNotFound(
             "No such upload. It was deleted, or it expired.", hints=("Upload the file again.",)
         ) from None
+
+
+def uploads_unregistered() -> QuerySet[Upload]:
+    """Those that hold bytes and that no version came from, of all projects."""
+    same = ModelVersion.everything.filter(
+        digest=OuterRef("digest"), model__project=OuterRef("project")
+    )
+    return Upload.everything.filter(
+        Q(state__in=GROWING) | Q(~Exists(same), state=Upload.State.READY)
+    )
+
+
+def projects_bytes(projects: Collection[str], *, without: str = "") -> dict[str, int]:
+    """What quotas count, by project: its models' versions, each as if it shared no file, and its
+    uploads that are not registered, but for the one ``without``."""
+    found = dict.fromkeys(projects, 0)
+    versions = ModelVersion.everything.filter(model__project__in=found).values("model__project")
+    uploads = uploads_unregistered().filter(project__in=found).exclude(pk=without).values("project")
+    for rows, name in ((versions, "model__project"), (uploads, "project")):
+        for project, size in rows.annotate(bytes=Sum("size")).values_list(name, "bytes"):
+            found[project] += size
+    return found
 
 
 def draft_list(user: User) -> QuerySet[Draft]:
@@ -85,6 +108,7 @@ def model_list(
     tags: dict[str, str] | None = None,
     backend: str = "",
     deployed: bool | None = None,
+    project: str = "",
 ) -> QuerySet[Model]:
     """``archived``: "active" hides archived models, "archived" shows only those, "all" both.
 
@@ -97,6 +121,8 @@ def model_list(
     )
     if q:
         rows = rows.filter(Q(name__icontains=q) | Q(description__icontains=q))
+    if project:
+        rows = rows.filter(project=project)
     if archived != "all":
         rows = rows.filter(archived=archived == "archived")
     if type:

@@ -43,6 +43,7 @@ function deployment(
   return {
     name,
     endpoint,
+    project: "default",
     model,
     version,
     config_revision: null,
@@ -81,6 +82,7 @@ function deployment(
 function endpoint(name: string, deployments: Deployment[], traffic: Record<string, number>, over: Partial<Endpoint> = {}): Endpoint {
   return {
     name,
+    project: "default",
     description: "",
     tags: {},
     auth_mode: "key",
@@ -191,6 +193,7 @@ dynamic_batching {
 function version(model: string, number: number, over: Partial<ModelVersion> = {}): ModelVersion {
   return {
     model,
+    project: "default",
     version: number,
     type: "onnx",
     digest: `sha256:${sha(model + number)}`,
@@ -270,6 +273,7 @@ export const versions: Record<string, ModelVersion[]> = {
 
 export const models: Model[] = Object.entries(versions).map(([name, list], index) => ({
   name,
+  project: "default",
   description: index === 0 ? "ImageNet classifier for product photos" : "",
   tags: (index === 0 ? { team: "vision" } : {}) as Record<string, string>,
   latest_version: list[0]?.version ?? 0,
@@ -377,6 +381,7 @@ function operation(id: string, name: string, dep: string, state: Operation["stat
   return {
     id,
     kind: "deploy",
+    project: "default",
     endpoint: name,
     deployment: dep,
     state,

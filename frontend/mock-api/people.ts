@@ -3,7 +3,8 @@ import type { ApiToken, BrowserSession, InstanceType, Permission, Person, Role, 
 import { ago } from "./db";
 
 const STAIR: [Role, Permission[]][] = [
-  ["viewer", ["read", "account"]],
+  ["member", ["account"]],
+  ["viewer", ["read"]],
   ["invoker", ["invoke"]],
   ["deployer", ["keys", "deploy"]],
   ["operator", ["operate"]],

@@ -35,6 +35,7 @@ const user = () => ({
   username: "maria",
   role: role(),
   permissions: permissions(),
+  projects: role() === "member" ? [{ name: "vision", role: "deployer" as const, permissions: ["read", "invoke", "keys", "deploy"] as const }] : [],
   sign_in: "password" as const,
   second_factor: state.secondFactor ? ("on" as const) : ("off" as const),
 });

@@ -40,15 +40,23 @@ class MLClient:
         url: str | None = None,
         token: str | None = None,
         installation: Installation | None = None,
+        project: str = "",
         show_progress: bool = True,
         watcher: Watcher | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         """Raises InstallationNotFound when ``url`` is not given and none can be found.
 
+        ``project``: where new things go, and what lists are of; SHOAL_PROJECT unless said.
         ``transport`` replaces the network in tests.
         """
-        client = Client(url, token or "", installation=installation, concurrency=Loop(transport))
+        client = Client(
+            url,
+            token or "",
+            installation=installation,
+            project=project,
+            concurrency=Loop(transport),
+        )
         self._blocking = sdk.MLClient(
             credential,
             subscription_id,

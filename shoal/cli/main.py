@@ -28,6 +28,7 @@ from shoal.cli.node import node
 from shoal.cli.online_deployment import online_deployment
 from shoal.cli.online_endpoint import online_endpoint
 from shoal.cli.operation import op, operation
+from shoal.cli.project import project
 from shoal.cli.proxy import proxy
 from shoal.cli.rollout import rollout
 from shoal.cli.second_factor import second_factor
@@ -44,7 +45,15 @@ FAILURE, USAGE, NOT_FOUND, INTERRUPTED = 1, 2, 3, 130
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="shoal", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.option(
+    "--project",
+    "project_name",
+    envvar="SHOAL_PROJECT",
+    metavar="NAME",
+    help="Where new things go, and what lists are of. Default: SHOAL_PROJECT.",
+)
+@click.pass_context
+def cli(ctx: click.Context, project_name: str | None) -> None:
     """Serve machine-learning models: from a file to a live, authenticated endpoint.
 
     \b
@@ -59,13 +68,18 @@ def cli() -> None:
     Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found. Progress goes to stderr, results to
     stdout; -o json and -o yaml print nothing else there.
     """
+    if project_name:
+        from shoal.client.discovery import project_option
+
+        chosen = project_option.set(project_name)
+        ctx.call_on_close(lambda: project_option.reset(chosen))
 
 
 COMMANDS = (
     *(up, deploy, init, dev, endpoint, traffic, rollout, test, logs, proxy),
     *(model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
-    *(instance_type, user, second_factor, service_account, signing_key),
+    *(instance_type, project, user, second_factor, service_account, signing_key),
     *(backup, restore, doctor, completion, version),
 )
 for command in COMMANDS:

@@ -8,7 +8,7 @@ import click
 from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.display.units import moment
 
-ROLES = ("viewer", "invoker", "deployer", "operator", "admin")
+ROLES = ("member", "viewer", "invoker", "deployer", "operator", "admin")
 _role = click.Choice(ROLES)
 _password_stdin = click.option(
     "--password-stdin", is_flag=True, help="Read the password from stdin; default: one is made up."

@@ -23,6 +23,7 @@ class Administration:
     """A part of ``Client``; most of it needs the role operator or admin."""
 
     _transport: Transport
+    project: str
 
     def verify_audit(self) -> dict[str, Any]:
         """Whether the event log's chain holds: ``ok``, ``sealed``, ``head``, ``broken``."""
@@ -100,8 +101,8 @@ class Administration:
         return list(self._items("/users"))
 
     def create_user(self, username: str, role: str, password: str | None = None) -> User:
-        """``role``: viewer, invoker, deployer, operator or admin. Without a password one is made
-        up and told, once, in ``password``."""
+        """``role``: member, viewer, invoker, deployer, operator or admin. Without a password one
+        is made up and told, once, in ``password``."""
         body = {"username": username, "role": role, "password": password}
         return cast(User, self._transport.json("POST", "/users", json=body))
 
@@ -185,6 +186,10 @@ class Administration:
     def get_instance_type(self, name: str) -> InstanceType:
         """By its name, or an alias such as Azure's machine sizes."""
         return cast(InstanceType, self._get(f"/instance-types/{quoted(name)}"))
+
+    def _in_project(self) -> dict[str, str]:
+        """What says in the body of something new where it goes."""
+        return {"project": self.project} if self.project else {}
 
     def _get(self, path: str, **params: Any) -> Any:
         return self._transport.json("GET", path, params=params)

@@ -1,18 +1,20 @@
 """The client: one method per thing to do to an installation, and ``deploy`` for the whole way."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self, cast
 
 import httpx
 
-from shoal.client import downloads, file_uploads, operations, uploads
+from shoal.client import downloads, operations
 from shoal.client.administration import quoted
 from shoal.client.concurrency import Concurrency
 from shoal.client.deployments import DRY_RUN, Deployments
 from shoal.client.discovery import Installation, find_installation
 from shoal.client.environments import Environments
-from shoal.client.packing import Package, packaged
+from shoal.client.packages import Packages
+from shoal.client.packing import packaged
+from shoal.client.projects import Projects
 from shoal.client.rollouts import Rollouts
 from shoal.client.saved_cases import SavedCases
 from shoal.client.transport import Transport
@@ -28,16 +30,14 @@ from shoal.client.types import (
     SessionInfo,
     Signatures,
     TryLoad,
-    Upload,
     VersionSummary,
 )
 from shoal.client.uploads import OnBytes
 
-UPLOAD_TIMEOUT_S = 900.0
 OPERATION_TIMEOUT_S = 900.0
 
 
-class Client(Environments, Rollouts, SavedCases, Deployments):
+class Client(Packages, Environments, Projects, Rollouts, SavedCases, Deployments):
     """``Client()`` finds the installation as the command line does; ``Client(url, token)`` says it.
 
     Every method raises ``Problem`` when the server refuses (``.code``, ``.detail``, ``.hints``) and
@@ -50,24 +50,23 @@ class Client(Environments, Rollouts, SavedCases, Deployments):
         token: str = "",
         *,
         installation: Installation | None = None,
+        project: str = "",
         timeout_s: float = 60.0,
         http_transport: httpx.BaseTransport | None = None,
         concurrency: Concurrency | None = None,
     ) -> None:
         """Raises InstallationNotFound when ``url`` is not given and none can be found.
 
+        ``project``: where new things go, and what lists are of; SHOAL_PROJECT unless said.
         ``http_transport`` replaces the network in tests, ``concurrency`` says how to wait.
         """
         if installation is None:
             installation = Installation(url.rstrip("/"), token) if url else find_installation()
         self.installation = installation
+        self.project = project or installation.project
         self._transport = Transport(
             installation, timeout_s=timeout_s, transport=http_transport, concurrency=concurrency
         )
-
-    @property
-    def concurrency(self) -> Concurrency:
-        return self._transport.concurrency
 
     def __enter__(self) -> Self:
         return self
@@ -86,7 +85,7 @@ class Client(Environments, Rollouts, SavedCases, Deployments):
 
     def list_models(self, q: str | None = None, *, archived: str = "active") -> list[Model]:
         """``archived``: active, archived or all."""
-        return list(self._items("/models", q=q, archived=archived))
+        return list(self._items("/models", q=q, archived=archived, project=self.project or None))
 
     def get_model(self, name: str) -> Model:
         return cast(Model, self._get(f"/models/{quoted(name)}"))
@@ -180,59 +179,17 @@ class Client(Environments, Rollouts, SavedCases, Deployments):
         shown = self.get_model_version(name, version)
         return downloads.fetch(self._transport, shown, target, on_bytes=on_bytes)
 
-    # uploads --------------------------------------------------------------------------------------
-
-    def upload(
-        self,
-        path: Path,
-        *,
-        filename: str | None = None,
-        timeout_s: float = UPLOAD_TIMEOUT_S,
-        on_bytes: OnBytes | None = None,
-        on_change: Callable[[Upload], None] | None = None,
-    ) -> Upload:
-        """Sends one file and waits until the server has inspected it (``timeout_s``: that wait)."""
-        upload = uploads.send(self._transport, path, filename or path.name, on_bytes=on_bytes)
-        return uploads.wait_ready(self._transport, upload, timeout_s=timeout_s, on_change=on_change)
-
-    def upload_package(
-        self,
-        package: Package,
-        files: Sequence[file_uploads.Listed] | None = None,
-        *,
-        timeout_s: float = UPLOAD_TIMEOUT_S,
-        on_hashed: OnBytes | None = None,
-        on_bytes: OnBytes | None = None,
-        on_change: Callable[[Upload], None] | None = None,
-    ) -> Upload:
-        """As ``upload``; of a folder only what the server does not have, several files at a time.
-
-        ``files``: the package's, if they have been hashed already.
-        """
-        if package.single is not None:
-            return self.upload(
-                package.single,
-                filename=package.filename,
-                timeout_s=timeout_s,
-                on_bytes=on_bytes,
-                on_change=on_change,
-            )
-        if files is None:
-            files = file_uploads.listed(package, self.concurrency, on_hashed)
-        upload = file_uploads.send(self._transport, package.filename, files, on_bytes=on_bytes)
-        return uploads.wait_ready(self._transport, upload, timeout_s=timeout_s, on_change=on_change)
-
     # endpoints ------------------------------------------------------------------------------------
 
     def list_endpoints(self, q: str | None = None) -> list[Endpoint]:
-        return list(self._items("/endpoints", q=q))
+        return list(self._items("/endpoints", q=q, project=self.project or None))
 
     def get_endpoint(self, name: str) -> Endpoint:
         return cast(Endpoint, self._get(f"/endpoints/{quoted(name)}"))
 
     def create_endpoint(self, name: str, **fields: Any) -> Endpoint:
         """``fields``: description, tags, declared, auth_mode, cors_origins, ..., as in REST."""
-        body = {"name": name, **fields}
+        body = {"name": name, **self._in_project(), **fields}
         return cast(Endpoint, self._transport.json("POST", "/endpoints", json=body))
 
     def update_endpoint(self, name: str, *, supersede: bool = False, **fields: Any) -> Endpoint:
@@ -247,7 +204,7 @@ class Client(Environments, Rollouts, SavedCases, Deployments):
         """Whether ``create_endpoint`` (``new``) or ``update_endpoint`` would be accepted; nothing
         is changed. Raises Problem as they would."""
         if new:
-            body = {"name": name, **fields}
+            body = {"name": name, **self._in_project(), **fields}
             self._transport.send("POST", "/endpoints", json=body, params=DRY_RUN)
         else:
             path = f"/endpoints/{quoted(name)}"
@@ -315,7 +272,8 @@ class Client(Environments, Rollouts, SavedCases, Deployments):
     ) -> list[Operation]:
         """Newest first. ``actor``: who began them; ``since``, ``until``: when, as ISO 8601."""
         filters = {"state": state, "kind": kind, "actor": actor, "since": since, "until": until}
-        return list(self._items("/operations", endpoint=endpoint, **filters))
+        project = self.project or None
+        return list(self._items("/operations", endpoint=endpoint, project=project, **filters))
 
     def cancel_operation(self, operation_id: str) -> Operation:
         path = f"/operations/{quoted(operation_id)}/cancel"

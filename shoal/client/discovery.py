@@ -7,12 +7,16 @@ the nearest parent; the file that ``shoal login`` wrote.
 import json
 import os
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from shoal.client.errors import InstallationNotFound, ShoalError
+
+# What the command line was told by --project; it goes before the environment.
+project_option: ContextVar[str] = ContextVar("project_option", default="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class Installation:
     grpc_target: str = ""
     ca_path: str = ""
     keyring: str = ""  # the keyring that has the token, if a login put it there
+    project: str = ""  # where new things go, and what lists are of; empty: as the installation says
 
 
 def find_installation(
@@ -35,7 +40,10 @@ def find_installation(
 ) -> Installation:
     """Raises InstallationNotFound, listing where it looked; ShoalError for an unreadable file, and
     for a keyring that does not give the token."""
-    found = _found(os.environ if environ is None else environ, cwd)
+    environ = os.environ if environ is None else environ
+    found = _found(environ, cwd)
+    if project := project_option.get() or environ.get("SHOAL_PROJECT", ""):
+        found = replace(found, project=project)
     if found.keyring and not found.token:
         return replace(found, token=_credentials().recall(found.url, found.username))
     return found

@@ -12,7 +12,8 @@ class Environments(Administration):
 
     def list_environments(self, *, archived: str = "active") -> list[EnvironmentVersion]:
         """The newest version of each; ``archived``: active, archived or all."""
-        return list(self._items("/environments", archived=archived))
+        project = self.project or None
+        return list(self._items("/environments", archived=archived, project=project))
 
     def list_environment_versions(
         self, name: str, *, archived: str = "active"
@@ -35,13 +36,14 @@ class Environments(Administration):
         """A new environment, its next version, or the one that has the same content already.
 
         ``requirements`` as pip reads them; ``conda_file`` is what they were made from. ``more``:
-        image, description, tags, declared.
+        image, description, tags, declared, project.
         """
         body = {
             "name": name,
             "requirements": requirements,
             "version": version,
             "conda_file": conda_file,
+            **self._in_project(),
             **more,
         }
         return cast(EnvironmentVersion, self._transport.json("POST", "/environments", json=body))

@@ -11,7 +11,7 @@ from shoal.client.errors import Problem, UnusableSource
 from shoal.client.packing import Package
 from shoal.client.transport import Transport
 from shoal.client.types import Upload
-from shoal.client.uploads import OnBytes, chunk_of, complete, digest, grow
+from shoal.client.uploads import OnBytes, chunk_of, complete, digest, grow, in_project
 
 AT_ONCE = 4  # files under way: enough to fill a line while others are hashed and synced
 _TRIES = 3  # of sending what the server still misses
@@ -66,13 +66,15 @@ def send(
     filename: str,
     files: Sequence[Listed],
     *,
+    project: str = "",
     on_bytes: OnBytes | None = None,
 ) -> Upload:
     """Sends what is missing and asks the server to inspect it all; returns before that is done.
 
     Survives what ``uploads.send`` survives, and raises the same.
     """
-    body = {"filename": filename, "files": [file.announced() for file in files]}
+    body: dict[str, Any] = {"filename": filename, **in_project(project)}
+    body["files"] = [file.announced() for file in files]
     upload = cast(Upload, transport.json("POST", "/uploads", json=body, repeat=True))
     where = f"/uploads/{upload['id']}"
     names = {file.sha256: file.name for file in files}

@@ -191,6 +191,7 @@ class UnconfirmedGateway(TypedDict):
 class Endpoint(TypedDict):
     etag: NotRequired[str]  # which servers of before do not tell
     name: str
+    project: NotRequired[str]  # as well
     description: str
     tags: dict[str, str]
     auth_mode: str

@@ -40,7 +40,12 @@ def digest(path: Path, on_bytes: OnBytes | None = None) -> str:
 
 
 def send(
-    transport: Transport, path: Path, filename: str, *, on_bytes: OnBytes | None = None
+    transport: Transport,
+    path: Path,
+    filename: str,
+    *,
+    project: str = "",
+    on_bytes: OnBytes | None = None,
 ) -> Upload:
     """Uploads ``path`` whole and asks the server to inspect it; returns before that is done.
 
@@ -56,7 +61,7 @@ def send(
         transport.json(
             "POST",
             "/uploads",
-            json={"filename": filename, "size": size, "sha256": sha256},
+            json={"filename": filename, "size": size, "sha256": sha256, **in_project(project)},
             repeat=True,  # why: an upload that nobody continues expires
         ),
     )
@@ -68,6 +73,10 @@ def send(
             return complete(transport, where, sha256)
         except Problem as problem:
             offset = _rewound(problem, "UploadIncomplete")
+
+
+def in_project(project: str) -> dict[str, str]:
+    return {"project": project} if project else {}
 
 
 def chunk_of(upload: Upload) -> int:

@@ -46,6 +46,7 @@ class OnlineEndpoint(Entity):
     cors_origins: list[str] | None = None
     max_request_bytes: int | None = None
     rate_limit: dict[str, Any] | None = None
+    project: str | None = None  # of a new one; what is there stays where it is
 
     def __post_init__(self) -> None:
         super().__post_init__()

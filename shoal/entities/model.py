@@ -19,6 +19,7 @@ class Model(Entity):
     flavors: dict[str, dict[str, Any]] | None = None
     job_name: str | None = None
     datastore: str | None = None
+    project: str | None = None  # of a new one; versions go where their model is
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -55,6 +55,7 @@ RATE_LIMIT: Final[Table] = {
 ENDPOINT: Final[Table] = {
     **COMMON,
     "auth_mode": Key(choice(*AUTH_MODES)),
+    "project": Key(text),
     "traffic": Key(shares),
     "mirror_traffic": Key(shares),
     "cors_origins": Key(listing(text)),
@@ -75,6 +76,7 @@ ENDPOINT: Final[Table] = {
 MODEL: Final[Table] = {
     **COMMON,
     "version": Key(text),
+    "project": Key(text),
     "path": Key(text),
     "type": Key(choice(*MODEL_TYPES)),
     "stage": Key(text, Use.KEEP),

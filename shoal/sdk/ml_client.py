@@ -38,6 +38,7 @@ class MLClient:
         *,
         url: str | None = None,
         token: str | None = None,
+        project: str = "",
         client: Client | None = None,
         show_progress: bool = True,
         watcher: Watcher | None = None,
@@ -45,6 +46,7 @@ class MLClient:
     ) -> None:
         """Raises InstallationNotFound when ``url`` is not given and none can be found.
 
+        ``project``: where new things go, and what lists are of; SHOAL_PROJECT unless said.
         ``show_progress``: bars below a notebook's cell or on a terminal's stderr; where neither is,
         nothing is shown. ``watcher`` hears of all progress instead.
         """
@@ -52,7 +54,7 @@ class MLClient:
         self.subscription_id = subscription_id
         self.resource_group_name = resource_group_name
         self.workspace_name = workspace_name or WORKSPACE_NAME
-        self.client = client or Client(url, token or "")
+        self.client = client or Client(url, token or "", project=project)
         watcher = watcher or (default_watcher() if show_progress else Quiet())
         self.workspaces = WorkspaceOperations()
         self.environments = EnvironmentOperations(self.client, watcher)

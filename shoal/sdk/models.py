@@ -62,6 +62,7 @@ class ModelOperations:
                 description=model.description,
                 tags=texts(model.tags),
                 declared=given,
+                project=model.project or "",
             )
 
     def register_files(
@@ -71,6 +72,7 @@ class ModelOperations:
         *,
         name: str,
         number: int | None = None,
+        project: str = "",
         **fields: Any,
     ) -> ModelVersion:
         """As ``create_or_update``, for files that have been hashed. ``fields`` are REST's."""
@@ -84,6 +86,7 @@ class ModelOperations:
             timeout_s=INSPECTION_S,
             on_bytes=self._watcher.sending,
             on_change=self._watcher.upload,
+            project=project,
         )
         version = self._client.register_model(name, upload["id"], version=number, **fields)
         for warning in version.get("warnings", []):

@@ -29,7 +29,7 @@ OWN_ID: Final = "azureml.onlineendpointid"  # a property that scripts read
 # What REST has fields of its own for; the rest of an entity is declared.
 LIMITS: Final = ("cors_origins", "max_request_bytes", "rate_limit")
 ENDPOINT_FIELDS: Final = frozenset(
-    {"name", "description", "tags", "traffic", "mirror_traffic", *LIMITS}
+    {"name", "project", "description", "tags", "traffic", "mirror_traffic", *LIMITS}
 )
 AZURE_UTILIZATION: Final = 70  # percent, where a file does not say it
 LEAST_INTERVAL_S: Final = 2
@@ -51,7 +51,7 @@ REQUEST_SETTINGS: Final = tuple(part.name for part in fields(OnlineRequestSettin
 ENVIRONMENT_FIELDS: Final = frozenset(
     {"name", "version", "description", "tags", "image", "conda_file"}
 )
-MODEL_FIELDS: Final = frozenset({"name", "version", "description", "tags", "path"})
+MODEL_FIELDS: Final = frozenset({"name", "version", "project", "description", "tags", "path"})
 
 
 def texts(values: Mapping[str, Any] | None) -> dict[str, str]:
@@ -84,6 +84,7 @@ def endpoint_body(endpoint: OnlineEndpoint) -> Values:
         "auth_mode": "key" if endpoint.auth_mode == "key" else "aml_token",
         "declared": {name: value for name, value in given.items() if value != {}},
         **_limits(endpoint),
+        **({"project": endpoint.project} if endpoint.project else {}),
     }
 
 
@@ -108,6 +109,7 @@ def endpoint_of(shown: Endpoint) -> OnlineEndpoint:
         "location": "local",
         **_known(given, kind),
         "name": shown["name"],
+        "project": shown.get("project"),
         "description": shown.get("description") or None,
         "tags": shown.get("tags"),
         "properties": properties,

@@ -135,10 +135,17 @@ MATRIX: dict[str, dict[str, str]] = {
     "metrics/targets": {"GET": R},
     "metrics/query": {"GET": R},
     "overview": {"GET": R},
+    "projects": {"GET": R, "POST": X},
+    "projects/<str:project>": {"GET": R, "PATCH": X},
+    "projects/<str:project>/archive": {"POST": X},
+    "projects/<str:project>/restore": {"POST": X},
+    "projects/<str:project>/members": {"GET": X},
+    "projects/<str:project>/members/<str:username>": {"PUT": X, "DELETE": X},
     "system": {"GET": R},
     "system/sbom": {"GET": X},
 }
 MAY: dict[str, set[str]] = {
+    "member": {A},
     "viewer": {R, A},
     "invoker": {R, A, V},
     "deployer": {R, A, V, K, D},

@@ -22,5 +22,9 @@ def _seed(*, using: str, **_: Any) -> None:
         importlib.import_module(
             "controlplane.deployments.migrations.0001_squashed_0022_revision_required"
         ).add(apps, None)
+    if using == "default":
+        apps.get_model("accounts", "Project").everything.get_or_create(
+            name="default", defaults={"created_by": "system"}
+        )
     if using == "default" and not apps.get_model("core", "AuditHead").objects.exists():
         audit.begin()

@@ -1,5 +1,6 @@
 """REST of sessions: signing in and out, one's own password, the browsers that are signed in."""
 
+from collections.abc import Collection
 from typing import Any, Final, cast
 
 from django.conf import settings
@@ -18,7 +19,8 @@ from controlplane.accounts.api import oidc
 from controlplane.accounts.api.browsers import address_of, remember_browser
 from controlplane.accounts.models import User
 from controlplane.accounts.permissions import scopes_of
-from controlplane.accounts.policy import Permission, permissions_held
+from controlplane.accounts.policy import Permission, permissions_held, permissions_within
+from controlplane.accounts.projects import memberships_of
 from controlplane.accounts.serializers import (
     BrowserSessionSerializer,
     CredentialsSerializer,
@@ -32,18 +34,30 @@ from controlplane.core.requests import read_body, read_query
 BrowserSessionPageSerializer = page_of(BrowserSessionSerializer)
 
 
+def _words(held: Collection[Permission]) -> list[str]:
+    return [each.value for each in Permission if each in held]
+
+
 def describe_session(request: Request) -> dict[str, Any]:
     user = request.user
     known = None
     if isinstance(user, User):
         factor = selectors.second_factor_of(user).state
         shut = factor == "missing" and request.auth is None
-        held = frozenset() if shut else permissions_held(user, scopes_of(request.auth))
-        permissions = [each.value for each in Permission if each in held]
+        scopes = scopes_of(request.auth)
+        held = frozenset() if shut else permissions_held(user, scopes)
         known = {
             "username": user.username,
             "role": user.role,
-            "permissions": permissions,
+            "permissions": _words(held),
+            "projects": [
+                {
+                    "name": row.project_id,
+                    "role": row.role,
+                    "permissions": _words(permissions_within(row, scopes)),
+                }
+                for row in (() if shut else memberships_of(user))
+            ],
             "sign_in": user.sign_in,
             "second_factor": factor,
         }

@@ -8,10 +8,11 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import actor
 from controlplane.accounts.policy import Permission
+from controlplane.accounts.project_views import ProjectAPIView
+from controlplane.accounts.scope import scope_now
 from controlplane.core.requests import read_body, read_query
 from controlplane.deployments import selectors, services
 from controlplane.deployments.selectors.consume import endpoint_openapi, endpoint_snippets
@@ -34,7 +35,7 @@ from controlplane.metrics.serializers import (
 LONGEST_LIVE_S = 900
 
 
-class KeysView(APIView):
+class KeysView(ProjectAPIView):
     write_permission = Permission.KEYS
 
     @extend_schema(
@@ -46,7 +47,7 @@ class KeysView(APIView):
         return Response(_keys_body(keys))
 
 
-class KeysRegenerateView(APIView):
+class KeysRegenerateView(ProjectAPIView):
     write_permission = Permission.KEYS
 
     @extend_schema(
@@ -63,7 +64,7 @@ class KeysRegenerateView(APIView):
         return Response(_keys_body(keys))
 
 
-class TokenView(APIView):
+class TokenView(ProjectAPIView):
     write_permission = Permission.KEYS
 
     @extend_schema(operation_id="endpoints_token", request=None, responses=EndpointTokenSerializer)
@@ -80,7 +81,7 @@ class TokenView(APIView):
         return Response(EndpointTokenSerializer(body).data)
 
 
-class TokensRevokeView(APIView):
+class TokensRevokeView(ProjectAPIView):
     write_permission = Permission.KEYS
 
     @extend_schema(operation_id="endpoints_tokens_revoke", request=None, responses={204: None})
@@ -94,7 +95,7 @@ def _keys_body(keys: dict[str, str]) -> dict[str, str]:
     return {"primaryKey": keys["primary"], "secondaryKey": keys["secondary"]}
 
 
-class OpenapiView(APIView):
+class OpenapiView(ProjectAPIView):
     @extend_schema(
         operation_id="endpoints_openapi",
         responses={
@@ -108,7 +109,7 @@ class OpenapiView(APIView):
         return Response(endpoint_openapi(endpoint))
 
 
-class SnippetsView(APIView):
+class SnippetsView(ProjectAPIView):
     @extend_schema(operation_id="endpoints_snippets", responses=SnippetsSerializer)
     def get(self, request: Request, endpoint: str) -> Response:
         """Programs that call this endpoint, with its own tensor names and shapes."""
@@ -116,7 +117,7 @@ class SnippetsView(APIView):
         return Response(SnippetsSerializer(endpoint_snippets(endpoint)).data)
 
 
-class MetricsView(APIView):
+class MetricsView(ProjectAPIView):
     @extend_schema(
         operation_id="endpoints_metrics",
         parameters=[EndpointMetricsQuery],
@@ -127,18 +128,21 @@ class MetricsView(APIView):
         at most 900 s and nothing else, otherwise buckets with their lowest and highest value.
 
         With `by=replica` each replica on its own, as long as raw samples are kept: 6 hours."""
-        selectors.endpoint_get(endpoint)
+        row = selectors.endpoint_get(endpoint)
         values = read_query(EndpointMetricsQuery, request)
         live = {"range"}.issuperset(request.query_params)
-        if live and values["range"] <= LONGEST_LIVE_S:
-            return Response(live_body(live_series(endpoint, float(values["range"]))))
         now = time.time()
+        # why: series are kept by name, and another project may have had an endpoint of this one
+        since = 0.0 if scope_now() is None else row.created_at.timestamp()
+        if live and values["range"] <= LONGEST_LIVE_S:
+            range_s = min(float(values["range"]), now - since)
+            return Response(live_body(live_series(endpoint, range_s)))
         if values["by"] == "replica":
             return Response(
                 replicas_body(
                     replica_history(
                         endpoint,
-                        query_of(values, now),
+                        query_of(values, now, since=since),
                         deployment=values["deployment"],
                         node=values["node"],
                         now=now,
@@ -148,7 +152,7 @@ class MetricsView(APIView):
             )
         found = endpoint_history(
             endpoint,
-            query_of(values, now),
+            query_of(values, now, since=since),
             node=values["node"],
             now=now,
             metrics=values["metrics"],

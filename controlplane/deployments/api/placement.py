@@ -8,10 +8,10 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import actor
 from controlplane.accounts.policy import Permission
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.etags import IF_MATCH, etag_of, if_match
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import read_body, read_only, read_query
@@ -62,7 +62,7 @@ def instance_type_answer(body: Any) -> Response:
     return Response(body, headers={"ETag": instance_type_etag(body)})
 
 
-class PlacementView(APIView):
+class PlacementView(ProjectAPIView):
     @extend_schema(operation_id="deployments_placement", responses=PlacementSerializer)
     def get(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Where one more replica would go, and what speaks against every other node."""
@@ -73,7 +73,7 @@ class PlacementView(APIView):
         return Response(PlacementSerializer({"items": verdicts}).data)
 
 
-class PlacementPreviewView(APIView):
+class PlacementPreviewView(ProjectAPIView):
     @extend_schema(
         operation_id="placement_preview",
         request=PlacementPreviewInputSerializer,
@@ -86,7 +86,7 @@ class PlacementPreviewView(APIView):
         return Response(PlacementPreviewSerializer(found).data)
 
 
-class InstanceTypesView(APIView):
+class InstanceTypesView(ProjectAPIView):
     write_permission = Permission.ADMINISTER
 
     @extend_schema(
@@ -116,7 +116,7 @@ class InstanceTypesView(APIView):
         return Response(instance_type_body(row), status=status.HTTP_201_CREATED)
 
 
-class InstanceTypeView(APIView):
+class InstanceTypeView(ProjectAPIView):
     write_permission = Permission.ADMINISTER
 
     @extend_schema(operation_id="instance_types_get", responses=InstanceTypeSerializer)

@@ -5,10 +5,10 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import actor, may
 from controlplane.accounts.policy import Permission
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import read_body, read_query
 from controlplane.core.waiting import WAIT, or_wait
@@ -25,7 +25,7 @@ from controlplane.deployments.types import TRIAL_ACTIVE
 TryLoadPageSerializer = page_of(TryLoadSerializer)
 
 
-class TryLoadsView(APIView):
+class TryLoadsView(ProjectAPIView):
     @extend_schema(
         operation_id="try_loads_list",
         parameters=[
@@ -74,7 +74,7 @@ class TryLoadsView(APIView):
         )
 
 
-class TryLoadView(APIView):
+class TryLoadView(ProjectAPIView):
     @extend_schema(operation_id="try_loads_get", parameters=[WAIT], responses=TryLoadSerializer)
     def get(self, request: Request, try_load_id: str) -> Response:
         """How far it is; once it has ended, the effective configurations or the reason."""
@@ -82,7 +82,7 @@ class TryLoadView(APIView):
         return Response(TryLoadSerializer(trial_shown(trial_get(try_load_id))).data)
 
 
-class TryLoadCancelView(APIView):
+class TryLoadCancelView(ProjectAPIView):
     @extend_schema(
         operation_id="try_loads_cancel",
         request=None,

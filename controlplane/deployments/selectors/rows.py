@@ -86,6 +86,7 @@ def nodes_running(endpoint: str) -> list[str]:
 def endpoints_matching(
     *,
     q: str = "",
+    project: str = "",
     states: Sequence[str] = (),
     created_after: datetime | None = None,
     created_before: datetime | None = None,
@@ -94,6 +95,7 @@ def endpoints_matching(
     """As ``endpoint_list``; what is empty lets everything through."""
     wanted = {
         "name__icontains": q,
+        "project": project,
         "provisioning_state__in": states,
         "created_at__gt": created_after,
         "created_at__lt": created_before,

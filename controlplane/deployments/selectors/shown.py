@@ -32,6 +32,7 @@ def endpoint_shown(endpoint: Endpoint, operations: dict[tuple[str, str], str]) -
     ]
     return {
         "name": endpoint.name,
+        "project": endpoint.project_id,
         "description": endpoint.description,
         "tags": endpoint.tags,
         "auth_mode": endpoint.auth_mode,
@@ -105,6 +106,7 @@ def deployment_shown(
     return {
         "name": deployment.name,
         "endpoint": endpoint.name,
+        "project": endpoint.project_id,
         "model": revision.model_version.model.name,
         "version": revision.model_version.version,
         "config_revision": config.number if config else None,

@@ -7,6 +7,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.accounts.serializers import ProjectField
 from controlplane.core.etags import etag_of
 from controlplane.core.requests import Change
 from controlplane.deployments.serializers.autoscaling import AutoscalingSerializer
@@ -80,6 +81,7 @@ class DeploymentSerializer(ShownSettings):
 
     name = serializers.CharField()
     endpoint = serializers.CharField()
+    project = serializers.CharField()
     model = serializers.CharField()
     version = serializers.IntegerField()
     config_revision = serializers.IntegerField(allow_null=True)
@@ -139,6 +141,7 @@ class EndpointSerializer(Fields):
         read_only=True, help_text="for `If-Match`: this state of what people change"
     )
     name = serializers.CharField()
+    project = serializers.CharField()
     description = serializers.CharField(allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField())
     auth_mode = serializers.CharField()
@@ -183,6 +186,7 @@ class TrafficAnswerSerializer(EndpointSerializer):
 
 class EndpointInputSerializer(LimitsFields):
     name = serializers.CharField(max_length=32)
+    project = ProjectField()
     description = serializers.CharField(required=False, default="", allow_blank=True)
     tags = serializers.DictField(
         child=serializers.CharField(allow_blank=True), required=False, default=dict
@@ -224,6 +228,7 @@ class EndpointPutSerializer(Change, LimitsFields, SharesFields):
 
     empty = {**WORDS, "cors_origins": []}
 
+    project = ProjectField()
     description = serializers.CharField(required=False, default="", allow_blank=True)
     tags = serializers.DictField(
         child=serializers.CharField(allow_blank=True), required=False, default=dict

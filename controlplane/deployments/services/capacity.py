@@ -102,7 +102,8 @@ def offers(subject: placement.Subject, now: datetime) -> list[placement.Offer]:
 
 def fleet(now: datetime, node_ids: Collection[str] | None = None) -> placement.Fleet:
     """Every node, or these, and everything that runs or is about to there, in two queries."""
-    nodes, replicas = node_list(), Replica.objects.filter(desired=Desired.RUNNING)
+    # why of everything: a node is as full as all projects make it
+    nodes, replicas = node_list(), Replica.everything.filter(desired=Desired.RUNNING)
     if node_ids is not None:
         nodes, replicas = nodes.filter(pk__in=node_ids), replicas.filter(node__in=node_ids)
     return placement.Fleet(tuple(_machine(node, now) for node in nodes), _tenants(replicas))

@@ -6,11 +6,12 @@ from typing import Any, Final
 
 from django.db import transaction
 
+from controlplane.accounts.projects import project_for
 from controlplane.core import events
 from controlplane.core.changes import change, given
+from controlplane.core.names import name_check
 from controlplane.deployments.errors import NameTaken
 from controlplane.deployments.models import Endpoint
-from controlplane.deployments.naming import name_check
 from controlplane.deployments.selectors import endpoint_get
 from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.services.keys import keys_create
@@ -31,17 +32,20 @@ def endpoint_create(
     declared: dict[str, Any] | None = None,
     auth_mode: str = AuthMode.KEY,
     limits: Mapping[str, Any] | None = None,
+    project: str = "",
     field: str = "name",
 ) -> Endpoint:
     """An endpoint with two keys and no deployment yet; ``field`` is where the caller's name for it
-    stands, for the refusal. Raises NameInvalid, NameTaken."""
+    stands, for the refusal. Raises NameInvalid, NameTaken, ProjectNotFound, ProjectArchived."""
     name_check(name, field=field)
-    known = Endpoint.objects.filter(name__iexact=name).values_list("name", flat=True).first()
+    # why of everything: gateways and clients know endpoints by their names alone
+    known = Endpoint.everything.filter(name__iexact=name).values_list("name", flat=True).first()
     if known is not None:
         alike = "" if known == name else f" {name} differs from it only by upper and lower case."
         raise NameTaken(f"There is an endpoint called {known} already.{alike}", field=field)
     endpoint = Endpoint.objects.create(
         name=name,
+        project_id=project_for(project),
         description=description,
         tags=tags or {},
         declared=declared or {},

@@ -6,7 +6,8 @@ from typing import Any, Final
 from django.db import transaction
 
 from controlplane.core import events
-from controlplane.deployments.errors import InstanceTypeInUse, NameInvalid, NameTaken
+from controlplane.core.names import NameInvalid
+from controlplane.deployments.errors import InstanceTypeInUse, NameTaken
 from controlplane.deployments.models import Deployment, InstanceType
 from controlplane.deployments.selectors.instance_types import instance_type_get, instance_type_list
 

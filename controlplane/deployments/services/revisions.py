@@ -6,6 +6,7 @@ from typing import Any, Final
 from django.db import transaction
 from django.db.models import Max
 
+from controlplane.accounts.errors import ProjectMismatch
 from controlplane.deployments.errors import RevisionNotFound
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, InstanceType
 from controlplane.deployments.spec import RunSettings, settings_to_json
@@ -58,7 +59,11 @@ def deployment_record(
 def revision_record(
     row: Deployment, template: ReplicaTemplate, *, author: str, cause: str
 ) -> DeploymentRevision:
-    """``template`` as the next revision of ``row``, which then points at it."""
+    """``template`` as the next revision of ``row``, which then points at it.
+
+    Raises ProjectMismatch: nobody gets at a model by an endpoint of another project.
+    """
+    _same_project_check(row, template.model_version)
     last = row.revisions.aggregate(last=Max("number"))["last"] or 0
     revision = DeploymentRevision.objects.create(
         deployment=row,
@@ -75,6 +80,16 @@ def revision_record(
     Deployment.objects.filter(pk=row.pk).update(revision=revision)
     row.revision = revision
     return revision
+
+
+def _same_project_check(row: Deployment, version: ModelVersion) -> None:
+    wanted, found = row.endpoint.project_id, version.model.project_id
+    if found != wanted:
+        raise ProjectMismatch(
+            f"The endpoint {row.endpoint.name} is in the project {wanted}, and the model "
+            f"{version.model.name} in {found}.",
+            field="model",
+        )
 
 
 def code_record(revision: DeploymentRevision, kinds: list[str]) -> None:

@@ -5,10 +5,10 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import may
 from controlplane.accounts.policy import Permission
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate_values
 from controlplane.core.requests import flag, read_body, read_query
 from controlplane.deployments import selectors
@@ -34,7 +34,7 @@ from controlplane.registry.selectors import repo_model_get
 ReplicaPageSerializer = page_of(ReplicaSerializer)
 
 
-class RevisionsView(APIView):
+class RevisionsView(ProjectAPIView):
     @extend_schema(operation_id="deployments_revisions", responses=DeploymentRevisionListSerializer)
     def get(self, request: Request, endpoint: str, deployment: str) -> Response:
         """What it was asked to run, the newest first."""
@@ -43,7 +43,7 @@ class RevisionsView(APIView):
         return Response(DeploymentRevisionListSerializer({"items": rows}).data)
 
 
-class ServedConfigView(APIView):
+class ServedConfigView(ProjectAPIView):
     @extend_schema(
         operation_id="deployments_served_config",
         responses={
@@ -60,7 +60,7 @@ class ServedConfigView(APIView):
         return Response(config_served(row, model.name))
 
 
-class RollbackView(APIView):
+class RollbackView(ProjectAPIView):
     @operation_schema(
         "deployments_rollback", body=RollbackSerializer, not_found="`RevisionNotFound`"
     )
@@ -73,7 +73,7 @@ class RollbackView(APIView):
         return operate(request, endpoint, deployment, services.deployment_rollback, **values)
 
 
-class UpdateView(APIView):
+class UpdateView(ProjectAPIView):
     @operation_schema("deployments_roll", body=DeploymentRollSerializer)
     def post(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Another version, configuration or environment, without a gap: the new replicas must
@@ -83,7 +83,7 @@ class UpdateView(APIView):
         return operate(request, endpoint, deployment, services.deployment_roll, **values)
 
 
-class ScaleView(APIView):
+class ScaleView(ProjectAPIView):
     @operation_schema("deployments_scale_to", body=ScaleSerializer)
     def post(self, request: Request, endpoint: str, deployment: str) -> Response:
         """That many replicas. A `PATCH` of `instance_count` does the same."""
@@ -91,7 +91,7 @@ class ScaleView(APIView):
         return operate(request, endpoint, deployment, services.deployment_scale, **values)
 
 
-class AutoscalePreviewView(APIView):
+class AutoscalePreviewView(ProjectAPIView):
     @extend_schema(
         operation_id="deployments_autoscale_preview",
         request=AutoscalePreviewInputSerializer,
@@ -109,7 +109,7 @@ class AutoscalePreviewView(APIView):
         return Response(ReplaySerializer(found).data)
 
 
-class ReplicasView(APIView):
+class ReplicasView(ProjectAPIView):
     @extend_schema(
         operation_id="deployments_replicas",
         parameters=PAGE_PARAMETERS,
@@ -129,14 +129,14 @@ class ReplicasView(APIView):
         return Response(ReplicaPageSerializer(page).data)
 
 
-class RestartView(APIView):
+class RestartView(ProjectAPIView):
     @operation_schema("deployments_restart")
     def post(self, request: Request, endpoint: str, deployment: str) -> Response:
         """The same anew, without a gap: fresh replicas answer before those of now go."""
         return operate(request, endpoint, deployment, services.deployment_restart)
 
 
-class StopView(APIView):
+class StopView(ProjectAPIView):
     @operation_schema(
         "deployments_stop",
         parameters=[FORCE],
@@ -148,7 +148,7 @@ class StopView(APIView):
         return operate(request, endpoint, deployment, services.deployment_pause, force=force)
 
 
-class StartView(APIView):
+class StartView(ProjectAPIView):
     @operation_schema("deployments_start")
     def post(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Resume it with as many replicas as before the pause."""

@@ -8,9 +8,9 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import actor
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.etags import IF_MATCH, if_match_check, if_none_match_check
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import flag, read_body, read_only, read_query
@@ -82,7 +82,7 @@ def _in_the_way_ended(request: Request, endpoint: str, name: str, *, traffic: in
         superseded(request, endpoint, name)
 
 
-class DeployView(APIView):
+class DeployView(ProjectAPIView):
     @extend_schema(
         operation_id="deploy",
         parameters=[SUPERSEDE],
@@ -111,7 +111,7 @@ class DeployView(APIView):
         return accepted(operation)
 
 
-class DeploymentsView(APIView):
+class DeploymentsView(ProjectAPIView):
     @extend_schema(
         operation_id="deployments_list",
         parameters=PAGE_PARAMETERS,
@@ -165,7 +165,7 @@ class DeploymentsView(APIView):
         return accepted(operation)
 
 
-class DeploymentView(APIView):
+class DeploymentView(ProjectAPIView):
     @extend_schema(operation_id="deployments_get", responses=DeploymentSerializer)
     def get(self, request: Request, endpoint: str, deployment: str) -> Response:
         del request
@@ -274,7 +274,7 @@ class DeploymentView(APIView):
         return accepted(operation)
 
 
-class LogsView(APIView):
+class LogsView(ProjectAPIView):
     @extend_schema(
         operation_id="deployments_logs", parameters=[LogsQuery], responses=LogLinesSerializer
     )

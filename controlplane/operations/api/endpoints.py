@@ -14,11 +14,12 @@ from drf_spectacular.utils import (
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import actor
+from controlplane.accounts.project_views import ProjectAPIView
+from controlplane.accounts.projects import project_stays
 from controlplane.core.etags import IF_MATCH, if_match_check, if_none_match_check
-from controlplane.core.filters import TAG_PARAMETER, ChoicesField, tags_of
+from controlplane.core.filters import PROJECT_PARAMETER, TAG_PARAMETER, ChoicesField, tags_of
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import read_body, read_only, read_query
 from controlplane.deployments.selectors import endpoint_get, endpoints_matching
@@ -65,9 +66,10 @@ class EndpointsQuery(PageQuery):
     created_after = serializers.DateTimeField(required=False, default=None)
     created_before = serializers.DateTimeField(required=False, default=None)
     order_by = serializers.ChoiceField(choices=ORDERS, default="name")
+    project = serializers.CharField(required=False, default="", allow_blank=True)
 
 
-class EndpointsView(APIView):
+class EndpointsView(ProjectAPIView):
     @extend_schema(
         operation_id="endpoints_list",
         parameters=[
@@ -79,6 +81,7 @@ class EndpointsView(APIView):
             OpenApiParameter("created_before", datetime),
             OpenApiParameter("order_by", str, enum=ORDERS, description="default name"),
             TAG_PARAMETER,
+            PROJECT_PARAMETER,
         ],
         responses=EndpointPageSerializer,
     )
@@ -86,6 +89,7 @@ class EndpointsView(APIView):
         query = read_query(EndpointsQuery, request)
         rows = endpoints_matching(
             q=query["q"],
+            project=query["project"],
             states=query["state"],
             created_after=query["created_after"],
             created_before=query["created_before"],
@@ -117,7 +121,7 @@ class EndpointsView(APIView):
         return Response(endpoint_body(endpoint), status=status.HTTP_201_CREATED)
 
 
-class EndpointView(APIView):
+class EndpointView(ProjectAPIView):
     @extend_schema(operation_id="endpoints_get", responses=EndpointSerializer)
     def get(self, request: Request, endpoint: str) -> Response:
         del request
@@ -166,8 +170,12 @@ class EndpointView(APIView):
         """Change what is named, all of it or, where any of it is refused, nothing. Shares are
         whole maps, as in `PUT`."""
         values = read_body(
-            EndpointPatchSerializer, request, ignored=SHOWN_ONLY, fixed={"name": endpoint}
+            EndpointPatchSerializer,
+            request,
+            ignored=SHOWN_ONLY | {"project"},
+            fixed={"name": endpoint},
         )
+        project_stays(request.data, lambda: endpoint_get(endpoint).project_name)
         limits = _limits(values)
         # words stand in nobody's way
         copied = [name for name, percent in values.get("mirror_traffic", {}).items() if percent]

@@ -7,11 +7,11 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import actor, may
 from controlplane.accounts.policy import Permission
-from controlplane.core.filters import ChoicesField
+from controlplane.accounts.project_views import ProjectAPIView
+from controlplane.core.filters import PROJECT_PARAMETER, ChoicesField
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import flag, read_query
 from controlplane.core.waiting import WAIT, or_wait
@@ -31,9 +31,10 @@ class OperationQuery(PageQuery):
     actor = serializers.CharField(required=False, default="", allow_blank=True)
     since = serializers.DateTimeField(required=False, default=None)
     until = serializers.DateTimeField(required=False, default=None)
+    project = serializers.CharField(required=False, default="", allow_blank=True)
 
 
-class OperationsView(APIView):
+class OperationsView(ProjectAPIView):
     @extend_schema(
         operation_id="operations_list",
         parameters=[
@@ -48,6 +49,7 @@ class OperationsView(APIView):
             OpenApiParameter("actor", str, description="only those that this person began"),
             OpenApiParameter("since", datetime, description="only those begun then or later"),
             OpenApiParameter("until", datetime, description="only those begun before"),
+            PROJECT_PARAMETER,
         ],
         responses=OperationPageSerializer,
     )
@@ -61,7 +63,7 @@ class OperationsView(APIView):
         return Response(OperationPageSerializer(body).data)
 
 
-class OperationView(APIView):
+class OperationView(ProjectAPIView):
     @extend_schema(
         operation_id="operations_get",
         parameters=[WAIT],
@@ -75,7 +77,7 @@ class OperationView(APIView):
 operation_or_wait = or_wait(OperationView, key="operation_id", state=operation_state, active=ACTIVE)
 
 
-class OperationCancelView(APIView):
+class OperationCancelView(ProjectAPIView):
     @extend_schema(operation_id="operations_cancel", request=None, responses=OperationSerializer)
     def post(self, request: Request, operation_id: str) -> Response:
         operation = services.operation_cancel(
@@ -84,7 +86,7 @@ class OperationCancelView(APIView):
         return Response(operation_body(operation))
 
 
-class OperationRetryView(APIView):
+class OperationRetryView(ProjectAPIView):
     @extend_schema(
         operation_id="operations_retry",
         parameters=[SUPERSEDE],

@@ -7,9 +7,9 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import actor
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.etags import IF_MATCH
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import read_body, read_query
@@ -26,7 +26,7 @@ def shown(row: Rollout, code: int = status.HTTP_200_OK) -> Response:
     return Response(RolloutSerializer(selectors.rollout_shown(row)).data, status=code)
 
 
-class RolloutsView(APIView):
+class RolloutsView(ProjectAPIView):
     @extend_schema(
         operation_id="rollouts_list", parameters=PAGE_PARAMETERS, responses=RolloutPageSerializer
     )
@@ -70,7 +70,7 @@ class RolloutsView(APIView):
         return shown(row, status.HTTP_201_CREATED)
 
 
-class RolloutView(APIView):
+class RolloutView(ProjectAPIView):
     @extend_schema(operation_id="rollouts_get", responses=RolloutSerializer)
     def get(self, request: Request, endpoint: str, rollout_id: str) -> Response:
         """Its steps, both versions' figures, and what it waits for."""
@@ -93,27 +93,27 @@ ENDED = {
 }
 
 
-class RolloutPauseView(APIView):
+class RolloutPauseView(ProjectAPIView):
     @extend_schema(operation_id="rollouts_pause", request=None, responses=ENDED)
     def post(self, request: Request, endpoint: str, rollout_id: str) -> Response:
         """No next step until it is resumed. Guardrails go on, and may withdraw it."""
         return done(request, endpoint, rollout_id, services.rollout_pause)
 
 
-class RolloutResumeView(APIView):
+class RolloutResumeView(ProjectAPIView):
     @extend_schema(operation_id="rollouts_resume", request=None, responses=ENDED)
     def post(self, request: Request, endpoint: str, rollout_id: str) -> Response:
         return done(request, endpoint, rollout_id, services.rollout_resume)
 
 
-class RolloutPromoteView(APIView):
+class RolloutPromoteView(ProjectAPIView):
     @extend_schema(operation_id="rollouts_promote", request=None, responses=ENDED)
     def post(self, request: Request, endpoint: str, rollout_id: str) -> Response:
         """All of the traffic to the candidate now, whatever the steps."""
         return done(request, endpoint, rollout_id, services.rollout_promote)
 
 
-class RolloutAbortView(APIView):
+class RolloutAbortView(ProjectAPIView):
     @extend_schema(operation_id="rollouts_abort", request=None, responses=ENDED)
     def post(self, request: Request, endpoint: str, rollout_id: str) -> Response:
         """The traffic goes back to what it was."""

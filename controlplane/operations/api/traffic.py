@@ -7,9 +7,9 @@ from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import actor
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.etags import IF_MATCH
 from controlplane.core.requests import read_body
 from controlplane.deployments import selectors
@@ -72,7 +72,7 @@ def set_mirror(request: Request, endpoint: str, mirror: dict[str, int]) -> Endpo
     )
 
 
-class TrafficView(APIView):
+class TrafficView(ProjectAPIView):
     @extend_schema(operation_id="endpoints_traffic_get", responses=TrafficInputSerializer)
     def get(self, request: Request, endpoint: str) -> Response:
         del request
@@ -120,7 +120,7 @@ MIRRORED = {
 }
 
 
-class MirrorView(APIView):
+class MirrorView(ProjectAPIView):
     @extend_schema(operation_id="endpoints_mirror_get", responses=MirrorInputSerializer)
     def get(self, request: Request, endpoint: str) -> Response:
         del request

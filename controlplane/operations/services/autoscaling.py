@@ -35,6 +35,7 @@ from controlplane.operations.services import facts
 from controlplane.operations.services.advance import advanced
 from controlplane.operations.services.loads import Pace, load_of
 from controlplane.operations.services.operations import describe
+from controlplane.operations.services.quotas import replicas_within
 from controlplane.operations.services.starting import scaling_open
 from controlplane.operations.types import OperationState
 
@@ -44,6 +45,7 @@ ACTOR: Final = "autoscaler"
 LOST: Final = (DeploymentState.FAILED, DeploymentState.CANCELED, DeploymentState.DELETING)
 RETRY_AFTER: Final = timedelta(minutes=2)  # a change of its own that failed
 HELD_S: Final = 10.0  # after a gateway's word that requests wait; it says so again while they do
+TOLD: Final = ("OutOfCapacity", "LastChangeFailed", "ProjectQuotaExceeded")  # as events
 OPEN_ENDED: Final = (OperationState.FAILED, OperationState.CANCELED)
 
 
@@ -200,7 +202,10 @@ def _carry_out(
         return None, Blocked("NotSucceeded", text)
     if failed := _failed_lately(row, now):
         return None, failed
-    count, blocked = _placeable(row, found.wanted, now)
+    allowed, refused = replicas_within(row, found.wanted)
+    count, blocked = _placeable(row, allowed, now)
+    if blocked is None and refused:
+        blocked = Blocked("ProjectQuotaExceeded", refused)
     if count == row.instance_count:
         return None, blocked
     operation = scaling_open(row, count, ACTOR, now, idle=True)
@@ -254,7 +259,7 @@ def _placeable(row: Deployment, wanted: int, now: datetime) -> tuple[int, Blocke
 
 def _tell_blocked(row: Deployment, known: Autoscaler, blocked: Blocked | None) -> None:
     """Once when it begins; what ends by itself in a moment is no event."""
-    if blocked is None or blocked.by not in ("OutOfCapacity", "LastChangeFailed"):
+    if blocked is None or blocked.by not in TOLD:
         return
     before: dict[str, Any] = known.decision
     if before.get("blocked_by") == blocked.by:

@@ -60,7 +60,7 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
         version, revision, allowed = resolve_to_run(spec)
         name = endpoint or endpoint_name_for(spec.model)
         row = endpoint_lock(name) or endpoint_create(
-            name=name, actor=actor, now=now, field="endpoint"
+            name=name, actor=actor, now=now, project=version.model.project_name, field="endpoint"
         )
         not_deleting(row)
         for running in operations_active(name):

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
+from controlplane.accounts.projects import project_stays
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.selectors import endpoint_get
 from controlplane.deployments.services.endpoints import endpoint_create, endpoint_update
@@ -108,16 +109,21 @@ def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
 def endpoint_put(
     *, name: str, values: Mapping[str, Any], limits: Mapping[str, Any], actor: str, now: datetime
 ) -> Put:
-    """``values``: words, auth_mode, and perhaps traffic and mirror_traffic.
+    """``values``: words, auth_mode, and perhaps project, traffic and mirror_traffic.
 
-    Raises NameInvalid, OperationInProgress, TrafficInvalid, MirrorInvalid.
+    Raises NameInvalid, NameTaken, OperationInProgress, TrafficInvalid, MirrorInvalid, Invalid for
+    another project than its own.
     """
     fields = dict(values)
+    project = fields.pop("project", "")
     traffic, mirror = fields.pop("traffic", None), fields.pop("mirror_traffic", None)
     existing = endpoint_lock(name)
     if existing is None:
-        row = endpoint_create(name=name, actor=actor, now=now, limits=limits, **fields)
+        row = endpoint_create(
+            name=name, project=project, actor=actor, now=now, limits=limits, **fields
+        )
     else:
+        project_stays(values, lambda: existing.project_name)
         not_deleting(existing)
         row = endpoint_update(name=name, actor=actor, limits=limits, **fields)
     _shares_set(row, traffic, mirror, actor=actor, now=now)

@@ -15,6 +15,7 @@ from controlplane.operations.errors import OperationInProgress, RolloutInProgres
 from controlplane.operations.models import Operation
 from controlplane.operations.reconcile import DELETIONS, TITLES, Stage, stages_new, waves
 from controlplane.operations.selectors import operations_active, rollouts_active
+from controlplane.operations.services.quotas import replicas_check
 from controlplane.operations.types import OperationKind
 
 SHORTEST_DEADLINE: Final = timedelta(minutes=15)
@@ -57,14 +58,18 @@ def operation_open(
     """A new operation in the caller's transaction; the caller has seen that none is in its way.
 
     ``parameters`` with ``instance_count`` get ``warnings`` of what that may do.
-    Raises IllegalTransition where the endpoint is being deleted, unless it deletes, too.
+    Raises IllegalTransition where the endpoint is being deleted, unless it deletes, too, and
+    ProjectQuotaExceeded.
     """
     name = deployment.name if deployment else ""
+    if deployment is not None and "instance_count" in parameters:
+        replicas_check(deployment, parameters)
     if crowded := crowding(parameters.get("instance_count", 0)):
         parameters = {**parameters, "warnings": [crowded]}
     operation = Operation.objects.create(
         id=uuid4().hex,
         kind=kind,
+        project_id=endpoint.project_id,
         endpoint=endpoint.name,
         deployment=name,
         stages=[stage_data(stage) for stage in stages_new(kind)],

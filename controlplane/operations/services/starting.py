@@ -8,12 +8,13 @@ from django.db.models import F, QuerySet
 
 from controlplane.autoscaling import policy_from_json
 from controlplane.core.errors import Conflict, Invalid
+from controlplane.core.names import name_check
 from controlplane.deployments.errors import (
     DeploymentHasTraffic,
     NameTaken,
 )
 from controlplane.deployments.models import Autoscaler, Deployment, Endpoint, Replica
-from controlplane.deployments.naming import colour_for, name_check
+from controlplane.deployments.naming import colour_for
 from controlplane.deployments.services.replicas import replicas_remove, replicas_stop
 from controlplane.deployments.services.revisions import (
     ReplicaTemplate,

@@ -6,8 +6,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.errors import Invalid
 from controlplane.core.requests import read_body
 from controlplane.registry import inspector, selectors
@@ -26,7 +26,7 @@ def _no_graph(model: str) -> dict[str, Any] | None:
     return None
 
 
-class ConfigValidateView(APIView):
+class ConfigValidateView(ProjectAPIView):
     @extend_schema(
         operation_id="config_validate",
         request=ConfigValidateInputSerializer,
@@ -53,7 +53,7 @@ class ConfigValidateView(APIView):
         return Response(ConfigValidationSerializer(answer).data)
 
 
-class ConfigRenderView(APIView):
+class ConfigRenderView(ProjectAPIView):
     @extend_schema(
         operation_id="config_render",
         request=ConfigRenderInputSerializer,

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.errors import Invalid
 from controlplane.core.pagination import (
     PAGE_PARAMETERS,
@@ -51,7 +52,7 @@ def revision_of(request: Request) -> int:
     return int(text)
 
 
-class AliasView(APIView):
+class AliasView(ProjectAPIView):
     @extend_schema(
         operation_id="model_aliases_set",
         request=AliasInputSerializer,
@@ -74,7 +75,7 @@ class AliasView(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class UsageView(APIView):
+class UsageView(ProjectAPIView):
     @extend_schema(
         operation_id="model_versions_usage",
         parameters=PAGE_PARAMETERS,
@@ -97,7 +98,7 @@ class UsageView(APIView):
         return Response(UsagePageSerializer(page).data)
 
 
-class FilesView(APIView):
+class FilesView(ProjectAPIView):
     @extend_schema(
         operation_id="model_versions_files",
         parameters=PAGE_PARAMETERS,
@@ -117,7 +118,7 @@ class FilesView(APIView):
         return Response(FileListSerializer(body).data, headers={"ETag": f'"{row.digest}"'})
 
 
-class FileView(APIView):
+class FileView(ProjectAPIView):
     @extend_schema(
         operation_id="model_versions_file",
         parameters=[
@@ -154,7 +155,7 @@ class FileView(APIView):
         return response
 
 
-class ArchiveView(APIView):
+class ArchiveView(ProjectAPIView):
     @extend_schema(
         operation_id="model_versions_download",
         parameters=[REVISION],

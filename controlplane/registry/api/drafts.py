@@ -6,9 +6,9 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.models import User
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import flag, read_body, read_only, read_query
 from controlplane.registry import selectors
@@ -24,7 +24,7 @@ DraftPageSerializer = page_of(DraftSummarySerializer)
 SHOWN_ONLY = read_only(DraftSerializer, DraftSaveSerializer)
 
 
-class DraftsView(APIView):
+class DraftsView(ProjectAPIView):
     @extend_schema(
         operation_id="drafts_list", parameters=PAGE_PARAMETERS, responses=DraftPageSerializer
     )
@@ -51,7 +51,7 @@ class DraftsView(APIView):
         return Response(DraftSerializer(draft).data, status=status.HTTP_201_CREATED)
 
 
-class DraftView(APIView):
+class DraftView(ProjectAPIView):
     @extend_schema(operation_id="drafts_get", responses=DraftSerializer)
     def get(self, request: Request, draft_id: str) -> Response:
         draft = selectors.draft_get(cast(User, request.user), draft_id)

@@ -11,12 +11,13 @@ from drf_spectacular.utils import (
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import may
 from controlplane.accounts.policy import Permission
+from controlplane.accounts.project_views import ProjectAPIView
+from controlplane.accounts.projects import project_stays
 from controlplane.core.etags import IF_MATCH, etag_of, if_match
-from controlplane.core.filters import TAG_PARAMETER, tags_of
+from controlplane.core.filters import PROJECT_PARAMETER, TAG_PARAMETER, tags_of
 from controlplane.core.pagination import (
     PAGE_PARAMETERS,
     Page,
@@ -62,6 +63,7 @@ class ModelsQuery(PageQuery):
     backend = serializers.CharField(required=False, default="", allow_blank=True)
     deployed = serializers.BooleanField(required=False, default=None, allow_null=True)
     order_by = serializers.ChoiceField(choices=ORDERS, default="-updated_at")
+    project = serializers.CharField(required=False, default="", allow_blank=True)
 
 
 def model_etag(body: Any) -> str:
@@ -84,7 +86,10 @@ REGISTERED = {
     201: ModelVersionSerializer,
     400: OpenApiResponse(description="`NameInvalid`, `ConfigInvalid` with `problems`"),
     403: OpenApiResponse(description="`CodeNotAllowed`: no models with code here"),
-    409: OpenApiResponse(description="`UploadNotReady`, `ModelArchived`, `ModelVersionImmutable`"),
+    409: OpenApiResponse(
+        description="`UploadNotReady`, `ModelArchived`, `ModelVersionImmutable`, `NameTaken`, "
+        "`ProjectQuotaExceeded`"
+    ),
 }
 
 
@@ -100,7 +105,7 @@ def registered(request: Request, values: dict[str, Any]) -> Response:
     return answer
 
 
-class ModelsView(APIView):
+class ModelsView(ProjectAPIView):
     @extend_schema(
         operation_id="models_list",
         parameters=[
@@ -111,6 +116,7 @@ class ModelsView(APIView):
             OpenApiParameter("deployed", bool, description="any version runs on an endpoint"),
             OpenApiParameter("order_by", str, enum=ORDERS, description="default -updated_at"),
             TAG_PARAMETER,
+            PROJECT_PARAMETER,
         ],
         responses=ModelPageSerializer,
     )
@@ -123,6 +129,7 @@ class ModelsView(APIView):
             tags=tags_of(request),
             backend=query["backend"],
             deployed=query["deployed"],
+            project=query["project"],
         )
         page = paginate(
             rows, limit=query["limit"], cursor=query["cursor"], order=[query["order_by"], "id"]
@@ -144,7 +151,7 @@ class ModelsView(APIView):
         return registered(request, read_body(ModelInputSerializer, request))
 
 
-class ModelView(APIView):
+class ModelView(ProjectAPIView):
     @extend_schema(operation_id="models_get", responses=ModelSerializer)
     def get(self, request: Request, name: str) -> Response:
         del request
@@ -162,6 +169,7 @@ class ModelView(APIView):
         values = read_body(
             ModelPatchSerializer, request, ignored=MODEL_SHOWN_ONLY, fixed={"name": name}
         )
+        project_stays(request.data, lambda: selectors.model_get(name).project_name)
         with if_match(
             request,
             Model.objects.filter(name=name),
@@ -182,7 +190,7 @@ class ModelView(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class ModelArchiveView(APIView):
+class ModelArchiveView(ProjectAPIView):
     @extend_schema(operation_id="models_archive", request=None, responses=ModelSerializer)
     def post(self, request: Request, name: str) -> Response:
         """Hide it from lists and new deployments; what runs keeps running."""
@@ -190,14 +198,14 @@ class ModelArchiveView(APIView):
         return Response(ModelSerializer(model).data)
 
 
-class ModelRestoreView(APIView):
+class ModelRestoreView(ProjectAPIView):
     @extend_schema(operation_id="models_restore", request=None, responses=ModelSerializer)
     def post(self, request: Request, name: str) -> Response:
         model = versions.model_restore(name=name, actor=request.user.get_username())
         return Response(ModelSerializer(model).data)
 
 
-class ModelVersionsView(APIView):
+class ModelVersionsView(ProjectAPIView):
     @extend_schema(
         operation_id="model_versions_list",
         parameters=PAGE_PARAMETERS[:2],
@@ -228,7 +236,7 @@ class ModelVersionsView(APIView):
         return registered(request, {**values, "name": name})
 
 
-class ModelVersionView(APIView):
+class ModelVersionView(ProjectAPIView):
     @extend_schema(operation_id="model_versions_get", responses=ModelVersionSerializer)
     def get(self, request: Request, name: str, version: str) -> Response:
         """`version` is a number, or an alias such as `@latest` or `@champion`."""
@@ -275,7 +283,7 @@ class ModelVersionView(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class ModelVersionArchiveView(APIView):
+class ModelVersionArchiveView(ProjectAPIView):
     @extend_schema(
         operation_id="model_versions_archive", request=None, responses=ModelVersionSerializer
     )
@@ -287,7 +295,7 @@ class ModelVersionArchiveView(APIView):
         return Response(ModelVersionSerializer(row).data)
 
 
-class ModelVersionRestoreView(APIView):
+class ModelVersionRestoreView(ProjectAPIView):
     @extend_schema(
         operation_id="model_versions_restore", request=None, responses=ModelVersionSerializer
     )
@@ -298,7 +306,7 @@ class ModelVersionRestoreView(APIView):
         return Response(ModelVersionSerializer(row).data)
 
 
-class ModelVersionApproveView(APIView):
+class ModelVersionApproveView(ProjectAPIView):
     write_permission = Permission.CODE
 
     @extend_schema(

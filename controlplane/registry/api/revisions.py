@@ -4,10 +4,10 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import may
 from controlplane.accounts.policy import Permission
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.errors import Invalid
 from controlplane.core.etags import IF_MATCH, LastChange, if_match_check
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate_values
@@ -43,7 +43,7 @@ def revision_text(revision: ConfigRevision) -> str:
     return f"Configuration revision {revision.number}{said} was saved"
 
 
-class ConfigRevisionsView(APIView):
+class ConfigRevisionsView(ProjectAPIView):
     @extend_schema(operation_id="config_revisions_list", responses=ConfigRevisionListSerializer)
     def get(self, request: Request, name: str, version: str) -> Response:
         """The newest first; the `ETag` stands for having seen these."""
@@ -83,7 +83,7 @@ class ConfigRevisionsView(APIView):
         )
 
 
-class ConfigRevisionView(APIView):
+class ConfigRevisionView(ProjectAPIView):
     @extend_schema(operation_id="config_revisions_get", responses=ConfigRevisionSerializer)
     def get(self, request: Request, name: str, version: str, number: int) -> Response:
         del request
@@ -91,7 +91,7 @@ class ConfigRevisionView(APIView):
         return Response(ConfigRevisionSerializer(row).data)
 
 
-class ConfigDiffView(APIView):
+class ConfigDiffView(ProjectAPIView):
     @extend_schema(
         operation_id="config_revisions_diff",
         parameters=[
@@ -118,7 +118,7 @@ class ConfigDiffView(APIView):
         )
 
 
-class RepoModelsView(APIView):
+class RepoModelsView(ProjectAPIView):
     @extend_schema(
         operation_id="repo_models_list",
         parameters=PAGE_PARAMETERS,
@@ -137,7 +137,7 @@ class RepoModelsView(APIView):
         return Response(RepoModelPageSerializer(page).data)
 
 
-class RepoModelConfigView(APIView):
+class RepoModelConfigView(ProjectAPIView):
     @extend_schema(
         operation_id="repo_models_config",
         parameters=[REVISION],

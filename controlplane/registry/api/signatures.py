@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.requests import read_body, read_query
 from controlplane.registry import selectors
 from controlplane.registry.models import ConfigRevision, ModelVersion, SigningKey
@@ -51,7 +52,7 @@ def _shown(version: ModelVersion, revision: ConfigRevision | None) -> dict[str, 
     return dict(SignaturesSerializer(body).data)
 
 
-class SignaturesView(APIView):
+class SignaturesView(ProjectAPIView):
     @extend_schema(
         operation_id="model_signatures_list",
         parameters=[SIGNED_REVISION],

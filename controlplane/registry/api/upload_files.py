@@ -4,8 +4,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.registry import selectors
 from controlplane.registry.api.uploads import (
     CHECKSUM_HEADER,
@@ -25,7 +25,7 @@ def _answer(progress: FileProgress) -> Response:
     return Response(MissingFileSerializer(progress).data, headers=headers)
 
 
-class UploadFilesView(APIView):
+class UploadFilesView(ProjectAPIView):
     @extend_schema(operation_id="uploads_files_missing", responses=MissingFilesSerializer)
     def get(self, request: Request, upload_id: str) -> Response:
         """The files whose bytes have not arrived whole, each content once."""
@@ -34,7 +34,7 @@ class UploadFilesView(APIView):
         return Response(MissingFilesSerializer({"items": missing}).data)
 
 
-class UploadFileView(APIView):
+class UploadFileView(ProjectAPIView):
     parser_classes = [AnyType]
 
     @extend_schema(operation_id="uploads_file_get", responses=MissingFileSerializer)

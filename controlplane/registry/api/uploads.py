@@ -10,9 +10,9 @@ from rest_framework import status
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.models import User
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.errors import Invalid
 from controlplane.core.parsers import SafeJSONParser
 from controlplane.core.requests import read_body
@@ -70,12 +70,13 @@ def checksum_of(request: Request) -> bytes | None:
     return digest
 
 
-class UploadsView(APIView):
+class UploadsView(ProjectAPIView):
     @extend_schema(
         operation_id="uploads_create",
         request=UploadInputSerializer,
         responses={
             201: UploadSerializer,
+            409: OpenApiResponse(description="`ProjectArchived`, `ProjectQuotaExceeded`"),
             507: OpenApiResponse(description="`DiskFull`: the numbers are in the answer"),
         },
     )
@@ -87,7 +88,10 @@ class UploadsView(APIView):
         values, user = read_body(UploadInputSerializer, request), cast(User, request.user)
         upload = (
             file_lists.file_list_create(
-                filename=values["filename"], files=values["files"], user=user
+                filename=values["filename"],
+                files=values["files"],
+                user=user,
+                project=values["project"],
             )
             if "files" in values
             else uploads.upload_create(**values, user=user)
@@ -99,7 +103,7 @@ class UploadsView(APIView):
         )
 
 
-class UploadView(APIView):
+class UploadView(ProjectAPIView):
     parser_classes = [AnyType]
 
     @extend_schema(operation_id="uploads_get", responses=UploadSerializer)
@@ -140,7 +144,7 @@ class UploadView(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class UploadCompleteView(APIView):
+class UploadCompleteView(ProjectAPIView):
     parser_classes = [SafeJSONParser]
 
     @extend_schema(

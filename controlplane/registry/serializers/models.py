@@ -36,6 +36,7 @@ class ModelVersionSummarySerializer(Fields):
     """As lists show it: its files are counted, not named."""
 
     model = serializers.CharField(source="model.name")
+    project = serializers.CharField(source="model.project_id")
     version = serializers.IntegerField()
     type = serializers.CharField()
     digest = serializers.CharField()
@@ -86,6 +87,7 @@ class ApproveSerializer(Fields):
 
 class ModelSerializer(Fields):
     name = serializers.CharField()
+    project = serializers.CharField(source="project_id")
     description = serializers.CharField(allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField())
     latest_version = serializers.IntegerField()

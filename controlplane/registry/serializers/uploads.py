@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from controlplane.accounts.serializers import ProjectField
 from controlplane.registry.code_state import upload_code
 from controlplane.registry.models import Upload
 from controlplane.registry.serializers.inspection import (
@@ -37,6 +38,7 @@ class UploadStepSerializer(Fields):
 
 class UploadSerializer(Fields):
     id = serializers.CharField()
+    project = serializers.CharField(source="project_id")
     filename = serializers.CharField()
     size = serializers.IntegerField()
     offset = serializers.IntegerField()
@@ -92,6 +94,7 @@ class UploadInputSerializer(Fields):
     filename = serializers.CharField(max_length=255)
     size = serializers.IntegerField(min_value=1, required=False)
     sha256 = serializers.RegexField(SHA256, required=False, default="")
+    project = ProjectField()
     files = AnnouncedFilesField(
         child=AnnouncedFileSerializer(), required=False, min_length=1, max_length=LIMIT_FILES
     )

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from controlplane.accounts.models import User
+from controlplane.accounts.projects import project_for
 from controlplane.core import events
 from controlplane.core.errors import Invalid
 from controlplane.registry import selectors, storage
@@ -48,10 +49,13 @@ from controlplane.registry.types import (
 
 
 @transaction.atomic
-def file_list_create(*, filename: str, files: Sequence[FileEntry], user: User) -> Upload:
+def file_list_create(
+    *, filename: str, files: Sequence[FileEntry], user: User, project: str = ""
+) -> Upload:
     """Announce files. A path that ends with a slash is a folder.
 
-    Raises Invalid, UploadTooLarge, TooManyUploads, UploadQuotaExceeded, DiskFull.
+    Raises Invalid, UploadTooLarge, TooManyUploads, UploadQuotaExceeded, DiskFull, ProjectNotFound,
+    ProjectArchived, ProjectQuotaExceeded.
     """
     kept = _checked(files)
     sizes = {entry["sha256"]: entry["size"] for entry in kept if not is_folder(entry["path"])}
@@ -67,9 +71,11 @@ def file_list_create(*, filename: str, files: Sequence[FileEntry], user: User) -
     stored = contents_stored(sizes)
     missing = {sha256 for sha256, size in sizes.items() if size and sha256 not in stored}
     to_come = sum(sizes[sha256] for sha256 in missing)
-    room.upload_check(user=user, size=total, to_come=to_come)
+    chosen = project_for(project)
+    room.upload_check(user=user, project=chosen, size=total, to_come=to_come)
     upload = Upload.objects.create(
         id=uuid4().hex,
+        project_id=chosen,
         filename=plain_name(filename),
         size=total,
         offset=total - to_come,
@@ -176,7 +182,9 @@ def files_verify(upload: Upload, *, tick: Callable[[int], None]) -> str:
     for sha256, row in {row.sha256: row for row in files_of(upload.pk)}.items():
         part = storage.part_path(part_name(upload.pk, sha256))
         with storage.blob_lock(exclusive=False):
-            if blob_store().size(sha256) is None:
+            # why also what is known: who sends bytes must have them, or knowing a digest were
+            # enough to get another project's file
+            if part.exists() or blob_store().size(sha256) is None:
                 _verify(part, row, tick)
             # why the row before the bytes: the lock does not reach another machine, the row does
             Blob.objects.update_or_create(

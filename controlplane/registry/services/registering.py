@@ -7,6 +7,8 @@ from typing import Any, cast
 from django.conf import settings
 from django.db import transaction
 
+from controlplane.accounts import projects
+from controlplane.accounts.services.projects import project_hold, quota_check
 from controlplane.core import events
 from controlplane.registry import inspector, selectors
 from controlplane.registry.code import CodeReason
@@ -16,6 +18,7 @@ from controlplane.registry.errors import (
     ModelArchived,
     ModelVersionImmutable,
     NameInvalid,
+    NameTaken,
     UploadStateConflict,
 )
 from controlplane.registry.models import (
@@ -48,9 +51,12 @@ def model_version_register(
 ) -> tuple[ModelVersion, bool]:
     """The version, and whether it is new: the same content without edits is the version it was.
 
+    A new model belongs to the project of its upload.
+
     ``version`` asks for a number; one that exists must have the same content. ``may_run_code``:
     the actor may bring code, which is approved by this. Raises NameInvalid, UploadStateConflict,
-    ConfigInvalid, ModelArchived, ModelVersionImmutable, CodeNotAllowed, InspectorUnavailable.
+    ConfigInvalid, ModelArchived, ModelVersionImmutable, CodeNotAllowed, InspectorUnavailable,
+    NameTaken, ProjectQuotaExceeded.
     """
     if not NAME.fullmatch(name):
         raise NameInvalid(
@@ -188,9 +194,11 @@ def _register(
     actor: str,
 ) -> tuple[ModelVersion, bool]:
     description = metadata["description"]
-    Model.objects.get_or_create(name=name, defaults={"description": description})
+    defaults = {"description": description, "project_id": upload.project_name}
+    Model.everything.get_or_create(name=name, defaults=defaults)
     # why a lock: two registrations at once must not both take the next number.
-    model = Model.objects.select_for_update().get(name=name)
+    model = Model.everything.select_for_update().get(name=name)
+    _project_join(model, upload)
     if model.archived:
         raise ModelArchived(
             f"Model {name!r} is archived.",
@@ -206,12 +214,16 @@ def _register(
         return same, False
     inspection = cast(Inspection, upload.inspection)
     manifest = upload.manifest()
+    size = sum(entry["size"] for entry in manifest)
+    project = project_hold(model.project_name)
+    used = selectors.projects_bytes([project.name], without=upload.pk)[project.name]
+    quota_check(project, "bytes", used=used, wanted=size)
     before = model.versions.filter(version=model.latest_version).first()
     version = ModelVersion.objects.create(
         model=model,
         version=number or model.latest_version + 1,
         digest=digest,
-        size=sum(entry["size"] for entry in manifest),
+        size=size,
         file_count=len(manifest),
         source_filename=upload.filename,
         **metadata,
@@ -242,6 +254,20 @@ def _register(
         data={"version": version.version, "digest": digest},
     )
     return version, True
+
+
+def _project_join(model: Model, upload: Upload) -> None:
+    """The next version of a model is of its project, wherever its upload was announced by somebody
+    who may use both. Raises NameTaken."""
+    if not projects.in_scope(model.project_name):
+        raise NameTaken(
+            f"Another project has a model called {model.name!r}.",
+            field="name",
+            hints=("Names of models are unique in the installation: choose another.",),
+        )
+    if model.project_name != upload.project_name:
+        upload.project_id = model.project_name
+        upload.save(update_fields=["project"])
 
 
 def _has_edits(version: ModelVersion, edits: dict[str, str]) -> bool:

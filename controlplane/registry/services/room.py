@@ -5,20 +5,21 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Exists, F, OuterRef, Q, Sum
+from django.db.models import F, Sum
 from django.utils import timezone
 
 from controlplane.accounts.models import User
+from controlplane.accounts.services.projects import project_hold, quota_check
 from controlplane.core.errors import DiskFull
+from controlplane.registry import selectors
 from controlplane.registry.errors import TooManyUploads, UploadQuotaExceeded
-from controlplane.registry.models import ModelVersion, Upload
+from controlplane.registry.models import Upload
 from controlplane.registry.states import UploadState
 from controlplane.registry.stores import disk
 from controlplane.registry.types import MAX_CHUNK_BYTES
 
 # An upload that nobody goes on with keeps no room from others; it gets some when it goes on.
 RUNNING = timedelta(hours=1)
-GROWING = (UploadState.UPLOADING, UploadState.VERIFYING, UploadState.INSPECTING)
 
 
 def alone() -> None:
@@ -30,15 +31,17 @@ def alone() -> None:
             cursor.execute(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")
 
 
-def upload_check(*, user: User, size: int, to_come: int) -> None:
+def upload_check(*, user: User, project: str, size: int, to_come: int) -> None:
     """Whether ``user`` may announce ``size`` bytes, of which ``to_come`` are not here yet.
 
     Call it ``alone``, in the transaction that then makes the row. Raises TooManyUploads,
-    UploadQuotaExceeded, DiskFull.
+    UploadQuotaExceeded, ProjectQuotaExceeded, DiskFull.
     """
     _open_check(user)
     _quota_check(user, size)
-    promised = Upload.objects.filter(
+    held = project_hold(project)
+    quota_check(held, "bytes", used=selectors.projects_bytes([project])[project], wanted=size)
+    promised = Upload.everything.filter(
         state=UploadState.UPLOADING, updated_at__gt=timezone.now() - RUNNING
     ).aggregate(bytes=Sum(F("size") - F("offset")))["bytes"]
     _room_check(to_come, promised=promised or 0)
@@ -51,7 +54,7 @@ def chunk_check() -> None:
 
 def _open_check(user: User) -> None:
     most = settings.SHOAL_UPLOAD_OPEN_LIMIT
-    found = Upload.objects.filter(created_by=user, state=UploadState.UPLOADING).count()
+    found = Upload.everything.filter(created_by=user, state=UploadState.UPLOADING).count()
     if most and found >= most:
         raise TooManyUploads(
             f"You have {found} unfinished uploads; {most} are allowed.",
@@ -80,10 +83,8 @@ def _quota_check(user: User, size: int) -> None:
 
 
 def _held(user: User) -> int:
-    """Bytes of uploads that no version came from."""
-    registered = ModelVersion.objects.filter(digest=OuterRef("digest"))
-    kept = Q(state__in=GROWING) | Q(~Exists(registered), state=UploadState.READY)
-    rows = Upload.objects.filter(kept, created_by=user)
+    """Bytes of uploads that no version came from, in whatever project."""
+    rows = selectors.uploads_unregistered().filter(created_by=user)
     return int(rows.aggregate(bytes=Sum("size", default=0))["bytes"])
 
 

@@ -10,9 +10,10 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
+from controlplane.accounts.scope import scope_now
 from controlplane.registry import storage
 from controlplane.registry.errors import FileNotAnnounced, UploadIncomplete
-from controlplane.registry.models import AnnouncedFile, Blob, Upload
+from controlplane.registry.models import AnnouncedFile, Blob, ModelFile, UnpackedFile, Upload
 from controlplane.registry.stores import blob_store
 from controlplane.registry.types import FileProgress
 
@@ -46,8 +47,14 @@ def announced(upload_id: str, sha256: str) -> AnnouncedFile:
 
 
 def contents_stored(hashes: Iterable[str]) -> set[str]:
-    """Those of these contents that are blobs already: the store is asked only after these."""
+    """Those of these contents that are blobs already: the store is asked only after these.
+
+    For who may not see all projects, only what their own hold: a digest alone gives nobody a file.
+    """
     known = set(Blob.objects.filter(pk__in=hashes).values_list("pk", flat=True))
+    if scope_now() is not None:
+        rows = [kind.objects.filter(sha256__in=known) for kind in (ModelFile, UnpackedFile)]
+        known = {sha256 for each in rows for sha256 in each.values_list("sha256", flat=True)}
     return known - blob_store().missing(known) if known else known
 
 

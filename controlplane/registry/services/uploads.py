@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from controlplane.accounts.models import User
+from controlplane.accounts.projects import project_for
 from controlplane.core import events
 from controlplane.core.errors import Invalid
 from controlplane.core.jobs import enqueue_on_commit
@@ -32,10 +33,13 @@ ORPHAN_AGE_S = 3600
 
 
 @transaction.atomic
-def upload_create(*, filename: str, size: int, sha256: str, user: User) -> Upload:
-    """Announce a file of ``size`` bytes.
+def upload_create(
+    *, filename: str, size: int, sha256: str, user: User, project: str = ""
+) -> Upload:
+    """Announce a file of ``size`` bytes, whose model will belong to ``project``.
 
-    Raises UploadTooLarge, TooManyUploads, UploadQuotaExceeded, DiskFull, Invalid.
+    Raises UploadTooLarge, TooManyUploads, UploadQuotaExceeded, DiskFull, Invalid, ProjectNotFound,
+    ProjectArchived, ProjectQuotaExceeded.
     """
     if size > settings.SHOAL_MAX_UPLOAD_BYTES:
         raise UploadTooLarge(
@@ -44,9 +48,11 @@ def upload_create(*, filename: str, size: int, sha256: str, user: User) -> Uploa
             hints=("An administrator may raise SHOAL_MAX_UPLOAD_BYTES.",),
         )
     room.alone()
-    room.upload_check(user=user, size=size, to_come=size)
+    chosen = project_for(project)
+    room.upload_check(user=user, project=chosen, size=size, to_come=size)
     upload = Upload.objects.create(
         id=uuid4().hex,
+        project_id=chosen,
         filename=plain_name(filename),
         size=size,
         sha256_expected=sha256,

@@ -22,6 +22,7 @@ test("the lowest role of each permission is the server's", () => {
 
 /** What is greyed out for each role. */
 const REFUSED: Record<Role, Permission[]> = {
+  member: ["read", "invoke", "keys", "deploy", "operate", "code:upload", "administer"],
   viewer: ["invoke", "keys", "deploy", "operate", "code:upload", "administer"],
   invoker: ["keys", "deploy", "operate", "code:upload", "administer"],
   deployer: ["operate", "code:upload", "administer"],

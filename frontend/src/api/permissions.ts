@@ -1,12 +1,12 @@
 /** What the signed-in person may do. The server decides; this only greys out what it would refuse. */
 import { useQuery } from "@tanstack/react-query";
 import { sessionQuery } from "./session";
-import type { Permission, Role } from "./types";
+import type { Permission, Role, Session } from "./types";
 
 /** The first role that holds it, for the sentence that says so. */
 export const LOWEST: Record<Permission, Role> = {
   read: "viewer",
-  account: "viewer",
+  account: "member",
   invoke: "invoker",
   keys: "deployer",
   deploy: "deployer",
@@ -23,8 +23,12 @@ export const refusalText = (needed: Permission): string =>
 export const refusalOf = (held: readonly Permission[] | undefined, needed: Permission): string | undefined =>
   held === undefined || held.includes(needed) ? undefined : refusalText(needed);
 
+/** What somebody may do in the installation, or in some project: in which, the server knows. */
+export const heldSomewhere = (user: Session["user"] | undefined): readonly Permission[] | undefined =>
+  user ? [...user.permissions, ...user.projects.flatMap((project) => project.permissions)] : undefined;
+
 /** Why a button is off, for its tooltip; undefined when it may be pressed, and while the session is being read. */
 export function useRefusal(needed: Permission): string | undefined {
   const { data } = useQuery(sessionQuery());
-  return refusalOf(data?.user?.permissions, needed);
+  return refusalOf(heldSomewhere(data?.user), needed);
 }

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from shoal.cli.main import main
+from shoal.client.discovery import project_option
 from tests.support.shoal_server import FakeServer, problem
 
 Capture = pytest.CaptureFixture[str]
@@ -144,3 +145,68 @@ def test_ctrl_c_ends_the_trial(
     Sent(installed, "POST /try-loads/t1/cancel", TRIAL | {"state": "Canceled"})
     assert main(["model", "try-load", "net"]) == 130
     assert installed.calls[-1] == "POST /try-loads/t1/cancel"
+
+
+VISION = {
+    "name": "vision", "display_name": "Computer vision", "archived": False, "max_replicas": None,
+    "max_gpus": 4, "max_bytes": 2 << 30, "used_replicas": 3, "used_gpus": 2, "used_bytes": 1 << 30,
+    "created_by": "ada", "created_at": "2026-11-26T12:00:00Z",
+}  # fmt: skip
+
+
+def test_projects_and_their_members(installed: FakeServer, capsys: Capture) -> None:
+    sent = Sent(installed, "POST /projects", VISION, status=201)
+    assert main(["project", "create", "vision", "--max-gpus", "4", "--max-bytes", "none"]) == 0
+    assert sent.bodies == [{"name": "vision", "max_gpus": 4, "max_bytes": None}]
+    Sent(installed, "GET /projects", page(VISION))
+    assert main(["project", "list"]) == 0
+    out = capsys.readouterr().out
+    for words in ("vision", "2 of 4", "1.00 GiB of 2.00 GiB"):
+        assert words in out
+    sent = Sent(installed, "PATCH /projects/vision", VISION)
+    assert main(["project", "update", "vision", "--max-replicas", "0"]) == 0
+    assert sent.bodies == [{"max_replicas": 0}]
+    for verb in ("archive", "restore"):
+        Sent(installed, f"POST /projects/vision/{verb}", VISION)
+        assert main(["project", verb, "vision"]) == 0
+    mia = {"username": "mia", "role": "deployer", "created_at": VISION["created_at"]}
+    sent = Sent(installed, "PUT /projects/vision/members/mia", mia)
+    assert main(["project", "add-member", "vision", "mia", "--role", "deployer"]) == 0
+    assert sent.bodies == [{"role": "deployer"}]
+    Sent(installed, "GET /projects/vision/members", page(mia))
+    assert main(["project", "members", "vision"]) == 0
+    assert "deployer" in capsys.readouterr().out
+    Sent(installed, "DELETE /projects/vision/members/mia", None, status=204)
+    assert main(["project", "remove-member", "vision", "mia"]) == 0
+
+
+@pytest.mark.parametrize("said", ["-1", "many", "1.5"])
+def test_a_limit_that_is_no_number_is_refused_with_what_was_expected(
+    installed: FakeServer, capsys: Capture, said: str
+) -> None:
+    assert main(["project", "create", "vision", f"--max-gpus={said}"]) == 2
+    err = capsys.readouterr().err
+    assert said in err and "expected a whole number, or none" in err
+    assert main(["project", "update", "vision"]) == 2
+
+
+@pytest.mark.parametrize("by", ["option", "environment"])
+def test_a_project_that_is_chosen_filters_lists_and_takes_what_is_new(
+    installed: FakeServer, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    chosen = ["--project", "vision"]
+    if by == "environment":
+        monkeypatch.setenv("SHOAL_PROJECT", "vision")
+        chosen = []
+    queries: list[str] = []
+
+    def listed(request: httpx.Request) -> httpx.Response:
+        queries.append(request.url.params.get("project", ""))
+        return httpx.Response(200, json=page())
+
+    for path in ("/models", "/endpoints", "/environments", "/operations"):
+        installed.fail_next(f"GET {path}", listed)
+    for command in ("model", "endpoint", "environment", "operation"):
+        assert main([*chosen, command, "list"]) == 0
+    assert queries == ["vision"] * 4
+    assert project_option.get() == ""

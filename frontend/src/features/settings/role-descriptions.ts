@@ -2,6 +2,7 @@
 import type { Person, Role } from "@/api/types";
 
 const WORDS: Record<Role, string> = {
+  member: "Sees and changes only what is in projects of theirs",
   viewer: "Sees everything but keys and people",
   invoker: "Also sends requests from the test console",
   deployer: "Also changes models, endpoints, deployments, traffic and keys",

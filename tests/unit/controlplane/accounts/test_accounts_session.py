@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from controlplane.accounts import selectors
 from controlplane.accounts.errors import TooManyAttempts
-from controlplane.accounts.models import ApiToken, User
+from controlplane.accounts.models import ApiToken, Membership, User
 from controlplane.accounts.services import administrator_ensure, token_replace
 from controlplane.accounts.services.sign_in_throttle import attempt_begin
 from controlplane.accounts.types import PER_ADDRESS, PER_USER, BackOff
@@ -59,6 +59,7 @@ def test_a_session_reads_freely_and_writes_with_the_csrf_token(deployer: User) -
         "role": "deployer",
         "permissions": ["read", "account", "invoke", "keys", "deploy"],
         "sign_in": "password",
+        "projects": [],
         "second_factor": "off",
     }
     assert client.get("/api/v1/models").status_code == 200
@@ -184,3 +185,10 @@ def test_a_write_without_the_csrf_token_says_what_to_do(deployer: User) -> None:
     assert (answer.status_code, told["code"], told["field"]) == (403, "CsrfFailed", "X-CSRFToken")
     assert any("Reload" in hint for hint in told["hints"])
     assert not any("role" in hint for hint in told["hints"])
+
+
+def test_the_session_tells_of_the_roles_in_projects(api: APIClient, deployer: User) -> None:
+    Membership.objects.create(project_id="default", user=deployer, role="invoker")
+    assert api.get("/api/v1/session").json()["user"]["projects"] == [
+        {"name": "default", "role": "invoker", "permissions": ["read", "invoke"]}
+    ]

@@ -17,7 +17,7 @@ from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
 
-from controlplane.accounts.models import BrowserSession, User
+from controlplane.accounts.models import BrowserSession, Membership, Project, User
 from controlplane.accounts.services import token_create
 from controlplane.console.models import SavedCase
 from controlplane.core import events
@@ -56,6 +56,7 @@ WHERE = {
     "node": "local",
     "repo_model": "digits",
     "upload_id": UPLOAD,
+    "project": "default",
 }
 ASKED = {"metrics/query": "by=endpoint&ids=digits&metrics=request_rate"}
 # Lists that are no longer for more rows: of parts of a thing, or of fixed length.
@@ -160,7 +161,10 @@ class Installation:
             self.post("environments", {"name": environment, "requirements": name})
         self.post("join-tokens", {})
         token_create(user=self.user, name=name, actor="ada")
-        make_user(name, User.Role.VIEWER)
+        Project.objects.create(name=name, created_by="ada")
+        Membership.objects.create(
+            project_id="default", user=make_user(name, User.Role.VIEWER), role="viewer"
+        )
         events.record(actor="dora", verb="x", subject="x", message="x")
         self._rows(name, version)
         self._signatures()

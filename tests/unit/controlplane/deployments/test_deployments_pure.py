@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tritonclient.grpc import service_pb2
 
+from controlplane.core.names import NameInvalid, name_check
 from controlplane.core.sending import byte_range
-from controlplane.deployments.errors import MirrorInvalid, NameInvalid, TrafficInvalid
-from controlplane.deployments.naming import colour_for, endpoint_name_for, name_check
+from controlplane.deployments.errors import MirrorInvalid, TrafficInvalid
+from controlplane.deployments.naming import colour_for, endpoint_name_for
 from controlplane.deployments.placement import Need, Offer, place
 from controlplane.deployments.selectors import addresses
 from controlplane.deployments.snippets import Target, snippets, tensor

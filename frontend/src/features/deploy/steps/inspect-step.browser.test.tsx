@@ -7,6 +7,7 @@ import { InspectStep } from "./inspect-step";
 
 const failed = (code: string): Upload => ({
   id: "u1",
+  project: "default",
   filename: "model.onnx",
   size: 1_000,
   offset: 1_000,

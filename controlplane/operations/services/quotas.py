@@ -1,0 +1,62 @@
+"""Whether a project may have the replicas and GPUs that a change asks for."""
+
+from typing import Any
+
+from controlplane.accounts.errors import ProjectQuotaExceeded
+from controlplane.accounts.models import Project
+from controlplane.accounts.services.projects import project_hold, quota_check
+from controlplane.deployments.models import Deployment, DeploymentRevision
+from controlplane.deployments.selectors.use import Use, projects_use
+
+
+def replicas_check(row: Deployment, parameters: dict[str, Any]) -> None:
+    """Of an operation that is about to be opened, with the change written already in the caller's
+    transaction. What asks for no more than before is never refused. Raises ProjectQuotaExceeded.
+    """
+    project = project_hold(row.endpoint.project_name)
+    if not _is_limited(project):
+        return
+    before, gpus_before = parameters.get("previous_count", 0), _gpus(row.revision)
+    if "previous_revision" in parameters:
+        previous = row.revisions.select_related("instance_type")
+        gpus_before = _gpus(previous.get(number=parameters["previous_revision"]))
+    count, gpus = parameters["instance_count"], _gpus(row.revision)
+    used = projects_use([project.name])[project.name]
+    _check(
+        project,
+        used=Use(used.replicas - count + before, used.gpus - count * gpus + before * gpus_before),
+        wanted=Use(count - before, count * gpus - before * gpus_before),
+    )
+
+
+def replicas_within(row: Deployment, wanted: int) -> tuple[int, str]:
+    """As many of ``wanted`` as the project may have, never fewer than there are, and why no more;
+    the project is held, so that who then asks for so many gets them."""
+    project = project_hold(row.endpoint.project_name)
+    if not _is_limited(project):
+        return wanted, ""
+    used, gpus = projects_use([project.name])[project.name], _gpus(row.revision)
+    why = ""
+    for count in range(wanted, row.instance_count, -1):
+        more = count - row.instance_count
+        try:
+            _check(project, used=used, wanted=Use(more, more * gpus))
+        except ProjectQuotaExceeded as refused:
+            why = why or refused.message
+        else:
+            return count, why
+    return min(wanted, row.instance_count), why
+
+
+def _is_limited(project: Project) -> bool:
+    return project.max_replicas is not None or project.max_gpus is not None
+
+
+def _gpus(revision: DeploymentRevision) -> int:
+    """Per replica."""
+    return revision.instance_type.gpu_count if revision.instance_type else 0
+
+
+def _check(project: Project, *, used: Use, wanted: Use) -> None:
+    quota_check(project, "replicas", used=used.replicas, wanted=wanted.replicas)
+    quota_check(project, "gpus", used=used.gpus, wanted=wanted.gpus)

@@ -1,0 +1,167 @@
+"""Two projects with one of everything in each, told apart by a word in every name and id."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from django.utils import timezone
+
+from controlplane.accounts.models import Membership, Project, User
+from controlplane.console.models import SavedCase
+from controlplane.deployments.models import Deployment, Endpoint, Replica, TryLoad
+from controlplane.deployments.services.endpoints import endpoint_create
+from controlplane.environments.models import EnvironmentVersion
+from controlplane.nodes.models import Node
+from controlplane.operations.models import Operation, Rollout
+from controlplane.registry.models import (
+    AnnouncedFile,
+    ConfigRevision,
+    Draft,
+    Model,
+    ModelAlias,
+    UnpackedFile,
+    Upload,
+)
+from controlplane.registry.states import UploadState
+from tests.support.deployment_rows import deployment_add
+from tests.support.people import make_user
+from tests.support.registered_models import model_register
+
+OURS: Final = "alpha"
+THEIRS: Final = "bravo"
+
+
+@dataclass(frozen=True)
+class Things:
+    """What fills the places of a route, by the name of the place, in the one project."""
+
+    word: str
+
+    def place(self, name: str, route: str) -> str:
+        """Raises KeyError for a place that nobody has filled yet: say here what stands there."""
+        if name == "name":
+            return f"{self.word}-{route.partition('/')[0].removesuffix('s')}"
+        return {
+            "endpoint": f"{self.word}-endpoint",
+            "deployment": f"{self.word}-blue",
+            "version": "1",
+            "alias": f"{self.word}-champion",
+            "repo_model": f"{self.word}-model",
+            "number": "1",
+            "path": f"{self.word}-model/config.pbtxt",
+            "upload_id": f"{self.word}-upload",
+            "sha256": "0" * 64,
+            "draft_id": f"{self.word}-draft",
+            "case_id": f"{self.word}-case",
+            "try_load_id": f"{self.word}-trial",
+            "operation_id": f"{self.word}-operation",
+            "rollout_id": f"{self.word}-rollout",
+            "project": self.word,
+        }[name]
+
+
+def member(project: str, role: str, name: str = "mia") -> User:
+    """Somebody with a role in this project alone."""
+    user = make_user(name, User.Role.MEMBER)
+    Membership.objects.create(project_id=project, user=user, role=role)
+    return user
+
+
+def project_add(name: str) -> Things:
+    """The project, and one of everything in it."""
+    project = Project.objects.create(name=name, created_by="ada")
+    things, now = Things(name), timezone.now()
+    person = make_user(f"{name}-person", User.Role.MEMBER)
+    model = Model.objects.create(name=f"{name}-model", project=project)
+    version = model_register(model.name, content=f"{name} weights".encode())
+    ModelAlias.objects.create(
+        model=model, name=f"{name}-champion", version=version, set_by=person.username
+    )
+    ConfigRevision.objects.create(
+        model_version=version,
+        number=1,
+        configs={model.name: ""},
+        code={model.name: []},
+        author="ada",
+    )
+    EnvironmentVersion.objects.create(
+        name=f"{name}-environment", version=1, project=project, digest=name, created_by="ada"
+    )
+    upload = Upload.objects.create(
+        id=f"{name}-upload",
+        filename=f"{name}.zip",
+        size=1,
+        project=project,
+        state=UploadState.READY,
+        inspection={"models": [], "problems": [], "code": []},
+        created_by=person,
+        expires_at=now + timedelta(days=1),
+    )
+    AnnouncedFile.objects.create(
+        upload=upload, path=f"{name}.txt", size=1, sha256="0" * 64, arrived=1
+    )
+    UnpackedFile.objects.create(upload=upload, path=f"{name}.txt", size=1, sha256="0" * 64)
+    Draft.objects.create(id=f"{name}-draft", owner=person, title=name)
+    endpoint = endpoint_create(name=f"{name}-endpoint", actor="ada", now=now, project=name)
+    deployment = deployment_add(endpoint, version, f"{name}-blue", provisioning_state="Succeeded")
+    Endpoint.objects.filter(pk=endpoint.pk).update(traffic={deployment.name: 100})
+    node = Node.objects.get_or_create(id="n1", defaults={"name": "n1", "last_seen_at": now})[0]
+    Replica.objects.create(
+        id=f"{name}-replica",
+        deployment=deployment,
+        revision=deployment.revision,
+        ordinal=0,
+        node=node,
+        state="ready",
+        last_report_at=now,
+    )
+    Operation.objects.create(
+        id=f"{name}-operation",
+        kind="deploy",
+        project=project,
+        endpoint=endpoint.name,
+        deployment=deployment.name,
+        state="Succeeded",
+        deadline_at=now,
+        finished_at=now,
+        created_by=person.username,
+    )
+    Rollout.objects.create(
+        id=f"{name}-rollout",
+        endpoint=endpoint,
+        candidate=deployment.name,
+        revision=1,
+        state="succeeded",
+        plan={"min_requests": 1, "guardrails": {}},
+        previous_traffic={},
+        stages=[],
+        memory={},
+        samples_until=0,
+        created_by=person.username,
+    )
+    SavedCase.objects.create(
+        id=f"{name}-case",
+        name=f"{name} case",
+        project=project,
+        model=model.name,
+        endpoint=endpoint.name,
+        inputs=[],
+        created_by=person.username,
+    )
+    TryLoad.objects.create(
+        id=f"{name}-trial",
+        model_version=version,
+        node=node,
+        node_name="n1",
+        deadline_at=now,
+        created_by=person.username,
+    )
+    return things
+
+
+def counts() -> dict[str, int]:
+    """How many rows there are of what people of a project may make or remove."""
+    kinds = (Model, Endpoint, Deployment, EnvironmentVersion, Upload, Operation, Rollout)
+    return {
+        kind.__name__: kind._default_manager.count() for kind in (*kinds, SavedCase, TryLoad, Draft)
+    }
