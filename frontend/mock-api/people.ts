@@ -1,5 +1,5 @@
 /** Who uses the made-up installation. `localStorage["mock.role"]` makes one of them of oneself. */
-import type { ApiToken, BrowserSession, InstanceType, Permission, Person, Role, ServiceAccount } from "../src/api/types";
+import type { ApiToken, BrowserSession, InstanceType, Member, Permission, Person, Project, Role, ServiceAccount } from "../src/api/types";
 import { ago } from "./db";
 
 const STAIR: [Role, Permission[]][] = [
@@ -32,6 +32,36 @@ function person(username: string, as: Role, seen: number | null, over: Partial<P
     ...over,
   };
 }
+
+export const projects: Project[] = [
+  {
+    name: "default",
+    display_name: "",
+    archived: false,
+    max_replicas: null,
+    max_gpus: null,
+    max_bytes: null,
+    used_replicas: 9,
+    used_gpus: 4,
+    used_bytes: 3_904_112_640,
+    created_by: "system",
+    created_at: ago(9_000_000),
+  },
+  {
+    name: "vision",
+    display_name: "Computer vision",
+    archived: false,
+    max_replicas: 20,
+    max_gpus: 4,
+    max_bytes: 2 ** 40,
+    used_replicas: 6,
+    used_gpus: 4,
+    used_bytes: 2 ** 37,
+    created_by: "maria",
+    created_at: ago(800_000),
+  },
+];
+export const members: Member[] = [{ username: "lena", role: "deployer", created_at: ago(700_000) }];
 
 export const people: Person[] = [
   person("maria", role(), 12, { token_count: 2 }),

@@ -3,7 +3,7 @@ import type { Overview, RepoModel } from "../src/api/types";
 import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
 import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, system } from "./infrastructure";
 import { buckets, compared, history, hour, quarter, replicaBuckets } from "./live";
-import { instanceTypes, people, permissions, role, serviceAccounts, sessions, tokens } from "./people";
+import { instanceTypes, members, people, permissions, projects, role, serviceAccounts, sessions, tokens } from "./people";
 import { rolloutBegun, rolloutChanged, rolloutsOf } from "./rollouts";
 import { draftChange, draftList, placementPreview } from "./wizard";
 
@@ -35,7 +35,8 @@ const user = () => ({
   username: "maria",
   role: role(),
   permissions: permissions(),
-  projects: role() === "member" ? [{ name: "vision", role: "deployer" as const, permissions: ["read", "invoke", "keys", "deploy"] as const }] : [],
+  projects:
+    role() === "member" ? [{ name: "vision", role: "deployer" as const, permissions: ["read", "invoke", "keys", "deploy"] as const }] : [],
   sign_in: "password" as const,
   second_factor: state.secondFactor ? ("on" as const) : ("off" as const),
 });
@@ -332,6 +333,18 @@ function modelRoute(method: string, path: string[], query: URLSearchParams): Moc
   return ok({ ...found });
 }
 
+function projectsRoute(method: string, path: string[], body: Record<string, unknown>): MockAnswer {
+  const [name, section, username] = path;
+  if (section === "members" && !permissions().includes("administer")) return refused("administer");
+  if (section === "members" && !username) return list(members);
+  if (section === "members") return method === "DELETE" ? ok(null, 204) : ok({ username, role: body["role"], created_at: ago(0) });
+  if (!name && method === "GET") return list(role() === "member" ? projects.slice(1) : projects);
+  if (method !== "GET" && !permissions().includes("administer")) return refused("administer");
+  if (!name) return ok({ ...projects[0], ...body, used_replicas: 0, used_gpus: 0, used_bytes: 0 }, 201);
+  const found = projects.find((one) => one.name === name);
+  return found ? ok({ ...found, ...body, ...(section ? { archived: section === "archive" } : {}) }) : missing(name);
+}
+
 function peopleRoute(method: string, path: string[], query: URLSearchParams, body: Record<string, unknown>): MockAnswer {
   if (!permissions().includes("administer")) return refused("administer");
   const [name, section] = path;
@@ -445,6 +458,8 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
       return method === "POST"
         ? ok({ ...serviceAccounts[0], ...body, token: `shoal_${"m".repeat(43)}` }, 201)
         : list(serviceAccounts.filter((one) => !first || one.name === first));
+    case "projects":
+      return projectsRoute(method, rest, body);
     case "users":
       return peopleRoute(method, rest, query, body);
     case "storage":

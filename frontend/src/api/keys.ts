@@ -10,6 +10,10 @@ export const keys = {
     all: ["users"] as const,
     list: (q: string) => ["users", q] as const,
   },
+  projects: {
+    all: ["projects"] as const,
+    members: (name: string) => ["projects", name, "members"] as const,
+  },
   instanceTypes: ["instance-types"] as const,
   storage: ["storage"] as const,
   system: ["system"] as const,

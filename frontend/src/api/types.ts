@@ -8,6 +8,11 @@ type Schemas = components["schemas"];
 
 export type Session = Schemas["Session"];
 export type Role = Schemas["RoleEnum"];
+export type ProjectRole = Schemas["ProjectRoleEnum"];
+export type Project = Schemas["Project"];
+export type ProjectNew = Schemas["ProjectInputRequest"];
+export type ProjectChange = Schemas["PatchedProjectPatchRequest"];
+export type Member = Schemas["Member"];
 export type ApiToken = Schemas["Token"];
 export type Permission = Schemas["PermissionsEnum"];
 export type Scope = Schemas["ScopesEnum"];

@@ -47,6 +47,7 @@ export const paths = {
   settings: () => ({ to: "/settings/profile" }) as const,
   serviceAccounts: () => ({ to: "/settings/service-accounts" }) as const,
   users: () => ({ to: "/settings/users" }) as const,
+  projects: () => ({ to: "/settings/projects" }) as const,
   instanceTypes: () => ({ to: "/settings/instance-types" }) as const,
   storage: () => ({ to: "/settings/storage" }) as const,
   tokens: () => ({ to: "/settings/tokens" }) as const,

@@ -8,6 +8,7 @@ import { endpointsQuery } from "@/api/endpoints";
 import { modelsQuery } from "@/api/models";
 import { nodesQuery } from "@/api/nodes";
 import { operationsQuery } from "@/api/operations";
+import { heldSomewhere } from "@/api/permissions";
 import { sessionQuery } from "@/api/session";
 import { INFRASTRUCTURE, MAIN } from "@/app/layouts/nav";
 import { palette } from "@/app/layouts/toggles";
@@ -90,7 +91,7 @@ export default function CommandPalette() {
   const [dialog, setDialog] = useState<DialogAct | null>(null);
   const next = useRef<DialogAct | null>(null);
   const here = useRouterState({ select: (state) => state.location.href });
-  const held = useQuery(sessionQuery()).data?.user?.permissions;
+  const held = heldSomewhere(useQuery(sessionQuery()).data?.user);
   const asked = query.trim() !== "";
   const groups = useGroups(opened, asked, `${window.location.origin}${here}`);
   const found = useMemo(() => find(asked ? bestFirst(groups, query) : groups, query, held, LIMIT), [asked, groups, held, query]);

@@ -276,6 +276,13 @@ export const settingsItems = (): Item[] => [
     needs: "administer",
     act: { kind: "go", link: paths.users() },
   },
+  {
+    id: "settings projects",
+    label: "Projects",
+    icon: "settings",
+    words: "settings quotas members",
+    act: { kind: "go", link: paths.projects() },
+  },
   { id: "settings types", label: "Instance types", icon: "settings", words: "settings", act: { kind: "go", link: paths.instanceTypes() } },
   { id: "settings storage", label: "Storage", icon: "settings", words: "settings files disk", act: { kind: "go", link: paths.storage() } },
   { id: "settings about", label: "About", icon: "settings", words: "settings version", act: { kind: "go", link: paths.about() } },

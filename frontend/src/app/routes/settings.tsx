@@ -36,6 +36,12 @@ const settingsUsers = createRoute({
   component: lazyRouteComponent(() => import("@/features/settings/pages/users-page"), "UsersPage"),
 });
 
+const settingsProjects = createRoute({
+  getParentRoute: () => settings,
+  path: "projects",
+  component: lazyRouteComponent(() => import("@/features/settings/pages/projects-page"), "ProjectsPage"),
+});
+
 const settingsServiceAccounts = createRoute({
   getParentRoute: () => settings,
   path: "service-accounts",
@@ -67,6 +73,7 @@ export const settingsRoutes = [
     settingsTokens,
     settingsUsers,
     settingsServiceAccounts,
+    settingsProjects,
     settingsInstanceTypes,
     settingsStorage,
     settingsAbout,

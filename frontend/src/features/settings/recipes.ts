@@ -1,7 +1,7 @@
 /** What one does in the settings, as commands and REST calls; the command line has no words for tokens, types and files. */
 import { apiPath } from "@/api/paths";
 import type { NewToken } from "@/api/session";
-import type { ApiToken, InstanceTypeInput, Role } from "@/api/types";
+import type { ApiToken, InstanceTypeInput, ProjectChange, ProjectRole, Role } from "@/api/types";
 import type { Recipe } from "@/components/as-code";
 
 export const tokenRecipe = (body: NewToken): Recipe => ({
@@ -42,6 +42,30 @@ export const secondFactorRecipe = (username: string): Recipe => ({
   title: `Reset the second factor of ${username}`,
   cli: [["shoal", "user", "reset-second-factor", username]],
   api: [{ method: "DELETE", path: apiPath("users", username, "second-factor") }],
+});
+
+export const projectRecipe = (name: string, body: ProjectChange, exists: boolean): Recipe => {
+  const limit = (option: string, value: number | null | undefined) =>
+    value === null || value === undefined ? (exists ? [option, "none"] : []) : [option, String(value)];
+  const options = [
+    ...(body.display_name ? ["--display-name", body.display_name] : []),
+    ...limit("--max-replicas", body.max_replicas),
+    ...limit("--max-gpus", body.max_gpus),
+    ...limit("--max-bytes", body.max_bytes),
+  ];
+  return {
+    title: exists ? `Change ${name}` : `Add the project ${name}`,
+    cli: [["shoal", "project", exists ? "update" : "create", name, ...options]],
+    api: exists
+      ? [{ method: "PATCH", path: apiPath("projects", name), body }]
+      : [{ method: "POST", path: apiPath("projects"), body: { name, ...body } }],
+  };
+};
+
+export const memberRecipe = (project: string, username: string, role: ProjectRole): Recipe => ({
+  title: `Make ${username} ${role} in ${project}`,
+  cli: [["shoal", "project", "add-member", project, username, "--role", role]],
+  api: [{ method: "PUT", path: apiPath("projects", project, "members", username), body: { role } }],
 });
 
 export const collectRecipe = (): Recipe => ({

@@ -1,5 +1,5 @@
 /** The roles, each with what it adds to the one before. */
-import type { Person, Role } from "@/api/types";
+import type { Person, ProjectRole, Role } from "@/api/types";
 
 const WORDS: Record<Role, string> = {
   member: "Sees and changes only what is in projects of theirs",
@@ -12,6 +12,8 @@ const WORDS: Record<Role, string> = {
 
 const ROLES = Object.keys(WORDS) as Role[];
 export const ROLE_CHOICES = ROLES.map((role) => ({ value: role, label: role[0]?.toUpperCase() + role.slice(1) }));
+const PROJECT_ROLES: ProjectRole[] = ["viewer", "invoker", "deployer"];
+export const PROJECT_ROLE_CHOICES = PROJECT_ROLES.map((role) => ({ value: role, label: role[0]?.toUpperCase() + role.slice(1) }));
 const SIGN_IN: Record<Person["sign_in"], string> = {
   password: "password",
   break_glass: "host's password",

@@ -7,6 +7,7 @@ import { modelsQuery } from "@/api/models";
 import type { Upload } from "@/api/types";
 import { Card } from "@/components/card";
 import { bytes, joined, seconds, significant } from "@/components/format";
+import { ProjectSwitcher } from "@/components/project-switcher";
 import { Chip, ToneIcon } from "@/components/status";
 import shared from "../deploy.module.css";
 import classes from "./upload-step.module.css";
@@ -43,6 +44,7 @@ export function UploadStep(props: UploadStepProps) {
   return (
     <div className={`${shared["columns"]} ${shared["wideLeft"]}`}>
       <div className={shared["stack"]}>
+        {ENDED.has(view.phase) ? <ProjectSwitcher label="Project of the model" /> : null}
         {ENDED.has(view.phase) ? (
           <DropArea unfinished={unfinished} onFiles={props.onFiles} onForget={props.onForget} />
         ) : (

@@ -1,6 +1,7 @@
 /** The upload routes over XMLHttpRequest: the only way that tells how much of a chunk has left the browser. */
 import { getCsrfToken } from "@/api/client";
 import { apiPath } from "@/api/paths";
+import { chosenProject } from "@/components/chosen-project";
 import type { ChunkAnswer, SendClock, UploadServer } from "./send-chunks";
 
 /** The upload, or the problem that it was answered with; a proxy's own page has none of it. */
@@ -94,7 +95,7 @@ export const uploadServer: UploadServer = {
     const reply = await send({
       method: "POST",
       path: apiPath("uploads"),
-      body: JSON.stringify(file),
+      body: JSON.stringify({ ...file, project: chosenProject() }),
       headers: JSON_BODY,
     });
     return { answer: answerOf(reply), id: textOf(reply.body.id) ?? "", chunkSize: numberOf(reply.body.chunk_size) ?? 8 * 1024 * 1024 };

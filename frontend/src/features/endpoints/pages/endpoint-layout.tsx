@@ -12,7 +12,7 @@ import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingLink } from "@/components/refusing-button";
 import { Skeleton } from "@/components/skeleton";
-import { Status } from "@/components/status";
+import { Chip, Status } from "@/components/status";
 import { Tabs } from "@/components/tabs";
 import { isBeingRouted, RoutingStatus, UnconfirmedNote } from "../components/unconfirmed-note";
 import { TrafficWatchBanner } from "../watch/traffic-watch";
@@ -73,6 +73,7 @@ export function EndpointLayout() {
           <>
             <Status state={endpoint.serving_state} />
             <RoutingStatus endpoint={endpoint} />
+            {endpoint.project === "default" ? null : <Chip>{`project ${endpoint.project}`}</Chip>}
             <CopyField prefix="POST" text={endpoint.scoring_uri} label="scoring URL" />
           </>
         }

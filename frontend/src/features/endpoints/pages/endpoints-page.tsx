@@ -6,10 +6,12 @@ import { endpointsQuery } from "@/api/endpoints";
 import type { Endpoint } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
+import { useChosenProject } from "@/components/chosen-project";
 import { CopyButton } from "@/components/copy";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { counted } from "@/components/format";
+import { ProjectSwitcher } from "@/components/project-switcher";
 import { ListFilter } from "@/components/list-filter";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
@@ -37,6 +39,7 @@ const COLUMNS: Column<Endpoint>[] = [
     ),
   },
   { id: "status", header: "Status", sortValue: (row) => row.serving_state, cell: (row) => <Status state={row.serving_state} /> },
+  { id: "project", header: "Project", hideBelow: "lg", sortValue: (row) => row.project, cell: (row) => row.project },
   { id: "models", header: "Models", hideBelow: "md", cell: (row) => modelText(row) || <span className="muted">none</span> },
   {
     id: "deployments",
@@ -61,12 +64,14 @@ export function EndpointsPage() {
   const navigate = useNavigate({ from: "/endpoints" });
   const open = useNavigate();
   const { data, error, isPending, refetch } = useQuery({ ...endpointsQuery(), refetchInterval: 10_000 });
+  const project = useChosenProject();
   const query = search.q ?? "";
   const needle = query.trim().toLowerCase();
   const states = [...new Set(data?.items.map((item) => item.serving_state) ?? [])].sort();
   const rows = data?.items.filter(
     (item) =>
       `${item.name} ${item.description} ${modelText(item)}`.toLowerCase().includes(needle) &&
+      (!project || item.project === project) &&
       (!search.status || item.serving_state === search.status),
   );
   const deployButton = (
@@ -80,6 +85,7 @@ export function EndpointsPage() {
       {error && !data ? <ProblemCard error={error} title="The endpoints could not be loaded" onRetry={() => void refetch()} /> : null}
       {data && data.items.length > 0 ? (
         <div className={toolbar["toolbar"]}>
+          <ProjectSwitcher />
           <ListFilter
             label="Filter endpoints"
             value={query}

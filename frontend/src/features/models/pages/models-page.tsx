@@ -10,11 +10,13 @@ import type { Model } from "@/api/types";
 import { paths } from "@/app/paths";
 import { MODEL_ORDERS, type modelsSearch } from "@/app/search";
 import { Card } from "@/components/card";
+import { chooseProject, useChosenProject } from "@/components/chosen-project";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { bytes, count } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
 import { PageHeader, usePageTitle } from "@/components/page-header";
+import { ProjectSwitcher } from "@/components/project-switcher";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingLink } from "@/components/refusing-button";
 import { Chip } from "@/components/status";
@@ -68,6 +70,7 @@ const COLUMNS: Column<Model>[] = [
       </>
     ),
   },
+  { id: "project", header: "Project", hideBelow: "lg", cell: (row) => row.project },
   {
     id: "version",
     header: "Latest",
@@ -144,7 +147,7 @@ const COLUMNS: Column<Model>[] = [
 type Filters = ReturnType<typeof modelsSearch>;
 type Change = { [Key in keyof Filters]?: Filters[Key] | undefined };
 
-function asked(search: Filters): ModelSearch {
+function asked(search: Filters, project: string): ModelSearch {
   const { q, backend, deployed, tag, archived, sort = "-updated", cursor } = search;
   const [key, ...value] = (tag ?? "").split("=");
   return {
@@ -156,23 +159,25 @@ function asked(search: Filters): ModelSearch {
     ...(key ? { [`tag.${key.trim()}` as const]: value.join("=").trim() } : {}),
     ...(archived ? { archived } : {}),
     ...(cursor ? { cursor } : {}),
+    ...(project ? { project } : {}),
   };
 }
 
 export function ModelsPage() {
   usePageTitle("Models");
   const search: Filters = useSearch({ from: "/app/models" });
+  const project = useChosenProject();
   const navigate = useNavigate({ from: "/models" });
   const open = useNavigate();
   const router = useRouter();
-  const { data, error, isPending, refetch } = useQuery({ ...modelsQuery(asked(search)), placeholderData: keepPreviousData });
+  const { data, error, isPending, refetch } = useQuery({ ...modelsQuery(asked(search, project)), placeholderData: keepPreviousData });
   // Any other filter begins again at the first page.
   const filter = (part: Change) =>
     void navigate({
       search: (old) => ({ ...old, ...part, cursor: undefined, page: undefined }) as Filters,
       replace: true,
     });
-  const filtered = Boolean(search.q || search.backend || search.deployed || search.tag || search.archived);
+  const filtered = Boolean(search.q || search.backend || search.deployed || search.tag || search.archived || project);
   const page = search.page ?? 1;
   const first = (page - 1) * PAGE + 1;
   const deployButton = (
@@ -186,6 +191,7 @@ export function ModelsPage() {
       {error ? <ProblemCard error={error} title="The models could not be loaded" onRetry={() => void refetch()} /> : null}
       {filtered || (data && data.items.length > 0) ? (
         <div className={toolbar["toolbar"]}>
+          <ProjectSwitcher />
           <Typed value={search.q ?? ""} onChange={(q) => filter({ q: q || undefined })} />
           <Select
             aria-label="Backend"
@@ -244,7 +250,13 @@ export function ModelsPage() {
                   title="No model matches"
                   detail="Nothing fits all the filters above."
                   action={
-                    <Button variant="default" onClick={() => void navigate({ search: {} })}>
+                    <Button
+                      variant="default"
+                      onClick={() => {
+                        chooseProject("");
+                        void navigate({ search: {} });
+                      }}
+                    >
                       Clear the filters
                     </Button>
                   }

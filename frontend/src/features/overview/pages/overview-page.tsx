@@ -11,7 +11,7 @@ import { EventList } from "@/components/event-list";
 import { counted } from "@/components/format";
 import { HeatStrip } from "@/components/heat-strip";
 import { PageHeader, usePageTitle } from "@/components/page-header";
-import { ProblemCard } from "@/components/problem-card";
+import { LoadProblem } from "@/components/forbidden";
 import { RefusingLink } from "@/components/refusing-button";
 import { Skeleton } from "@/components/skeleton";
 import { useEvents } from "@/live/hooks";
@@ -90,7 +90,7 @@ export function OverviewPage() {
           )
         }
       />
-      {error && !data ? <ProblemCard error={error} title="The overview could not be loaded" onRetry={() => void refetch()} /> : null}
+      {error && !data ? <LoadProblem error={error} what="The overview" needs="read" onRetry={() => void refetch()} /> : null}
       {!data && !error ? (
         <div className={classes["stack"]} role="status" aria-label="Loading the overview">
           <Skeleton height={220} />

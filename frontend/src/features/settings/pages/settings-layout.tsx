@@ -16,6 +16,7 @@ export function SettingsLayout() {
           { label: "API tokens", link: paths.tokens() },
           { label: "Users", link: paths.users() },
           { label: "Service accounts", link: paths.serviceAccounts() },
+          { label: "Projects", link: paths.projects() },
           { label: "Instance types", link: paths.instanceTypes() },
           { label: "Storage", link: paths.storage() },
           { label: "About", link: paths.about() },
