@@ -12,7 +12,7 @@ def main(output: Path) -> None:
     """Writes tokens by role, known names and spare names as JSON."""
     from django.utils import timezone
 
-    from controlplane.accounts.models import User
+    from controlplane.accounts.models import Project, User
     from controlplane.accounts.services import token_create
     from controlplane.deployments.services import Spec, trial_start
     from controlplane.operations import services
@@ -69,6 +69,7 @@ def main(output: Path) -> None:
         "try_load_id": [trial.pk],
         "upload_id": [uploads[0]],
         "username": ["fuzz-viewer"],
+        "project": ["default"],
     }
     spare = {
         "name": "spare",
@@ -77,6 +78,7 @@ def main(output: Path) -> None:
         "node": "spare",
         "upload_id": uploads[1],
         "username": spare_user.username,
+        "project": Project.objects.create(name="spare", created_by="x").name,
         "token_id": spare_token.pk,
         "session_id": 1,
     }

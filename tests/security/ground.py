@@ -15,7 +15,7 @@ from shoal.client import Client
 from tests.e2e import tiny_model
 from tests.e2e.product import Product
 
-ROLES = ("viewer", "invoker", "deployer", "operator", "admin")
+ROLES = ("member", "viewer", "invoker", "deployer", "operator", "admin")
 
 
 @dataclass

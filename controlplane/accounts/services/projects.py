@@ -137,8 +137,8 @@ def quota_check(project: Project, kind: Kind, *, used: int, wanted: int) -> None
     if limit is None or wanted <= 0 or used + wanted <= limit:
         return
     raise ProjectQuotaExceeded(
-        f"The project {project} has {used} {WORDS[kind]}, and this wants {wanted} more; "
-        f"{limit} are allowed.",
+        f"The project {project} uses {used} of {limit} {WORDS[kind]}, and this wants {wanted} "
+        "more.",
         extra={
             "project": project.name,
             "quota": kind,

@@ -186,6 +186,16 @@ def test_nothing_that_is_read_tells_of_another_project(
     assert lists | {"try-loads"} <= shown
 
 
+def test_where_something_would_run_names_nodes_and_nothing_of_others(
+    worlds: tuple[Things, Things], client_of: Build
+) -> None:
+    """Their replica is on the node, which counts, and is not told."""
+    client = client_of(member(OURS, Membership.Role.DEPLOYER))
+    text = text_of(send(client, "POST", "/api/v1/placement/preview", {"model": f"{OURS}-model"}))
+    assert '"n1"' in text
+    assert THEIRS not in text
+
+
 REFUSED: Final[dict[str, tuple[str, str, dict[str, Any], int]]] = {
     "a model of another project": (
         "POST", "deploy", {"model": f"{THEIRS}-model"}, 404,

@@ -1,18 +1,25 @@
 """Quotas of projects: what a change may ask for, and what it is told when that is too much."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 from rest_framework.test import APIClient
 
 from controlplane.accounts.models import Project
 from controlplane.accounts.scope import within
+from controlplane.core.errors import DomainError
 from controlplane.deployments.models import Autoscaler, Deployment, InstanceType
 from controlplane.deployments.services.capacity import fleet
+from controlplane.deployments.services.endpoints import endpoint_create
 from controlplane.operations.models import Operation
 from controlplane.operations.services import autoscale
+from controlplane.operations.services.deployments import deployment_scale
+from controlplane.registry.models import ModelVersion
 from tests.support.carried_load import carry
+from tests.support.deployment_rows import deployment_add
 from tests.support.project_world import OURS, THEIRS, project_add
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
@@ -138,8 +145,34 @@ def test_the_autoscaler_takes_what_is_left_and_says_why_no_more(
     decision = Autoscaler.objects.get().decision
     assert decision["wanted"] == 4
     assert decision["blocked_by"] == "ProjectQuotaExceeded"
-    assert "2 are allowed" in decision["blocked"]
+    assert "uses 1 of 2 replicas" in decision["blocked"]
     assert Deployment.objects.get().instance_count == 2
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "metrics"])
+def test_of_several_at_once_only_as_many_pass_as_fit() -> None:
+    model_register()
+    for number in range(4):
+        row = endpoint_create(name=f"end-{number}", actor="ada", now=timezone.now())
+        version = ModelVersion.objects.get()
+        deployment_add(row, version, provisioning_state="Succeeded")
+    limit(max_replicas=6)  # four run
+
+    def scale(number: int) -> bool:
+        try:
+            deployment_scale(
+                endpoint=f"end-{number}", name="blue", instance_count=2, actor="ada",
+                now=timezone.now(),
+            )  # fmt: skip
+        except DomainError as error:
+            assert error.code == "ProjectQuotaExceeded", error
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(scale, range(4))) == 2
 
 
 def test_nodes_are_as_full_as_all_projects_make_them() -> None:
