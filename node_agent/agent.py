@@ -28,6 +28,7 @@ from node_agent.logs import LogTail
 from node_agent.machine import Machine
 from node_agent.news import News
 from node_agent.recheck import Schedule
+from node_agent.rest import Rest
 from node_agent.sampling import Sampling
 from node_agent.sandbox import Sandbox, prepared
 from node_agent.settings import AgentSettings
@@ -71,6 +72,9 @@ class Agent:
         self._flows = asyncio.Event()  # set while wake-ups arrive
         self._sooner = asyncio.Event()  # samples are wanted more often than before
         self._changed = asyncio.Event()
+        self._until_next_poll = Rest(self._woken)
+        self._until_next_report = Rest(self._changed)
+        self._until_next_sample = Rest(self._sooner)
         self._news = News()
         self._stop = asyncio.Event()
         self._stop_replicas = False
@@ -238,7 +242,8 @@ class Agent:
         self._fleet.apply(desired)
         # why so rarely: each answer to a report or to samples names the generation, too
         flows = self._flows.is_set()
-        await _wait(self._woken, max(self._poll_s, RESTING_POLL_S) if flows else self._poll_s)
+        rest_s = max(self._poll_s, RESTING_POLL_S) if flows else self._poll_s
+        await self._until_next_poll.take(rest_s)
 
     async def _listen_for_wake_ups(self) -> None:
         delays = Backoff(first_s=1.0, limit_s=30.0)
@@ -258,7 +263,7 @@ class Agent:
         self._refused = set(reply.refused)
         await asyncio.to_thread(self._write_contact)
         await self._news.pause(REPORT_GAP_S)
-        await _wait(self._changed, self._heartbeat_s)
+        await self._until_next_report.take(self._heartbeat_s)
 
     def _restore_folder(self) -> None:
         """Somebody deleted it under us: what is known here is written again. Raises FolderTaken."""
@@ -311,7 +316,7 @@ class Agent:
             self._apply_reply(await self._client.samples(batch))
         rest_s = self._sampling.rest_s(self._sample_s)
         self._rests = rest_s > self._sample_s
-        await _wait(self._sooner, max(0.05, rest_s - (time.monotonic() - began)))
+        await self._until_next_sample.take(max(0.05, rest_s - (time.monotonic() - began)))
 
     async def _ship_logs(self) -> None:
         """One page of each replica: one that writes without end must not silence the others."""
@@ -382,14 +387,3 @@ async def run(settings: AgentSettings) -> None:
     loop.add_signal_handler(signal.SIGINT, lambda: agent.request_stop(replicas=True))
     loop.add_signal_handler(signal.SIGTERM, lambda: agent.request_stop(replicas=False))
     await agent.run()
-
-
-async def _wait(event: asyncio.Event, timeout_s: float) -> None:
-    """Until `event` or the timeout; the event is cleared either way."""
-    try:
-        async with asyncio.timeout(timeout_s):
-            await event.wait()
-    except TimeoutError:
-        pass
-    finally:
-        event.clear()

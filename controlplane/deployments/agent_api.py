@@ -54,7 +54,7 @@ class SamplesView(NodeView):
         return reply(
             ReportReply(
                 desired_generation=node.desired_generation,
-                sample_interval_s=sampling_s(endpoints),
+                sample_interval_s=sampling_s(endpoints, pace),
                 poll_interval_s=pace.poll_s,
                 heartbeat_interval_s=pace.report_s,
             )

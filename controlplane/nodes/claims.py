@@ -7,6 +7,7 @@ events and browsers, so nothing of it may be endless, unprintable, or about some
 import dataclasses
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any, Final, TypeVar
 
 import psutil
@@ -79,12 +80,17 @@ def _tidy(value: Any, field: str, where: str, found: list[Violation]) -> Any:
         kept = value[: _most(len(value), field, where, found)]
         return type(value)(_tidy(v, field, f"{where}[{i}]", found) for i, v in enumerate(kept))
     changes = {}
-    for item in dataclasses.fields(value):
-        old = getattr(value, item.name)
-        new = _tidy(old, item.name, f"{where}.{item.name}", found)
+    for name in _names(value.__class__):
+        old = getattr(value, name)
+        new = _tidy(old, name, f"{where}.{name}", found)
         if new is not old:
-            changes[item.name] = new
+            changes[name] = new
     return dataclasses.replace(value, **changes) if changes else value
+
+
+@cache
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(item.name for item in dataclasses.fields(kind))
 
 
 def _text(value: str, field: str, where: str, found: list[Violation]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import aiohttp
 
+from node_agent.rest import Rest
 from tests.scale.seeding import boot_id
 from wire import codec
 from wire.messages import (
@@ -92,6 +93,7 @@ class SimulatedAgent:
         self._name = f"node-{number}"
         self._caller = caller
         self._woken, self._changed = asyncio.Event(), asyncio.Event()
+        self._until_next_poll, self._until_next_report = Rest(self._woken), Rest(self._changed)
         self._replicas: dict[str, ObservedReplica] = {}
         self._generation = 0
         self._report_s, self._sample_s = 5.0, 2.0
@@ -114,7 +116,7 @@ class SimulatedAgent:
             self._info(), self._generation, tuple(self._replicas.values()), sent_at=time.time()
         )
         self._told(await self._caller.call("POST", "report", report))
-        await _wait(self._changed, self._report_s)
+        await self._until_next_report.take(self._report_s)
 
     async def _sample(self) -> None:
         self._told(await self._caller.call("POST", "samples", SampleBatch((), self._info())))
@@ -135,7 +137,7 @@ class SimulatedAgent:
             if self._replicas != known or desired.generation != self._generation:
                 self._generation = desired.generation
                 self._changed.set()
-        await _wait(self._woken, RESTING_POLL_S)
+        await self._until_next_poll.take(RESTING_POLL_S)
 
     def _ready(self, key: str, generation: int) -> ObservedReplica:
         http, grpc, metrics = next(PORTS), next(PORTS), next(PORTS)

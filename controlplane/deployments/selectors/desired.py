@@ -62,7 +62,7 @@ def desired_state(node: Node) -> DesiredState:
         generation=node.desired_generation,
         replicas=_with_signatures(wanted),
         poll_interval_s=pace.poll_s,
-        sample_interval_s=sampling_s(_endpoints(replicas)),
+        sample_interval_s=sampling_s(_endpoints(replicas), pace),
     )
 
 

@@ -8,17 +8,16 @@ from controlplane.autoscaling import LEAST_INTERVAL_S
 from controlplane.deployments.models import Deployment
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.metrics.types import SAMPLE_INTERVAL_S
-from controlplane.nodes.selectors import cadence_now
-from controlplane.nodes.types import LEISURE_S
+from controlplane.nodes.types import LEISURE_S, Cadence
 
 AUTOSCALED_INTERVAL_S: Final = 1.0  # a step of the load is decided on within three seconds
 EARLY: Final = timedelta(milliseconds=500)  # neither samples nor beat are exact
 
 
-def sampling_s(endpoints: Collection[str]) -> float:
+def sampling_s(endpoints: Collection[str], pace: Cadence) -> float:
     """Seconds between two samples of what runs for these endpoints: quicker while somebody
     watches one, or the autoscaler does, as far as the size of the fleet lets it."""
-    pace, wanted_s = cadence_now(), sample_interval_s(endpoints)
+    wanted_s = sample_interval_s(endpoints)
     if wanted_s < SAMPLE_INTERVAL_S or pace.sample_s > LEISURE_S or not _autoscaled(endpoints):
         return pace.sampling_s(wanted_s)
     return AUTOSCALED_INTERVAL_S

@@ -19,6 +19,7 @@ from controlplane.deployments.types import NO_GPU_MEMORY, Desired, ReplicaState
 from controlplane.nodes.claims import Violation, address_refused
 from controlplane.nodes.models import Node
 from controlplane.nodes.services import node_seen
+from wire import codec
 from wire.addresses import host_address
 from wire.messages import REPLICA_STATES, NodeReport, ObservedReplica
 
@@ -95,22 +96,14 @@ def replicas_observe(
     return rows.values(), {row.deployment_id for row in touched}, violations
 
 
-def _as_kept(observed: ObservedReplica) -> dict[str, Any]:
-    """``observed`` as the row gives it back."""
-    data = dataclasses.asdict(observed)
-    if data["error"] is not None:
-        data["error"]["hints"] = list(data["error"]["hints"])
-    return data
-
-
 def _is_news(row: Replica, observed: ObservedReplica) -> bool:
     if observed.state not in REPLICA_STATES:
         return False
-    return observed.state != row.state or _as_kept(observed) != row.observed
+    return observed.state != row.state or codec.as_data(observed) != row.observed
 
 
 def _replica_observe(row: Replica, observed: ObservedReplica, now: datetime) -> None:
-    data = _as_kept(observed)
+    data = codec.as_data(observed)
     changes: dict[str, Any] = {"observed": data, "state": observed.state}
     if data["error"] is not None:
         changes["error"] = data["error"]

@@ -4,7 +4,6 @@ They travel in the node's desired state like replicas, so that a lost message co
 end like operations: by what the node reports, by a deadline, or because somebody cancels.
 """
 
-import dataclasses
 import secrets
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -38,6 +37,7 @@ from controlplane.registry.services.signatures import (
     upload_signature_check,
     version_signature_check,
 )
+from wire import codec
 from wire.messages import ObservedReplica
 
 MOST_PER_NODE: Final = 4
@@ -136,15 +136,15 @@ def _place(
 
 
 def trials_observe(node: Node, replicas: tuple[ObservedReplica, ...], now: datetime) -> None:
-    """What a node says of its trials."""
+    """What a node says of its trials; ``replicas``: what it runs and is not a replica of ours."""
     if not replicas:
-        return  # most reports of a large fleet; a query less
+        return  # most reports; a query less
     waiting = {row.pk: row for row in trials_active(node)}
     for observed in replicas:
         row = waiting.get(observed.replica_id)
         if row is None:
             continue
-        data = dataclasses.asdict(observed)
+        data = codec.as_data(observed)
         if data == row.observed:
             continue
         # why configs: an adopted trial is ready before it has been asked

@@ -9,6 +9,7 @@ from controlplane.metrics import selectors
 from controlplane.metrics.gateway_totals import gateway_totals_add
 from controlplane.metrics.models import GatewaySample, LogLine, NodeSample, ReplicaSample, Watch
 from controlplane.metrics.types import MAX_LOG_LINE, WATCH_LIFETIME_S
+from wire import codec
 from wire.messages import GatewaySampleBatch, LogBatch, SampleBatch
 
 DATABASE = "metrics"
@@ -33,7 +34,7 @@ def samples_ingest(*, node_id: str, node: str, batch: SampleBatch, ahead_s: floa
             replica_id=sample.replica_id,
             node=node,
             at=sample.at,
-            data=dataclasses.asdict(sample),
+            data=codec.as_data(sample),
         )
         for sample in samples
     ]
@@ -41,7 +42,7 @@ def samples_ingest(*, node_id: str, node: str, batch: SampleBatch, ahead_s: floa
         ReplicaSample.objects.bulk_create(rows, batch_size=BATCH_ROWS)
         if batch.node is not None:
             NodeSample.objects.create(
-                node_id=node_id, node=node, at=time.time(), data=dataclasses.asdict(batch.node)
+                node_id=node_id, node=node, at=time.time(), data=codec.as_data(batch.node)
             )
 
 
@@ -52,7 +53,7 @@ def gateway_samples_ingest(batch: GatewaySampleBatch) -> float:
             endpoint=sample.endpoint,
             deployment=sample.deployment,
             at=sample.at,
-            data=dataclasses.asdict(sample),
+            data=codec.as_data(sample),
         )
         for sample in batch.samples
     ]

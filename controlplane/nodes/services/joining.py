@@ -1,6 +1,5 @@
 """How a node joins: tokens, its name, its credential and its certificates."""
 
-import dataclasses
 import hmac
 import secrets
 from datetime import datetime
@@ -31,6 +30,7 @@ from controlplane.nodes.types import (
     join_token_new,
     secret_hash,
 )
+from wire import codec
 from wire.messages import CertificateReply, NodeInfo, RegisterReply, RegisterRequest
 
 
@@ -102,7 +102,7 @@ def node_register(*, request: RegisterRequest, now: datetime) -> RegisterReply:
     credential = credential_new(node.id)
     node.credential_hash = secret_hash(credential)
     refused = claims.address_refused(node, request.node, now)
-    node.info = {**dataclasses.asdict(request.node), "address_refused": refused}
+    node.info = {**codec.as_data(request.node), "address_refused": refused}
     node.last_seen_at = node.online_since = now
     node.certificate_ends_at = node.certified_at = None  # those of before belong to no credential
     node.save()

@@ -1,6 +1,5 @@
 """What nodes report of themselves, and their silence."""
 
-import dataclasses
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from controlplane.nodes.states import (
     NodeCause,
     NodeState,
 )
+from wire import codec
 from wire.messages import CacheReport, NodeInfo
 
 MOST_SPOILED: Final = 20  # events of one report
@@ -48,7 +48,7 @@ def node_seen(
         Node.objects.filter(pk=node.pk),
         NodeCause.REPORT,
         info={
-            **dataclasses.asdict(info),
+            **codec.as_data(info),
             "clock_skew_s": skew_s,
             "address_refused": address_refused,
             "refused": [str(violation) for violation in violations[:MOST_SHOWN]],

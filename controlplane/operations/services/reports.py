@@ -41,7 +41,8 @@ def node_report(
         report, node=dataclasses.replace(report.node, heartbeat_interval_s=told_s)
     )
     rows, touched, violations = replicas_observe(node, report, now, violations)
-    trials_observe(node, report.replicas, now)
+    ours = {row.pk for row in rows}
+    trials_observe(node, tuple(o for o in report.replicas if o.replica_id not in ours), now)
     if touched:
         deployments = Deployment.objects.filter(pk__in=touched).select_related("endpoint")
         for name in sorted({row.endpoint.name for row in deployments}):
@@ -53,7 +54,7 @@ def node_report(
     running = {row.deployment.endpoint.name for row in rows if row.desired == Desired.RUNNING}
     return ReportReply(
         desired_generation=desired_generation(node),
-        sample_interval_s=sampling_s(running),
+        sample_interval_s=sampling_s(running, pace),
         poll_interval_s=pace.poll_s,
         heartbeat_interval_s=pace.report_s,
         refused=tuple(str(violation) for violation in violations[:MOST_SHOWN]),

@@ -29,6 +29,7 @@ from controlplane.operations.types import OperationState
 from tests.support.deployment_rows import deployment_add
 from tests.support.registered_models import model_register
 from tests.support.rows_read import rows_read
+from tests.support.simulated_node import SimulatedNode
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 NOW = timezone.now()
@@ -124,6 +125,18 @@ def test_a_report_of_a_gateway_reads_what_it_may_confirm() -> None:
     silent = replace(quiet, silent=True, generations={})
     gateway_confirmed(generation_by_endpoint=told, gateways=[silent])
     assert Endpoint.objects.exclude(unconfirmed=[]).count() == 10
+
+
+def test_a_report_without_news_asks_little_and_nothing_of_trials(api: APIClient) -> None:
+    model_register()
+    node = SimulatedNode()
+    api.post("/api/v1/deploy", {"model": "digits", "instance_count": 3}, format="json")
+    node.bring_up()
+    with rows_read("default", "metrics") as read:
+        node.report()
+    # rows: its own, twice, the fleet's size, its replicas. Two queries find none: who watches, what
+    # is autoscaled. Two write, two are the savepoint of this test's transaction.
+    assert (read.queries, read.rows) == (10, 6)
 
 
 def test_the_states_of_nodes_are_looked_at_where_they_may_change() -> None:
