@@ -22,6 +22,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from controlplane.config.guards import Application, Message, Receive, Send
+from controlplane.core import fanout
 from controlplane.core.borrowed import give_back
 
 # Dozens that write at once would wait for SQLite's lock by turns of sleep, and for the interpreter;
@@ -58,7 +59,9 @@ class AgentRequestPool:
     def __init__(self, app: Application) -> None:
         self.app = app
         self._django = _Django()
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="agents")
+        self._threads = ThreadPoolExecutor(
+            THREADS, thread_name_prefix="agents", initializer=fanout.keep_loop
+        )
 
     def close(self) -> None:
         """Ends the threads, and their database connections with them."""

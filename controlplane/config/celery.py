@@ -8,7 +8,13 @@ import time
 from typing import Any
 
 from celery import Celery
-from celery.signals import before_task_publish, celeryd_init, task_received, worker_ready
+from celery.signals import (
+    before_task_publish,
+    celeryd_init,
+    task_received,
+    worker_process_init,
+    worker_ready,
+)
 from celery.worker import state
 from kombu import Queue
 
@@ -21,6 +27,7 @@ os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 from django.conf import settings
 
 from controlplane.config import broker, watchdog
+from controlplane.core import fanout
 
 CONTROL, INGEST = "control", "ingest"
 # Jobs that read, write or remove models' bytes. They have workers of their own: however many take
@@ -121,6 +128,11 @@ app.conf.update(
 def tasks_import(**_: Any) -> None:
     """Of all apps, in workers alone: beat sends names, and so does whoever asks how workers do."""
     app.autodiscover_tasks(force=True)
+
+
+@worker_process_init.connect
+def hints_kept_cheap(**_: Any) -> None:
+    fanout.keep_loop()
 
 
 @before_task_publish.connect

@@ -7,7 +7,8 @@ itself now and then.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -31,39 +32,76 @@ def send_on_commit(group: str, hint: dict[str, Any]) -> None:
 
     Without Redis that costs the caller a second at most, now and then, and raises nothing.
     """
-    told, connection = _Hint(group, hint), transaction.get_connection()
+    told, connection = (group, hint), transaction.get_connection()
     held = set(connection.savepoint_ids)
     # why only those: a savepoint that is rolled back takes its hints along
-    if not any(other == told and sids <= held for sids, other, *_ in connection.run_on_commit):
-        transaction.on_commit(told)
+    waiting = [
+        (sids, hints)
+        for sids, hints, *_ in connection.run_on_commit
+        if isinstance(hints, _Hints) and sids <= held
+    ]
+    if any(told in hints.told for _, hints in waiting):
+        return
+    together = [hints for sids, hints in waiting if sids == held]
+    if together:
+        together[0].told.append(told)
+    else:
+        transaction.on_commit(_Hints([told]))
 
 
 @dataclass(frozen=True, slots=True)
-class _Hint:
-    """Sends itself when it is called."""
+class _Hints:
+    """Pairs of a group and its hint, which go out together when this is called."""
 
-    group: str
-    hint: dict[str, Any]
+    told: list[tuple[str, dict[str, Any]]]
 
     def __call__(self) -> None:
-        _send(self.group, self.hint)
+        layer = get_channel_layer()
+        if layer is None or redis.resting:
+            return
+        try:
+            if _thread.loop is None:
+                async_to_sync(self._send)(layer)
+            else:
+                _thread.loop.run(self._send(layer))
+        except Exception as error:
+            redis.failed()
+            groups = ", ".join(sorted({group for group, _ in self.told}))
+            logger.warning("No hint to %s, Redis is unreachable: %s", groups, error)
+
+    async def _send(self, layer: Any) -> None:
+        # why bounded here: the layer's own sockets must not time out, for they wait for hints
+        async with asyncio.timeout(SEND_S):
+            for group, hint in self.told:
+                await layer.group_send(group, hint)
 
 
-def _send(group: str, hint: dict[str, Any]) -> None:
-    layer = get_channel_layer()
-    if layer is None or redis.resting:
-        return
-    try:
-        async_to_sync(_group_send)(layer, group, hint)
-    except Exception as error:
-        redis.failed()
-        logger.warning("No hint to %s, Redis is unreachable: %s", group, error)
+class _Thread(threading.local):
+    loop: "_Loop | None" = None
 
 
-async def _group_send(layer: Any, group: str, hint: dict[str, Any]) -> None:
-    # why bounded here: the layer's own sockets must not time out, for they wait for hints
-    async with asyncio.timeout(SEND_S):
-        await layer.group_send(group, hint)
+class _Loop:
+    """An event loop that sends, and its connection to Redis, until its thread ends."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+
+    def run(self, sending: Coroutine[Any, Any, None]) -> None:
+        self._runner.run(sending)
+
+    def __del__(self) -> None:
+        self._runner.close()
+
+
+_thread = _Thread()
+
+
+def keep_loop() -> None:
+    """Let this thread, which has no event loop and lives long, keep one for its hints.
+
+    Otherwise each commit would make a thread, a loop and a connection to Redis: 4 ms of CPU.
+    """
+    _thread.loop = _Loop()
 
 
 async def heard(group: str) -> AsyncIterator[dict[str, Any]]:

@@ -193,8 +193,10 @@ def version_get(name: str, version: str | int) -> ModelVersion:
 
 
 def version_named(name: str, version: str | int) -> ModelVersion:
-    """As ``version_get``, and the row alone: nobody asks who uses it. Raises ModelNotFound."""
-    rows = ModelVersion.objects.select_related("model").filter(model__name=name)
+    """As ``version_get``, and what it holds alone: nobody asks who uses it. Raises
+    ModelNotFound."""
+    rows = ModelVersion.objects.select_related("model").prefetch_related("repo_models")
+    rows = rows.filter(model__name=name)
     return _version_of(rows, name, version)
 
 

@@ -34,9 +34,11 @@ import json, sys, time
 import django
 django.setup()
 from django.utils import timezone
+from controlplane.core import fanout
 from controlplane.deployments.models import Replica
 from controlplane.deployments.spec import Spec
 from controlplane.operations import services
+fanout.keep_loop()
 endpoints, replicas = int(sys.argv[1]), int(sys.argv[2])
 began, cpu = time.monotonic(), time.process_time()
 for number in range(endpoints):

@@ -62,7 +62,7 @@ def endpoint_create(
         subject=f"endpoint/{name}",
         message=f"{actor} created endpoint {name}",
     )
-    return endpoint_get(name)
+    return endpoint
 
 
 @transaction.atomic

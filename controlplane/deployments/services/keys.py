@@ -31,9 +31,10 @@ def _parts(clear: str) -> dict[str, Any]:
 
 def keys_create(endpoint: Endpoint) -> None:
     """Fresh keys in both slots, so that one can be replaced while the other works."""
-    for slot in EndpointKey.Slot:
-        clear = secrets.token_hex(KEY_BYTES)
-        EndpointKey.objects.create(endpoint=endpoint, slot=slot, **_parts(clear))
+    EndpointKey.objects.bulk_create(
+        EndpointKey(endpoint=endpoint, slot=slot, **_parts(secrets.token_hex(KEY_BYTES)))
+        for slot in EndpointKey.Slot
+    )
 
 
 def _clear_keys(endpoint: Endpoint) -> dict[str, str]:

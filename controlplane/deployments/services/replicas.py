@@ -39,12 +39,16 @@ def replicas_place(
     if not pairs:
         return []
     gpus = gpus_give(deployment, [node_id for _, node_id in pairs], now, avoid)
+    nodes = {node_id for _, node_id in pairs}
+    node_generation_raise(nodes)
+    told = Node.objects.only("name", "desired_generation").in_bulk(nodes)
     rows = [
         Replica(
             id=secrets.token_hex(8),
             deployment=deployment,
             ordinal=ordinal,
-            node_id=node_id,
+            node=told[node_id],
+            node_generation=told[node_id].desired_generation,
             revision_id=deployment.revision_id,
             state_since=now,
             gpus=given,
@@ -54,15 +58,11 @@ def replicas_place(
         for (ordinal, node_id), given in zip(pairs, gpus, strict=True)
     ]
     Replica.objects.bulk_create(rows)
-    _tell_nodes(row.id for row in rows)
-    names = dict(
-        Node.objects.filter(pk__in=[row.node_id for row in rows]).values_list("id", "name")
-    )
     events.record_all(
         _event(
             deployment,
             "replica.placed",
-            f"Replica {row.ordinal} of {deployment.name} goes to node {names[row.node_id]}",
+            f"Replica {row.ordinal} of {deployment.name} goes to node {row.node.name}",
             row,
         )
         for row in rows

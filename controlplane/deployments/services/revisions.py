@@ -41,7 +41,7 @@ def template_of(revision: DeploymentRevision) -> ReplicaTemplate:
     )
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def deployment_record(
     endpoint: Endpoint, name: str, template: ReplicaTemplate, *, author: str, **values: Any
 ) -> Deployment:
@@ -64,7 +64,8 @@ def revision_record(
     Raises ProjectMismatch: nobody gets at a model by an endpoint of another project.
     """
     _same_project_check(row, template.model_version)
-    last = row.revisions.aggregate(last=Max("number"))["last"] or 0
+    new = row.revision_id == NO_REVISION_YET
+    last = 0 if new else row.revisions.aggregate(last=Max("number"))["last"] or 0
     revision = DeploymentRevision.objects.create(
         deployment=row,
         number=last + 1,

@@ -103,7 +103,7 @@ def node_remove(*, node: Node, actor: str) -> None:
     )
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def node_generation_raise(node_ids: Iterable[str]) -> None:
     """The nodes' desired state changed: raise its number and wake their agents on commit."""
     ids = sorted(set(node_ids))

@@ -141,9 +141,8 @@ def _apply(operation: Operation, step: Step, now: datetime) -> None:
 def _act(operation: Operation, action: Action, now: datetime) -> None:
     match action:
         case Place(assigned):
-            deployment = Deployment.objects.select_related("endpoint").get(
-                endpoint__name=operation.endpoint, name=operation.deployment
-            )
+            rows = Deployment.objects.select_related("endpoint", "revision__instance_type")
+            deployment = rows.get(endpoint__name=operation.endpoint, name=operation.deployment)
             placed = replicas_place(deployment, assigned, now)
             for name in ("replica_ids", "placed_ids"):
                 operation.parameters[name] = [*operation.parameters.get(name, []), *placed]

@@ -63,7 +63,8 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
             name=name, actor=actor, now=now, project=version.model.project_name, field="endpoint"
         )
         not_deleting(row)
-        for running in operations_active(name):
+        under_way = list(operations_active(name))
+        for running in under_way:
             if is_same(running, row, deployment, spec, version, revision):
                 return running
         if spec.traffic:
@@ -82,7 +83,7 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
                 traffic=spec.traffic,
             )
         else:
-            chosen = deployment or colour_free(row)
+            chosen = deployment or colour_free(row, under_way)
             operation = deployment_place(
                 row, chosen, spec, version, revision, allowed, actor, now,
                 replace=True, field="deployment",
@@ -105,7 +106,7 @@ def deployment_create(
         not_deleting(row)
         if spec.traffic:
             nothing_active(endpoint)
-        chosen = name or colour_free(row)
+        chosen = name or colour_free(row, operations_active(endpoint))
         operation = deployment_place(
             row, chosen, spec, version, revision, allowed, actor, now, replace=replace
         )

@@ -108,7 +108,10 @@ def _replicas(operation: Operation) -> list[Replica]:
 def replica_facts(
     rows: list[Replica], *, now: datetime, own: set[str] | None = None
 ) -> tuple[ReplicaFacts, ...]:
-    heard_since = nodes_heard_since(now) if rows else None
+    found = tuple(_replica(row, own, None, now) for row in rows)
+    if not any(fact.lost for fact in found):
+        return found  # nearly always, and whatever we heard could only make silences shorter
+    heard_since = nodes_heard_since(now)
     return tuple(_replica(row, own, heard_since, now) for row in rows)
 
 

@@ -1,5 +1,6 @@
 """What every change of a deployment begins with: the row, held and checked, and its operation."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -114,9 +115,9 @@ def count_within(autoscale: dict[str, Any] | None, count: int) -> None:
         )
 
 
-def colour_free(endpoint: Endpoint) -> str:
+def colour_free(endpoint: Endpoint, under_way: Iterable[Operation]) -> str:
     rows = list(endpoint.deployments.all())
-    busy = set(operations_active(endpoint.name).values_list("deployment", flat=True))
+    busy = {operation.deployment for operation in under_way}
     idle = [
         row.name
         for row in rows

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 from celery import current_app
-from django.db import transaction
+from django.db import connection, transaction
 from kombu.exceptions import OperationalError
 
 from controlplane.core import events, fanout, jobs
@@ -89,6 +89,40 @@ def test_a_transaction_sends_equal_hints_once(monkeypatch: pytest.MonkeyPatch) -
     ]  # fmt: skip
     record("thing/1", 2)
     assert len(sent) == 5, "without a transaction each is sent as it happens"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_hints_of_a_transaction_go_out_together_and_a_thread_may_keep_their_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    class Layer:
+        async def group_send(self, group: str, hint: dict[str, object]) -> None:
+            loops.append(asyncio.get_running_loop())
+
+    monkeypatch.setattr(fanout, "get_channel_layer", Layer)
+
+    def transactions(kept: bool) -> None:
+        if kept:
+            fanout.keep_loop()
+        for _ in range(2):
+            with transaction.atomic():
+                for number in range(3):
+                    fanout.send_on_commit("events", {"type": "x", "number": number})
+        connection.close()
+
+    def different(kept: bool) -> int:
+        loops.clear()
+        thread = threading.Thread(target=transactions, args=(kept,))
+        thread.start()
+        thread.join()
+        assert len(loops) == 6
+        return len(set(loops))
+
+    assert different(kept=False) == 2, "one for each transaction"
+    assert different(kept=True) == 1
+    assert loops[0].is_closed(), "it ends with its thread"
 
 
 @pytest.mark.django_db(transaction=True)
