@@ -5,12 +5,14 @@ look sooner.
 """
 
 import asyncio
+import json
 import time
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 from controlplane.console import frames, reads
+from controlplane.console.changes import change_of
 from controlplane.console.database import in_database
 from controlplane.console.outbox import Outbox
 from controlplane.metrics.selectors import Following
@@ -186,21 +188,43 @@ class EventsFeed(Feed):
 
 
 class OverviewFeed(Feed):
-    """The whole overview, also unchanged: its followers take silence for a dead line."""
+    """The overview, also unchanged: its followers take silence for a dead line.
+
+    Whole at first, and for who asked for changes only what differs from the frame before. Frames
+    are numbered, so that a follower sees when it has missed one, and subscribes again.
+    """
 
     interval_s = 2.0
     tells_of_people = True
 
+    def __init__(self, topic: str, *, people: bool = False) -> None:
+        super().__init__(topic, people=people)
+        self._shown: Any = None  # as the newest frame says
+        self._seq = 0
+
     async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
-        del request  # there is nothing to choose
-        outbox.put(await self._now())
+        del request  # all begin with the whole
+        # why not read again while others follow: the next change is from what they were told last
+        if not self.followers:
+            await self._look()
+        outbox.put(self._whole())
 
     async def beat(self) -> None:
-        self.tell(await self._now())
+        before = self._shown
+        await self._look()
+        change = {"type": "change", "topic": self.topic, "seq": self._seq}
+        whole, less = self._whole(), frames.dump({**change, "data": change_of(before, self._shown)})
+        for outbox, request in self.followers.items():
+            outbox.put(less if request.changes and len(less) < len(whole) else whole)
 
-    async def _now(self) -> str:
-        read = in_database(reads.overview_state)
-        return self.state(await read(people=self.people))
+    async def _look(self) -> None:
+        found = await in_database(reads.overview_state)(people=self.people)
+        self._shown = json.loads(frames.dump(found))  # what travels is what is compared
+        self._seq += 1
+
+    def _whole(self) -> str:
+        whole = {"type": "state", "topic": self.topic, "seq": self._seq, "data": self._shown}
+        return frames.dump(whole)
 
 
 FEEDS: dict[str, type[Feed]] = {

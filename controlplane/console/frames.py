@@ -28,6 +28,7 @@ class Subscribe:
     topic: str
     range_s: float
     after_seq: int | None
+    changes: bool = False  # of the overview, what differs from the frame before is enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def parse(text: str) -> Request:
     topic = data.get("topic", "")
     match data.get("op"):
         case "sub":
-            return Subscribe(_topic(topic), _range(data), _after(data))
+            return Subscribe(_topic(topic), _range(data), _after(data), _changes(data))
         case "unsub":
             return Unsubscribe(_topic(topic))
         case "rate":
@@ -104,6 +105,13 @@ def _after(data: dict[str, Any]) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value
     raise BadRequest("BadRequest", f"after_seq: expected a whole number, got {value!r}.")
+
+
+def _changes(data: dict[str, Any]) -> bool:
+    value = data.get("changes", False)
+    if isinstance(value, bool):
+        return value
+    raise BadRequest("BadRequest", f"changes: expected true or false, got {value!r:.80}.")
 
 
 def dump(frame: dict[str, Any]) -> str:

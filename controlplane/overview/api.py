@@ -20,7 +20,7 @@ from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cached_blob_list, node_get, node_list
 from controlplane.nodes.services import node_cordon, node_labels_set
 from controlplane.operations import services
-from controlplane.overview.selectors import nodes_shown, overview
+from controlplane.overview.selectors import counts_shown, nodes_shown, overview
 from controlplane.overview.serializers import (
     CachedBlobSerializer,
     DrainInputSerializer,
@@ -28,6 +28,7 @@ from controlplane.overview.serializers import (
     DrainsInputSerializer,
     NodePatchSerializer,
     NodeSerializer,
+    OverviewCountsSerializer,
     OverviewSerializer,
 )
 
@@ -190,3 +191,11 @@ class OverviewView(APIView):
     def get(self, request: Request) -> Response:
         shown = overview(timezone.now(), people=may(request, PEOPLE))
         return Response(OverviewSerializer(shown).data)
+
+
+class OverviewCountsView(APIView):
+    @extend_schema(operation_id="overview_counts", responses=OverviewCountsSerializer)
+    def get(self, request: Request) -> Response:
+        """A small part of the overview, for who shows it all the time."""
+        del request
+        return Response(OverviewCountsSerializer(counts_shown()).data)

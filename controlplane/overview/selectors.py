@@ -128,6 +128,15 @@ def overview(now: datetime, *, people: bool) -> Shown:
     }
 
 
+def counts_shown() -> Shown:
+    """How many there are of what the studio names on every page: three counts, no rows."""
+    return {
+        "endpoints": Endpoint.objects.count(),
+        "models": Model.objects.filter(archived=False).count(),
+        "nodes": Node.objects.count(),
+    }
+
+
 def endpoints_glance() -> list[EndpointGlance]:
     """All of them by name, of columns alone: three queries, whatever their number."""
     ready: Counter[int] = Counter()

@@ -189,10 +189,13 @@ class NodeSerializer(Fields):
     replicas = ReplicaSerializer(many=True)
 
 
-class CountsSerializer(Fields):
+class OverviewCountsSerializer(Fields):
     endpoints = serializers.IntegerField()
     models = serializers.IntegerField()
     nodes = serializers.IntegerField()
+
+
+class CountsSerializer(OverviewCountsSerializer):
     nodes_online = serializers.IntegerField()
     replicas_ready = serializers.IntegerField()
     replicas_total = serializers.IntegerField()

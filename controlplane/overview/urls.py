@@ -13,6 +13,7 @@ urlpatterns = [
     path("nodes/<str:node>/cache", api.NodeCacheView.as_view()),
     path("drains", api.DrainsView.as_view()),
     path("overview", api.OverviewView.as_view()),
+    path("overview/counts", api.OverviewCountsView.as_view()),
     path("projects", project_api.ProjectsView.as_view()),
     path("projects/<str:project>", project_api.ProjectView.as_view()),
     path("projects/<str:project>/archive", project_api.ProjectArchiveView.as_view()),

@@ -393,7 +393,7 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
     case "session":
       return first === "second-factor" ? secondFactor(method, second, body) : session(method, body);
     case "overview":
-      return ok(overview());
+      return ok(first === "counts" ? overview().counts : overview());
     case "endpoints":
       return endpointRoute(method, rest, query, body, ifMatch);
     case "models":

@@ -135,6 +135,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "metrics/targets": {"GET": R},
     "metrics/query": {"GET": R},
     "overview": {"GET": R},
+    "overview/counts": {"GET": R},
     "projects": {"GET": R, "POST": X},
     "projects/<str:project>": {"GET": R, "PATCH": X},
     "projects/<str:project>/archive": {"POST": X},

@@ -19,6 +19,7 @@ export const keys = {
   system: ["system"] as const,
   authority: ["ca"] as const,
   overview: ["overview"] as const,
+  counts: ["counts"] as const,
   models: {
     all: ["models"] as const,
     list: (search: Record<string, unknown>) => ["models", "list", search] as const,

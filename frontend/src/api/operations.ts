@@ -12,6 +12,14 @@ export const overviewQuery = () =>
     refetchInterval: 10_000,
   });
 
+/** What every page shows beside its navigation: three numbers, where the overview reads the whole fleet. */
+export const countsQuery = () =>
+  queryOptions({
+    queryKey: keys.counts,
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/overview/counts", { signal })),
+    refetchInterval: 10_000,
+  });
+
 export type OperationSearch = { state?: Operation["state"]; limit?: number };
 
 /** The latest ones; what is older is in the activity. */

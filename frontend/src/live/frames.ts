@@ -13,10 +13,22 @@ interface TickFrame {
   t: number;
   v: (number | null)[];
 }
-interface StateFrame {
+export interface StateFrame {
   type: "state";
   topic: string;
+  /** Of the overview: the next change has the next number. */
+  seq?: number;
   data: unknown;
+}
+/** A list holds the value to take instead; an object names the members, or the places, that differ. */
+export type Change = [unknown] | { [name: string]: Change };
+
+/** What differs from the frame with the number before. */
+export interface ChangeFrame {
+  type: "change";
+  topic: string;
+  seq: number;
+  data: Change;
 }
 interface EventFrame {
   type: "event";
@@ -36,7 +48,7 @@ interface ErrorFrame {
   code: string;
   message: string;
 }
-export type Frame = SnapshotFrame | TickFrame | StateFrame | EventFrame | PositionFrame | ErrorFrame;
+export type Frame = SnapshotFrame | TickFrame | StateFrame | ChangeFrame | EventFrame | PositionFrame | ErrorFrame;
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
@@ -57,6 +69,8 @@ export function parseFrame(text: string): Frame | null {
     case "state":
     case "event":
       return "data" in raw ? (raw as unknown as StateFrame | EventFrame) : null;
+    case "change":
+      return typeof raw["seq"] === "number" && isRecord(raw["data"]) ? (raw as unknown as ChangeFrame) : null;
     case "position":
       return typeof raw["seq"] === "number" && typeof raw["complete"] === "boolean" ? (raw as unknown as PositionFrame) : null;
     case "error":

@@ -30,14 +30,16 @@ export function useTopic(topic: string | null, onFrame: (frame: Frame) => void, 
   });
   const range = options.range;
   const afterSeq = options.after_seq;
+  const changes = options.changes;
   useEffect(() => {
     if (topic === null) return undefined;
     const subscription: SubscribeOptions = {
       ...(range === undefined ? {} : { range }),
       ...(afterSeq === undefined ? {} : { after_seq: afterSeq }),
+      ...(changes === undefined ? {} : { changes }),
     };
     return live().subscribe(topic, subscription, (frame) => handler.current(frame));
-  }, [topic, range, afterSeq]);
+  }, [topic, range, afterSeq, changes]);
 }
 
 /** Live metrics of an endpoint as a `Series`; its state frames keep the endpoint's query up to date. */

@@ -239,6 +239,17 @@ describe("the tab's one socket", () => {
     ]);
   });
 
+  test("who misses a frame asks for the first ones again, while there is a connection", () => {
+    live.subscribe("overview", { changes: true }, keep);
+    live.renew("overview");
+    expect(newest().sent, "opening subscribes anyway").toEqual([]);
+    newest().open();
+    live.renew("overview");
+    live.renew("events");
+    const sub = { op: "sub", topic: "overview", changes: true };
+    expect(newest().sent).toEqual([sub, sub]);
+  });
+
   test("a tab that comes to the front gets a fresh snapshot, or a new attempt", () => {
     live.subscribe("endpoint:a", { range: 60 }, keep);
     newest().open();

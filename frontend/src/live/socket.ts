@@ -26,7 +26,7 @@ export interface SocketDeps {
   offlineAfter?: number;
 }
 
-export type SubscribeOptions = { range?: number; after_seq?: number };
+export type SubscribeOptions = { range?: number; after_seq?: number; changes?: boolean };
 export type FrameListener = (frame: Frame) => void;
 
 interface Topic {
@@ -95,6 +95,12 @@ export class LiveSocket {
       if (fresh || changed || topic.listeners.size > 1) this.sendSubscription(name, topic);
     } else this.ensure();
     return () => this.leave(name, listener);
+  }
+
+  /** Asks for a topic's first frames again: one of those that came since is missing. */
+  renew(name: string): void {
+    const topic = this.topics.get(name);
+    if (topic && this.open) this.sendSubscription(name, topic);
   }
 
   /** A hidden tab asks for fewer frames. */

@@ -19,7 +19,7 @@ export interface NavItem {
   label: string;
   icon: typeof IconApi;
   link: LinkProps;
-  /** Which count of the overview is shown beside the label. */
+  /** Which count is shown beside the label. */
   count?: "models" | "endpoints" | "nodes";
   exact?: boolean;
   /** Also lit where the path names such a thing. */

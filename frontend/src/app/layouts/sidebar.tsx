@@ -1,7 +1,7 @@
 /** The side bar: where one can go, with how much is there. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { overviewQuery } from "@/api/operations";
+import { countsQuery } from "@/api/operations";
 import { paths } from "@/app/paths";
 import { Logo } from "@/components/logo";
 import { INFRASTRUCTURE, MAIN, type NavItem } from "./nav";
@@ -29,8 +29,8 @@ function NavLink({ item, count, onGo }: { item: NavItem; count: number | undefin
 }
 
 export function Sidebar({ onGo }: { onGo?: () => void }) {
-  const { data } = useQuery(overviewQuery());
-  const countOf = (item: NavItem) => (item.count && data ? data.counts[item.count] : undefined);
+  const { data } = useQuery(countsQuery());
+  const countOf = (item: NavItem) => (item.count && data ? data[item.count] : undefined);
   return (
     <div className={classes["sidebarInner"]}>
       <Link {...paths.overview()} className={classes["brand"]} onClick={onGo} aria-label="Shoal, overview">

@@ -7,7 +7,7 @@ from unittest.mock import AsyncMock
 import pytest
 
 from controlplane.console import frames, reads
-from controlplane.console.feeds import EndpointFeed
+from controlplane.console.feeds import EndpointFeed, OverviewFeed
 from controlplane.console.outbox import Outbox
 from controlplane.core import fanout
 from controlplane.metrics.models import Watch
@@ -110,3 +110,58 @@ async def test_columns_that_change_come_with_a_snapshot_for_all(columns: Columns
     await feed.beat()
     for outbox in followers:
         assert outbox.got == [("snapshot", []), ("snapshot", ["ccc"]), ("tick", [3])]
+
+
+class Frames(Outbox):
+    """Keeps whole frames."""
+
+    def __init__(self) -> None:
+        self.got: list[dict[str, Any]] = []
+
+    def put(self, frame: str) -> None:
+        self.got.append(json.loads(frame))
+
+
+async def watch(feed: OverviewFeed, *, changes: bool) -> Frames:
+    outbox, request = Frames(), frames.Subscribe(feed.topic, 300.0, None, changes)
+    await feed.greet(outbox, request)
+    feed.followers[outbox] = request
+    return outbox
+
+
+async def test_of_the_overview_what_changed_travels_to_who_asked_for_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = {"counts": {"nodes": 1}, "nodes": [{"name": "n1", "used": 5}], "long": "x" * 200}
+    monkeypatch.setattr(reads, "overview_state", lambda people: shown)
+    feed = OverviewFeed("overview")
+    first = await watch(feed, changes=True)
+    shown = {**shown, "nodes": [{"name": "n1", "used": 6}]}
+    await feed.beat()
+    shown = {**shown, "counts": {"nodes": 2}}
+    late, whole = await watch(feed, changes=True), await watch(feed, changes=False)
+    await feed.beat()
+    await feed.beat()
+    assert [frame["type"] for frame in first.got] == ["state", "change", "change", "change"]
+    assert [frame["seq"] for frame in first.got] == [1, 2, 3, 4]
+    assert [frame["data"] for frame in first.got[1:]] == [
+        {"nodes": {"0": {"used": [6]}}}, {"counts": {"nodes": [2]}}, {},
+    ]  # fmt: skip
+    assert late.got[0]["data"]["counts"] == {"nodes": 1}, "what the others were told last"
+    assert late.got[1:] == first.got[2:]
+    assert [frame["type"] for frame in whole.got] == ["state"] * 3
+    assert whole.got[-1]["data"] == shown
+    shown = {"counts": {}, "other": 1}
+    await feed.beat()
+    assert first.got[-1] == {"type": "state", "topic": "overview", "seq": 5, "data": shown}
+
+
+async def test_who_comes_to_an_overview_that_nobody_watched_sees_it_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = {"counts": 1}
+    monkeypatch.setattr(reads, "overview_state", lambda people: shown)
+    feed = OverviewFeed("overview")
+    feed.followers.pop(await watch(feed, changes=True))
+    shown = {"counts": 2}
+    assert (await watch(feed, changes=True)).got[0]["data"] == {"counts": 2}

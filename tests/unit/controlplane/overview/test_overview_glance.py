@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from rest_framework.test import APIClient
 
 from controlplane.console import reads
+from controlplane.console.changes import change_of
+from controlplane.console.frames import dump
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.types import DeploymentState, ReplicaState
@@ -19,6 +22,7 @@ from controlplane.operations.services.operations import stage_data
 from controlplane.operations.types import OperationKind
 from controlplane.overview import selectors
 from controlplane.overview.selectors import machine_totals, traffic_totals
+from controlplane.registry.models import Model
 from tests.support.deployment_rows import deployment_add
 from tests.support.registered_models import model_register
 from tests.support.rows_read import rows_read
@@ -26,6 +30,7 @@ from tests.support.rows_read import rows_read
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 NOW = timezone.now()  # of rows whose age does not matter
 FRAME_BYTES = 30_000
+CHANGE_BYTES = 5_000
 
 
 def nodes_add(count: int, gpus: int, *, silent: int = 0) -> None:
@@ -123,6 +128,14 @@ def test_a_frame_of_a_large_installation_is_small() -> None:
     assert (counts["replicas_ready"], counts["attention"]) == (9600, 300)
     assert shown["totals"]["gpus"] == 8000
     assert len(shown["attention"]) == selectors.MOST_ATTENTION
+    # two seconds later all nodes that are shown have reported other figures, and one is back
+    for node in Node.objects.filter(name__in=[each["name"] for each in shown["nodes"]]):
+        for card in node.info["gpus"]:
+            card["memory_used_bytes"] += 10**9
+        node.save()
+    Node.objects.filter(pk=node.pk).update(last_seen_at=timezone.now())
+    change = change_of(*(json.loads(dump(each)) for each in (shown, frame())))
+    assert 0 < len(dump(change).encode()) <= CHANGE_BYTES
 
 
 def test_of_many_those_in_trouble_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,6 +170,17 @@ def test_it_reads_the_same_columns_whatever_runs() -> None:
         frame()
     assert many.queries == few.queries
     assert many.rows - few.rows == len(more)
+
+
+def test_what_every_page_counts_are_three_numbers_and_no_rows(viewer_api: APIClient) -> None:
+    nodes_add(3, 0)
+    endpoints_add(2)
+    model_register("old")
+    Model.objects.filter(name="old").update(archived=True)
+    with rows_read("default", "metrics") as read:
+        shown = viewer_api.get("/api/v1/overview/counts").json()
+    assert shown == {"endpoints": 3, "models": 1, "nodes": 3}
+    assert (read.queries, read.rows) == (5, 4)  # two look for who asks, and find one
 
 
 def row(rate: float | None, p95: float | None, errors: float | None) -> dict[str, float | None]:

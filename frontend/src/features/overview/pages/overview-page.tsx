@@ -1,8 +1,7 @@
 /** How the whole installation does, at a glance. */
 import { IconRocket } from "@tabler/icons-react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { keys } from "@/api/keys";
 import { overviewQuery } from "@/api/operations";
 import type { Overview } from "@/api/types";
 import { paths } from "@/app/paths";
@@ -14,7 +13,7 @@ import { PageHeader, usePageTitle } from "@/components/page-header";
 import { LoadProblem } from "@/components/forbidden";
 import { RefusingLink } from "@/components/refusing-button";
 import { Skeleton } from "@/components/skeleton";
-import { useEvents } from "@/live/hooks";
+import { useLiveState } from "@/live/hooks";
 import { useLiveOverview } from "@/live/overview";
 import { AttentionList } from "../components/attention-list";
 import { EndpointTable } from "../components/endpoint-table";
@@ -73,10 +72,10 @@ function Body({ overview }: { overview: Overview }) {
 
 export function OverviewPage() {
   usePageTitle("Overview");
-  const queryClient = useQueryClient();
-  const { data, error, refetch } = useQuery(overviewQuery());
   useLiveOverview();
-  useEvents(() => void queryClient.invalidateQueries({ queryKey: keys.overview }));
+  // why not also while frames come: each of them is what an answer would say, and less.
+  const fallBack = useLiveState() === "live" ? { refetchInterval: false as const } : {};
+  const { data, error, refetch } = useQuery({ ...overviewQuery(), ...fallBack });
   const isEmpty = data !== undefined && data.counts.endpoints === 0;
   return (
     <>
