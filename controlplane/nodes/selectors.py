@@ -1,16 +1,21 @@
 """Reads of nodes."""
 
 import hmac
+import re
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from django.conf import settings
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q, QuerySet, TextField
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast
 
 from controlplane.nodes import slowness
 from controlplane.nodes.errors import JoinTokenNotFound, NodeNotFound
 from controlplane.nodes.models import CachedBlob, JoinToken, Node
+from controlplane.nodes.states import NodeState
 from controlplane.nodes.types import (
     CERTIFICATE_SHORT,
     CLOCK_SKEW_S,
@@ -34,6 +39,36 @@ FEW = 16  # rows that are read at a time where the first mostly answers
 
 def node_list() -> QuerySet[Node]:
     return Node.objects.order_by("name")
+
+
+NODE_STATUSES: Final = ("online", "closed", "lost")
+
+
+def nodes_matching(q: str = "", status: str = "") -> QuerySet[Node]:
+    """Those whose name, address, ``label=value`` or GPUs' names contain ``q``, without regard to
+    case, and that are ``status``: online and open, online and closed to new replicas, or not heard
+    of by the last look, which is seconds old."""
+    rows = node_list()
+    if status == "lost":
+        rows = rows.exclude(state=NodeState.ONLINE)
+    elif status:
+        rows = rows.filter(state=NodeState.ONLINE, cordoned=status == "closed")
+    if not q:
+        return rows
+    # JSON as text, whose colons have a space behind them in one database and none in the other
+    text, (label, equals, value) = re.escape(q), q.partition("=")
+    labels = f'{re.escape(label)}": ?"{re.escape(value)}' if equals else text
+    return rows.annotate(
+        set_labels=Cast("labels", TextField()),
+        own_labels=KeyTextTransform("labels", "info"),
+        gpus=KeyTextTransform("gpus", "info"),
+    ).filter(
+        Q(name__icontains=q)
+        | Q(info__address__icontains=q)
+        | Q(set_labels__iregex=labels)
+        | Q(own_labels__iregex=labels)
+        | Q(gpus__iregex=rf'"name": ?"[^"]*{text}')
+    )
 
 
 def labels_of(node: Node) -> dict[str, str]:

@@ -4,8 +4,13 @@ from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework import status
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+    extend_schema_serializer,
+)
+from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -17,7 +22,12 @@ from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, pa
 from controlplane.core.requests import flag, read_body, read_only, read_query
 from controlplane.deployments.selectors.cache import cache_shown
 from controlplane.nodes.models import Node
-from controlplane.nodes.selectors import cached_blob_list, node_get, node_list
+from controlplane.nodes.selectors import (
+    NODE_STATUSES,
+    cached_blob_list,
+    node_get,
+    nodes_matching,
+)
 from controlplane.nodes.services import node_cordon, node_labels_set
 from controlplane.operations import services
 from controlplane.overview.selectors import counts_shown, nodes_shown, overview
@@ -32,7 +42,14 @@ from controlplane.overview.serializers import (
     OverviewSerializer,
 )
 
-NodePageSerializer = page_of(NodeSerializer)
+NodeItemsSerializer = page_of(NodeSerializer)
+
+
+@extend_schema_serializer(component_name="NodePage")
+class NodePageSerializer(NodeItemsSerializer):  # type: ignore[misc, valid-type]
+    total = serializers.IntegerField(help_text="nodes that match, on all pages")
+
+
 CachedBlobPageSerializer = page_of(CachedBlobSerializer)
 SHOWN_ONLY = read_only(NodeSerializer, NodePatchSerializer) - {"name"}
 
@@ -49,16 +66,39 @@ def node_answer(body: Any) -> Response:
     return Response(body, headers={"ETag": node_etag(body)})
 
 
+class NodesQuery(PageQuery):
+    status = serializers.ChoiceField(
+        choices=NODE_STATUSES, required=False, default="", allow_blank=True
+    )
+
+
 class NodesView(APIView):
     @extend_schema(
-        operation_id="nodes_list", parameters=PAGE_PARAMETERS, responses=NodePageSerializer
+        operation_id="nodes_list",
+        parameters=[
+            *(each for each in PAGE_PARAMETERS if each.name != "q"),
+            OpenApiParameter(
+                "q",
+                str,
+                description="Only nodes whose name, address, label=value or GPUs' names contain "
+                "this",
+            ),
+            OpenApiParameter(
+                "status",
+                str,
+                enum=NODE_STATUSES,
+                description="online and open, online and closed to new replicas, or not heard of",
+            ),
+        ],
+        responses=NodePageSerializer,
     )
     def get(self, request: Request) -> Response:
-        query = read_query(PageQuery, request)
-        rows = node_list().filter(name__icontains=query["q"])
+        query = read_query(NodesQuery, request)
+        rows = nodes_matching(query["q"], query["status"])
         page = paginate(rows, limit=query["limit"], cursor=query["cursor"], order=["name"])
         items = nodes_shown(list(page.items), timezone.now())
-        return Response(NodePageSerializer({"items": items, "next_cursor": page.next_cursor}).data)
+        body = {"items": items, "next_cursor": page.next_cursor, "total": rows.count()}
+        return Response(NodePageSerializer(body).data)
 
 
 class NodeView(APIView):

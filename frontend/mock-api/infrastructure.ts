@@ -14,6 +14,25 @@ function part(
 
 const fact = (name: string, value: string) => ({ name, value });
 
+function nodeFits(node: (typeof nodes)[number], q: string, status: string | null): boolean {
+  const state = node.state !== "online" ? "lost" : node.cordoned ? "closed" : "online";
+  const labels = Object.entries(node.labels).map(([key, value]) => `${key}=${value}`);
+  const words = [node.name, node.info.address, ...node.info.gpus.map((gpu) => gpu.name), ...labels];
+  return (!status || state === status) && words.some((word) => word.toLowerCase().includes(q.toLowerCase()));
+}
+
+/** `many`: so many nodes, made of the first, in pages as the server makes them. */
+export function nodePage(query: URLSearchParams, many: number) {
+  const all = Array.from({ length: many || nodes.length }, (_, index) => {
+    const name = `node-${String(index).padStart(5, "0")}`;
+    return many ? { ...(nodes[0] as (typeof nodes)[number]), id: name, name } : (nodes[index] as (typeof nodes)[number]);
+  });
+  const found = all.filter((node) => nodeFits(node, query.get("q") ?? "", query.get("status")));
+  const start = Number(query.get("cursor") ?? 0);
+  const end = start + Number(query.get("limit") ?? 50);
+  return { items: found.slice(start, end), next_cursor: end < found.length ? String(end) : null, total: found.length };
+}
+
 export const system = (): System => ({
   state: "warning",
   version: "0.1.0",

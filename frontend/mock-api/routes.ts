@@ -1,7 +1,7 @@
 /** Answers of `/api/v1` from the made-up installation. */
 import type { Overview, RepoModel } from "../src/api/types";
 import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
-import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, system } from "./infrastructure";
+import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, nodePage, system } from "./infrastructure";
 import { buckets, compared, history, hour, quarter, replicaBuckets } from "./live";
 import { instanceTypes, members, people, permissions, projects, role, serviceAccounts, sessions, tokens } from "./people";
 import { rolloutBegun, rolloutChanged, rolloutsOf } from "./rollouts";
@@ -405,7 +405,7 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
       return ok({ dry_run: Boolean(body["dry_run"]), moves: drainMoves(names) });
     }
     case "nodes": {
-      if (!first) return list(nodes);
+      if (!first) return ok(nodePage(query, state.many));
       const node = nodes.find((one) => one.name === first);
       if (second === "cache") return list(cachedBlobs().filter((one) => one.sha256.startsWith((query.get("q") ?? "").toLowerCase())));
       if (!node) return missing(`Node ${first}`);

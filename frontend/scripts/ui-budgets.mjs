@@ -14,6 +14,8 @@ const BUDGET = {
   logFrameMs: 16.7, // main thread per frame while 20,000 lines scroll: 60 frames a second
   logRows: 200, // rows that exist at a time
   modelsMs: 1_000, // on the clock, from the click until the first page of 5,000 models is painted
+  nodeRows: 100, // rows that exist, and nodes that travel, of a list of 1,000
+  nodeFrameMs: 16.7, // main thread per frame while they scroll
   heapMb: 5, // growth over eight hours of ticks
 };
 const TICKS = 40;
@@ -22,6 +24,7 @@ const TICKS_PER_HOUR = 7_200;
 const LINES = 20_000;
 const MODELS = 5_000;
 const MODEL_ROUNDS = 3;
+const NODES = 1_000;
 const FRAMES = 200;
 const VIEW = { width: 1440, height: 900 };
 // why so tall: panels out of view are drawn more seldom, and the budget is for panels that are seen.
@@ -129,6 +132,25 @@ async function manyModels(page, cdp, base) {
   record(`${name} (page and list: ${Math.round(busy)} ms of processor)`, Math.min(...waits), BUDGET.modelsMs, "ms");
 }
 
+/** A page of them, whatever their number; the browser draws it at 60 frames a second. */
+async function manyNodes(page, cdp, base) {
+  await page.goto(`${base}/nodes?many=${NODES}`);
+  await page.getByRole("button", { name: "Show more" }).waitFor();
+  const name = `list of ${NODES.toLocaleString("en-US")} nodes`;
+  record(`${name}: rows`, await page.locator("main tbody tr").count(), BUDGET.nodeRows, "");
+  const before = await taskSeconds(cdp);
+  await page.evaluate(async (frames) => {
+    const far = document.scrollingElement.scrollHeight - innerHeight;
+    if (far < innerHeight) throw new Error(`only ${far} px to scroll`);
+    for (let frame = 0; frame < frames; frame += 1) {
+      scrollTo(0, (far * frame) / frames);
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+    }
+  }, FRAMES);
+  const perFrame = (((await taskSeconds(cdp)) - before) * 1_000) / FRAMES;
+  record(`${name}: main thread per frame of scrolling`, perFrame, BUDGET.nodeFrameMs, "ms");
+}
+
 /** Runs in the page, so that no message to the browser is measured. */
 function openModels() {
   const link = [...document.querySelectorAll("nav a")].find((one) => one.getAttribute("href") === "/models");
@@ -177,6 +199,7 @@ try {
   await eightHours(page, cdp, base);
   await longLog(page, cdp, base);
   await manyModels(page, cdp, base);
+  await manyNodes(page, cdp, base);
 } finally {
   await browser.close();
   await server.close();

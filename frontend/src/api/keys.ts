@@ -45,6 +45,7 @@ export const keys = {
   nodes: {
     all: ["nodes"] as const,
     list: ["nodes", "list"] as const,
+    pages: (q: string, status: string) => ["nodes", "pages", q, status] as const,
     one: (name: string) => ["nodes", "one", name] as const,
     cache: (name: string, q: string) => ["nodes", "cache", name, q] as const,
     gpus: (name: string) => ["nodes", "gpus", name] as const,

@@ -1,20 +1,39 @@
 /** Nodes and the single-use tokens with which new ones join. */
-import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api, everyPage } from "./client";
 import { keys } from "./keys";
 import { readSeries } from "./metrics";
-import type { components } from "./schema";
+import type { components, operations } from "./schema";
 
 const of = (name: string) => ({ path: { node: name } });
 
-/** All nodes travel each time: with many of them rarely. */
-const MANY = 100;
+/** Of the list: as many as one looks through, and as travel anew each few seconds. */
+const PAGE = 100;
+/** Who has asked for more pages waits longer for them to be read again. */
+const SEVERAL_PAGES_MS = 30_000;
 
+type NodeStatus = NonNullable<NonNullable<operations["nodes_list"]["parameters"]["query"]>["status"]>;
+/** Closed: cordoned or draining. Lost: suspect or offline. */
+export const NODE_STATUSES: readonly NodeStatus[] = ["online", "closed", "lost"];
+
+/** The list by name, chosen by the server, page by page. */
+export const nodePagesQuery = (q: string, status: NodeStatus | undefined) =>
+  infiniteQueryOptions({
+    queryKey: keys.nodes.pages(q, status ?? ""),
+    queryFn: ({ pageParam, signal }) =>
+      answer(api.GET("/api/v1/nodes", { params: { query: { q, cursor: pageParam, limit: PAGE, ...(status ? { status } : {}) } }, signal })),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next_cursor,
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? SEVERAL_PAGES_MS : 5_000),
+  });
+
+/** All of them, for who has to name or weigh each: rarely where there are many. */
 export const nodesQuery = () =>
   queryOptions({
     queryKey: keys.nodes.list,
     queryFn: ({ signal }) => everyPage((page) => api.GET("/api/v1/nodes", { params: { query: page }, signal })),
-    refetchInterval: ({ state }) => ((state.data?.items.length ?? 0) > MANY ? 30_000 : 5_000),
+    refetchInterval: ({ state }) => ((state.data?.items.length ?? 0) > PAGE ? 30_000 : 5_000),
   });
 
 export const nodeQuery = (name: string) =>

@@ -1,10 +1,10 @@
 /** The machines that run models. */
-import { Checkbox } from "@mantine/core";
+import { Button, Checkbox } from "@mantine/core";
 import { IconPlus, IconServer2 } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useRef, useState } from "react";
-import { nodesQuery } from "@/api/nodes";
+import { NODE_STATUSES, nodePagesQuery } from "@/api/nodes";
 import { useRefusal } from "@/api/permissions";
 import { sessionQuery } from "@/api/session";
 import type { NodeItem } from "@/api/types";
@@ -26,7 +26,6 @@ import { BulkBar } from "../components/bulk-bar";
 import { GpuBars } from "../components/gpu-bars";
 import { NodeMenu } from "../components/node-actions";
 import { NodeStatus } from "../components/node-status";
-import { matches, NODE_FILTERS, type NodeFilter } from "../node-filter";
 import { allToggled, chosenOf, ticksOf, toggled } from "../selection";
 import { share } from "../share";
 
@@ -148,15 +147,20 @@ export function NodesPage() {
   const navigate = useNavigate({ from: "/nodes" });
   const refusal = useRefusal("operate");
   const version = useQuery(sessionQuery()).data?.version ?? "";
-  const { data, error, isPending, refetch } = useQuery(nodesQuery());
-  const filter: NodeFilter = { q: search.q ?? "", status: NODE_FILTERS.find((each) => each === search.status) ?? "all" };
-  const rows = data?.items.filter((node) => matches(node, filter));
+  const q = search.q ?? "";
+  const status = NODE_STATUSES.find((each) => each === search.status);
+  const { data, error, isPending, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(
+    nodePagesQuery(q.trim(), status),
+  );
+  const rows = data?.pages.flatMap((page) => page.items);
+  const total = data?.pages[0]?.total ?? 0;
+  const filtered = q.trim() !== "" || status !== undefined;
   const set = (change: Partial<typeof search>) =>
     void navigate({
       search: (old) => Object.fromEntries(Object.entries({ ...old, ...change }).filter(([, value]) => value)),
       replace: true,
     });
-  const skewed = data?.items.some((node) => version !== "" && node.info.agent_version !== version) ?? false;
+  const skewed = rows?.some((node) => version !== "" && node.info.agent_version !== version) ?? false;
   const [ticked, setTicked] = useState<ReadonlySet<string>>(() => new Set());
   const chosen = chosenOf(ticked, rows ?? []);
   const list = useRef<HTMLDivElement>(null);
@@ -183,24 +187,27 @@ export function NodesPage() {
         <LoadProblem error={error} what="The nodes" needs="read" onRetry={() => void refetch()} />
       ) : (
         <>
-          {data && data.items.length > 0 ? (
-            <Card title="Memory" hint="one cell per GPU, or per machine without one" flush>
-              <HeatStrip nodes={data.items} />
+          {rows && rows.length > 0 ? (
+            <Card title="Memory" hint="of the nodes below: one cell per GPU, or per machine without one" flush>
+              <HeatStrip nodes={rows} />
             </Card>
           ) : null}
           <div className={toolbar["toolbar"]} style={{ marginTop: 12 }}>
-            <ListFilter label="Filter nodes" value={filter.q} onChange={(q) => set({ q })} />
+            <ListFilter label="Filter nodes" value={q} onChange={(next) => set({ q: next })} />
             <Segmented
               label="Status"
-              value={filter.status}
+              value={status ?? "all"}
               options={[
                 { value: "all", label: "All" },
                 { value: "online", label: "Online" },
                 { value: "closed", label: "Cordoned, draining" },
                 { value: "lost", label: "Not heard from" },
               ]}
-              onChange={(status) => set({ status: status === "all" ? "" : status })}
+              onChange={(next) => set({ status: next === "all" ? "" : next })}
             />
+            <span className="secondary" role="status">
+              {rows && rows.length < total ? `${rows.length} of ${counted(total, "node")}, by name` : counted(total, "node")}
+            </span>
           </div>
           {chosen.length > 0 ? <BulkBar chosen={chosen} onClear={untick} /> : null}
           <Card flush>
@@ -211,22 +218,27 @@ export function NodesPage() {
                 columns={columns}
                 rows={rows}
                 rowKey={(row) => row.id}
-                sort={search.sort}
-                onSort={(sort) => set({ sort: sort ?? "" })}
+                // Of a part of the list the fullest node is not the fullest: only all of it is sorted.
+                {...(hasNextPage ? {} : { sort: search.sort, onSort: (sort: string | undefined) => set({ sort: sort ?? "" }) })}
                 loading={isPending}
                 onOpen={(row) => void open(paths.node(row.name))}
                 onTick={refusal ? undefined : (row) => setTicked(toggled(ticked, row.name))}
                 empty={
                   <EmptyState
                     icon={<IconServer2 size={34} stroke={1.3} />}
-                    title={data && data.items.length > 0 ? "No node matches the filter" : "No node has joined yet"}
-                    detail={data && data.items.length > 0 ? undefined : "A node is a machine that runs models."}
-                    action={data && data.items.length > 0 ? undefined : join}
+                    title={filtered ? "No node matches the filter" : "No node has joined yet"}
+                    detail={filtered ? undefined : "A node is a machine that runs models."}
+                    action={filtered ? undefined : join}
                   />
                 }
               />
             </div>
           </Card>
+          {hasNextPage ? (
+            <Button variant="default" mt={12} loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+              Show more
+            </Button>
+          ) : null}
         </>
       )}
     </>
