@@ -55,23 +55,27 @@ class Overtaken(Exception):
     """Another pass has moved the row since it was read; nothing was written."""
 
 
-def operation_advance(*, operation_id: str, now: datetime) -> None:
-    """Take all the steps that can be taken now."""
+def operation_advance(operation: Operation, *, now: datetime) -> None:
+    """Take all the steps that can be taken now. ``operation`` is as it was read a moment ago: what
+    has become of it since shows when a step is to be written."""
+    found: Operation | None = operation
     for _ in range(MAX_STEPS):
-        operation = Operation.objects.filter(pk=operation_id, state__in=ACTIVE).first()
-        if operation is None:
+        if found is None:
             return
-        case = facts.case_load(operation, now)
+        case = facts.case_load(found, now)
         step = operation_step(case)
         if _rests(case, step):
             return
         try:
-            _apply(operation, step, now)
+            _apply(found, step, now)
         except Overtaken:
-            continue
-        case = replace(case, stages=step.stages)
-        if not step.actions and _rests(case, operation_step(case)):
-            return  # nothing but the stages is new, and what moves the rest on comes here itself
+            pass
+        else:
+            case = replace(case, stages=step.stages)
+            # why: nothing but the stages is new, and what moves the rest on comes here itself
+            if not step.actions and _rests(case, operation_step(case)):
+                return
+        found = Operation.objects.filter(pk=operation.pk, state__in=ACTIVE).first()
 
 
 def _rests(case: Case, step: Step) -> bool:
@@ -79,7 +83,7 @@ def _rests(case: Case, step: Step) -> bool:
 
 
 def advanced(operation: Operation, now: datetime) -> Operation:
-    operation_advance(operation_id=operation.pk, now=now)
+    operation_advance(operation, now=now)
     operation.refresh_from_db()
     return operation
 

@@ -16,7 +16,7 @@ from controlplane.deployments.selectors.sampling import sampling_s
 from controlplane.deployments.services.observations import replicas_observe
 from controlplane.deployments.services.replicas import retirements_end
 from controlplane.deployments.services.trials import trials_observe
-from controlplane.deployments.types import Desired
+from controlplane.deployments.types import DeploymentState, Desired
 from controlplane.nodes.claims import MOST_SHOWN, Violation
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now, desired_generation, drains_pending
@@ -44,11 +44,14 @@ def node_report(
     ours = {row.pk for row in rows}
     trials_observe(node, tuple(o for o in report.replicas if o.replica_id not in ours), now)
     if touched:
-        deployments = Deployment.objects.filter(pk__in=touched).select_related("endpoint")
-        for name in sorted({row.endpoint.name for row in deployments}):
+        changed = [row.deployment for row in rows if row.deployment_id in touched]
+        for name in sorted({deployment.endpoint.name for deployment in changed}):
             endpoint_advance(name=name, now=now)
-        for deployment in deployments:
-            deployment_upkeep(deployment_id=deployment.pk, now=now)
+        settled = Deployment.objects.filter(
+            pk__in=touched, provisioning_state=DeploymentState.SUCCEEDED
+        )
+        for deployment_id in list(settled.values_list("pk", flat=True)):
+            deployment_upkeep(deployment_id=deployment_id, now=now)
         if drains_pending():
             drains_advance(now=now)
     running = {row.deployment.endpoint.name for row in rows if row.desired == Desired.RUNNING}
@@ -64,7 +67,7 @@ def node_report(
 def endpoint_advance(*, name: str, now: datetime) -> None:
     """Move on what is under way at this endpoint."""
     for operation in operations_active(name):
-        operation_advance(operation_id=operation.pk, now=now)
+        operation_advance(operation, now=now)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

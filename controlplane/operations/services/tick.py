@@ -56,7 +56,7 @@ def operations_tick(*, now: datetime) -> None:
     rests_end(now)
     for operation in operations_active():
         try:
-            operation_advance(operation_id=operation.pk, now=now)
+            operation_advance(operation, now=now)
         except Exception:
             logger.exception("Operation %s (%s) cannot be advanced", operation.pk, operation)
             if now > operation.deadline_at + SWEEP_AFTER:
