@@ -9,7 +9,8 @@ import torch
 
 from tests.support.backend_instances import check_concurrent, check_no_growth
 from tests.support.tensors import load_spec, tensors
-from worker_runtime.backends.pytorch.backend import PytorchBackend, TorchInstance, TorchModel
+from worker_runtime.backends.pytorch.backend import PytorchBackend, TorchModel
+from worker_runtime.backends.pytorch.instances import TorchInstance
 from worker_runtime.backends.pytorch.tensors import input_order, output_positions
 from worker_runtime.errors import (
     BackendFailed,
