@@ -18,15 +18,8 @@ import httpx
 
 from controlplane.core.certificates import Signer, key_pem, pem
 from shoal.local import ports
-from tests.support.helm_chart import (
-    NAMESPACE,
-    ROOT,
-    Document,
-    containers,
-    environment,
-    pods,
-    standing,
-)
+from tests.support.chart_programs import Place, claim, secret_files
+from tests.support.helm_chart import NAMESPACE, ROOT, Document, containers, pods
 from tests.support.reaper import clean_environment, die_with_parent
 from tests.support.runtime_process import wait_until
 
@@ -92,7 +85,7 @@ class ChartProcesses:
     def file(self, name: str, path: str) -> Path:
         """A file of a container, here."""
         pod, container = self._found(name)
-        return Path(self._here(pod, container, path))
+        return Path(self._place(pod).here(container, path))
 
     def run(self, name: str, command: list[str] | None = None) -> subprocess.CompletedProcess[str]:
         """A container that ends, or another command in it, to its end."""
@@ -160,65 +153,35 @@ class ChartProcesses:
 
     def _argv(self, name: str, command: list[str] | None = None) -> list[str]:
         pod, container = self._found(name)
-        image = container["image"].rpartition("-")[2].partition(":")[0]
-        argv = command or container.get("command") or standing(image)
-        argv = [self._here(pod, container, part) for part in argv]
+        argv = [self._moved(word) for word in self._place(pod).argv(container, command)]
         if argv[0] == "uvicorn":
             return [str(self._ports[8080]) if part == "8080" else part for part in argv]
         return argv
 
     def _environment(self, name: str) -> dict[str, str]:
         pod, container = self._found(name)
-        fields = {
-            "status.podIP": HERE,
-            "metadata.name": f"shoal-{pod}-x7k2p",
-            "spec.nodeName": "m1",
-        }
-        told: dict[str, str] = {}
-        for variable, entry in environment(container).items():
-            text = entry.get("value")
-            if text is None and "fieldRef" in entry["valueFrom"]:
-                text = fields[entry["valueFrom"]["fieldRef"]["fieldPath"]]
-            elif text is None:
-                reference = entry["valueFrom"]["secretKeyRef"]
-                text = self._secrets[reference["name"]][reference["key"]]
-            for known, value in told.items():
-                text = text.replace(f"$({known})", value)
-            told[variable] = self._here(pod, container, text)
-        image = {  # as deploy/Dockerfile has it
-            "DJANGO_SETTINGS_MODULE": "controlplane.config.settings",
-            "PYTHONUNBUFFERED": "1",
-            "PATH": f"{BIN}:{os.environ['PATH']}",
-            "SHOAL_HOME": self._here(pod, container, "/data"),
-            "HOSTNAME": socket.gethostname(),
-        }
-        moved = {variable: str(self._ports[port]) for port, variable in PORTS.items() if variable}
-        return {**clean_environment(), **image, **told, **moved}
+        told = self._place(pod).variables(container, self._secrets)
+        machine = {"PATH": f"{BIN}:{os.environ['PATH']}", "HOSTNAME": socket.gethostname()}
+        ports = {variable: str(self._ports[port]) for port, variable in PORTS.items() if variable}
+        moved = {variable: self._moved(text) for variable, text in told.items()}
+        return {**clean_environment(), **machine, **moved, **ports}
 
-    def _here(self, pod: str, container: Document, text: str) -> str:
-        """What a text of the pod is on this machine: its files, services, and addresses."""
-        volumes = {volume["name"]: volume for volume in self._pods[pod]["spec"]["volumes"]}
-        for mount in container["volumeMounts"]:
-            inside = mount["mountPath"]
-            if inside in ("/tmp", "/dev/shm"):
-                continue
-            place = str(self._volume(pod, volumes[mount["name"]]))
-            text = re.sub(rf"(?<![\w.])({re.escape(inside)})(?=/|$|[\s\"])", place, text)
+    def _moved(self, text: str) -> str:
+        """What services and addresses of the pod are on this machine."""
         text = SERVICE.sub(lambda hit: f"{HERE}:{self._ports[int(hit.group(1))]}", text)
         return text.replace("0.0.0.0", HERE)
 
+    def _place(self, pod: str) -> Place:
+        volumes = self._pods[pod]["spec"]["volumes"]
+        folders = {volume["name"]: self._volume(pod, volume) for volume in volumes}
+        return Place(f"shoal-{pod}-x7k2p", HERE, "m1", folders)
+
     def _volume(self, pod: str, volume: Document) -> Path:
-        if secret := volume.get("secret"):
-            folder = self.folder / "secrets" / f"{pod}-{volume['name']}"
-            folder.mkdir(parents=True, exist_ok=True)
-            held = self._secrets[secret["secretName"]]
-            items = secret.get("items", [{"key": key, "path": key} for key in held])
-            for item in items:
-                (folder / item["path"]).write_text(held[item["key"]])
-            return folder
-        claim = volume.get("persistentVolumeClaim", {}).get("claimName")
-        folder = self.folder / (claim or f"{pod}-{volume['name']}")
+        folder = self.folder / (claim(volume) or f"{pod}-{volume['name']}")
         folder.mkdir(exist_ok=True)
+        if "secret" in volume:
+            for path, content in secret_files(volume, self._secrets).items():
+                (folder / path).write_text(content)
         return folder
 
     def token(self) -> str:
