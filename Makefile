@@ -31,7 +31,7 @@ API_FUZZ_SECONDS ?= 600
 SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help up install studio test check static lint types layers migrations frontend-check test-unit \
-	test-studio test-pages test-chromium ui-budgets test-integration test-load test-frontends test-hostile chaos test-chaos fuzz fuzz-corpora api-fuzz security helm test-postgres e2e screenshots \
+	test-studio test-pages test-chromium ui-budgets test-integration test-load test-frontends test-hostile chaos prod-test test-chaos fuzz fuzz-corpora api-fuzz security helm test-postgres e2e screenshots \
 	examples bench gpu gpu-install scale autoscale-sim rollout-sim compatibility \
 	openapi cli-docs state-docs sbom audit notebooks azure-oracle seeds lock fmt clean
 
@@ -123,6 +123,10 @@ test-hostile: $(STAMPS)/dev install ## published attacks on the runtime, each be
 chaos: $(STAMPS)/dev install ## hurt the whole product: nodes, broker, database, disks, networks; prints a table
 	@echo "== chaos (about half an hour)"
 	@$(PYTEST) -q --randomly-dont-reorganize tests/chaos
+
+prod-test: $(STAMPS)/dev install ## the chart's pods as processes with networks of their own: killed, pulled, away, upgraded under load; prints a table
+	@echo "== production without containers (about ten minutes; needs root)"
+	@$(BIN)/python -m tests.production
 
 test-chaos: $(STAMPS)/dev install ## the most valuable cases of make chaos, in a few minutes
 	@echo "== chaos, the short share"

@@ -1,18 +1,16 @@
 """One running product for the session, and the table of what was done to it."""
 
 import logging
-import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from tests.chaos.reporting import TABLE, keep, named, pytest_runtest_makereport, summary
 from tests.chaos.system import System
 from tests.chaos.table import Case, Table
 
-TABLE = pytest.StashKey[Table]()
-CASE = pytest.StashKey[Case]()
+__all__ = ["pytest_runtest_makereport"]  # of the report, a hook of pytest here
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -54,34 +52,13 @@ def pair(system: System) -> dict[str, str]:
 
 @pytest.fixture
 def case(request: pytest.FixtureRequest) -> Case:
-    """The row of this test; its name is the first line of the test's docstring."""
-    text = (request.function.__doc__ or request.node.name).strip().splitlines()[0]
-    found = Case(text.rstrip("."))
-    request.node.stash[CASE] = found
+    """The row of this test."""
+    found = Case(named(request))
+    keep(request, found)
     return found
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") -> Iterator[None]:
-    report = yield
-    case = item.stash.get(CASE, None)
-    if case is not None and (report.when == "call" or report.outcome != "passed"):
-        why = ""
-        if call.excinfo is not None:
-            why = str(call.excinfo.value).strip().splitlines()[0][:160]
-        verdict = {"passed": "ok", "failed": "FAILED", "skipped": "not here"}[report.outcome]
-        item.config.stash[TABLE].add(case, verdict, why)
-    return report
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    lines = config.stash[TABLE].lines()
-    if len(lines) == 1:
-        return
-    terminalreporter.section("chaos")
-    for line in lines:
-        terminalreporter.write_line(line)
-    if target := os.environ.get("CHAOS_TABLE"):
-        Path(target).write_text("\n".join(lines) + "\n")
+    summary(terminalreporter, config, title="chaos", variable="CHAOS_TABLE")

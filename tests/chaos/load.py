@@ -1,5 +1,6 @@
 """Constant load on an endpoint: how many requests were sent, how many were lost, and when."""
 
+import ssl
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ import httpx
 from tests.chaos.callers import Callers
 
 CALLERS = 4
+PATIENCE_S = 15
 PAUSE_S = 0.01  # leaves the machine to what is being tested
 BODY = {"inputs": [{"name": "x", "shape": [1, 4], "datatype": "FP32", "data": [1, 2, 3, 4]}]}
 
@@ -30,6 +32,7 @@ class Load(Callers):
     longest_s: float = 0.0
     words: list[str] = field(default_factory=list)  # of the losses, verbatim
     pause_s: float = PAUSE_S
+    trust: ssl.SSLContext | bool = True  # whose certificates callers believe
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -63,16 +66,21 @@ class Load(Callers):
 
     def _call(self, number: int) -> None:
         headers = {"Authorization": f"Bearer {self.key}"}
-        with httpx.Client(headers=headers, trust_env=False, timeout=15) as client:
+        with httpx.Client(
+            headers=headers, trust_env=False, timeout=PATIENCE_S, verify=self.trust
+        ) as client:
             while not self._stop.wait(self.pause_s):
                 began = time.monotonic()
                 answer = None
                 try:
-                    answer = client.post(self.url, json=BODY)
+                    answer = self._send(client)
                     what = str(answer.status_code)
                 except httpx.HTTPError as error:
                     what = type(error).__name__
                 self._count(what, answer, began)
+
+    def _send(self, client: httpx.Client) -> httpx.Response:
+        return client.post(self.url, json=BODY)
 
     def _count(self, what: str, answer: httpx.Response | None, began: float) -> None:
         now = time.monotonic()

@@ -18,25 +18,30 @@ class Case:
         self.loads.append(load)
         return load
 
+    def figures(self) -> tuple[str, ...]:
+        """What is said in the columns of its table, between verdict and outcome."""
+        if not self.loads:
+            return ("-", "-")
+        sent, lost = (sum(load.sent for load in self.loads), sum(load.lost for load in self.loads))
+        return (str(sent), str(lost))
+
     def saw(self, outcome: str) -> None:
         self.outcome = f"{self.outcome}; {outcome}" if self.outcome else outcome
 
 
 @dataclass
 class Table:
-    rows: list[tuple[str, str, str, str, str]] = field(default_factory=list)
+    columns: tuple[str, ...] = ("sent", "lost")
+    rows: list[tuple[str, ...]] = field(default_factory=list)
 
     def add(self, case: Case, verdict: str, why: str) -> None:
-        sent = str(sum(load.sent for load in case.loads)) if case.loads else "-"
-        lost = str(sum(load.lost for load in case.loads)) if case.loads else "-"
         outcome = "; ".join(part for part in (case.outcome, why) if part)
-        self.rows.append((case.name, verdict, sent, lost, outcome))
+        self.rows.append((case.name, verdict, *case.figures(), outcome))
 
     def lines(self) -> list[str]:
-        head = ("case", "verdict", "sent", "lost", "outcome")
-        rows = [head, *self.rows]
-        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        rows = [("case", "verdict", *self.columns, "outcome"), *self.rows]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(self.columns) + 2)]
         return [
-            "  ".join([*(row[i].ljust(widths[i]) for i in range(4)), row[4]]).rstrip()
+            "  ".join([*(row[i].ljust(width) for i, width in enumerate(widths)), row[-1]]).rstrip()
             for row in rows
         ]

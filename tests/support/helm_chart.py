@@ -38,7 +38,7 @@ def helm(*arguments: str | Path, check: bool = True) -> subprocess.CompletedProc
 
 @functools.cache
 def rendered(values: str | Path, chart: Path = CHART) -> tuple[Document, ...]:
-    """What ``helm template`` makes of one set of values: one of the chart's by its name, or a file."""
+    """What ``helm template`` makes of a set of values: the chart's by its name, or a file."""
     file = values if isinstance(values, Path) else VALUES[values]
     options = ["--namespace", NAMESPACE, "--values", file]
     text = helm("template", RELEASE, chart, *options).stdout
