@@ -1,6 +1,7 @@
 """Constant load, told apart: what was lost, and what of it was under way at a process that died."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -81,5 +82,7 @@ class CallsCase(Case):
         if not calls:
             return ("-",) * len(COLUMNS)
         sent, lost = super().figures()
+        what = sum((Counter(loss.what for loss in one.failed) for one in calls), Counter[str]())
+        lost += "".join(f", {count} {name}" for name, count in what.items()).replace(",", ":", 1)
         in_flight = sum(one.in_flight for one in calls)
         return (sent, lost, str(in_flight), f"{max(one.gap_s for one in calls):.2f} s")

@@ -3,9 +3,10 @@
 import itertools
 import os
 import signal
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from tests.production.containers import LOOK_S, Container, Release
 from tests.production.network import Network, Pocket
 from tests.production.services import Services
 from tests.support.chart_programs import Place, Secrets, claim, secret_files
-from tests.support.helm_chart import Document, name_of
+from tests.support.helm_chart import CHART, POD_OWNERS, ROOT, Document, name_of, rendered
 from tests.support.runtime_process import wait_until
 
 READY_S = 180.0
@@ -27,7 +28,8 @@ class Pod:
     name: str
     template: Document
     pocket: Pocket
-    containers: dict[str, Container]
+    release: Release
+    containers: dict[str, Container] = field(default_factory=dict)
     leaving: bool = False
 
     @property
@@ -69,10 +71,10 @@ class Pod:
 
 @dataclass
 class Cluster:
-    """``documents`` are what Helm renders of the chart of ``release``."""
+    """An installation of ``values``, that began with the chart and the code of ``release``."""
 
     folder: Path
-    documents: tuple[Document, ...]
+    values: Path
     secrets: Secrets
     network: Network
     release: Release
@@ -80,13 +82,9 @@ class Cluster:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(exist_ok=True)
-        self._owners = {
-            name_of(document): document
-            for document in self.documents
-            if document["kind"] in ("Deployment", "DaemonSet", "Job")
-        }
         self._numbers = itertools.count(1)
-        services = [document for document in self.documents if document["kind"] == "Service"]
+        documents = self._documents(self.release)
+        services = [document for document in documents if document["kind"] == "Service"]
         self.services = Services(self.folder / "services", services, self.network)
         self._led: list[str] = []
         self._ended = threading.Event()
@@ -110,34 +108,49 @@ class Cluster:
 
     def kinds(self) -> list[str]:
         """All that last, in the order of the chart."""
-        return [name for name, owner in self._owners.items() if owner["kind"] != "Job"]
+        owners = self._owners(self.release)
+        return [name for name, owner in owners.items() if owner["kind"] != "Job"]
 
-    def job(self, kind: str) -> str:
+    def job(self, kind: str, release: Release | None = None) -> str:
         """Run a Job to its end; what it said."""
-        pod = self._pod(kind)
-        (container,) = pod.containers.values()
-        done = container.run()
+        done = self.try_job(kind, release)
         assert done.returncode == 0, f"{kind} ended with {done.returncode}:\n{done.stderr}"
-        pod.leaving = True
         return done.stdout
+
+    def try_job(
+        self, kind: str, release: Release | None = None
+    ) -> "subprocess.CompletedProcess[str]":
+        """The same, if it fails as well."""
+        pod = self._pod(kind, release or self.release)
+        (container,) = pod.containers.values()
+        pod.leaving = True
+        return container.run()
 
     def install(self) -> str:
         """As `helm install` does: the set-up, then everything else. What the set-up said."""
         said = self.job("setup")
-        kinds = [kind for kind in self.kinds() for _ in range(self.replicas(kind))]
+        owners = self._owners(self.release)
+        kinds = [
+            kind for kind in self.kinds() for _ in range(owners[kind]["spec"].get("replicas", 1))
+        ]
         self.await_ready(self.create(kind) for kind in kinds)
         return said
 
-    def replicas(self, kind: str) -> int:
-        return int(self._owners[kind]["spec"].get("replicas", 1))
+    def _documents(self, release: Release) -> tuple[Document, ...]:
+        return rendered(self.values, release.root / CHART.relative_to(ROOT))
+
+    def _owners(self, release: Release) -> dict[str, Document]:
+        """What makes pods, by its name."""
+        found = self._documents(release)
+        return {name_of(one): one for one in found if one["kind"] in POD_OWNERS}
 
     # Of one pod
 
     def create(self, kind: str, release: Release | None = None) -> Pod:
         """One more pod of a kind; it is not awaited."""
-        pod = self._pod(kind, release)
+        pod = self._pod(kind, release or self.release)
         for document in pod.template["spec"].get("initContainers", []):
-            done = self._container(pod.name, document, pod, release).run()
+            done = self._container(document, pod).run()
             assert done.returncode == 0, f"{pod.name}: {done.stderr}"
         for container in pod.containers.values():
             container.start()
@@ -161,7 +174,13 @@ class Cluster:
             self.await_ready([self.create(kind, release)])
             self.delete(old)
 
+    def roll_all(self, kinds: Iterable[str], release: Release) -> None:
+        """Several at once, as `helm upgrade` begins them."""
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(lambda kind: self.roll(kind, release), kinds))
+
     def restarts(self) -> list[str]:
+        """Of all pods there were: which container was started again, and why."""
         return [line for pod in self.pods for line in pod.restarts]
 
     def last_words(self) -> str:
@@ -174,25 +193,23 @@ class Cluster:
 
     # How they are made
 
-    def _pod(self, kind: str, release: Release | None = None) -> Pod:
+    def _pod(self, kind: str, release: Release) -> Pod:
         name = f"shoal-{kind}-{next(self._numbers)}"
-        template = self._owners[kind]["spec"]["template"]
-        pod = Pod(kind, name, template, self.network.pocket(), {})
+        template = self._owners(release)[kind]["spec"]["template"]
+        pod = Pod(kind, name, template, self.network.pocket(), release)
         for document in template["spec"]["containers"]:
-            pod.containers[document["name"]] = self._container(name, document, pod, release)
+            pod.containers[document["name"]] = self._container(document, pod)
         self.pods.append(pod)
         return pod
 
-    def _container(
-        self, name: str, document: Document, pod: Pod, release: Release | None
-    ) -> Container:
+    def _container(self, document: Document, pod: Pod) -> Container:
         volumes = {
-            volume["name"]: self._volume(name, volume) for volume in pod.template["spec"]["volumes"]
+            volume["name"]: self._volume(pod.name, volume)
+            for volume in pod.template["spec"]["volumes"]
         }
-        place = Place(name, pod.pocket.address, f"machine-{name}", volumes)
-        log = self.folder / name / f"{document['name']}.log"
-        used = release or self.release
-        return Container(document, place, pod.pocket, self.secrets, used, log)
+        place = Place(pod.name, pod.pocket.address, f"machine-{pod.name}", volumes)
+        log = self.folder / pod.name / f"{document['name']}.log"
+        return Container(document, place, pod.pocket, self.secrets, pod.release, log)
 
     def _volume(self, name: str, volume: Document) -> Path:
         shared = claim(volume)
@@ -210,14 +227,3 @@ class Cluster:
             if names != self._led:
                 self.services.lead((pod.template, pod.pocket.address) for pod in ready)
                 self._led = names
-
-
-def kept_pids(pod: Pod, found: Callable[[str], bool]) -> dict[int, str]:
-    """The processes of a pod whose command line is ``found``, with it."""
-    lines = {}
-    for pid in pod.pocket.pids():
-        with suppress(OSError):
-            line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-            if found(line):
-                lines[pid] = line
-    return lines

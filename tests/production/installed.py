@@ -1,13 +1,17 @@
 """An installation and who uses it: its administrator, and callers of its endpoints."""
 
 import json
+import re
 import ssl
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+
+import httpx
+import psutil
 
 from tests.chaos.studio import Studio, until
 from tests.production.calls import Calls, Reads
@@ -15,13 +19,27 @@ from tests.production.cluster import Cluster, Pod
 from tests.production.containers import Release
 from tests.production.neighbours import Neighbours, neighbours
 from tests.production.network import Network
-from tests.support.helm_chart import CHART, NAMESPACE, ROOT, rendered
+from tests.support.helm_chart import NAMESPACE, ROOT
 
 VALUES = Path(__file__).with_name("values.yaml")
 STUDIO = "http://shoal-web:8080"
 SCORING = f"https://shoal-gateway.{NAMESPACE}.svc"
 THIS = Release(ROOT, Path(sys.executable).parent)
 NODES = 3
+
+
+def first_visit(said: str) -> str:
+    """As who reads the set-up's log does: opens the link, and makes a token for programs."""
+    link = re.search(r"^First visit\s+(\S+)/setup#(\S+)", said, re.MULTILINE)
+    assert link is not None, said
+    chosen = {"token": link.group(2), "username": "ada", "password": "a-long-password-1"}
+    with httpx.Client(base_url=f"{link.group(1)}/api/v1", trust_env=False, timeout=30) as browser:
+        visit = browser.post("/setup", json=chosen)
+        assert visit.status_code == 200, visit.text
+        proof = {"X-CSRFToken": visit.json()["csrf_token"]}
+        made = browser.post("/tokens", json={"name": "production"}, headers=proof)
+        assert made.is_success, made.text
+        return str(made.json()["token"])
 
 
 @dataclass
@@ -31,35 +49,34 @@ class Installed:
     studio: Studio
     trust: ssl.SSLContext  # the authority of the gateways
     authority: Path  # the same as a file
-    said: str  # by the set-up
 
     @classmethod
     @contextmanager
     def of(cls, release: Release, folder: Path, network: Network) -> Iterator[Self]:
         """The chart of a version with its own programs, until all that it starts is ready."""
-        chart = release.root / CHART.relative_to(ROOT)
         with neighbours(folder) as beside:
-            documents = rendered(VALUES, chart)
-            cluster = Cluster(folder / "pods", documents, beside.secrets, network, release)
+            cluster = Cluster(folder / "pods", VALUES, beside.secrets, network, release)
             try:
                 said = cluster.install()
-                (setup,) = [pod for pod in cluster.pods if pod.kind == "setup"]
-                kept = json.loads(setup.file("setup", "/data/setup.json").read_text())
-                studio = Studio(STUDIO, kept["local_token"])
+                studio = Studio(STUDIO, first_visit(said))
                 until(lambda: _online(studio) == NODES, "all nodes are online")
                 authority = folder / "ca.pem"
                 authority.write_text(studio.get("/ca")["certificates"])
                 trust = ssl.create_default_context(cafile=authority)
-                yield cls(cluster, beside, studio, trust, authority, said)
+                yield cls(cluster, beside, studio, trust, authority)
             finally:
                 cluster.close()
+
+    @property
+    def token(self) -> str:
+        """The administrator's."""
+        return self.studio.http.headers["Authorization"].removeprefix("Bearer ")
 
     # Calling
 
     def reads(self, path: str = "/endpoints") -> Reads:
         """Callers of the studio's API by way of the proxy, not yet started."""
-        token = self.studio.http.headers["Authorization"].removeprefix("Bearer ")
-        return Reads(f"{STUDIO}/api/v1{path}", token)
+        return Reads(f"{STUDIO}/api/v1{path}", self.token)
 
     def endpoint(self, name: str, model: str = "tiny", **wanted: Any) -> None:
         """A live endpoint of the smallest model."""
@@ -79,6 +96,16 @@ class Installed:
     def hosts(self, endpoint: str) -> list[Pod]:
         """The pods where its replicas run."""
         return [self.pod_of(replica["node"]) for replica in self.studio.replicas(endpoint)]
+
+    def runtimes(self, node: Pod) -> list[psutil.Process]:
+        """The processes of the replicas that run on a node's pod, by its agent's journals."""
+        found = []
+        for journal in node.file("node", "/data/node/replicas").glob("*/state.json"):
+            with suppress(OSError, ValueError, psutil.NoSuchProcess):
+                process = psutil.Process(json.loads(journal.read_text())["pid"])
+                if process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+        return found
 
 
 def _online(studio: Studio) -> int:

@@ -1,9 +1,7 @@
 """The main journey on everything of the chart: from the link of the first visit to answers."""
 
-import re
 from pathlib import Path
 
-import httpx
 import numpy as np
 import pytest
 import tritonclient.grpc as triton_grpc
@@ -11,7 +9,7 @@ import tritonclient.http as triton_http
 
 from tests.production.calls import CallsCase
 from tests.production.cluster import Pod
-from tests.production.installed import NODES, SCORING, STUDIO, Installed
+from tests.production.installed import NODES, SCORING, Installed
 
 VALUES = np.array([[1, 2, 3, 4]], np.float32)
 
@@ -46,14 +44,8 @@ def over_grpc(gateway: Pod, endpoint: str, key: str, authority: Path) -> np.ndar
 def test_from_the_first_visit_to_answers(installed: Installed, case: CallsCase) -> None:
     """Set up, upload, deploy to three nodes, call through both gateways by tritonclient."""
     studio, cluster = installed.studio, installed.cluster
-    link = re.search(r"^First visit\s+(\S+)/setup#(\S+)", installed.said, re.MULTILINE)
-    assert link is not None, installed.said
-    assert link.group(1) == STUDIO
-    chosen = {"token": link.group(2), "username": "ada", "password": "a-long-password-1"}
-    with httpx.Client(base_url=f"{STUDIO}/api/v1", trust_env=False, timeout=30) as browser:
-        answer = browser.post("/setup", json=chosen)
-        assert answer.status_code == 200, answer.text
-        assert browser.get("/session").json()["user"]["username"] == "ada"
+    session = studio.get("/session")
+    assert (session["user"]["username"], session["user"]["role"]) == ("ada", "admin")
     installed.endpoint("journey", instance_count=NODES)
     assert len({replica["node"] for replica in studio.replicas("journey")}) == NODES
     key, gateways = studio.key("journey"), cluster.of("gateway")
