@@ -5,12 +5,14 @@ kernel that takes connections and confirms packets, so neither keepalives nor th
 it: what waits on a connection gives up here, too.
 """
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeVar, cast
 
 import psycopg
+from django.db import OperationalError
 from psycopg import errors
 from psycopg_pool import ConnectionPool
 
@@ -20,6 +22,11 @@ T = TypeVar("T")
 IDLE_S: Final = 60.0
 # Who waits is told this much later than PostgreSQL should have said so itself.
 GRACE_S: Final = 2.0
+# How long a migration waits for a table before it lets others pass, how long it lets them, and for
+# how long it tries.
+MIGRATION_LOCK_MS: Final = 1000
+MIGRATION_PAUSE_S: Final = 3.0
+MIGRATION_PATIENCE_S: Final = 120.0
 # A host that vanished shows after a minute at most; it is asked after half of it.
 KEEPALIVES: Final = {
     "keepalives": "1",
@@ -106,11 +113,13 @@ def options(bounds: Bounds, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 @contextmanager
-def unbounded(connection: Any) -> Iterator[None]:
-    """Statements of this Django connection may take as long as they do."""
+def for_migrations(connection: Any) -> Iterator[None]:
+    """Statements of this Django connection may take as long as they do; its waits for locks are
+    shorter than others', since behind one that waits for a table everybody who reads it waits."""
     connection.ensure_connection()
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")
+        cursor.execute(f"SET lock_timeout = {MIGRATION_LOCK_MS}")
     cast(Impatient, connection.connection).answer_s = None
     try:
         yield
@@ -118,3 +127,30 @@ def unbounded(connection: Any) -> Iterator[None]:
         # why the pool as well: nobody else may get this connection
         connection.close()
         connection.close_pool()
+
+
+def patiently(
+    step: Callable[[], None],
+    tell: Callable[[str], None],
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """``step``, again where it found a table in use, for two minutes and with pauses for others.
+
+    It must change nothing when it fails. Raises OperationalError (Django's) of the last try.
+    """
+    give_up = clock() + MIGRATION_PATIENCE_S
+    while True:
+        try:
+            step()
+            return
+        except OperationalError as error:
+            waited = isinstance(error.__cause__, errors.LockNotAvailable)
+            if not waited or clock() + MIGRATION_PAUSE_S > give_up:
+                raise
+        tell(
+            f"Another transaction uses a table that is to change; next try in "
+            f"{MIGRATION_PAUSE_S:g} s. (A backup? pg_stat_activity names it.)"
+        )
+        sleep(MIGRATION_PAUSE_S)

@@ -10,9 +10,9 @@ def made(apps: Any, schema_editor: Any) -> None:
     would not use it. Nobody waits for it: the table may be large, and samples are being rolled up.
     """
     if schema_editor.connection.vendor == "postgresql":
+        dropped(apps, schema_editor)  # what was cut off is there, and is no index that is used
         schema_editor.execute(
-            f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {NAME} "
-            "ON metrics_rollup (scope varchar_pattern_ops)"
+            f"CREATE INDEX CONCURRENTLY {NAME} ON metrics_rollup (scope varchar_pattern_ops)"
         )
 
 

@@ -189,3 +189,22 @@ def test_a_database_that_is_gone_is_told_at_once(
         assert {code for code, _ in gone} == {503}
         assert max(took for _, took in gone) < 1
         wait_until(lambda: client.get("endpoints").status_code == 200, "the database")
+
+
+def test_a_migration_lets_others_pass(on_postgres: Installation) -> None:
+    """Of a table that somebody uses it waits for a second at a time, and ends once it is free."""
+    url = on_postgres.environment["SHOAL_DATABASE_URL"]
+    with psycopg.connect(url) as other, ThreadPoolExecutor(1) as threads:
+        other.execute("LOCK TABLE django_migrations IN ACCESS EXCLUSIVE MODE")
+        migrating = threads.submit(on_postgres.manage, "migrate", "--verbosity", "0")
+        wait_until(lambda: _waiting(other), "it waits")
+        wait_until(lambda: not _waiting(other), "it lets others pass", timeout_s=2)
+        assert not migrating.done()
+        other.rollback()
+        migrating.result()
+
+
+def _waiting(connection: psycopg.Connection[tuple[int]]) -> bool:
+    row = connection.execute("SELECT count(*) FROM pg_locks WHERE NOT granted").fetchone()
+    assert row is not None
+    return row[0] > 0

@@ -1,4 +1,8 @@
-"""Django's ``migrate``, whose statements may take as long as they do; waits for locks may not."""
+"""Django's ``migrate``, whose statements may take as long as they do; waits for locks may not.
+
+Each migration is one transaction, so one that found a table in use has done nothing, and is tried
+again once others have passed.
+"""
 
 from typing import Any
 
@@ -14,5 +18,9 @@ class Command(migrate.Command):
         if connection.vendor != "postgresql":
             super().handle(*arguments, **options)
             return
-        with postgres.unbounded(connection):
-            super().handle(*arguments, **options)
+        handle = super().handle
+        with postgres.for_migrations(connection):
+            postgres.patiently(
+                lambda: handle(*arguments, **options),
+                lambda text: self.stderr.write(f"\n{text}"),
+            )

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.db import OperationalError
 from psycopg import errors, waiting
 
 from controlplane.config import env, postgres
@@ -97,3 +98,49 @@ def test_silence_ends_the_connection(silent: tuple[Any, list[float | None]]) -> 
         connection.wait(iter(()))
     assert waits == [22.0]
     assert connection.pgconn.finished
+
+
+class Tries:
+    """Of a migration: what each raises; and a clock that only pauses move."""
+
+    def __init__(self, *outcomes: Exception | None) -> None:
+        self.left, self.now, self.told = list(outcomes), 0.0, list[str]()
+
+    def step(self) -> None:
+        if (outcome := self.left.pop(0)) is not None:
+            raise outcome
+
+    def pause(self, seconds: float) -> None:
+        self.now += seconds
+
+    def run(self) -> None:
+        postgres.patiently(self.step, self.told.append, clock=lambda: self.now, sleep=self.pause)
+
+
+def in_use() -> OperationalError:
+    error = OperationalError("canceling statement due to lock timeout")
+    error.__cause__ = errors.LockNotAvailable()
+    return error
+
+
+def test_a_migration_that_finds_a_table_in_use_is_tried_again() -> None:
+    tries = Tries(in_use(), in_use(), None)
+    tries.run()
+    assert (tries.left, tries.now) == ([], 2 * postgres.MIGRATION_PAUSE_S)
+    assert [text.partition(";")[0] for text in tries.told] == [
+        "Another transaction uses a table that is to change"
+    ] * 2
+
+
+def test_a_migration_is_not_tried_for_ever() -> None:
+    tries = Tries(*(in_use() for _ in range(1000)))
+    with pytest.raises(OperationalError, match="lock timeout"):
+        tries.run()
+    assert tries.now <= postgres.MIGRATION_PATIENCE_S < tries.now + postgres.MIGRATION_PAUSE_S
+
+
+def test_a_migration_that_fails_otherwise_fails_at_once() -> None:
+    tries = Tries(OperationalError("the server closed the connection"), None)
+    with pytest.raises(OperationalError, match="closed"):
+        tries.run()
+    assert len(tries.left) == 1
