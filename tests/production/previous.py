@@ -10,8 +10,8 @@ from pathlib import Path
 from tests.production.containers import Release
 from tests.support.helm_chart import ROOT
 
-# why not simply the last commit: the newest migration is what an upgrade is most likely to break at
-NEWEST_MIGRATION = ("log", "-1", "--format=%H", "--", "controlplane/*/migrations/*.py")
+# why not simply the last commit: a migration is what an upgrade is most likely to break at
+MIGRATIONS = ("controlplane/*/migrations/*.py",)
 PROGRAMS = ("celery", "uvicorn")
 LOCK = "requirements.lock"
 
@@ -30,10 +30,10 @@ def git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def revision() -> str:
-    """What is upgraded from: ``PROD_TEST_FROM``, or the one before the newest migration."""
-    named = os.environ.get("PROD_TEST_FROM") or f"{git(*NEWEST_MIGRATION)}^"
-    return git("rev-parse", "--verify", f"{named}^{{commit}}")
+def before_migrations(count: int) -> str:
+    """The revision before the ``count`` newest commits with a migration. Raises Missing."""
+    commits = git("log", f"-{count}", "--format=%H", "--", *MIGRATIONS).splitlines()
+    return git("rev-parse", "--verify", f"{commits[-1]}^{{commit}}^")
 
 
 def same_packages(release: Release) -> bool:
@@ -42,12 +42,21 @@ def same_packages(release: Release) -> bool:
 
 @cache
 def previous(folder: Path) -> Release:
-    """It in ``folder``, with the packages that are installed here. Raises Missing."""
-    found = revision()
-    root = folder / f"shoal-{found[:10]}"
+    """What is upgraded from: ``PROD_TEST_FROM``, or the one before the newest migration.
+
+    Raises Missing.
+    """
+    named = os.environ.get("PROD_TEST_FROM")
+    found = git("rev-parse", "--verify", f"{named}^{{commit}}") if named else before_migrations(1)
+    return release_of(found, folder)
+
+
+def release_of(revision: str, folder: Path) -> Release:
+    """A version in ``folder``, with the packages that are installed here."""
+    root = folder / f"shoal-{revision[:10]}"
     root.mkdir()
     archive = subprocess.run(
-        ["git", "archive", found], cwd=ROOT, capture_output=True, check=True
+        ["git", "archive", revision], cwd=ROOT, capture_output=True, check=True
     ).stdout
     subprocess.run(["tar", "-x", "-C", str(root)], input=archive, check=True)
     programs = root / ".programs"
