@@ -125,7 +125,7 @@ chaos: $(STAMPS)/dev install ## hurt the whole product: nodes, broker, database,
 	@$(PYTEST) -q --randomly-dont-reorganize tests/chaos
 
 prod-test: $(STAMPS)/dev install ## the chart's pods as processes with networks of their own: killed, pulled, away, upgraded under load; prints a table
-	@echo "== production without containers (about ten minutes; needs root)"
+	@echo "== production without containers (about a quarter of an hour; needs root)"
 	@$(BIN)/python -m tests.production
 
 test-chaos: $(STAMPS)/dev install ## the most valuable cases of make chaos, in a few minutes

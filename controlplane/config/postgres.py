@@ -130,7 +130,7 @@ def for_migrations(connection: Any) -> Iterator[None]:
 
 
 def patiently(
-    step: Callable[[], None],
+    step: Callable[[], object],
     tell: Callable[[str], None],
     *,
     clock: Callable[[], float] = time.monotonic,

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import httpx
 import psutil
@@ -42,24 +43,26 @@ class Release:
 class Probe:
     """One of a container's, with what Kubernetes takes where the chart says nothing."""
 
+    kind: str  # startup, readiness, liveness
     asked: Document
+    due: float  # monotonic seconds
     failures: int = 0
 
-    @property
-    def period_s(self) -> float:
-        return float(self.asked.get("periodSeconds", 10))
+    @classmethod
+    def of(cls, kind: str, asked: Document) -> Self:
+        return cls(kind, asked, time.monotonic() + float(asked.get("initialDelaySeconds", 0)))
 
     @property
     def timeout_s(self) -> float:
         return float(self.asked.get("timeoutSeconds", 1))
 
     @property
-    def threshold(self) -> int:
-        return int(self.asked.get("failureThreshold", 3))
+    def failed(self) -> bool:
+        return self.failures >= int(self.asked.get("failureThreshold", 3))
 
-    @property
-    def first_s(self) -> float:
-        return float(self.asked.get("initialDelaySeconds", 0))
+    def count(self, *, good: bool) -> None:
+        self.failures = 0 if good else self.failures + 1
+        self.due = time.monotonic() + float(self.asked.get("periodSeconds", 10))
 
 
 @dataclass
@@ -165,50 +168,45 @@ class Container:
     # The kubelet
 
     def _look_after(self) -> None:
-        probes = {
-            kind: Probe(self.document[f"{kind}Probe"])
-            for kind in ("startup", "readiness", "liveness")
-            if f"{kind}Probe" in self.document
-        }
-        started, due = time.monotonic(), dict.fromkeys(probes, 0.0)
-        generation = self.process
+        watched, probes = None, dict[str, Probe]()
         while not self._ended.wait(LOOK_S):
             with self._lock:
                 assert self.process is not None
                 if (code := self.process.poll()) is not None:
                     self._again(f"ended with {code}")
-                if self.process is not generation:
-                    generation, started = self.process, time.monotonic()
-                    due = {kind: started + probe.first_s for kind, probe in probes.items()}
-                    for probe in probes.values():
-                        probe.failures = 0
-                elif not any(due.values()):
-                    due = {kind: started + probe.first_s for kind, probe in probes.items()}
-            if "readiness" not in probes:
-                self.ready = True
-            for kind, probe in probes.items():
-                starting = "startup" in probes and due["startup"] != float("inf")
-                if time.monotonic() < due[kind] or (starting and kind != "startup"):
+                if self.process is not watched:
+                    watched, probes = self.process, self._probes()
+                    self.ready = "readiness" not in probes
+            # until it has started, nothing else is asked
+            asked = [probes["startup"]] if "startup" in probes else list(probes.values())
+            for probe in asked:
+                if probe.due > time.monotonic():
                     continue
-                asked = self.process
                 good = self._succeeds(probe)
-                if self.process is not asked or self._ended.is_set():
-                    break  # of one that is no more
-                due[kind] = time.monotonic() + probe.period_s
-                self._judge(kind, probe, good=good)
-                if kind == "startup" and good:
-                    due[kind] = float("inf")
+                if self.process is not watched or self._ended.is_set():
+                    break  # that was of one that is no more
+                probe.count(good=good)
+                if good and probe.kind == "startup":
+                    del probes["startup"]
+                self._act_on(probe, good=good)
 
-    def _judge(self, kind: str, probe: Probe, *, good: bool) -> None:
-        probe.failures = 0 if good else probe.failures + 1
-        if kind == "readiness":
-            self.ready = good or (self.ready and probe.failures < probe.threshold)
-        elif probe.failures >= probe.threshold:
+    def _probes(self) -> dict[str, Probe]:
+        kinds = ("startup", "readiness", "liveness")
+        return {
+            kind: Probe.of(kind, self.document[f"{kind}Probe"])
+            for kind in kinds
+            if f"{kind}Probe" in self.document
+        }
+
+    def _act_on(self, probe: Probe, *, good: bool) -> None:
+        if probe.kind == "readiness":
+            self.ready = good or (self.ready and not probe.failed)
+        elif probe.failed:
             with self._lock:
                 assert self.process is not None
                 self.kill()
                 self.process.wait()
-                self._again(f"its {kind} probe failed {probe.failures} times")
+                self._again(f"its {probe.kind} probe failed {probe.failures} times")
 
     def _again(self, why: str) -> None:
         self.restarts.append(why)

@@ -31,8 +31,9 @@ def git(*arguments: str) -> str:
 
 
 def before_migrations(count: int) -> str:
-    """The revision before the ``count`` newest commits with a migration. Raises Missing."""
-    commits = git("log", f"-{count}", "--format=%H", "--", *MIGRATIONS).splitlines()
+    """The revision before the ``count`` newest commits that add a migration. Raises Missing."""
+    added = ("--diff-filter=A", "--format=%H", "--", *MIGRATIONS)
+    commits = git("log", f"-{count}", *added).splitlines()
     return git("rev-parse", "--verify", f"{commits[-1]}^{{commit}}^")
 
 

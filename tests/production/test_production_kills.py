@@ -64,7 +64,7 @@ def test_a_web_is_killed(installed: Installed, case: CallsCase) -> None:
 
 
 def test_workers_are_killed(installed: Installed, case: CallsCase) -> None:
-    """Control worker, ingest worker, agents' port and leading beat killed mid-deploy."""
+    """Control worker, ingest worker, an agents' port and a beat killed mid-deploy."""
     studio, cluster = installed.studio, installed.cluster
     installed.endpoint("served-on", instance_count=2)
     victims = [cluster.of(kind)[0] for kind in ("worker", "ingest", "agents", "beat")]
