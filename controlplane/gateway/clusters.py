@@ -1,5 +1,6 @@
 """Clusters with their endpoints: one HTTP and one gRPC cluster per deployment. Pure."""
 
+import socket
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +9,8 @@ from controlplane.deployments.selectors import RoutedDeployment, RoutedReplica
 TYPE = "type.googleapis.com/"
 HTTP, GRPC = "http", "grpc"
 CONNECT_TIMEOUT = "2s"
+SILENCE_MS = 10_000
+TCP_USER_TIMEOUT = 18  # of Linux, where Envoy runs, whatever this process runs on
 MIB = 1 << 20
 MAX_REQUESTS = 16_384
 
@@ -24,6 +27,7 @@ def cluster(name: str, protocol: str, deployment: RoutedDeployment) -> dict[str,
         "type": "STATIC",
         "load_assignment": _load_assignment(name, protocol, deployment.replicas),
         "connect_timeout": CONNECT_TIMEOUT,
+        **_silence(),
         "lb_policy": "LEAST_REQUEST",
         "per_connection_buffer_limit_bytes": MIB,
         "common_lb_config": {
@@ -38,6 +42,28 @@ def cluster(name: str, protocol: str, deployment: RoutedDeployment) -> dict[str,
         "circuit_breakers": {"thresholds": [_limits(deployment.max_concurrent_requests)]},
         "typed_extension_protocol_options": {
             "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": _protocol(protocol)
+        },
+    }
+
+
+def _silence() -> dict[str, Any]:
+    """A machine that is gone says nothing, and requests under way there would wait for their own
+    timeout. Its kernel confirms no bytes either: after ten seconds the connection counts as broken,
+    and they are tried again elsewhere. Where a model thinks for longer the kernel does confirm."""
+    return {
+        "upstream_connection_options": {
+            "tcp_keepalive": {"keepalive_time": 5, "keepalive_interval": 1, "keepalive_probes": 5}
+        },
+        "upstream_bind_config": {
+            "socket_options": [
+                {
+                    "description": "TCP_USER_TIMEOUT",
+                    "level": str(socket.IPPROTO_TCP),
+                    "name": str(TCP_USER_TIMEOUT),
+                    "int_value": str(SILENCE_MS),
+                    "state": "STATE_PREBIND",
+                }
+            ]
         },
     }
 

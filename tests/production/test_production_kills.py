@@ -34,8 +34,7 @@ def test_a_node_is_pulled(installed: Installed, case: CallsCase) -> None:
     installed.endpoint("pulled", instance_count=NODES)
     victim = cluster.of("node-cpu")[0]
     with case.under(installed.calls("pulled")) as calls:
-        with calls.killing():
-            victim.vanish()
+        victim.vanish()
         cluster.await_ready([cluster.create("node-cpu")])  # as its Deployment would
 
         def elsewhere() -> bool:
@@ -44,7 +43,7 @@ def test_a_node_is_pulled(installed: Installed, case: CallsCase) -> None:
 
         until(elsewhere, "three replicas on the nodes that are left")
         calls.more(100)
-    assert calls.unexcused == 0, calls.explain()
+    assert calls.lost == 0, calls.explain()  # what was under way there is asked elsewhere
     studio.delete("pulled")
     assert studio.http.delete(f"/nodes/{victim.name}?force=true").is_success
     case.saw("its replica on the node that came in its place")
