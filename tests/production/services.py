@@ -125,13 +125,14 @@ class Services:
         }
 
     def _cluster(self, service: Service) -> dict[str, Any]:
-        front = _front()["clusters"][0]
-        checks = front["health_checks"] if service.name == FRONT else [CHECK]
+        kept = ("health_checks", "circuit_breakers")
+        front = {key: value for key, value in _front()["clusters"][0].items() if key in kept}
         return {
+            "health_checks": [CHECK],
+            **(front if service.name == FRONT else {}),
             "name": service.name,
             "type": "EDS",
             "connect_timeout": "1s",
-            "health_checks": checks,
             # as Kubernetes does: who is no endpoint any more gets nothing new
             "ignore_health_on_host_removal": True,
             "eds_cluster_config": {
