@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { LOWEST, refusalOf } from "./permissions";
+import { LOWEST, refusalOf, seesInstallation } from "./permissions";
 import type { Permission, Role } from "./types";
 
 // The server's own stair, so that the sentence names the role that the server would let through.
@@ -29,6 +29,14 @@ const REFUSED: Record<Role, Permission[]> = {
   operator: ["code:upload", "administer"],
   admin: [],
 };
+
+test("roles in projects alone show nothing of the installation", () => {
+  const inProject = { name: "vision", role: "deployer" as const, permissions: ["read" as const] };
+  const user = { username: "vera", role: "member" as const, sign_in: "password" as const, second_factor: "off" as const };
+  expect(seesInstallation({ ...user, permissions: ["account"], projects: [inProject] })).toBe(false);
+  expect(seesInstallation({ ...user, permissions: ["account", "read"], projects: [] })).toBe(true);
+  expect(seesInstallation(undefined)).toBe(true); // nothing is hidden before it is known
+});
 
 describe("refusals", () => {
   test.each(Object.entries(REFUSED) as [Role, Permission[]][])("of %s are %j", (role, refused) => {

@@ -27,6 +27,14 @@ export const refusalOf = (held: readonly Permission[] | undefined, needed: Permi
 export const heldSomewhere = (user: Session["user"] | undefined): readonly Permission[] | undefined =>
   user ? [...user.permissions, ...user.projects.flatMap((project) => project.permissions)] : undefined;
 
+/** Whether somebody may see the installation, and not only what is in their projects. */
+export const seesInstallation = (user: Session["user"] | undefined): boolean => !user || user.permissions.includes("read");
+
+export function useSeesInstallation(): boolean {
+  const { data } = useQuery(sessionQuery());
+  return seesInstallation(data?.user);
+}
+
 /** Why a button is off, for its tooltip; undefined when it may be pressed, and while the session is being read. */
 export function useRefusal(needed: Permission): string | undefined {
   const { data } = useQuery(sessionQuery());

@@ -22,23 +22,25 @@ export interface NavItem {
   /** Which count is shown beside the label. */
   count?: "models" | "endpoints" | "nodes";
   exact?: boolean;
+  /** Tells of the whole installation: who has roles in projects alone is refused there. */
+  ofInstallation?: true;
   /** Also lit where the path names such a thing. */
   holds?: "id";
 }
 
 export const MAIN: NavItem[] = [
-  { label: "Overview", icon: IconLayoutDashboard, link: paths.overview(), exact: true },
+  { label: "Overview", icon: IconLayoutDashboard, link: paths.overview(), exact: true, ofInstallation: true },
   { label: "Deploy", icon: IconRocket, link: paths.deploy() },
   { label: "Models", icon: IconCube, link: paths.models(), count: "models" },
   { label: "Endpoints", icon: IconApi, link: paths.endpoints(), count: "endpoints" },
-  { label: "Metrics", icon: IconChartLine, link: paths.compareMetrics() },
+  { label: "Metrics", icon: IconChartLine, link: paths.compareMetrics(), ofInstallation: true },
   { label: "Test console", icon: IconTerminal2, link: paths.test() },
 ];
 
 export const INFRASTRUCTURE: NavItem[] = [
-  { label: "Nodes", icon: IconServer2, link: paths.nodes(), count: "nodes" },
+  { label: "Nodes", icon: IconServer2, link: paths.nodes(), count: "nodes", ofInstallation: true },
   { label: "Operations", icon: IconHistory, link: paths.operations(), holds: "id" },
-  { label: "Activity", icon: IconListDetails, link: paths.activity() },
-  { label: "System", icon: IconHeartbeat, link: paths.system() },
+  { label: "Activity", icon: IconListDetails, link: paths.activity(), ofInstallation: true },
+  { label: "System", icon: IconHeartbeat, link: paths.system(), ofInstallation: true },
   { label: "Settings", icon: IconSettings, link: { to: "/settings" } },
 ];

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { countsQuery } from "@/api/operations";
+import { useSeesInstallation } from "@/api/permissions";
 import { paths } from "@/app/paths";
 import { Logo } from "@/components/logo";
 import { INFRASTRUCTURE, MAIN, type NavItem } from "./nav";
@@ -29,7 +30,9 @@ function NavLink({ item, count, onGo }: { item: NavItem; count: number | undefin
 }
 
 export function Sidebar({ onGo }: { onGo?: () => void }) {
-  const { data } = useQuery(countsQuery());
+  const all = useSeesInstallation();
+  const { data } = useQuery({ ...countsQuery(), enabled: all });
+  const shown = (items: NavItem[]) => items.filter((item) => all || !item.ofInstallation);
   const countOf = (item: NavItem) => (item.count && data ? data[item.count] : undefined);
   return (
     <div className={classes["sidebarInner"]}>
@@ -38,11 +41,11 @@ export function Sidebar({ onGo }: { onGo?: () => void }) {
         <span className={classes["navLabel"]}>Shoal</span>
       </Link>
       <nav aria-label="Main">
-        {MAIN.map((item) => (
+        {shown(MAIN).map((item) => (
           <NavLink key={item.label} item={item} count={countOf(item)} onGo={onGo} />
         ))}
         <p className={classes["navGroup"]}>Infrastructure</p>
-        {INFRASTRUCTURE.map((item) => (
+        {shown(INFRASTRUCTURE).map((item) => (
           <NavLink key={item.label} item={item} count={countOf(item)} onGo={onGo} />
         ))}
       </nav>

@@ -1,8 +1,9 @@
 /** How the whole installation does, at a glance. */
 import { IconRocket } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, Navigate } from "@tanstack/react-router";
 import { overviewQuery } from "@/api/operations";
+import { useSeesInstallation } from "@/api/permissions";
 import type { Overview } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
@@ -71,6 +72,11 @@ function Body({ overview }: { overview: Overview }) {
 }
 
 export function OverviewPage() {
+  // why not the refusal: it is where everybody begins, and projects have endpoints and no overview
+  return useSeesInstallation() ? <OfInstallation /> : <Navigate {...paths.endpoints()} replace />;
+}
+
+function OfInstallation() {
   usePageTitle("Overview");
   useLiveOverview();
   // why not also while frames come: each of them is what an answer would say, and less.
