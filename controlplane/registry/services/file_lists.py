@@ -115,6 +115,13 @@ def _checked(files: Sequence[FileEntry]) -> list[FileEntry]:
                 raise Invalid(
                     f"{path} has the SHA-256 of another file, but another size.", field="files"
                 )
+            # why: of no byte nothing is missing, and what is stored under the digest would be given
+            if not folder and not entry["size"] and entry["sha256"] != EMPTY_SHA256:
+                raise Invalid(
+                    f"{path} has the size 0, and a SHA-256 other than that of an empty file.",
+                    field="files",
+                    hints=("Say its true size.",),
+                )
             kept.append(entry | {"path": f"{path}/" if folder else str(path)})
     except Refused as refused:
         raise Invalid(

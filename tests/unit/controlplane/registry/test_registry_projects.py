@@ -11,6 +11,7 @@ from rest_framework.test import APIClient
 
 from controlplane.accounts.models import Membership, Project, User
 from controlplane.accounts.scope import within
+from controlplane.core.errors import Invalid
 from controlplane.registry.errors import ChecksumMismatch
 from controlplane.registry.models import Blob, Model, Upload
 from controlplane.registry.selectors import projects_bytes
@@ -129,3 +130,14 @@ def test_knowing_a_digest_gives_nobody_another_project_s_file(
     # who may see the other project sends nothing twice
     everywhere = file_lists.file_list_create(filename="m", files=listed, user=user)
     assert upload_progress.files_missing(everywhere.pk) == []
+
+
+def test_calling_a_file_empty_gives_nobody_its_content_either(vision: Project) -> None:
+    """Of no byte nothing is missing, so that nothing would be sent, and nothing hashed."""
+    sha256 = hashlib.sha256(b"weights of the default project").hexdigest()
+    user = make_user("mia", User.Role.MEMBER)
+    listed: Any = [{"path": "m/1/model.onnx", "size": 0, "sha256": sha256}]
+    with within(frozenset({"vision"})), pytest.raises(Invalid) as refused:
+        file_lists.file_list_create(filename="m", files=listed, user=user, project="vision")
+    assert "m/1/model.onnx" in str(refused.value)
+    assert refused.value.field == "files"
