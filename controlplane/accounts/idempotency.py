@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from controlplane.accounts import selectors
 from controlplane.accounts.models import IdempotentRequest, User
+from controlplane.accounts.projects import memberships_of
 from controlplane.accounts.types import TOKEN_PREFIX
 from controlplane.core import vault
 from controlplane.core.http import problem_response
@@ -77,7 +78,8 @@ def _user(request: HttpRequest) -> tuple[User | None, list[str]]:
 
 
 def _digest(request: HttpRequest, user: User, scopes: list[str]) -> str:
-    rights = (str(user.role), " ".join(scopes))
+    held = memberships_of(user).values_list("project_id", "role")
+    rights = (str(user.role), " ".join(scopes), " ".join(f"{name}={role}" for name, role in held))
     asked = (request.method or "", request.get_full_path(), request.body.decode("latin-1"))
     parts = (*rights, *asked)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -8,8 +8,9 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from controlplane.accounts.idempotency import answers_prune
-from controlplane.accounts.models import IdempotentRequest, User
+from controlplane.accounts.models import IdempotentRequest, Membership, Project, User
 from controlplane.deployments.models import Endpoint
+from tests.support.people import make_user
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 URL = "/api/v1/endpoints"
@@ -102,3 +103,19 @@ def test_an_answer_is_only_for_who_has_the_rights_that_it_was_given_for(
     refused = send(admin_api, {}, key="k2", url=keys)
     assert (refused.status_code, refused.json()["code"]) == (422, "IdempotencyKeyReused")
     assert send(admin_api, {}, key="k3", url=keys).status_code == 403
+
+
+def test_who_lost_the_role_in_a_project_gets_no_answer_of_before(client_of: Any) -> None:
+    project = Project.objects.create(name="vision", created_by="ada")
+    user = make_user("mia", User.Role.MEMBER)
+    role = Membership.objects.create(project=project, user=user, role=Membership.Role.DEPLOYER)
+    client, keys = client_of(user), f"{URL}/digits/keys/list"
+    assert send(client, {"name": "digits"}).status_code == 201
+    assert send(client, {}, key="k2", url=keys).status_code == 200
+    assert send(client, {}, key="k2", url=keys).status_code == 200
+    Membership.objects.filter(pk=role.pk).update(role=Membership.Role.VIEWER)
+    refused = send(client, {}, key="k2", url=keys)
+    assert (refused.status_code, refused.json()["code"]) == (422, "IdempotencyKeyReused")
+    role.delete()
+    assert send(client, {}, key="k2", url=keys).status_code == 422
+    assert send(client, {}, key="k3", url=keys).status_code == 403
