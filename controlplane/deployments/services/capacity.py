@@ -205,7 +205,9 @@ def gpus_give(
     Decided when rows are written, not when nodes are chosen: what was free then may be taken now.
     """
     if deployment.revision.instance_type is None:
-        return [None for _ in node_ids]
+        # why none: where GPUs are counted, by instance types, nobody has any that are not
+        counted = deployment.endpoint.project.max_gpus is not None
+        return [[] if counted else None for _ in node_ids]
     need = need_of(deployment, (), avoid)
     node_ids = list(node_ids)
     offered = placement.offers_of(fleet(now, set(node_ids)), subject_of(deployment))

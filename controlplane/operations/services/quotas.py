@@ -7,6 +7,7 @@ from controlplane.accounts.models import Project
 from controlplane.accounts.services.projects import project_hold, quota_check
 from controlplane.deployments.models import Deployment, DeploymentRevision
 from controlplane.deployments.selectors.use import Use, projects_use
+from controlplane.operations.selectors import operations_active
 
 
 def replicas_check(row: Deployment, parameters: dict[str, Any]) -> None:
@@ -16,16 +17,12 @@ def replicas_check(row: Deployment, parameters: dict[str, Any]) -> None:
     project = project_hold(row.endpoint.project_name)
     if not _is_limited(project):
         return
-    before, gpus_before = parameters.get("previous_count", 0), _gpus(row.revision)
-    if "previous_revision" in parameters:
-        previous = row.revisions.select_related("instance_type")
-        gpus_before = _gpus(previous.get(number=parameters["previous_revision"]))
+    before, used = _before(row, parameters), _used(project)
     count, gpus = parameters["instance_count"], _gpus(row.revision)
-    used = projects_use([project.name])[project.name]
     _check(
         project,
-        used=Use(used.replicas - count + before, used.gpus - count * gpus + before * gpus_before),
-        wanted=Use(count - before, count * gpus - before * gpus_before),
+        used=Use(used.replicas - count + before.replicas, used.gpus - count * gpus + before.gpus),
+        wanted=Use(count - before.replicas, count * gpus - before.gpus),
     )
 
 
@@ -35,7 +32,7 @@ def replicas_within(row: Deployment, wanted: int) -> tuple[int, str]:
     project = project_hold(row.endpoint.project_name)
     if not _is_limited(project):
         return wanted, ""
-    used, gpus = projects_use([project.name])[project.name], _gpus(row.revision)
+    used, gpus = _used(project), _gpus(row.revision)
     why = ""
     for count in range(wanted, row.instance_count, -1):
         more = count - row.instance_count
@@ -50,6 +47,33 @@ def replicas_within(row: Deployment, wanted: int) -> tuple[int, str]:
 
 def _is_limited(project: Project) -> bool:
     return project.max_replicas is not None or project.max_gpus is not None
+
+
+def _used(project: Project) -> Use:
+    """With what the changes under way go back to if they fail or are cancelled: that is not asked
+    again, and is not free before they have succeeded."""
+    used = projects_use([project.name])[project.name]
+    rows = Deployment.objects.select_related("revision__instance_type")
+    changes = operations_active().filter(project=project, parameters__has_key="previous_count")
+    for change in changes:
+        row = rows.filter(endpoint__name=change.endpoint, name=change.deployment).first()
+        if row is None:
+            continue
+        before, count = _before(row, change.parameters), row.instance_count
+        used = Use(
+            used.replicas + max(0, before.replicas - count),
+            used.gpus + max(0, before.gpus - count * _gpus(row.revision)),
+        )
+    return used
+
+
+def _before(row: Deployment, parameters: dict[str, Any]) -> Use:
+    """What it asked for before the change that has these parameters, and goes back to."""
+    count, revision = parameters.get("previous_count", 0), row.revision
+    if "previous_revision" in parameters:
+        previous = row.revisions.select_related("instance_type")
+        revision = previous.get(number=parameters["previous_revision"])
+    return Use(count, count * _gpus(revision))
 
 
 def _gpus(revision: DeploymentRevision) -> int:

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import Project
 from controlplane.accounts.scope import within
 from controlplane.core.errors import DomainError
-from controlplane.deployments.models import Autoscaler, Deployment, InstanceType
+from controlplane.deployments.models import Autoscaler, Deployment, InstanceType, Replica
 from controlplane.deployments.services.capacity import fleet
 from controlplane.deployments.services.endpoints import endpoint_create
 from controlplane.operations.models import Operation
@@ -147,6 +147,52 @@ def test_the_autoscaler_takes_what_is_left_and_says_why_no_more(
     assert decision["blocked_by"] == "ProjectQuotaExceeded"
     assert "uses 1 of 2 replicas" in decision["blocked"]
     assert Deployment.objects.get().instance_count == 2
+
+
+def test_what_is_given_back_is_free_once_it_is_not_asked_back(
+    node: SimulatedNode, api: APIClient
+) -> None:
+    """Else one would scale down, take what became free, and cancel: again and again."""
+    green = {"model": "digits", "endpoint": "more", "instance_type": "two", "instance_count": 2}
+    limit(max_replicas=3, max_gpus=6)
+    assert api.post(f"{BLUE}/scale", {"instance_count": 3}).status_code == 202
+    settle(node)
+    Operation.objects.update(state="Succeeded", finished_at=timezone.now())
+    Deployment.objects.update(provisioning_state="Succeeded")
+    down = api.post(f"{BLUE}/scale", {"instance_count": 1}).json()["id"]
+    refused = api.post("/api/v1/deploy", green)
+    assert (refused.status_code, refused.json()["code"]) == (409, "ProjectQuotaExceeded")
+    assert (refused.json()["used"], refused.json()["wanted"]) == (3, 2)
+    limit(max_replicas=None)
+    assert api.post("/api/v1/deploy", green).json()["quota"] == "gpus"
+    limit(max_replicas=3)
+    # its own change is not in its own way
+    assert api.patch(f"{BLUE}?supersede=true", {"instance_count": 2}).status_code == 202
+    Operation.objects.filter(finished_at=None).update(state="Succeeded", finished_at=timezone.now())
+    assert Operation.objects.get(pk=down).state == "Canceled"
+    assert api.post("/api/v1/deploy", {**green, "instance_count": 1}).status_code == 202
+
+
+def test_what_goes_back_to_another_instance_type_is_counted_by_its_gpus(
+    node: SimulatedNode, api: APIClient
+) -> None:
+    InstanceType.objects.create(name="none", gpu_policy="preferred")
+    limit(max_gpus=2)
+    assert api.post(f"{BLUE}/update", {"instance_type": "none"}).status_code == 202
+    green = {"model": "digits", "endpoint": "more", "instance_type": "two"}
+    refused = api.post("/api/v1/deploy", green).json()
+    assert (refused["code"], refused["used"]) == ("ProjectQuotaExceeded", 2)
+
+
+def test_what_names_no_instance_type_gets_no_gpu_where_they_are_counted(
+    node: SimulatedNode, api: APIClient
+) -> None:
+    body = {"model": "digits", "endpoint": "more"}
+    assert api.post("/api/v1/deploy", body).status_code == 202
+    limit(max_gpus=2)
+    assert api.post("/api/v1/deploy", {**body, "endpoint": "most"}).status_code == 202
+    given = dict(Replica.objects.values_list("deployment__endpoint__name", "gpus"))
+    assert (given["more"], given["most"]) == (None, [])
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "metrics"])
