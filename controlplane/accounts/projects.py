@@ -41,9 +41,14 @@ def project_for(name: str) -> str:
             hints=(f"One of {', '.join(sorted(scope))}.",),
         )
     row = project_get(name or (DEFAULT_PROJECT if scope is None else next(iter(scope))))
+    not_archived(row)
+    return row.name
+
+
+def not_archived(row: Project) -> None:
+    """Raises ProjectArchived."""
     if row.archived:
         raise ProjectArchived(f"The project {row} is archived.", field="project")
-    return row.name
 
 
 def project_stays(body: object, known: Callable[[], str]) -> None:

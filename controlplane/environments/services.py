@@ -49,6 +49,7 @@ def environment_register(
         if known.archived:
             _set_archived([known], archived=False, actor=actor)
         return selectors.version_get(name, known.version), False
+    projects.not_archived(projects.project_get(chosen))
     newest = rows.order_by("-version").first()
     row = EnvironmentVersion.objects.create(
         name=name,

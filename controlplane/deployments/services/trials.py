@@ -127,7 +127,8 @@ def _place(
             hints=("Bring a node back, or name another one.",),
         )
     best = node_get(verdicts[0].node)
-    if len(trials_active(best)) >= MOST_PER_NODE:
+    # why of everything: a node has as much to do as all projects give it
+    if TryLoad.everything.filter(node=best, state__in=TRIAL_ACTIVE).count() >= MOST_PER_NODE:
         raise TooManyTrials(
             f"{MOST_PER_NODE} trials are under way on {best.name}.",
             hints=("Wait for one, or cancel it.",),

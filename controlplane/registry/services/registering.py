@@ -56,7 +56,7 @@ def model_version_register(
     ``version`` asks for a number; one that exists must have the same content. ``may_run_code``:
     the actor may bring code, which is approved by this. Raises NameInvalid, UploadStateConflict,
     ConfigInvalid, ModelArchived, ModelVersionImmutable, CodeNotAllowed, InspectorUnavailable,
-    NameTaken, ProjectQuotaExceeded.
+    NameTaken, ProjectArchived, ProjectQuotaExceeded.
     """
     if not NAME.fullmatch(name):
         raise NameInvalid(
@@ -216,6 +216,7 @@ def _register(
     manifest = upload.manifest()
     size = sum(entry["size"] for entry in manifest)
     project = project_hold(model.project_name)
+    projects.not_archived(project)
     used = selectors.projects_bytes([project.name], without=upload.pk)[project.name]
     quota_check(project, "bytes", used=used, wanted=size)
     before = model.versions.filter(version=model.latest_version).first()

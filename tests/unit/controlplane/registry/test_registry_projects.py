@@ -105,6 +105,27 @@ def test_an_archived_project_takes_nothing_new(api: APIClient, vision: Project) 
         assert (answer.status_code, answer.json()["code"]) == (409, "ProjectArchived"), path
 
 
+def test_what_was_begun_before_goes_into_no_archived_project_either(
+    api: APIClient, deployer: User, vision: Project
+) -> None:
+    upload = ready(deployer, project="vision")
+    Model.objects.create(name="known", project=vision)
+    environment = {"name": "eyes", "requirements": "numpy", "project": "vision"}
+    assert api.post("/api/v1/environments", environment).status_code == 201
+    vision.archived = True
+    vision.save()
+    for path, body in (
+        ("models", {"name": "eyes", "upload_id": upload.pk}),
+        ("models/known/versions", {"upload_id": upload.pk}),
+        ("environments", {**environment, "requirements": "torch"}),
+    ):
+        answer = api.post(f"/api/v1/{path}", body)
+        assert (answer.status_code, answer.json()["code"]) == (409, "ProjectArchived"), path
+    assert Model.objects.count() == 1
+    # the same again is nothing new
+    assert api.post("/api/v1/environments", environment).status_code == 200
+
+
 def test_knowing_a_digest_gives_nobody_another_project_s_file(
     vision: Project, stores: object
 ) -> None:
