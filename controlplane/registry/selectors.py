@@ -77,10 +77,16 @@ def projects_bytes(projects: Collection[str], *, without: str = "") -> dict[str,
     uploads that are not registered, but for the one ``without``."""
     found = dict.fromkeys(projects, 0)
     versions = ModelVersion.everything.filter(model__project__in=found).values("model__project")
-    uploads = uploads_unregistered().filter(project__in=found).exclude(pk=without).values("project")
-    for rows, name in ((versions, "model__project"), (uploads, "project")):
-        for project, size in rows.annotate(bytes=Sum("size")).values_list(name, "bytes"):
-            found[project] += size
+    for project, size in versions.annotate(bytes=Sum("size")).values_list(
+        "model__project", "bytes"
+    ):
+        found[project] += size
+    uploads = uploads_unregistered().filter(project__in=found).exclude(pk=without)
+    unpacked = Sum("unpacked__size", default=0)
+    # why the key: two of one size are two
+    each = uploads.values_list("pk", "project", "size").annotate(bytes=unpacked)
+    for _, project, size, held in each:
+        found[project] += max(size, held)  # archives grow when they are unpacked
     return found
 
 

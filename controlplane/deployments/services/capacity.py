@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from controlplane.accounts.models import Project
 from controlplane.deployments import placement
 from controlplane.deployments.models import Deployment, GpuFootprint, InstanceType, Replica
 from controlplane.deployments.selectors import deployment_get
@@ -206,8 +207,8 @@ def gpus_give(
     """
     if deployment.revision.instance_type is None:
         # why none: where GPUs are counted, by instance types, nobody has any that are not
-        counted = deployment.endpoint.project.max_gpus is not None
-        return [[] if counted else None for _ in node_ids]
+        project = Project.everything.get(name=deployment.endpoint.project_name)
+        return [None if project.max_gpus is None else [] for _ in node_ids]
     need = need_of(deployment, (), avoid)
     node_ids = list(node_ids)
     offered = placement.offers_of(fleet(now, set(node_ids)), subject_of(deployment))

@@ -185,7 +185,7 @@ def files_verify(upload: Upload, *, tick: Callable[[int], None]) -> str:
 
     why kept already: when the inspection refuses the model, the next try sends only what changed.
     """
-    sent = known = 0
+    hashed = known = 0
     for sha256, row in {row.sha256: row for row in files_of(upload.pk)}.items():
         part = storage.part_path(part_name(upload.pk, sha256))
         with storage.blob_lock(exclusive=False):
@@ -193,17 +193,17 @@ def files_verify(upload: Upload, *, tick: Callable[[int], None]) -> str:
             # enough to get another project's file
             if part.exists() or blob_store().size(sha256) is None:
                 _verify(part, row, tick)
+                hashed += 1
+            else:
+                known += 1
             # why the row before the bytes: the lock does not reach another machine, the row does
             Blob.objects.update_or_create(
                 sha256=sha256, defaults={"size": row.size, "seen_at": timezone.now()}
             )
             if blob_store().size(sha256) is None:
                 blob_store().put(part, sha256)
-                sent += 1
-            else:
-                known += 1
         part.unlink(missing_ok=True)
-    return f"{sent} file(s) hashed, {known} were here already."
+    return f"{hashed} file(s) hashed, {known} were here already."
 
 
 def _verify(part: Path, row: AnnouncedFile, tick: Callable[[int], None]) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import io
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from controlplane.registry.models import Blob, Model, Upload
 from controlplane.registry.selectors import projects_bytes
 from controlplane.registry.services import file_lists, upload_progress
 from controlplane.registry.states import UploadState
+from controlplane.registry.stores import blob_store
 from tests.support.people import make_user
 from tests.support.registered_models import model_register
 
@@ -71,6 +73,20 @@ def test_the_quota_counts_versions_and_uploads_that_are_no_versions(
     size = model_register("eyes").size
     ready(deployer, project="vision")
     assert projects_bytes(["vision", "default"]) == {"vision": size + 30, "default": 0}
+
+
+def test_an_upload_counts_as_large_as_it_is_unpacked(deployer: User, vision: Project) -> None:
+    """Else archives that pack well, never registered, would hold the disk."""
+    upload = ready(deployer, project="vision")
+    for number in range(2):
+        upload.unpacked.create(path=f"{number}", size=500, sha256="2" * 64)
+    assert projects_bytes(["vision"]) == {"vision": 1000}
+    for number in range(2):
+        upload.pk = f"growing-{number}"
+        upload.state = UploadState.UPLOADING
+        upload.save(force_insert=True)
+    assert projects_bytes(["vision"]) == {"vision": 1000 + 30 + 30}
+    assert projects_bytes(["vision"], without="vision-ready") == {"vision": 60}
 
 
 def test_uploads_and_versions_beyond_the_quota_are_refused_with_the_numbers(
@@ -162,3 +178,23 @@ def test_calling_a_file_empty_gives_nobody_its_content_either(vision: Project) -
         file_lists.file_list_create(filename="m", files=listed, user=user, project="vision")
     assert "m/1/model.onnx" in str(refused.value)
     assert refused.value.field == "files"
+
+
+def test_who_sends_a_file_is_not_told_that_another_project_has_it(
+    vision: Project, stores: object, tmp_path: Path
+) -> None:
+    content = b"weights that both have"
+    sha256 = hashlib.sha256(content).hexdigest()
+    (tmp_path / "theirs").write_bytes(content)
+    blob_store().put(tmp_path / "theirs", sha256)
+    listed: Any = [{"path": "m.onnx", "size": len(content), "sha256": sha256}]
+    with within(frozenset({"vision"})):
+        upload = file_lists.file_list_create(
+            filename="m", files=listed, user=make_user("mia", User.Role.MEMBER)
+        )
+        file_lists.file_append(
+            upload_id=upload.pk, sha256=sha256, offset=0,
+            source=io.BytesIO(content), checksum=None,
+        )  # fmt: skip
+    said = file_lists.files_verify(upload, tick=lambda _: None)
+    assert said == "1 file(s) hashed, 0 were here already."
