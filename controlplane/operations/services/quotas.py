@@ -52,19 +52,17 @@ def _is_limited(project: Project) -> bool:
 def _used(project: Project) -> Use:
     """With what the changes under way go back to if they fail or are cancelled: that is not asked
     again, and is not free before they have succeeded."""
-    used = projects_use([project.name])[project.name]
+    replicas = gpus = 0
     rows = Deployment.objects.select_related("revision__instance_type")
-    changes = operations_active().filter(project=project, parameters__has_key="previous_count")
-    for change in changes:
+    # why first: one that ends meanwhile counts twice then, and not never
+    for change in operations_active().filter(project=project, parameters__has_key="previous_count"):
         row = rows.filter(endpoint__name=change.endpoint, name=change.deployment).first()
-        if row is None:
-            continue
-        before, count = _before(row, change.parameters), row.instance_count
-        used = Use(
-            used.replicas + max(0, before.replicas - count),
-            used.gpus + max(0, before.gpus - count * _gpus(row.revision)),
-        )
-    return used
+        if row is not None:
+            before, count = _before(row, change.parameters), row.instance_count
+            replicas += max(0, before.replicas - count)
+            gpus += max(0, before.gpus - count * _gpus(row.revision))
+    used = projects_use([project.name])[project.name]
+    return Use(used.replicas + replicas, used.gpus + gpus)
 
 
 def _before(row: Deployment, parameters: dict[str, Any]) -> Use:
