@@ -1,5 +1,6 @@
 """Shapes of time series on the wire, and how a stretch of time is asked for."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from drf_spectacular.utils import extend_schema_serializer
@@ -170,7 +171,10 @@ def query_of(values: dict[str, Any], now: float, *, since: float = 0.0) -> Query
     end = now if values["to"] is None else values["to"]
     start = end - values["range"] if values["from"] is None else values["from"]
     start = max(start, end - LONGEST_S, since)
-    return Query(start=start, end=max(end, start), step_s=values["step"])
+    query = Query(start=start, end=max(end, start), step_s=values["step"])
+    # why a bucket later: the first one began before
+    start = max(start, since + query.bucket_s)
+    return replace(query, start=start, end=max(query.end, start)) if since else query
 
 
 def history_body(found: History) -> dict[str, Any]:

@@ -76,16 +76,12 @@ def projects_bytes(projects: Collection[str], *, without: str = "") -> dict[str,
     """What quotas count, by project: its models' versions, each as if it shared no file, and its
     uploads that are not registered, but for the one ``without``."""
     found = dict.fromkeys(projects, 0)
-    versions = ModelVersion.everything.filter(model__project__in=found).values("model__project")
-    for project, size in versions.annotate(bytes=Sum("size")).values_list(
-        "model__project", "bytes"
-    ):
-        found[project] += size
+    versions = ModelVersion.everything.filter(model__project__in=found)
+    sums = versions.values_list("model__project").annotate(bytes=Sum("size"))
+    found |= {str(project): int(size) for project, size in sums}
     uploads = uploads_unregistered().filter(project__in=found).exclude(pk=without)
-    unpacked = Sum("unpacked__size", default=0)
-    # why the key: two of one size are two
-    each = uploads.values_list("pk", "project", "size").annotate(bytes=unpacked)
-    for _, project, size, held in each:
+    each = uploads.values_list("pk", "project", "size")  # why the key: two of one size are two
+    for _, project, size, held in each.annotate(bytes=Sum("unpacked__size", default=0)):
         found[project] += max(size, held)  # archives grow when they are unpacked
     return found
 

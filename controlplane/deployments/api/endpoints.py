@@ -12,7 +12,6 @@ from rest_framework.response import Response
 from controlplane.accounts.permissions import actor
 from controlplane.accounts.policy import Permission
 from controlplane.accounts.project_views import ProjectAPIView
-from controlplane.accounts.scope import scope_now
 from controlplane.core.requests import read_body, read_query
 from controlplane.deployments import selectors, services
 from controlplane.deployments.selectors.consume import endpoint_openapi, endpoint_snippets
@@ -132,8 +131,7 @@ class MetricsView(ProjectAPIView):
         values = read_query(EndpointMetricsQuery, request)
         live = {"range"}.issuperset(request.query_params)
         now = time.time()
-        # why: series are kept by name, and another project may have had an endpoint of this one
-        since = 0.0 if scope_now() is None else row.created_at.timestamp()
+        since = selectors.told_since(row)
         if live and values["range"] <= LONGEST_LIVE_S:
             range_s = min(float(values["range"]), now - since)
             return Response(live_body(live_series(endpoint, range_s)))

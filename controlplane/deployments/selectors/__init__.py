@@ -19,6 +19,7 @@ from controlplane.deployments.selectors.rows import (
     endpoints_matching,
     nodes_running,
     revision_list,
+    told_since,
 )
 from controlplane.deployments.selectors.scraping import ScrapeTarget, scrape_targets
 from controlplane.deployments.selectors.shown import addresses, endpoint_shown
@@ -44,4 +45,5 @@ __all__ = [
     "routing_revision",
     "routing_view",
     "scrape_targets",
+    "told_since",
 ]

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.db.models import Prefetch, QuerySet
 
+from controlplane.accounts.scope import scope_now
 from controlplane.core.tags import tagged
 from controlplane.deployments.errors import DeploymentNotFound, EndpointNotFound
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
@@ -54,6 +55,14 @@ def endpoint_get(name: str) -> Endpoint:
     if endpoint is None:
         raise EndpointNotFound(f"There is no endpoint called {name}.")
     return endpoint
+
+
+def told_since(endpoint: Endpoint) -> float:
+    """Unix seconds: what was measured or written before, the caller is not told.
+
+    Series and log lines are kept by name, and another project may have had an endpoint of this one.
+    """
+    return 0.0 if scope_now() is None else endpoint.created_at.timestamp()
 
 
 def deployment_get(endpoint: str, name: str) -> Deployment:

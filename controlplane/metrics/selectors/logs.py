@@ -1,7 +1,5 @@
 """Reads of log lines."""
 
-from datetime import datetime
-
 from controlplane.metrics.models import LogLine
 
 
@@ -14,17 +12,17 @@ def log_lines(
     stream: str = "",
     after: int | None = None,
     before: int | None = None,
-    since: datetime | None = None,
+    since: float = 0.0,
 ) -> list[LogLine]:
     """The last ``tail`` lines in order, or the last before the id ``before``; with ``after`` the
-    first ``tail`` behind that id."""
+    first ``tail`` behind that id. ``since`` is in Unix seconds."""
     lines = LogLine.objects.filter(endpoint=endpoint, deployment=deployment)
     if replica_id:
         lines = lines.filter(replica_id=replica_id)
     if stream:
         lines = lines.filter(stream=stream)
-    if since is not None:
-        lines = lines.filter(at__gte=since.timestamp())
+    if since:
+        lines = lines.filter(at__gte=since)
     if after is not None:
         return list(lines.filter(id__gt=after).order_by("id")[:tail])
     if before is not None:

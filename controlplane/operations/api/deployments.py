@@ -11,7 +11,6 @@ from rest_framework.response import Response
 
 from controlplane.accounts.permissions import actor
 from controlplane.accounts.project_views import ProjectAPIView
-from controlplane.accounts.scope import scope_now
 from controlplane.core.etags import IF_MATCH, if_match_check, if_none_match_check
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import flag, read_body, read_only, read_query
@@ -284,17 +283,14 @@ class LogsView(ProjectAPIView):
         ``before`` the last ones before it, to look back."""
         query = read_query(LogsQuery, request)
         row = selectors.deployment_get(endpoint, deployment)
-        since = query["since"]
-        if scope_now() is not None:
-            # why: lines are kept by name, and another project may have had an endpoint of this one
-            since = max(since or row.endpoint.created_at, row.endpoint.created_at)
+        asked = query["since"].timestamp() if query["since"] else 0.0
         lines = log_lines(
             endpoint=endpoint,
             deployment=deployment,
             tail=query["tail"],
             replica_id=query["replica"],
             stream=query["stream"] or query["container"],
-            since=since,
+            since=max(asked, selectors.told_since(row.endpoint)),
             after=query["after"],
             before=query["before"],
         )

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from controlplane.autoscaling import Policy, Replay, policy_from_json, replayed
 from controlplane.core.errors import Conflict, Invalid
-from controlplane.deployments.selectors import deployment_get
+from controlplane.deployments.selectors import deployment_get, told_since
 from controlplane.metrics.selectors import minutes
 from controlplane.metrics.types import MINUTE_S, Scope
 from controlplane.operations.services.loads import load_of_minute, processors_of
@@ -27,12 +27,14 @@ def autoscaling_preview(
         raise Invalid(f"{name} has no policy.", field="autoscale", hints=("Send one.",))
     policy: Policy = policy_from_json(told)
     until = now.timestamp()
+    # why a minute later: the first one began before
+    since = max(until - hours * HOUR_S, told_since(row.endpoint) + MINUTE_S)
     known = [processors_of(replica) for replica in row.replicas.select_related("node")]
     processors = min(known, default=0)
     scope = Scope("deployment", endpoint, name)
     loads = [
         (at, None if data is None else load_of_minute(at, data, processors))
-        for at, data in minutes(scope, until - hours * HOUR_S, until)
+        for at, data in minutes(scope, since, until)
     ]
     measured = [index for index, (_, load) in enumerate(loads) if load is not None]
     if not measured:
