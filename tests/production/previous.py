@@ -17,7 +17,7 @@ LOCK = "requirements.lock"
 
 
 class Missing(Exception):
-    """There is no such version here, as in a clone without history."""
+    """There is no such version here, as in a clone without history: what upgrades fails then."""
 
 
 def git(*arguments: str) -> str:

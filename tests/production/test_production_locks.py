@@ -13,7 +13,7 @@ from tests.production.calls import CallsCase
 from tests.production.containers import Release
 from tests.production.installed import THIS
 from tests.production.locks import Locks, Reader
-from tests.production.previous import Missing, before_migrations, release_of
+from tests.production.previous import before_migrations, release_of
 from tests.scale import seeding
 from tests.support.postgres import Postgres, own_postgres
 from tests.support.reaper import clean_environment
@@ -57,10 +57,7 @@ def test_migrations_and_their_locks(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, case: CallsCase
 ) -> None:
     """The ten newest migrations on tables with rows, and beside a backup that takes its time."""
-    try:
-        old = release_of(before_migrations(MIGRATIONS), tmp_path_factory.mktemp("before"))
-    except Missing as missing:
-        pytest.skip(str(missing))
+    old = release_of(before_migrations(MIGRATIONS), tmp_path_factory.mktemp("before"))
     with own_postgres() as postgres:
         home = tmp_path / "home"
         home.mkdir()

@@ -11,7 +11,7 @@ from tests.chaos.studio import until
 from tests.production.calls import CallsCase
 from tests.production.installed import NODES, THIS, Installed, Stage
 from tests.production.locks import Locks
-from tests.production.previous import Missing, previous, same_packages
+from tests.production.previous import previous, same_packages
 
 CONTROL = ("web", "agents", "worker", "ingest", "beat")
 LONGEST_LOCK_S = 1.0
@@ -21,10 +21,7 @@ pytestmark = pytest.mark.timeout(600)
 @pytest.fixture
 def upgraded(stage: Stage, case: CallsCase) -> Iterator[Installed]:
     """What began as the version before, with an endpoint on each of its nodes."""
-    try:
-        old = previous(stage.folder)
-    except Missing as missing:
-        pytest.skip(str(missing))
+    old = previous(stage.folder)
     installed = stage.of(old)
     if installed.studio.http.get("/endpoints/rolled").status_code == 404:
         installed.endpoint("rolled", instance_count=NODES)

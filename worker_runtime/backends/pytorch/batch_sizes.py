@@ -23,9 +23,8 @@ class LearnedSizes:
 
     def __init__(self, sizes: Sequence[GraphSize]) -> None:
         self._sizes = sizes
-        self._seen: dict[
-            Shapes, list[int]
-        ] = {}  # rows in order, by what a row of inputs looks like
+        # rows in order, by what a row of inputs looks like
+        self._seen: dict[Shapes, list[int]] = {}
         self._quickest_s = 0.0  # of what came again; 0: nothing has
         self._cost_s = 0.0  # of the new size that was slow last
         self._next_at = 0.0
