@@ -1,6 +1,7 @@
 """Reads a runtime's `/metrics` into the counters that travel to the control plane."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 import httpx
@@ -40,6 +41,9 @@ TABLES = {
     "shoal_inference_batch_compute_us": ("batch_compute_us", "batch_size"),
 }
 STEP = "shoal_model_is_step"
+LAG_COUNT: Final = "shoal_loop_lag_seconds_count"
+LAG_SUM: Final = "shoal_loop_lag_seconds_sum"
+LAG: Final = (f"{LAG_COUNT} ", f"{LAG_SUM} ")
 Key = tuple[str, str]  # model, version
 
 
@@ -47,18 +51,31 @@ Key = tuple[str, str]  # model, version
 _WANTED: Final = tuple(name for names in (COUNTERS, TABLES, (STEP,)) for name in names)
 
 
-async def scrape(client: httpx.AsyncClient, host: str, port: int) -> str:
-    """What one runtime says of its models, as Prometheus text: the lines that ``parse`` needs.
+@dataclass(frozen=True, slots=True)
+class Scraped:
+    """``models``: Prometheus text, the lines that ``parse`` needs. How late the runtime's event
+    loop was is apart from it: that changes while nothing is asked."""
 
-    Raises httpx.HTTPError.
-    """
+    models: str
+    loop_looks: float
+    loop_late_s: float
+
+
+async def scrape(client: httpx.AsyncClient, host: str, port: int) -> Scraped:
+    """What one runtime says. Raises httpx.HTTPError, ValueError for a number that is none."""
     response = await client.get(
         f"http://{host}:{port}/metrics",
         timeout=TIMEOUT_S,
         extensions={answers.MOST_BYTES: LIMIT_BYTES},
     )
     lines = response.raise_for_status().text.split("\n")
-    return "\n".join(line for line in lines if line.startswith(_WANTED)) + "\n"
+    words = [line.split(" ") for line in lines if line.startswith(LAG)]
+    lag = {name: _counted(name, float(value)) for name, value in words}
+    return Scraped(
+        "\n".join(line for line in lines if line.startswith(_WANTED)) + "\n",
+        lag.get(LAG_COUNT, 0.0),
+        lag.get(LAG_SUM, 0.0),
+    )
 
 
 def parse(text: str) -> tuple[ModelCounters, ...]:
@@ -100,7 +117,10 @@ def _add(row: dict[str, float], name: str, value: float) -> None:
 
     Raises ValueError for what no message carries: it would keep back those of other replicas.
     """
-    total = row.get(name, 0.0) + value
+    row[name] = _counted(name, row.get(name, 0.0) + value)
+
+
+def _counted(name: str, total: float) -> float:
     if not 0 <= total <= LARGEST:
         raise ValueError(f"{name}: expected a number from 0 to {LARGEST}, got {total}")
-    row[name] = total
+    return total

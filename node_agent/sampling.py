@@ -10,7 +10,8 @@ import httpx
 from node_agent import answers, sampler
 from node_agent.fleet import Fleet
 from node_agent.machine import Machine
-from node_agent.usage import usages
+from node_agent.usage import Usage, usages
+from node_agent.waits import ProcessorWaits
 from wire.messages import ModelCounters, ReplicaSample, SampleBatch
 
 logger = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ class Sampling:
         self._described_at = float("-inf")
         self._seen: dict[str, tuple[bytes, tuple[ModelCounters, ...]]] = {}
         self._still = False
+        self._waits = ProcessorWaits()
 
     def rest_s(self, told_s: float) -> float:
         """How long to wait between rounds where ``told_s`` is asked for."""
@@ -45,15 +47,16 @@ class Sampling:
         before, self._seen = self._seen, {}
         for replica, seen in self._fleet.serving():
             try:
-                text = await sampler.scrape(self._client, "127.0.0.1", seen.metrics_port)
-                models = await self._counters(replica.replica_id, text, before)
+                said = await sampler.scrape(self._client, "127.0.0.1", seen.metrics_port)
+                models = await self._counters(replica.replica_id, said.models, before)
             except (httpx.HTTPError, ValueError) as error:
                 logger.debug("No sample of %s: %s", replica.replica_id, error)
                 continue
             self._fleet.sampled(replica.replica_id, seen.pid, models)
-            found.append((replica, seen, models, time.time()))
+            found.append((replica, seen, said, models, time.time()))
         self._still = self._seen == before
-        taken = await asyncio.to_thread(usages, {seen.pid for _, seen, _, _ in found if seen.pid})
+        pids = {seen.pid for _, seen, *_ in found if seen.pid}
+        taken, waited = await asyncio.to_thread(self._used, pids)
         samples = tuple(
             ReplicaSample(
                 replica_id=replica.replica_id,
@@ -64,14 +67,21 @@ class Sampling:
                 memory_bytes=taken[seen.pid].memory_bytes if seen.pid else 0,
                 cpu_seconds=taken[seen.pid].cpu_seconds if seen.pid else 0.0,
                 started_at=seen.started_at,
+                waited_s=waited.get(seen.pid, 0.0),
+                loop_looks=said.loop_looks,
+                loop_late_s=said.loop_late_s,
             )
-            for replica, seen, models, at in found
+            for replica, seen, said, models, at in found
         )
         node = None
         if time.monotonic() - self._described_at >= NODE_INTERVAL_S:
             self._described_at = time.monotonic()
             node = self._machine.describe()
         return SampleBatch(samples, node) if samples or node else None
+
+    def _used(self, pids: set[int]) -> tuple[dict[int, Usage], dict[int, float]]:
+        taken = usages(pids)
+        return taken, self._waits.add(taken)
 
     async def _counters(
         self,

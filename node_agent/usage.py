@@ -19,9 +19,14 @@ class Usage:
 
     memory_bytes: int = 0  # resident; pages that several of them share count for each
     cpu_seconds: float = 0.0
+    processes: tuple[int, ...] = ()
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(self.memory_bytes + other.memory_bytes, self.cpu_seconds + other.cpu_seconds)
+        return Usage(
+            self.memory_bytes + other.memory_bytes,
+            self.cpu_seconds + other.cpu_seconds,
+            self.processes + other.processes,
+        )
 
 
 def usages(pids: Collection[int], proc: Path = PROC) -> dict[int, Usage]:
@@ -56,4 +61,5 @@ def _processes(proc: Path) -> Iterator[tuple[int, int, Usage]]:
             continue
         ticks = int(fields[_USER]) + int(fields[_SYSTEM])
         memory_bytes = int(fields[_RESIDENT]) * _PAGE_BYTES
-        yield int(name), int(fields[_PARENT]), Usage(memory_bytes, ticks / _TICKS_PER_S)
+        pid = int(name)
+        yield pid, int(fields[_PARENT]), Usage(memory_bytes, ticks / _TICKS_PER_S, (pid,))

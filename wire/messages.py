@@ -294,6 +294,9 @@ class ReplicaSample:
     memory_bytes: int = 0
     cpu_seconds: float = 0.0
     started_at: float = 0.0  # of its process; 0 where the agent does not say
+    waited_s: float = 0.0  # that its threads were ready to run and had no processor
+    loop_looks: float = 0.0  # at whether the runtime's event loop was late
+    loop_late_s: float = 0.0  # sum over them
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +338,12 @@ class GatewaySample:
     histogram: dict[str, int] = field(default_factory=dict)
     request_bytes: int = 0
     response_bytes: int = 0
+    timed: int = 0  # requests with a latency; the times below are sums over them
+    total_us: float = 0.0
+    receive_us: float = 0.0  # until the client had sent everything
+    send_us: float = 0.0  # from the replica's first byte until the client had taken everything
+    new_connections: int = 0  # whose first request was one of these
+    json_requests: int = 0  # whose tensors came as text
     held: int = 0  # requests that began to wait for a replica to wake
     wakes_s: tuple[float, ...] = ()  # seconds from the first of them to the replica
 

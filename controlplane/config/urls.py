@@ -4,6 +4,7 @@ from django.urls import include, path, re_path
 
 from controlplane.accounts import page_urls as sign_in_pages
 from controlplane.accounts import urls as accounts
+from controlplane.bottlenecks import urls as bottlenecks
 from controlplane.config import agent_urls, document, spa
 from controlplane.console import urls as console
 from controlplane.core import health, http
@@ -29,6 +30,7 @@ APPS = [
     operations,
     gateway,
     overview,
+    bottlenecks,
     console,
     system,
 ]

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ from wire.messages import GatewaySample
 FIRST_BUCKET_US = 50.0
 BUCKET_GROWTH = 1.05
 READ_BYTES = 1 << 20
+MOST_CONNECTIONS = 1 << 16  # that are known again
 MAX_READ_BYTES = 16 << 20  # of one poll: after a long stop the rest comes with the next polls
 
 SCORING_SUFFIXES = (
@@ -36,7 +37,11 @@ GRPC_CALLER_ERRORS = frozenset({1, 3, 5, 6, 7, 9, 11, 12, 16})
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One request. ``duration_us`` is None for streams and refusals: no latency of a model."""
+    """One request. ``duration_us`` is None for streams and refusals: no latency of a model.
+
+    Of it ``receive_us`` passed until the client had sent everything, and ``send_us`` from the
+    replica's first byte until the client had taken everything.
+    """
 
     endpoint: str
     deployment: str  # empty when the gateway answered by itself
@@ -44,6 +49,10 @@ class Entry:
     duration_us: float | None
     request_bytes: int
     response_bytes: int
+    receive_us: float = 0.0
+    send_us: float = 0.0
+    connection: str = ""  # Envoy's number of it
+    as_json: bool = False  # the tensors came as text
 
 
 def parse(line: str) -> Entry | None:
@@ -64,10 +73,14 @@ def parse(line: str) -> Entry | None:
         status,
         grpc_status,
         duration,
+        receive,
+        send,
         received,
         sent,
         _,
         details,
+        connection,
+        binary,
         _,
         _,
         path,
@@ -84,6 +97,10 @@ def parse(line: str) -> Entry | None:
             duration_us=None if untimed else float(duration),
             request_bytes=int(received),
             response_bytes=int(sent),
+            receive_us=0.0 if untimed or receive == "-" else float(receive),
+            send_us=0.0 if untimed or send == "-" else float(send),
+            connection=connection,
+            as_json=binary == "-" and grpc_status == "-",
         )
     except ValueError:
         return None  # a line that two writers tore
@@ -103,6 +120,12 @@ class _Tally:
     histogram: Counter[str] = field(default_factory=Counter)
     request_bytes: int = 0
     response_bytes: int = 0
+    timed: int = 0
+    total_us: float = 0.0
+    receive_us: float = 0.0
+    send_us: float = 0.0
+    new_connections: int = 0
+    json_requests: int = 0
 
 
 class Sampler:
@@ -110,6 +133,7 @@ class Sampler:
 
     def __init__(self) -> None:
         self._tallies: dict[tuple[str, str], _Tally] = {}
+        self._connections: OrderedDict[str, None] = OrderedDict()  # by their latest request
 
     def add(self, entry: Entry) -> None:
         tally = self._tallies.setdefault((entry.endpoint, entry.deployment), _Tally())
@@ -117,8 +141,19 @@ class Sampler:
         tally.status_classes[entry.status_class] += 1
         tally.request_bytes += entry.request_bytes
         tally.response_bytes += entry.response_bytes
+        tally.json_requests += entry.as_json
+        if entry.connection not in self._connections:
+            tally.new_connections += 1
+            if len(self._connections) >= MOST_CONNECTIONS:
+                self._connections.popitem(last=False)
+        self._connections[entry.connection] = None
+        self._connections.move_to_end(entry.connection)
         if entry.duration_us is not None:
             tally.histogram[str(bucket(entry.duration_us))] += 1
+            tally.timed += 1
+            tally.total_us += entry.duration_us
+            tally.receive_us += entry.receive_us
+            tally.send_us += entry.send_us
 
     def take(self, at: float, interval_s: float) -> tuple[GatewaySample, ...]:
         """Samples since the last call, one per deployment that saw a request."""
@@ -134,6 +169,12 @@ class Sampler:
                 histogram=dict(tally.histogram),
                 request_bytes=tally.request_bytes,
                 response_bytes=tally.response_bytes,
+                timed=tally.timed,
+                total_us=tally.total_us,
+                receive_us=tally.receive_us,
+                send_us=tally.send_us,
+                new_connections=tally.new_connections,
+                json_requests=tally.json_requests,
             )
             for (endpoint, deployment), tally in sorted(tallies.items())
         )

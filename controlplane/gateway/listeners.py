@@ -22,10 +22,14 @@ ACCESS_LOG_COLUMNS = (
     "%RESPONSE_CODE%",
     "%GRPC_STATUS_NUMBER%",
     "%COMMON_DURATION(DS_RX_BEG:DS_TX_END:us)%",
+    "%COMMON_DURATION(DS_RX_BEG:DS_RX_END:us)%",  # until the client had sent all of it
+    "%COMMON_DURATION(US_RX_BEG:DS_TX_END:us)%",  # until the client had taken all of the answer
     "%BYTES_RECEIVED%",
     "%BYTES_SENT%",
     "%RESPONSE_FLAGS%",
     "%RESPONSE_CODE_DETAILS%",
+    "%CONNECTION_ID%",
+    "%REQ(INFERENCE-HEADER-CONTENT-LENGTH)%",  # by HTTP: of a request with binary tensors
     "%REQ(X-REQUEST-ID)%",
     "%REQ(:METHOD)%",
     "%PATH(NQ:ORIG_OR_PATH)%",

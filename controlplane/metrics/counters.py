@@ -29,6 +29,13 @@ WORK: Final = {
     "misses": "cache_misses",
 }
 TABLES: Final = {"batch": "batch_counts", "batch_us": "batch_compute_us"}
+# The same of the replica itself, of wire.messages.ReplicaSample.
+OWN: Final = {
+    "cpu_s": "cpu_seconds",
+    "waited_s": "waited_s",
+    "loop_looks": "loop_looks",
+    "loop_late_s": "loop_late_s",
+}
 
 
 def _values(model: Mapping[str, Any], *, composed: bool) -> dict[str, float]:
@@ -120,7 +127,7 @@ class Growing:
         gauges = {"memory_bytes": float(sample.get("memory_bytes", 0))}
         models = sample["models"]
         composed = not self.only and any(model.get("step") for model in models)
-        _rise(sums, before, ("", ""), {"cpu_s": float(sample.get("cpu_seconds", 0.0))}, whole)
+        _rise(sums, before, ("", ""), {n: float(sample.get(s, 0.0)) for n, s in OWN.items()}, whole)
         for model in models:
             if self.only and model["model"] != self.only:
                 continue

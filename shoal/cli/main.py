@@ -39,6 +39,7 @@ from shoal.cli.traffic import traffic
 from shoal.cli.up import up
 from shoal.cli.user import user
 from shoal.cli.version import version
+from shoal.cli.why_slow import why_slow
 
 FAILURE, USAGE, NOT_FOUND, INTERRUPTED = 1, 2, 3, 130
 
@@ -76,7 +77,7 @@ def cli(ctx: click.Context, project_name: str | None) -> None:
 
 
 COMMANDS = (
-    *(up, deploy, init, dev, endpoint, traffic, rollout, test, logs, proxy),
+    *(up, deploy, init, dev, endpoint, traffic, rollout, test, why_slow, logs, proxy),
     *(model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, project, user, second_factor, service_account, signing_key),

@@ -8,6 +8,7 @@ import httpx
 
 from shoal.client import downloads, operations
 from shoal.client.administration import quoted
+from shoal.client.bottlenecks import Bottlenecks
 from shoal.client.concurrency import Concurrency
 from shoal.client.deployments import DRY_RUN, Deployments
 from shoal.client.discovery import Installation, find_installation
@@ -37,7 +38,7 @@ from shoal.client.uploads import OnBytes
 OPERATION_TIMEOUT_S = 900.0
 
 
-class Client(Packages, Environments, Projects, Rollouts, SavedCases, Deployments):
+class Client(Packages, Environments, Projects, Rollouts, SavedCases, Bottlenecks, Deployments):
     """``Client()`` finds the installation as the command line does; ``Client(url, token)`` says it.
 
     Every method raises ``Problem`` when the server refuses (``.code``, ``.detail``, ``.hints``) and

@@ -63,6 +63,9 @@ export type ErrorDetail = Pick<Schemas["Problem"], "code" | "message"> & { detai
 
 export type StepStatus = Schemas["Stage"]["status"] | Schemas["UploadStep"]["status"] | "skipped";
 export type Operation = Schemas["Operation"];
+export type Bottlenecks = Schemas["Bottlenecks"];
+export type BottleneckPart = Schemas["Part"];
+export type BottleneckFinding = Schemas["Finding"];
 export type Rollout = Schemas["Rollout"];
 export type RolloutInput = Schemas["RolloutInputRequest"];
 export type RolloutFigure = Schemas["RolloutFigure"];

@@ -110,7 +110,7 @@ async def test_a_counter_that_no_message_carries_is_no_sample(value: str) -> Non
     text = f'nv_inference_count{{model="m",version="1"}} {value}\n'
     async with answering(with_body(text.encode())) as port, answers.client(5.0) as client:
         with pytest.raises(ValueError, match="inference_count"):
-            sampler.parse(await sampler.scrape(client, HERE, port))
+            sampler.parse((await sampler.scrape(client, HERE, port)).models)
 
 
 @pytest.mark.parametrize(

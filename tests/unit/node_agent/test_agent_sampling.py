@@ -18,6 +18,10 @@ TEXT = """# HELP nv_inference_request_success Number of successful inference req
 nv_inference_request_success{{model="digits",version="1"}} {count}
 # TYPE nv_cpu_utilization gauge
 nv_cpu_utilization {load}
+# TYPE shoal_loop_lag_seconds histogram
+shoal_loop_lag_seconds_bucket{{le="0.001"}} {load}
+shoal_loop_lag_seconds_count {load}
+shoal_loop_lag_seconds_sum 0.{load}
 """
 
 
@@ -92,6 +96,8 @@ async def test_what_is_as_before_is_not_parsed_and_rests(parsed: list[str]) -> N
     assert [sample.models[0].request_success for sample in again.samples] == [7, 8]
     assert len(parsed) == 2
     assert "nv_cpu_utilization" not in parsed[0]
+    late = [(sample.loop_looks, sample.loop_late_s) for sample in again.samples]
+    assert late == [(2, 0.2), (3, 0.3)], "which is no change"
     assert len(replicas.told) == 4
     replicas.counts["r2"] = 9
     assert await rounds.round() is not None
@@ -122,6 +128,6 @@ async def test_a_line_break_in_a_name_is_no_line(parsed: list[str]) -> None:
     client = httpx.AsyncClient(
         transport=httpx.MockTransport(lambda _: httpx.Response(200, text=text))
     )
-    (model,) = sampler.parse(await sampler.scrape(client, "127.0.0.1", 1))
+    (model,) = sampler.parse((await sampler.scrape(client, "127.0.0.1", 1)).models)
     assert model.model == "a\u2028nv_inference_count{"
     await client.aclose()

@@ -25,8 +25,8 @@ def test_a_family_adds_up_whatever_its_processes_are_called(tmp_path: Path) -> N
     (tmp_path / "self").mkdir()
     second, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
     assert usages({10, 20, 30}, tmp_path) == {
-        10: Usage(7 * page, 600 / second),
-        20: Usage(8 * page, 400 / second),
+        10: Usage(7 * page, 600 / second, (10, 11, 12)),
+        20: Usage(8 * page, 400 / second, (20,)),
         30: Usage(),
     }
     assert usages(set(), tmp_path) == {}

@@ -67,6 +67,7 @@ FIXED = {
     "instance-types/{name}",
     "metrics/query",
     "endpoints/{endpoint}/metrics",
+    "endpoints/{endpoint}/bottlenecks",
     "models/{name}/versions/{version}/repo-models",
     "models/{name}/versions/{version}/repo-models/{repo_model}/config",
     "endpoints/{endpoint}/rollouts/{rollout_id}",
@@ -79,6 +80,7 @@ FIXED = {
 READ_MORE = {
     "endpoints/{endpoint}/deployments/{deployment}/logs",
     "endpoints/{endpoint}/metrics",
+    "endpoints/{endpoint}/bottlenecks",
     "instance-types/{name}",
     "models/{name}/versions/{version}/repo-models",
     "models/{name}/versions/{version}/repo-models/{repo_model}/config",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.gateway import access_log
 from controlplane.gateway.access_log import (
     BUCKET_GROWTH,
     FIRST_BUCKET_US,
@@ -26,13 +27,31 @@ def line(
     duration: str = "1500",
     details: str = "via_upstream",
     path: str = "/endpoints/digits/v2/models/m/infer",
+    connection: str = "7",
+    binary: str = "-",
 ) -> str:
-    columns = ["1.0", endpoint, cluster, "127.0.0.1:9001", "1", status, grpc, duration, "10", "20"]
-    return "\t".join([*columns, "-", details, "id", "POST", path]) + "\n"
+    columns = ["1.0", endpoint, cluster, "127.0.0.1:9001", "1", status, grpc, duration]
+    columns += ["300", "40", "10", "20", "-", details, connection, binary]
+    return "\t".join([*columns, "id", "POST", path]) + "\n"
 
 
 def test_a_scoring_request_is_counted_for_its_deployment() -> None:
-    assert parse(line()) == Entry("digits", "blue", "2xx", 1500.0, 10, 20)
+    whole = Entry("digits", "blue", "2xx", 1500.0, 10, 20, 300.0, 40.0, "7", as_json=True)
+    assert parse(line()) == whole
+
+
+@pytest.mark.parametrize(
+    ("changes", "as_json"),
+    [
+        ({}, True),
+        ({"binary": "120"}, False),
+        ({"grpc": "0", "path": "/inference.GRPCInferenceService/ModelInfer"}, False),
+    ],
+)
+def test_tensors_that_came_as_text(changes: dict[str, str], as_json: bool) -> None:
+    entry = parse(line(**changes))
+    assert entry is not None
+    assert entry.as_json is as_json
 
 
 def test_deployment_names_may_hold_dashes() -> None:
@@ -118,6 +137,27 @@ def test_a_sampler_counts_per_deployment_and_starts_over() -> None:
     assert (blue.request_bytes, blue.response_bytes) == (3, 6)
     assert green.status_classes == {"5xx": 1}
     assert sampler.take(at=6.0, interval_s=1.0) == ()
+
+
+def test_a_connection_is_new_once() -> None:
+    sampler = Sampler()
+    for connection in ("1", "1", "2"):
+        sampler.add(Entry("digits", "blue", "2xx", 100.0, 1, 2, 30.0, 5.0, connection))
+    (first,) = sampler.take(at=5.0, interval_s=0.5)
+    assert (first.new_connections, first.json_requests, first.timed) == (2, 0, 3)
+    assert (first.total_us, first.receive_us, first.send_us) == (300.0, 90.0, 15.0)
+    sampler.add(Entry("digits", "blue", "2xx", None, 1, 2, connection="2", as_json=True))
+    (second,) = sampler.take(at=6.0, interval_s=0.5)
+    assert (second.new_connections, second.json_requests, second.timed) == (0, 1, 0)
+
+
+def test_of_very_many_connections_those_of_late_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access_log, "MOST_CONNECTIONS", 2)
+    sampler = Sampler()
+    for connection in ("1", "2", "1", "3", "1", "2"):
+        sampler.add(Entry("digits", "blue", "2xx", None, 1, 2, connection=connection))
+    (sample,) = sampler.take(at=5.0, interval_s=0.5)
+    assert sample.new_connections == 4, "2 was forgotten for 3"
 
 
 def test_a_tail_reads_whole_lines_from_where_it_began(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import { KpiStrip } from "../components/kpi-strip";
 import { LivePanels } from "../components/live-panels";
 import { useEndpoint } from "../hooks/use-endpoint";
 import { RolloutCard } from "../rollout/rollout-card";
+import { WhySlow } from "../why-slow/why-slow";
 import classes from "./overview-tab.module.css";
 
 const SHOWN_EVENTS = 6;
@@ -58,6 +59,7 @@ export function OverviewTab() {
         <h2>Live metrics</h2>
         <span className="secondary">{scope === ALL ? "all deployments" : `deployment ${scope}`}, 2 updates per second</span>
         <div className={classes["controls"]}>
+          <WhySlow endpoint={endpoint} deployment={scope === ALL ? undefined : scope} />
           {names.length > 1 ? (
             <Segmented
               label="Deployment"

@@ -1,0 +1,1 @@
+"""Why an endpoint is slow: where a request's time went, and the likeliest causes."""

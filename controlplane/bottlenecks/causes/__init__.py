@@ -1,0 +1,1 @@
+"""Causes, each a function from facts to findings; `ranking` beside it has the table of them."""

@@ -1,0 +1,56 @@
+"""JSON of why a deployment is slow."""
+
+from rest_framework import serializers
+
+LONGEST_S = 900
+AREAS = ("config", "scale", "nodes", "client", "model", "gateway")
+
+
+class BottlenecksQuery(serializers.Serializer[None]):
+    deployment = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="without it the one that answered most",
+    )
+    range = serializers.IntegerField(
+        min_value=10,
+        max_value=LONGEST_S,
+        required=False,
+        default=60,
+        help_text="the last so many seconds",
+    )
+
+
+class PartSerializer(serializers.Serializer[None]):
+    name = serializers.CharField(
+        help_text="client_sends, gateway, protocol, queue, compute_input, compute_infer, "
+        "compute_output, client_takes: in the order of a request's way"
+    )
+    us = serializers.FloatField(help_text="of a mean request")
+
+
+class FindingSerializer(serializers.Serializer[None]):
+    code = serializers.CharField()
+    title = serializers.CharField()
+    text = serializers.CharField(help_text="what was seen, with its figures")
+    change = serializers.CharField(help_text="what to do about it")
+    us = serializers.FloatField(help_text="what it explains of a mean request; claims overlap")
+    area = serializers.ChoiceField(choices=AREAS, help_text="where it is changed")
+    where = serializers.CharField(help_text="a model or a node, or empty")
+
+
+class BottlenecksSerializer(serializers.Serializer[None]):
+    deployment = serializers.CharField()
+    seconds = serializers.FloatField()
+    summary = serializers.CharField(help_text="one sentence")
+    requests = serializers.IntegerField()
+    refused = serializers.FloatField(help_text="requests that found a queue full")
+    total_us = serializers.FloatField(
+        help_text="mean, at the gateway: from a request's first byte to its answer's last"
+    )
+    p50_us = serializers.FloatField(allow_null=True)
+    p95_us = serializers.FloatField(allow_null=True)
+    p99_us = serializers.FloatField(allow_null=True)
+    parts = PartSerializer(many=True)
+    findings = FindingSerializer(many=True, help_text="the likeliest cause first")

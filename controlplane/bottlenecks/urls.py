@@ -1,0 +1,7 @@
+"""Routes below /api/v1/."""
+
+from django.urls import path
+
+from controlplane.bottlenecks import api
+
+urlpatterns = [path("endpoints/<str:endpoint>/bottlenecks", api.BottlenecksView.as_view())]
