@@ -56,7 +56,7 @@ def _print(item: Any) -> None:
         "WHERE": lambda part: PARTS.get(part["name"], part["name"]),
         "TIME": lambda part: duration(part["us"] / 1e6),
         "SHARE": lambda part: f"{100 * part['us'] / total:.0f} %",
-        "": lambda part: "█" * round(WIDTH * min(1.0, part["us"] / total)),
+        "": lambda part: "█" * round(WIDTH * min(1.0, part["us"] / total)) or "▏",
     }
     print_rows(item["parts"], columns, "")
     for number, found in enumerate(item["findings"], start=1):

@@ -69,8 +69,8 @@ def instances(facts: Facts) -> Iterator[Finding]:
             "few_instances",
             "There are too few instances",
             f"The instances of {model.name} ({model.instances:.0f}) are at work "
-            f"{100 * (model.busy or 0):.0f} % of the time and requests wait {duration(us)}, while "
-            f"{idle(facts)}.",
+            f"{100 * (model.busy or 0):.0f} % of the time and requests wait {duration(us)}; for a "
+            f"processor its threads wait {duration(facts.waited_us)}.",
             f"Raise count in instance_group of {model.name}, or the replicas of "
             f"{facts.deployment}.",
             SECOND * us if could_batch(model) else us,
@@ -93,10 +93,3 @@ def busy(model: ModelFacts) -> bool:
 def could_batch(model: ModelFacts) -> bool:
     told = model.settings
     return told is not None and told.max_batch_size > 1 and not (told.batches or told.sequences)
-
-
-def idle(facts: Facts) -> str:
-    node = facts.fullest
-    if node is None:
-        return "nobody says how busy its nodes are"
-    return f"{100 * (1 - node.cpu):.0f} % of the processors of {node.name} are idle"
