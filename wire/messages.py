@@ -349,8 +349,38 @@ class GatewaySample:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenRequest:
+    """One request of a few that its gateway tells of: since it failed, was slow, or as any other.
+
+    Times as in ``GatewaySample``, of this request.
+    """
+
+    id: str  # x-request-id
+    endpoint: str
+    deployment: str  # empty: the gateway answered by itself
+    at: float  # of its first byte
+    why: str  # "failed", "slow" or "sampled"
+    method: str
+    path: str  # below the endpoint
+    status: int  # of HTTP; 0: the client went away before there was an answer
+    status_class: str  # "2xx" ... "5xx", a status of gRPC taken into account
+    grpc_status: int | None = None
+    host: str = ""  # "address:port" of the replica
+    attempts: int = 0
+    duration_us: float | None = None  # None for streams, and for what the gateway refused
+    receive_us: float = 0.0
+    send_us: float = 0.0
+    request_bytes: int = 0
+    response_bytes: int = 0
+    as_json: bool = False
+    flags: str = ""  # Envoy's, of what went wrong
+    details: str = ""  # Envoy's, of who answered
+
+
+@dataclass(frozen=True, slots=True)
 class GatewaySampleBatch:
     samples: tuple[GatewaySample, ...]
+    requests: tuple[SeenRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

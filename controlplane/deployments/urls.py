@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from controlplane.deployments.api import endpoints, placement, trials
+from controlplane.deployments.api import endpoints, placement, requests, trials
 
 urlpatterns = [
     path("endpoints/<str:endpoint>/keys/list", endpoints.KeysView.as_view()),
@@ -12,6 +12,7 @@ urlpatterns = [
     path("endpoints/<str:endpoint>/openapi.json", endpoints.OpenapiView.as_view()),
     path("endpoints/<str:endpoint>/snippets", endpoints.SnippetsView.as_view()),
     path("endpoints/<str:endpoint>/metrics", endpoints.MetricsView.as_view()),
+    path("endpoints/<str:endpoint>/requests", requests.RequestsView.as_view()),
     path(
         "endpoints/<str:endpoint>/deployments/<str:deployment>/placement",
         placement.PlacementView.as_view(),

@@ -53,6 +53,16 @@ class Entry:
     send_us: float = 0.0
     connection: str = ""  # Envoy's number of it
     as_json: bool = False  # the tensors came as text
+    at: float = 0.0  # Unix seconds of its first byte
+    request_id: str = ""
+    method: str = ""
+    path: str = ""
+    status: int = 0  # of HTTP; 0: the client went away before
+    grpc_status: int | None = None
+    host: str = ""  # "address:port" of the replica, of the last try
+    attempts: int = 0
+    flags: str = ""  # Envoy's, of what went wrong
+    details: str = ""
 
 
 def parse(line: str) -> Entry | None:
@@ -65,11 +75,11 @@ def parse(line: str) -> Entry | None:
     if len(columns) != len(ACCESS_LOG_COLUMNS):
         return None  # cut short when Envoy was killed
     (
-        _,
+        at,
         endpoint,
         cluster,
-        _,
-        _,
+        host,
+        attempts,
         status,
         grpc_status,
         duration,
@@ -77,12 +87,12 @@ def parse(line: str) -> Entry | None:
         send,
         received,
         sent,
-        _,
+        flags,
         details,
         connection,
         binary,
-        _,
-        _,
+        request_id,
+        method,
         path,
     ) = columns
     if endpoint == "-" or not _is_scoring(path, endpoint):
@@ -101,6 +111,16 @@ def parse(line: str) -> Entry | None:
             send_us=0.0 if untimed or send == "-" else float(send),
             connection=connection,
             as_json=binary == "-" and grpc_status == "-",
+            at=float(at),
+            request_id=request_id,
+            method=method,
+            path=path,
+            status=int(status),
+            grpc_status=None if grpc_status == "-" else int(grpc_status),
+            host="" if host == "-" else host,
+            attempts=0 if attempts == "-" else int(attempts),
+            flags=flags,
+            details=details,
         )
     except ValueError:
         return None  # a line that two writers tore

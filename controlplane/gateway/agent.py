@@ -22,6 +22,7 @@ from controlplane.gateway.control_client import ControlPlaneClient, ControlPlane
 from controlplane.gateway.duties import TICK_S, BackOff, Timers
 from controlplane.gateway.hold_server import HoldServer
 from controlplane.gateway.keys import Trust, key_check, keys_of
+from controlplane.gateway.seen import Chooser
 from controlplane.gateway.serving_certificate import ServingCertificate
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
 from controlplane.gateway.waiting import SnapshotRefused
@@ -67,6 +68,7 @@ class GatewayAgent:
         )
         self.tail = Tail(settings.folder / "access.log")
         self.sampler = Sampler()
+        self.chooser = Chooser()
         # Empty until applied once by this process: applying what is already there changes no file.
         self.applied = ""
         self.error: Problem | None = None
@@ -319,6 +321,7 @@ class GatewayAgent:
             entry = parse(line)
             if entry is not None:
                 self.sampler.add(entry)
+                self.chooser.add(entry)
         if self.tail.size() > MAX_LOG_BYTES:
             self.tail.rotate()
             try:
@@ -337,7 +340,10 @@ class GatewayAgent:
             return
         self._timers.sample_anew = now + CALL_ANEW_S
         # why also without samples: the answer says when somebody starts to watch.
-        self._timers.sample_interval_s = self.client.samples(tuple(self._unsent))
+        # why these are not kept for later: they are of a few of all, and others come
+        self._timers.sample_interval_s = self.client.samples(
+            tuple(self._unsent), self.chooser.take()
+        )
         self._timers.sample = now + self._timers.sample_interval_s
         self._unsent.clear()
 

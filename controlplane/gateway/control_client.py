@@ -14,6 +14,7 @@ from wire.messages import (
     GatewaySample,
     GatewaySampleBatch,
     GatewaySnapshot,
+    SeenRequest,
 )
 from wire.serving_certificates import (
     ServingAuthority,
@@ -137,12 +138,16 @@ class ControlPlaneClient:
         told = WakeRequest(endpoint, deployment)
         return _read(WakeReply, self._call("POST", "wake", content=codec.encode(told)))
 
-    def samples(self, samples: tuple[GatewaySample, ...]) -> float:
-        """Send samples; the interval in seconds at which more are wanted.
+    def samples(
+        self, samples: tuple[GatewaySample, ...], requests: tuple[SeenRequest, ...] = ()
+    ) -> float:
+        """Send samples, and single requests; the interval in seconds at which more are wanted.
 
         Raises ControlPlaneUnavailable.
         """
-        response = self._call("POST", "samples", content=codec.encode(GatewaySampleBatch(samples)))
+        response = self._call(
+            "POST", "samples", content=codec.encode(GatewaySampleBatch(samples, requests))
+        )
         try:
             return float(response.json()["sample_interval_s"])
         except (ValueError, KeyError, TypeError) as error:

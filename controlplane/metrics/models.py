@@ -41,6 +41,29 @@ class GatewaySample(models.Model):
         return f"{self.endpoint}/{self.deployment}@{self.at:.1f}"
 
 
+class RequestSample(models.Model):
+    """One request of a few (``wire.messages.SeenRequest``)."""
+
+    endpoint = models.CharField(max_length=64)
+    deployment = models.CharField(max_length=64)  # empty: the gateway answered by itself
+    request_id = models.CharField(max_length=64)
+    at = models.FloatField()  # Unix seconds of its first byte
+    why = models.CharField(max_length=16)  # failed, slow, sampled
+    status_class = models.CharField(max_length=3)
+    duration_us = models.FloatField(null=True)
+    data = models.JSONField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["endpoint", "at"], name="request_by_endpoint"),
+            models.Index(fields=["request_id"], name="request_by_id"),
+            models.Index(fields=["at"], name="request_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return self.request_id
+
+
 class NodeSample(models.Model):
     node_id = models.CharField(max_length=32)
     node = models.CharField(max_length=64, default="")  # its name

@@ -5,6 +5,7 @@ import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, nodePage
 import { buckets, compared, history, hour, quarter, replicaBuckets } from "./live";
 import { instanceTypes, members, people, permissions, projects, role, serviceAccounts, sessions, tokens } from "./people";
 import { bottlenecksOf } from "./bottlenecks";
+import { requestsOf } from "./requests";
 import { rolloutBegun, rolloutChanged, rolloutsOf } from "./rollouts";
 import { draftChange, draftList, placementPreview } from "./wizard";
 
@@ -253,6 +254,7 @@ function endpointRoute(
   if (section === "keys")
     return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });
   if (section === "metrics") return ok(metrics(name, query));
+  if (section === "requests") return list(requestsOf(name, query));
   if (section === "bottlenecks") return ok(bottlenecksOf(name));
   if (section === "snippets") return ok({ ...SNIPPET(name), ...MORE_SNIPPETS });
   if (section === "deployments" && leaf === "logs") return logs(query);

@@ -30,6 +30,7 @@ from shoal.cli.online_endpoint import online_endpoint
 from shoal.cli.operation import op, operation
 from shoal.cli.project import project
 from shoal.cli.proxy import proxy
+from shoal.cli.requests import requests
 from shoal.cli.rollout import rollout
 from shoal.cli.second_factor import second_factor
 from shoal.cli.service_account import service_account
@@ -77,7 +78,7 @@ def cli(ctx: click.Context, project_name: str | None) -> None:
 
 
 COMMANDS = (
-    *(up, deploy, init, dev, endpoint, traffic, rollout, test, why_slow, logs, proxy),
+    *(up, deploy, init, dev, endpoint, traffic, rollout, test, why_slow, requests, logs, proxy),
     *(model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, project, user, second_factor, service_account, signing_key),

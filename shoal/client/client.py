@@ -18,6 +18,7 @@ from shoal.client.packing import packaged
 from shoal.client.projects import Projects
 from shoal.client.rollouts import Rollouts
 from shoal.client.saved_cases import SavedCases
+from shoal.client.seen_requests import SeenRequests
 from shoal.client.transport import Transport
 from shoal.client.types import (
     DeployResult,
@@ -38,7 +39,9 @@ from shoal.client.uploads import OnBytes
 OPERATION_TIMEOUT_S = 900.0
 
 
-class Client(Packages, Environments, Projects, Rollouts, SavedCases, Bottlenecks, Deployments):
+class Client(
+    Packages, Environments, Projects, Rollouts, SavedCases, Bottlenecks, SeenRequests, Deployments
+):
     """``Client()`` finds the installation as the command line does; ``Client(url, token)`` says it.
 
     Every method raises ``Problem`` when the server refuses (``.code``, ``.detail``, ``.hints``) and

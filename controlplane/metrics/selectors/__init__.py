@@ -25,14 +25,17 @@ from controlplane.metrics.selectors.live import (
 )
 from controlplane.metrics.selectors.logs import log_lines, log_owners
 from controlplane.metrics.selectors.replicas import ReplicaHistory, replica_history
+from controlplane.metrics.selectors.requests import MOST_REQUESTS, RequestFilter, requests_seen
 
 __all__ = [
+    "MOST_REQUESTS",
     "POINTS",
     "Columns",
     "Following",
     "History",
     "Query",
     "ReplicaHistory",
+    "RequestFilter",
     "endpoint_history",
     "freshness",
     "gateway_histograms",
@@ -46,6 +49,7 @@ __all__ = [
     "log_owners",
     "minutes",
     "replica_history",
+    "requests_seen",
     "sample_interval_s",
     "scope_history",
 ]

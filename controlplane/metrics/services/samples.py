@@ -7,7 +7,14 @@ from django.db import transaction
 
 from controlplane.metrics import selectors
 from controlplane.metrics.gateway_totals import gateway_totals_add
-from controlplane.metrics.models import GatewaySample, LogLine, NodeSample, ReplicaSample, Watch
+from controlplane.metrics.models import (
+    GatewaySample,
+    LogLine,
+    NodeSample,
+    ReplicaSample,
+    RequestSample,
+    Watch,
+)
 from controlplane.metrics.types import MAX_LOG_LINE, WATCH_LIFETIME_S
 from wire import codec
 from wire.messages import GatewaySampleBatch, LogBatch, SampleBatch
@@ -57,9 +64,23 @@ def gateway_samples_ingest(batch: GatewaySampleBatch) -> float:
         )
         for sample in batch.samples
     ]
-    if rows:
+    requests = [
+        RequestSample(
+            endpoint=seen.endpoint,
+            deployment=seen.deployment,
+            request_id=seen.id,
+            at=seen.at,
+            why=seen.why,
+            status_class=seen.status_class,
+            duration_us=seen.duration_us,
+            data=codec.as_data(seen),
+        )
+        for seen in batch.requests
+    ]
+    if rows or requests:
         with transaction.atomic(using=DATABASE):
             GatewaySample.objects.bulk_create(rows, batch_size=BATCH_ROWS)
+            RequestSample.objects.bulk_create(requests, batch_size=BATCH_ROWS)
             gateway_totals_add(batch.samples)
     return selectors.sample_interval_s()
 

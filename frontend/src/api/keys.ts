@@ -32,6 +32,7 @@ export const keys = {
     list: ["endpoints", "list"] as const,
     one: (name: string) => ["endpoints", "one", name] as const,
     snippets: (name: string) => ["endpoints", "one", name, "snippets"] as const,
+    requests: (name: string, query: Record<string, unknown>) => ["endpoints", "one", name, "requests", query] as const,
     rollout: (name: string) => ["endpoints", "one", name, "rollout"] as const,
   },
   operations: {

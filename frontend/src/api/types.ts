@@ -66,6 +66,7 @@ export type Operation = Schemas["Operation"];
 export type Bottlenecks = Schemas["Bottlenecks"];
 export type BottleneckPart = Schemas["Part"];
 export type BottleneckFinding = Schemas["Finding"];
+export type SeenRequest = Schemas["SeenRequest"];
 export type Rollout = Schemas["Rollout"];
 export type RolloutInput = Schemas["RolloutInputRequest"];
 export type RolloutFigure = Schemas["RolloutFigure"];

@@ -102,6 +102,7 @@ export const consumeSearch = (raw: Raw) =>
 export const trafficSearch = (raw: Raw) => compact({ give: text(raw["give"]), share: positive(raw["share"]) });
 export const consoleSearch = (raw: Raw) =>
   compact({ endpoint: text(raw["endpoint"]), dep: text(raw["dep"]), model: text(raw["model"]), preset: text(raw["preset"]) });
+export const requestSearch = (raw: Raw) => compact({ view: oneOf(raw["view"], ["slowest", "failed"] as const), id: text(raw["id"]) });
 export const eventSearch = (raw: Raw) => compact({ kind: text(raw["kind"]), event: positive(raw["event"]) });
 export const usersSearch = (raw: Raw) => compact({ q: text(raw["q"]) });
 export const nodeCacheSearch = (raw: Raw) => compact({ q: text(raw["q"]) });

@@ -1,4 +1,4 @@
-/** How full something is. */
+/** How full something is, or how much of a whole. */
 import classes from "./meter.module.css";
 
 export interface MeterProps {
@@ -6,11 +6,13 @@ export interface MeterProps {
   /** 0..1, null when unknown. */
   share: number | null;
   text: string;
+  /** It is a part of a whole, which may well be all of it. */
+  part?: boolean;
 }
 
 const NEARLY_FULL = 0.9;
 
-export function Meter({ label, share, text }: MeterProps) {
+export function Meter({ label, share, text, part = false }: MeterProps) {
   return (
     <span className={classes["meter"]}>
       <span className={classes["words"]}>
@@ -20,7 +22,7 @@ export function Meter({ label, share, text }: MeterProps) {
       <span className={classes["track"]} aria-hidden>
         <span
           className={classes["fill"]}
-          data-full={(share ?? 0) > NEARLY_FULL ? "" : undefined}
+          data-full={!part && (share ?? 0) > NEARLY_FULL ? "" : undefined}
           style={{ width: `${Math.min(1, Math.max(0, share ?? 0)) * 100}%` }}
         />
       </span>

@@ -9,6 +9,7 @@ import {
   liveSearch,
   logSearch,
   metricsSearch,
+  requestSearch,
   trafficSearch,
 } from "../search";
 import { app } from "./frame";
@@ -75,6 +76,13 @@ const endpointKeys = createRoute({
   component: lazyRouteComponent(() => import("@/features/endpoints/pages/keys-tab"), "KeysTab"),
 });
 
+const endpointRequests = createRoute({
+  getParentRoute: () => endpoint,
+  path: "requests",
+  validateSearch: requestSearch,
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/requests-tab"), "RequestsTab"),
+});
+
 const endpointLogs = createRoute({
   getParentRoute: () => endpoint,
   path: "logs",
@@ -112,6 +120,7 @@ export const endpointRoutes = [
     endpointTest,
     endpointConsume,
     endpointKeys,
+    endpointRequests,
     endpointLogs,
     endpointEvents,
     endpointSettings,

@@ -24,6 +24,7 @@ from controlplane.core import events
 from controlplane.deployments.models import Endpoint
 from controlplane.gateway.models import Gateway
 from controlplane.metrics.models import LogLine
+from controlplane.metrics.services import gateway_samples_ingest
 from controlplane.nodes.models import Node
 from controlplane.operations.models import Operation, Rollout
 from controlplane.operations.types import RolloutState
@@ -43,7 +44,7 @@ from tests.support.people import make_user
 from tests.support.registered_models import files_add, model_register
 from tests.support.rows_read import rows_read
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
-from wire.messages import CachedBlob, CacheReport
+from wire.messages import CachedBlob, CacheReport, GatewaySampleBatch, SeenRequest
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 MOST = 40  # queries of any of them
@@ -80,6 +81,7 @@ FIXED = {
 READ_MORE = {
     "endpoints/{endpoint}/deployments/{deployment}/logs",
     "endpoints/{endpoint}/metrics",
+    "endpoints/{endpoint}/requests",
     "endpoints/{endpoint}/bottlenecks",
     "instance-types/{name}",
     "models/{name}/versions/{version}/repo-models",
@@ -199,6 +201,10 @@ class Installation:
         AnnouncedFile.objects.create(upload_id=UPLOAD, path=name, size=1, sha256=f"{self.size:064}")
         blobs = [CachedBlob(f"{i:064}", 1, now.timestamp(), False) for i in range(self.size)]
         self.node.post("cache", CacheReport(tuple(blobs)))
+        seen = SeenRequest(
+            f"id-{self.size}", "digits", "blue", now.timestamp(), "slow", "POST", "/", 200, "2xx"
+        )
+        gateway_samples_ingest(GatewaySampleBatch((), (seen,)))
         LogLine.objects.create(
             endpoint="digits", deployment="blue", replica_id="r", stream="s", seq=self.size,
             at=now.timestamp(), text=name,

@@ -97,6 +97,7 @@ export function EndpointLayout() {
           { label: "Test", link: paths.endpointTab(name, "test") },
           { label: "Consume", link: paths.endpointTab(name, "consume") },
           { label: "Keys", link: paths.endpointTab(name, "keys") },
+          { label: "Requests", link: paths.endpointTab(name, "requests") },
           { label: "Logs", link: paths.endpointTab(name, "logs") },
           { label: "Events", link: paths.endpointTab(name, "events") },
           { label: "Settings", link: paths.endpointTab(name, "settings") },

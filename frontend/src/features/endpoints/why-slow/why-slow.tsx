@@ -62,6 +62,7 @@ function Parts({ parts, total }: { parts: readonly BottleneckPart[]; total: numb
     <div className={classes["parts"]}>
       {parts.map((part) => (
         <Meter
+          part
           key={part.name}
           label={PARTS[part.name] ?? part.name}
           share={part.us / total}

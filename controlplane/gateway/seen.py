@@ -1,0 +1,114 @@
+"""Which requests are told of one by one: failed ones, slow ones, and a few of all. Bounded, however
+many there are."""
+
+import heapq
+import random
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final
+
+from controlplane.gateway.access_log import Entry
+from wire.messages import SeenRequest
+
+OF_EACH: Final = 3  # failed by us, refused, slow, and any; of each endpoint between two reports
+MOST: Final = 200  # of all endpoints together
+LONGEST_PATH: Final = 200
+LONGEST_WORD: Final = 64
+OURS, THEIRS = "5xx", "4xx"
+SLOW, FAILED, SAMPLED = "slow", "failed", "sampled"
+GRPC_PREFIX: Final = "/inference.GRPCInferenceService/"
+
+
+@dataclass(slots=True)
+class _Some:
+    """A few of however many, each as likely as the other."""
+
+    kept: list[Entry] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, entry: Entry) -> None:
+        self.count += 1
+        if len(self.kept) < OF_EACH:
+            self.kept.append(entry)
+        elif (place := random.randrange(self.count)) < OF_EACH:  # noqa: S311 # no secret
+            self.kept[place] = entry
+
+
+@dataclass(slots=True)
+class _Chosen:
+    ours: _Some = field(default_factory=_Some)
+    theirs: _Some = field(default_factory=_Some)
+    any: _Some = field(default_factory=_Some)
+    slow: list[tuple[float, int, Entry]] = field(default_factory=list)  # a heap, the quickest first
+
+    def add(self, entry: Entry, number: int) -> None:
+        if entry.status_class in (OURS, THEIRS):
+            (self.ours if entry.status_class == OURS else self.theirs).add(entry)
+            return
+        self.any.add(entry)
+        if entry.duration_us is None:
+            return
+        item = (entry.duration_us, number, entry)
+        if len(self.slow) < OF_EACH:
+            heapq.heappush(self.slow, item)
+        elif entry.duration_us > self.slow[0][0]:
+            heapq.heapreplace(self.slow, item)
+
+
+class Chooser:
+    """Of the requests since the last ``take`` those that people may want to look at."""
+
+    def __init__(self) -> None:
+        self._chosen: dict[str, _Chosen] = {}
+        self._number = 0
+
+    def add(self, entry: Entry) -> None:
+        self._number += 1
+        self._chosen.setdefault(entry.endpoint, _Chosen()).add(entry, self._number)
+
+    def take(self) -> tuple[SeenRequest, ...]:
+        """What failed through us first, where there are too many of all endpoints."""
+        chosen, self._chosen = self._chosen, {}
+        found: dict[str, SeenRequest] = {}
+        each = list(chosen.values())
+        for why, entry in chain(
+            ((FAILED, entry) for one in each for entry in one.ours.kept),
+            ((SLOW, entry) for one in each for _, _, entry in one.slow),
+            ((FAILED, entry) for one in each for entry in one.theirs.kept),
+            ((SAMPLED, entry) for one in each for entry in one.any.kept),
+        ):
+            if len(found) < MOST and entry.request_id not in found:
+                found[entry.request_id] = seen(entry, why)
+        return tuple(found.values())
+
+
+def seen(entry: Entry, why: str) -> SeenRequest:
+    prefix = f"/endpoints/{entry.endpoint}"
+    path = entry.path.removeprefix(prefix).removeprefix(GRPC_PREFIX) or "/"
+    return SeenRequest(
+        id=plain(entry.request_id, LONGEST_WORD),
+        endpoint=entry.endpoint,
+        deployment=entry.deployment,
+        at=entry.at,
+        why=why,
+        method=plain(entry.method, LONGEST_WORD),
+        path=plain(path, LONGEST_PATH),
+        status=entry.status,
+        grpc_status=entry.grpc_status,
+        status_class=entry.status_class,
+        host=plain(entry.host, LONGEST_WORD),
+        attempts=entry.attempts,
+        duration_us=entry.duration_us,
+        receive_us=entry.receive_us,
+        send_us=entry.send_us,
+        request_bytes=entry.request_bytes,
+        response_bytes=entry.response_bytes,
+        as_json=entry.as_json,
+        flags="" if entry.flags == "-" else plain(entry.flags, LONGEST_WORD),
+        details=plain(entry.details, LONGEST_WORD),
+    )
+
+
+def plain(text: str, most: int) -> str:
+    """Clients write it: databases and terminals take no control characters."""
+    return "".join(one if one.isprintable() else "\ufffd" for one in text[:most])

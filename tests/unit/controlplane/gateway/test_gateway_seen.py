@@ -1,0 +1,79 @@
+"""Which requests are told of one by one: few, whatever comes."""
+
+from typing import Any
+
+import pytest
+
+from controlplane.gateway import seen
+from controlplane.gateway.access_log import Entry, parse
+from controlplane.gateway.seen import FAILED, SAMPLED, SLOW, Chooser, plain
+from tests.unit.controlplane.gateway.test_gateway_access_log import line
+
+
+def entry(number: int, *, status: str = "2xx", us: float | None = 100.0, **more: Any) -> Entry:
+    endpoint = more.pop("endpoint", "digits")
+    return Entry(
+        endpoint, "blue", status, us, 1, 2, request_id=f"id-{endpoint}-{number}",
+        path=f"/endpoints/{endpoint}/v2/models/m/infer", method="POST", status=200, **more
+    )  # fmt: skip
+
+
+def chosen(*entries: Entry) -> dict[str, str]:
+    """Id -> why."""
+    chooser = Chooser()
+    for one in entries:
+        chooser.add(one)
+    found = {request.id: request.why for request in chooser.take()}
+    assert chooser.take() == (), "each is told once"
+    return found
+
+
+def test_a_line_becomes_a_request() -> None:
+    parsed = parse(line(binary="120"))
+    assert parsed is not None
+    told = seen.seen(parsed, SLOW)
+    assert (told.id, told.endpoint, told.deployment, told.why) == ("id", "digits", "blue", "slow")
+    assert (told.method, told.path, told.status, told.host) == (
+        "POST", "/v2/models/m/infer", 200, "127.0.0.1:9001",
+    )  # fmt: skip
+    assert (told.duration_us, told.receive_us, told.send_us) == (1500.0, 300.0, 40.0)
+    assert (told.at, told.attempts, told.flags, told.details) == (1.0, 1, "", "via_upstream")
+
+
+def test_what_the_gateway_refused_has_neither_host_nor_time() -> None:
+    parsed = parse(line(status="401", details="lua_response"))
+    assert parsed is not None
+    told = seen.seen(parsed, FAILED)
+    assert (told.deployment, told.status_class, told.duration_us) == ("", "4xx", None)
+
+
+def test_the_slowest_and_a_few_others_of_thousands() -> None:
+    found = chosen(*(entry(number, us=float(number)) for number in range(5000)))
+    slow = {name for name, why in found.items() if why == SLOW}
+    assert slow == {"id-digits-4999", "id-digits-4998", "id-digits-4997"}
+    assert 1 <= sum(why == SAMPLED for why in found.values()) <= 3
+
+
+def test_failures_of_ours_and_refusals_do_not_push_each_other_out() -> None:
+    found = chosen(
+        *(entry(number, status="4xx", us=None) for number in range(1000)),
+        *(entry(number, status="5xx") for number in range(1000, 1002)),
+    )
+    assert {"id-digits-1000", "id-digits-1001"} < set(found)
+    assert len(found) == 5
+    assert set(found.values()) == {FAILED}
+
+
+def test_of_very_many_endpoints_failures_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen, "MOST", 10)
+    found = chosen(
+        *(entry(number, endpoint=f"e{number}") for number in range(50)),
+        *(entry(number, endpoint=f"e{number}", status="5xx") for number in range(50, 58)),
+    )
+    assert len(found) == 10
+    assert sum(why == FAILED for why in found.values()) == 8
+
+
+def test_no_control_character_gets_through() -> None:
+    assert plain("a\x00b\x1b[31m\u2028c", 64) == "a\ufffdb\ufffd[31m\ufffdc"
+    assert plain("x" * 100, 64) == "x" * 64
