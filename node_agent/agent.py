@@ -33,7 +33,8 @@ from node_agent.sampling import Sampling
 from node_agent.sandbox import Sandbox, prepared
 from node_agent.settings import AgentSettings
 from node_agent.usage import usages
-from wire.messages import LogBatch, NodeReport, ReportReply
+from wire.messages import NodeReport, ReportReply
+from wire.samples import LogBatch
 
 logger = logging.getLogger(__name__)
 

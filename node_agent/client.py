@@ -17,13 +17,12 @@ from wire.messages import (
     DesiredState,
     LeaveReply,
     LeaveRequest,
-    LogBatch,
     NodeReport,
     RegisterReply,
     RegisterRequest,
     ReportReply,
-    SampleBatch,
 )
+from wire.samples import LogBatch, SampleBatch
 from wire.wake_up import LIFE_S
 
 T = TypeVar("T")

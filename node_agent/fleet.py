@@ -15,7 +15,8 @@ from node_agent.logs import LogTail
 from node_agent.reconcile import Known, Replace, Start, Stop, actions
 from node_agent.replica import ReplicaRunner
 from node_agent.scratch import Scratch
-from wire.messages import DesiredReplica, DesiredState, ModelCounters, ObservedReplica
+from wire.messages import DesiredReplica, DesiredState, ObservedReplica
+from wire.samples import ModelCounters
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from node_agent.failure import size
 from node_agent.journal import ReplicaFolder
-from wire.messages import DesiredReplica, LogEntry
+from wire.messages import DesiredReplica
+from wire.samples import LogEntry
 
 LINE_LIMIT = 8192  # characters
 READ_BYTES = 256 * 1024

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from node_agent.reasons import GPU_FULL
-from wire.messages import ModelCounters, Problem
+from wire.messages import Problem
+from wire.samples import ModelCounters
 
 LIMIT: Final = 3
 WINDOW_S: Final = 300.0

@@ -16,7 +16,8 @@ from node_agent.process import ProcessIdentity
 from node_agent.record import NO_PROCESS, Record
 from node_agent.repository import Repository
 from node_agent.serving import Serving
-from wire.messages import DesiredReplica, ModelCounters, ObservedReplica, Problem
+from wire.messages import DesiredReplica, ObservedReplica, Problem
+from wire.samples import ModelCounters
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from prometheus_client.samples import Sample
 
 from node_agent import answers
 from wire.codec import LARGEST
-from wire.messages import ModelCounters
+from wire.samples import ModelCounters
 
 TIMEOUT_S = 2.0
 INTERVAL_S: Final = 2.0  # between samples where nobody watches

@@ -12,7 +12,7 @@ from node_agent.fleet import Fleet
 from node_agent.machine import Machine
 from node_agent.usage import Usage, usages
 from node_agent.waits import ProcessorWaits
-from wire.messages import ModelCounters, ReplicaSample, SampleBatch
+from wire.samples import ModelCounters, ReplicaSample, SampleBatch
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from node_agent.record import NO_PROCESS, Record
 from node_agent.repository import Repository
 from node_agent.start import start
 from node_agent.watch import Watch
-from wire.messages import ModelCounters
+from wire.samples import ModelCounters
 
 LOAD_RETRIES = 2  # of a load that failed for what may pass
 LONG_RUN_S = 60.0

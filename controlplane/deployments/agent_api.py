@@ -19,13 +19,8 @@ from controlplane.nodes.auth import NodeRequest, NodeView, message, reply
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now, clock_skew_s
 from controlplane.registry.stores import blob_store
-from wire.messages import (
-    LogBatch,
-    LogEntry,
-    ReplicaSample,
-    ReportReply,
-    SampleBatch,
-)
+from wire.messages import ReportReply
+from wire.samples import LogBatch, LogEntry, ReplicaSample, SampleBatch
 
 logger = logging.getLogger(__name__)
 NAMED = 5  # of the foreign replicas in a warning

@@ -10,7 +10,7 @@ from typing import IO
 
 from controlplane.gateway.listeners import ACCESS_LOG_COLUMNS
 from controlplane.gateway.names import deployment_of
-from wire.messages import GatewaySample
+from wire.samples import GatewaySample
 
 FIRST_BUCKET_US = 50.0
 BUCKET_GROWTH = 1.05
@@ -127,7 +127,7 @@ def parse(line: str) -> Entry | None:
 
 
 def bucket(duration_us: float) -> int:
-    """Index as in ``wire.messages.GatewaySample``: -1 below 50 µs, then steps of 5 %."""
+    """Index as in ``wire.samples.GatewaySample``: -1 below 50 µs, then steps of 5 %."""
     if duration_us < FIRST_BUCKET_US:
         return -1
     return int(math.log(duration_us / FIRST_BUCKET_US) / math.log(BUCKET_GROWTH))

@@ -29,8 +29,9 @@ from controlplane.gateway.waiting import SnapshotRefused
 from controlplane.gateway.wake_ups import WakeUps
 from controlplane.gateway.xds import XdsFolder
 from wire import codec
-from wire.messages import GatewayReport, GatewaySample, GatewaySnapshot, LeftOut, Problem
+from wire.messages import GatewayReport, GatewaySnapshot, LeftOut, Problem
 from wire.proof import ProofDamaged
+from wire.samples import GatewaySample
 
 logger = logging.getLogger("controlplane.gateway.agent")
 

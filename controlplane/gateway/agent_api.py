@@ -24,7 +24,8 @@ from controlplane.nodes.wake_ups import Listener
 from controlplane.operations.selectors import rollouts_active
 from controlplane.operations.services import deployment_wake
 from wire import codec
-from wire.messages import CertificateRequest, GatewayReport, GatewaySampleBatch
+from wire.messages import CertificateRequest, GatewayReport
+from wire.samples import GatewaySampleBatch
 from wire.serving_certificates import ServingCertificateRequest
 from wire.waking import WakeReply, WakeRequest
 

@@ -7,15 +7,8 @@ from typing import TypeVar
 import httpx
 
 from wire import codec
-from wire.messages import (
-    CertificateReply,
-    CertificateRequest,
-    GatewayReport,
-    GatewaySample,
-    GatewaySampleBatch,
-    GatewaySnapshot,
-    SeenRequest,
-)
+from wire.messages import CertificateReply, CertificateRequest, GatewayReport, GatewaySnapshot
+from wire.samples import GatewaySample, GatewaySampleBatch, SeenRequest
 from wire.serving_certificates import (
     ServingAuthority,
     ServingCertificateReply,

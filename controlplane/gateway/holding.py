@@ -14,7 +14,7 @@ from typing import Final
 from controlplane.gateway.admin import EnvoyUnreachable
 from controlplane.gateway.control_client import ControlPlaneUnavailable
 from controlplane.gateway.names import deployment_of, endpoint_of_cluster
-from wire.messages import GatewaySample
+from wire.samples import GatewaySample
 from wire.waking import HoldLimits, WakeReply
 
 ASK_AGAIN_S: Final = 2.0  # says that requests still wait

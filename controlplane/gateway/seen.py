@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Final
 
 from controlplane.gateway.access_log import Entry
-from wire.messages import SeenRequest
+from wire.samples import SeenRequest
 
 OF_EACH: Final = 3  # failed by us, refused, slow, and any; of each endpoint between two reports
 MOST: Final = 200  # of all endpoints together

@@ -10,8 +10,8 @@ from controlplane.metrics.types import SAMPLE_INTERVAL_S
 STALE_S: Final = 6.0  # a replica not sampled for this long shows a gap
 FRESH_S: Final = 2 * SAMPLE_INTERVAL_S  # a younger process was not sampled before
 START: Final = -1  # index of the moment at which a fresh process began, with nothing counted
-Sample = Mapping[str, Any]  # wire.messages.ReplicaSample as parsed JSON
-# Name of a sum -> field of wire.messages.ModelCounters.
+Sample = Mapping[str, Any]  # wire.samples.ReplicaSample as parsed JSON
+# Name of a sum -> field of wire.samples.ModelCounters.
 REQUESTS: Final = {
     "success": "request_success",
     "inferences": "inference_count",
@@ -29,7 +29,7 @@ WORK: Final = {
     "misses": "cache_misses",
 }
 TABLES: Final = {"batch": "batch_counts", "batch_us": "batch_compute_us"}
-# The same of the replica itself, of wire.messages.ReplicaSample.
+# The same of the replica itself, of wire.samples.ReplicaSample.
 OWN: Final = {
     "cpu_s": "cpu_seconds",
     "waited_s": "waited_s",

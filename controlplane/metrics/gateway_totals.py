@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 from controlplane.metrics.histogram import FIRST_US, GROWTH
 from controlplane.metrics.models import GatewayTotal
 from controlplane.metrics.totals import SECONDS
-from wire.messages import GatewaySample
+from wire.samples import GatewaySample
 
 DATABASE: Final = "metrics"
 BOUNDS: Final = {f"{bound:g}": bound for bound in SECONDS} | {"+Inf": math.inf}

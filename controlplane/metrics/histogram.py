@@ -5,7 +5,7 @@ from typing import Final
 
 FIRST_US: Final = 50.0
 GROWTH: Final = 1.05
-Histogram = Mapping[str, int]  # bucket index as text -> count; see wire.messages.GatewaySample
+Histogram = Mapping[str, int]  # bucket index as text -> count; see wire.samples.GatewaySample
 
 
 def merged(histograms: Iterable[Histogram]) -> dict[int, int]:

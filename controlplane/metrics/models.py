@@ -4,7 +4,7 @@ from django.db import models
 
 
 class ReplicaSample(models.Model):
-    """Counters of one replica at one moment (``wire.messages.ReplicaSample``)."""
+    """Counters of one replica at one moment (``wire.samples.ReplicaSample``)."""
 
     endpoint = models.CharField(max_length=64)
     deployment = models.CharField(max_length=64)
@@ -42,7 +42,7 @@ class GatewaySample(models.Model):
 
 
 class RequestSample(models.Model):
-    """One request of a few (``wire.messages.SeenRequest``)."""
+    """One request of a few (``wire.samples.SeenRequest``)."""
 
     endpoint = models.CharField(max_length=64)
     deployment = models.CharField(max_length=64)  # empty: the gateway answered by itself

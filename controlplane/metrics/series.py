@@ -28,7 +28,7 @@ class Source:
     """Samples of one scope: tracks of its replicas, gateway samples, samples of a machine."""
 
     tracks: tuple[Track, ...] = ()
-    gateway: tuple[Sample, ...] = ()  # wire.messages.GatewaySample as parsed, by time
+    gateway: tuple[Sample, ...] = ()  # wire.samples.GatewaySample as parsed, by time
     gateway_at: tuple[float, ...] = ()
     host: tuple[Mapping[str, float], ...] = ()
     host_at: tuple[float, ...] = ()

@@ -13,7 +13,7 @@ Histogram = Mapping[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """``histogram``: as ``wire.messages.GatewaySample`` has it; streams are not in it."""
+    """``histogram``: as ``wire.samples.GatewaySample`` has it; streams are not in it."""
 
     requests: int = 0
     failed: int = 0

@@ -22,7 +22,8 @@ from tests.chaos.system import System
 from tests.chaos.table import Case
 from tests.e2e.product import ROOT
 from wire import codec
-from wire.messages import DesiredState, NodeInfo, NodeReport, ReportReply, SampleBatch
+from wire.messages import DesiredState, NodeInfo, NodeReport, ReportReply
+from wire.samples import SampleBatch
 
 NODES = 1000
 MOST_PER_S = 100  # calls of all nodes together

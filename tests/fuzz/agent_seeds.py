@@ -10,18 +10,14 @@ from wire.messages import (
     CachedBlob,
     CacheReport,
     GpuInfo,
-    LogBatch,
-    LogEntry,
-    ModelCounters,
     NodeInfo,
     NodeReport,
     ObservedReplica,
     Problem,
     RegisterRequest,
-    ReplicaSample,
-    SampleBatch,
     SpoiledBlob,
 )
+from wire.samples import LogBatch, LogEntry, ModelCounters, ReplicaSample, SampleBatch
 
 LIAR, AWAY, HONEST, TOKEN = "liar", "198.51.100.1", "198.51.100.2", b"JOIN-TOKEN"
 RESOURCES: tuple[tuple[str, type[Any]], ...] = (

@@ -18,13 +18,12 @@ from wire import codec
 from wire.messages import (
     DesiredState,
     GatewayReport,
-    GatewaySampleBatch,
     NodeInfo,
     NodeReport,
     ObservedReplica,
     ReportReply,
-    SampleBatch,
 )
+from wire.samples import GatewaySampleBatch, SampleBatch
 from wire.wake_up import WAKE_UP
 
 RAMP_S = 15.0  # machines are not switched on in one moment

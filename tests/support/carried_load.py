@@ -5,8 +5,8 @@ from datetime import datetime
 
 from controlplane.deployments.models import Replica
 from controlplane.metrics.models import ReplicaSample
-from wire.messages import ModelCounters
-from wire.messages import ReplicaSample as Sample
+from wire.samples import ModelCounters
+from wire.samples import ReplicaSample as Sample
 
 SECONDS = 2.0
 

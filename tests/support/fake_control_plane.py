@@ -17,17 +17,14 @@ from wire.messages import (
     DesiredReplica,
     DesiredState,
     FileRef,
-    LogBatch,
-    LogEntry,
     NodeReport,
     ObservedReplica,
     RegisterReply,
     RegisterRequest,
-    ReplicaSample,
     ReportReply,
-    SampleBatch,
     SpoiledBlob,
 )
+from wire.samples import LogBatch, LogEntry, ReplicaSample, SampleBatch
 from wire.wake_up import ALIVE, WAKE_UP
 
 TOKEN = "join-me-once"

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from controlplane.metrics.models import GatewaySample
-from wire.messages import GatewaySample as Sample
+from wire.samples import GatewaySample as Sample
 
 QUICK = 60  # bucket of the histogram: about a millisecond
 

@@ -15,7 +15,7 @@ def gateway_samples_newest() -> int:
 
 
 def gateway_samples_after(endpoint: str, key: int, most: int) -> tuple[list[Any], int]:
-    """The next samples of ``endpoint`` (``wire.messages.GatewaySample`` as parsed), and the key of
+    """The next samples of ``endpoint`` (``wire.samples.GatewaySample`` as parsed), and the key of
     the last of them.
 
     Of several gateways that report in the same moment one may commit later than its keys say, and

@@ -23,7 +23,7 @@ class RequestFilter:
 
 
 def requests_seen(wanted: RequestFilter, *, slowest: bool, limit: int) -> list[Any]:
-    """``wire.messages.SeenRequest`` as parsed, the newest first, or the slowest."""
+    """``wire.samples.SeenRequest`` as parsed, the newest first, or the slowest."""
     rows = RequestSample.objects.filter(
         endpoint=wanted.endpoint, at__gt=wanted.since, at__lte=wanted.until
     )

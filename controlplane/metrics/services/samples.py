@@ -17,7 +17,7 @@ from controlplane.metrics.models import (
 )
 from controlplane.metrics.types import MAX_LOG_LINE, WATCH_LIFETIME_S
 from wire import codec
-from wire.messages import GatewaySampleBatch, LogBatch, SampleBatch
+from wire.samples import GatewaySampleBatch, LogBatch, SampleBatch
 
 DATABASE = "metrics"
 BATCH_ROWS = 500

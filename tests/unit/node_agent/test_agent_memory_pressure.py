@@ -3,7 +3,7 @@
 import pytest
 
 from node_agent.memory_pressure import MemoryPressure, MemoryPressureRule
-from wire.messages import ModelCounters
+from wire.samples import ModelCounters
 
 RULE = MemoryPressureRule(limit=3, window_s=300)
 Sample = tuple[float, int, int]  # seconds, executions without memory, executions in all

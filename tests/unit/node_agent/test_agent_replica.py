@@ -28,15 +28,9 @@ from node_agent.replica import ReplicaRunner
 from node_agent.sandbox import NOTHING, Sandbox, SandboxSettings
 from node_agent.signed import SignedOnly
 from tests.support.minisign_files import text
-from wire.messages import (
-    DesiredReplica,
-    FileRef,
-    GpuInfo,
-    ModelCounters,
-    ObservedReplica,
-    ProbeRule,
-)
+from wire.messages import DesiredReplica, FileRef, GpuInfo, ObservedReplica, ProbeRule
 from wire.minisign import public_keys
+from wire.samples import ModelCounters
 
 FAKE = Path(__file__).parents[2] / "support" / "fake_runtime.py"
 CONTENT = b"weights"

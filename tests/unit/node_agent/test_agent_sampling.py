@@ -11,7 +11,8 @@ from node_agent import sampler, sampling
 from node_agent.fleet import Fleet
 from node_agent.machine import Machine
 from node_agent.sampling import RESTING_S, Sampling
-from wire.messages import ModelCounters, NodeInfo
+from wire.messages import NodeInfo
+from wire.samples import ModelCounters
 
 TEXT = """# HELP nv_inference_request_success Number of successful inference requests
 # TYPE nv_inference_request_success counter

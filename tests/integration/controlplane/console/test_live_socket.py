@@ -25,7 +25,7 @@ from controlplane.deployments.models import Endpoint
 from controlplane.metrics.models import Watch
 from controlplane.metrics.services import gateway_samples_ingest
 from controlplane.operations.models import Operation
-from wire.messages import GatewaySample, GatewaySampleBatch
+from wire.samples import GatewaySample, GatewaySampleBatch
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "metrics"])
 

@@ -17,7 +17,7 @@ from controlplane.operations import services
 from controlplane.operations.models import Operation
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
-from wire.messages import LogBatch, LogEntry
+from wire.samples import LogBatch, LogEntry
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 

@@ -12,7 +12,8 @@ from controlplane.gateway import tls
 from controlplane.gateway.render import render
 from tests.support.quiet_handler import QuietHandler
 from wire import codec
-from wire.messages import GatewayReport, GatewaySampleBatch, GatewaySnapshot
+from wire.messages import GatewayReport, GatewaySnapshot
+from wire.samples import GatewaySampleBatch
 from wire.serving_certificates import (
     ServingAuthority,
     ServingCertificateReply,

@@ -44,7 +44,8 @@ from tests.support.people import make_user
 from tests.support.registered_models import files_add, model_register
 from tests.support.rows_read import rows_read
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
-from wire.messages import CachedBlob, CacheReport, GatewaySampleBatch, SeenRequest
+from wire.messages import CachedBlob, CacheReport
+from wire.samples import GatewaySampleBatch, SeenRequest
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 MOST = 40  # queries of any of them

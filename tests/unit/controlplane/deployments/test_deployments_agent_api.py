@@ -18,17 +18,14 @@ from wire import codec
 from wire.messages import CachedBlob as WireBlob
 from wire.messages import (
     CacheReport,
-    LogBatch,
-    LogEntry,
-    ModelCounters,
     NodeInfo,
     NodeReport,
     ObservedReplica,
     RegisterRequest,
-    SampleBatch,
     SpoiledBlob,
 )
-from wire.messages import ReplicaSample as WireSample
+from wire.samples import LogBatch, LogEntry, ModelCounters, SampleBatch
+from wire.samples import ReplicaSample as WireSample
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 RESOURCES = ("register", "report", "samples", "logs", "cache")

@@ -16,23 +16,17 @@ from controlplane.nodes.models import CachedBlob, Node
 from controlplane.nodes.services import join_token_create
 from tests.support.placed_replicas import replica_place
 from tests.support.simulated_node import SimulatedNode
-from wire.messages import (
-    CachedBlob as WireBlob,
-)
+from wire.messages import CachedBlob as WireBlob
 from wire.messages import (
     CacheReport,
     GpuInfo,
-    LogBatch,
-    LogEntry,
-    ModelCounters,
     NodeInfo,
     ObservedReplica,
     Problem,
     RegisterRequest,
-    ReplicaSample,
-    SampleBatch,
     SpoiledBlob,
 )
+from wire.samples import LogBatch, LogEntry, ModelCounters, ReplicaSample, SampleBatch
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 AWAY = "198.51.100.1"

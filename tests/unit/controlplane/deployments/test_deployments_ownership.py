@@ -18,8 +18,9 @@ from tests.support.placed_replicas import replica_place
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode
 from wire import codec
-from wire.messages import LogBatch, LogEntry, ReportReply, SampleBatch
-from wire.messages import ReplicaSample as WireSample
+from wire.messages import ReportReply
+from wire.samples import LogBatch, LogEntry, SampleBatch
+from wire.samples import ReplicaSample as WireSample
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 

@@ -18,7 +18,7 @@ from controlplane.metrics.services import gateway_samples_ingest, prune
 from controlplane.nodes.models import Node
 from tests.support.deployment_rows import deployment_add
 from tests.support.registered_models import model_register
-from wire.messages import GatewaySampleBatch, SeenRequest
+from wire.samples import GatewaySampleBatch, SeenRequest
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 PATH = "/api/v1/endpoints/digits/requests"

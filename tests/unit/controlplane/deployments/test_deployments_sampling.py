@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from controlplane.deployments.models import Autoscaler, Deployment, Replica
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode
-from wire.messages import ReplicaSample, SampleBatch
+from wire.samples import ReplicaSample, SampleBatch
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 POLICY = {"max": 4, "targets": {"in_flight": 1}}

@@ -19,14 +19,8 @@ from controlplane.metrics.models import GatewaySample as SampleRow
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode
 from wire import codec
-from wire.messages import (
-    GatewayReport,
-    GatewaySample,
-    GatewaySampleBatch,
-    GatewaySnapshot,
-    LeftOut,
-    Problem,
-)
+from wire.messages import GatewayReport, GatewaySnapshot, LeftOut, Problem
+from wire.samples import GatewaySample, GatewaySampleBatch
 from wire.waking import WakeReply, WakeRequest
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])

@@ -7,7 +7,7 @@ from typing import Any
 
 from controlplane.gateway.control_client import ControlPlaneUnavailable
 from controlplane.gateway.holding import Holding, Refusal
-from wire.messages import GatewaySample
+from wire.samples import GatewaySample
 from wire.waking import HoldLimits, WakeReply
 
 BLUE, GRPC, GREEN = "digits__blue__http", "digits__blue__grpc", "digits__green__http"

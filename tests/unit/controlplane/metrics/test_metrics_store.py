@@ -13,17 +13,16 @@ from controlplane.metrics.types import KEEP_SAMPLES_S
 from tests.support.placed_replicas import replica_place
 from tests.support.simulated_node import SimulatedNode
 from wire import codec
-from wire.messages import (
+from wire.messages import NodeReport, ReportReply
+from wire.samples import (
     GatewaySample,
     GatewaySampleBatch,
     LogBatch,
     LogEntry,
     ModelCounters,
-    NodeReport,
-    ReportReply,
     SampleBatch,
 )
-from wire.messages import ReplicaSample as WireSample
+from wire.samples import ReplicaSample as WireSample
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 

@@ -27,14 +27,8 @@ from controlplane.nodes.types import (
 from controlplane.operations.services.facts import replica_facts
 from tests.support.simulated_node import SimulatedNode
 from wire import codec
-from wire.messages import (
-    CacheReport,
-    NodeInfo,
-    RegisterRequest,
-    ReportReply,
-    SampleBatch,
-    SpoiledBlob,
-)
+from wire.messages import CacheReport, NodeInfo, RegisterRequest, ReportReply, SpoiledBlob
+from wire.samples import SampleBatch
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 

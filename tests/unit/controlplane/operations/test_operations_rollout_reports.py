@@ -15,7 +15,7 @@ from controlplane.deployments.models import Endpoint
 from controlplane.operations.models import Rollout
 from tests.support.placed_replicas import blue_and_green
 from wire import codec
-from wire.messages import GatewaySample, GatewaySampleBatch
+from wire.samples import GatewaySample, GatewaySampleBatch
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 ROLLOUTS = "/api/v1/endpoints/digits/rollouts"

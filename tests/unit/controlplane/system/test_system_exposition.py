@@ -16,7 +16,7 @@ from controlplane.metrics.totals import REGISTRY
 from controlplane.metrics.types import KEEP_ROLL_UPS_S
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode
-from wire.messages import GatewaySample, GatewaySampleBatch
+from wire.samples import GatewaySample, GatewaySampleBatch
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 

@@ -1,0 +1,135 @@
+"""Messages about what was measured and written: counters of replicas, what gateways saw, log lines.
+
+As ``wire.messages``: frozen dataclasses that travel as JSON, times in Unix seconds.
+"""
+
+from dataclasses import dataclass, field
+
+from wire.messages import NodeInfo
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCounters:
+    """Cumulative nv_* counters of one model of one replica, as scraped. Durations in µs."""
+
+    model: str
+    version: str
+    request_success: float = 0.0
+    request_failure: dict[str, float] = field(default_factory=dict)  # reason -> count
+    inference_count: float = 0.0
+    exec_count: float = 0.0
+    request_duration_us: float = 0.0
+    queue_duration_us: float = 0.0
+    compute_input_duration_us: float = 0.0
+    compute_infer_duration_us: float = 0.0
+    compute_output_duration_us: float = 0.0
+    pending_request_count: float = 0.0
+    batch_counts: dict[str, float] = field(default_factory=dict)  # batch size -> executions
+    batch_compute_us: dict[str, float] = field(default_factory=dict)  # batch size -> sum of them
+    gpu_out_of_memory: float = 0.0  # executions that failed because a GPU had no memory left
+    busy_us: float = 0.0  # instances at work: making batches, executing, splitting
+    instances: float = 0.0
+    cache_hits: float = 0.0
+    cache_misses: float = 0.0
+    load_seconds: float = 0.0
+    first_response: dict[str, float] = field(default_factory=dict)  # "le" in ms -> count up to it
+    step: bool = False  # of an ensemble: its requests are the ensemble's, not a client's
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaSample:
+    replica_id: str
+    endpoint: str
+    deployment: str
+    at: float
+    models: tuple[ModelCounters, ...] = ()
+    memory_bytes: int = 0
+    cpu_seconds: float = 0.0
+    started_at: float = 0.0  # of its process; 0 where the agent does not say
+    waited_s: float = 0.0  # that its threads were ready to run and had no processor
+    loop_looks: float = 0.0  # at whether the runtime's event loop was late
+    loop_late_s: float = 0.0  # sum over them
+
+
+@dataclass(frozen=True, slots=True)
+class SampleBatch:
+    samples: tuple[ReplicaSample, ...]
+    node: NodeInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    replica_id: str
+    endpoint: str
+    deployment: str
+    at: float
+    stream: str  # "storage-initializer" (download, placement) or "inference-server"
+    text: str
+    seq: int = 0  # rises per replica and stream; the control plane drops repeats
+
+
+@dataclass(frozen=True, slots=True)
+class LogBatch:
+    entries: tuple[LogEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySample:
+    """What the gateway saw of one deployment since the previous sample.
+
+    ``histogram`` maps a bucket index to a count; bucket i covers
+    [50 µs · 1.05**i, 50 µs · 1.05**(i+1)), index -1 is everything below 50 µs.
+    """
+
+    endpoint: str
+    deployment: str
+    at: float
+    interval_s: float
+    requests: int
+    status_classes: dict[str, int] = field(default_factory=dict)  # "2xx" ... "5xx"
+    histogram: dict[str, int] = field(default_factory=dict)
+    request_bytes: int = 0
+    response_bytes: int = 0
+    timed: int = 0  # requests with a latency; the times below are sums over them
+    total_us: float = 0.0
+    receive_us: float = 0.0  # until the client had sent everything
+    send_us: float = 0.0  # from the replica's first byte until the client had taken everything
+    new_connections: int = 0  # whose first request was one of these
+    json_requests: int = 0  # whose tensors came as text
+    held: int = 0  # requests that began to wait for a replica to wake
+    wakes_s: tuple[float, ...] = ()  # seconds from the first of them to the replica
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRequest:
+    """One request of a few that its gateway tells of: since it failed, was slow, or as any other.
+
+    Times as in ``GatewaySample``, of this request.
+    """
+
+    id: str  # x-request-id
+    endpoint: str
+    deployment: str  # empty: the gateway answered by itself
+    at: float  # of its first byte
+    why: str  # "failed", "slow" or "sampled"
+    method: str
+    path: str  # below the endpoint
+    status: int  # of HTTP; 0: the client went away before there was an answer
+    status_class: str  # "2xx" ... "5xx", a status of gRPC taken into account
+    grpc_status: int | None = None
+    host: str = ""  # "address:port" of the replica
+    attempts: int = 0
+    duration_us: float | None = None  # None for streams, and for what the gateway refused
+    receive_us: float = 0.0
+    send_us: float = 0.0
+    request_bytes: int = 0
+    response_bytes: int = 0
+    as_json: bool = False
+    flags: str = ""  # Envoy's, of what went wrong
+    details: str = ""  # Envoy's, of who answered
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySampleBatch:
+    samples: tuple[GatewaySample, ...]
+    requests: tuple[SeenRequest, ...] = ()
