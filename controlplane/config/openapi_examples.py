@@ -118,6 +118,12 @@ EXAMPLES: Final[dict[str, Any]] = {
     "PatchedNodePatchRequest": {"labels": {"zone": "a"}},
     "PatchedTrafficInputRequest": {"traffic": {"blue": 80, "green": 20}},
     "PatchedUserPatchRequest": {"role": "operator"},
+    "ObjectiveInputRequest": {
+        "kind": "latency",
+        "target_percent": 99.0,
+        "window_days": 28,
+        "threshold_ms": 250.0,
+    },
     "RolloutInputRequest": {
         "deployment": "green",
         "steps": [

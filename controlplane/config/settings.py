@@ -131,6 +131,7 @@ INSTALLED_APPS = [
     "controlplane.operations",
     "controlplane.gateway",
     "controlplane.system",
+    "controlplane.alerts",
     "controlplane.console",
 ]
 

@@ -4,6 +4,7 @@ from django.urls import include, path, re_path
 
 from controlplane.accounts import page_urls as sign_in_pages
 from controlplane.accounts import urls as accounts
+from controlplane.alerts import urls as alerts
 from controlplane.bottlenecks import urls as bottlenecks
 from controlplane.config import agent_urls, document, spa
 from controlplane.console import urls as console
@@ -32,6 +33,7 @@ APPS = [
     overview,
     bottlenecks,
     console,
+    alerts,
     system,
 ]
 

@@ -15,13 +15,12 @@ from django.db import transaction
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from controlplane.metrics.histogram import FIRST_US, GROWTH
+from controlplane.metrics.histogram import BOUNDS_S, edge_s, within
 from controlplane.metrics.models import GatewayTotal
-from controlplane.metrics.totals import SECONDS
 from wire.samples import GatewaySample
 
 DATABASE: Final = "metrics"
-BOUNDS: Final = {f"{bound:g}": bound for bound in SECONDS} | {"+Inf": math.inf}
+BOUNDS: Final = {f"{bound:g}": bound for bound in BOUNDS_S} | {"+Inf": math.inf}
 
 
 @dataclass(slots=True)
@@ -39,21 +38,15 @@ class _More:
 
     def add(self, sample: GatewaySample) -> None:
         self.classes.update(sample.status_classes)
-        # buckets count by their upper edge
-        edges = [(_edge_s(int(bucket)), count) for bucket, count in sample.histogram.items()]
         for name, bound in BOUNDS.items():
-            self.within[name] += sum(count for edge, count in edges if edge <= bound)
-        self.seconds += sum(edge * count for edge, count in edges)
+            self.within[name] += within(sample.histogram, bound)
+        self.seconds += sum(edge_s(int(one)) * count for one, count in sample.histogram.items())
         self.received += sample.request_bytes
         self.sent += sample.response_bytes
         self.held += sample.held
         self.wake_seconds += sum(sample.wakes_s)
         for name, bound in BOUNDS.items():
             self.wakes[name] += sum(seconds <= bound for seconds in sample.wakes_s)
-
-
-def _edge_s(bucket: int) -> float:
-    return FIRST_US * GROWTH ** (bucket + 1) / 1e6
 
 
 def gateway_totals_add(samples: Iterable[GatewaySample]) -> None:

@@ -7,9 +7,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 
-SECONDS: Final = (
-    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
-)  # fmt: skip
+from controlplane.metrics.histogram import BOUNDS_S
 
 # A second series for each, with the time of its first count, that nobody asks for.
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -20,7 +18,7 @@ REQUESTS: Final = Histogram(
     "Time that the control plane took to answer, by route as it is written in the API",
     ("method", "route", "status"),
     registry=REGISTRY,
-    buckets=SECONDS,
+    buckets=BOUNDS_S,
 )
 REMOTE_USERS_REFUSED: Final = Counter(
     "shoal_remote_user_refused",

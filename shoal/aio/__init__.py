@@ -13,6 +13,7 @@ from shoal.aio.ml_client import MLClient
 from shoal.aio.operations import (
     EnvironmentOperations,
     ModelOperations,
+    ObjectiveOperations,
     OnlineDeploymentOperations,
     OnlineEndpointOperations,
     RolloutOperations,
@@ -25,6 +26,7 @@ __all__ = [
     "EnvironmentOperations",
     "MLClient",
     "ModelOperations",
+    "ObjectiveOperations",
     "OnlineDeploymentOperations",
     "OnlineEndpointOperations",
     "RolloutOperations",

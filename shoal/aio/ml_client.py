@@ -10,6 +10,7 @@ from shoal.aio.loop import Loop
 from shoal.aio.operations import (
     EnvironmentOperations,
     ModelOperations,
+    ObjectiveOperations,
     OnlineDeploymentOperations,
     OnlineEndpointOperations,
     RolloutOperations,
@@ -71,6 +72,7 @@ class MLClient:
         self.models = ModelOperations(self._blocking.models)
         self.online_endpoints = OnlineEndpointOperations(self._blocking.online_endpoints)
         self.online_deployments = OnlineDeploymentOperations(self._blocking.online_deployments)
+        self.objectives = ObjectiveOperations(self._blocking.objectives)
         self.rollouts = RolloutOperations(self._blocking.rollouts)
 
     @property

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from shoal import sdk
 from shoal.aio.bridge import run
 from shoal.aio.poller import AsyncLROPoller
+from shoal.client.alert_types import Objective
 from shoal.client.types import Rollout
 from shoal.entities import (
     EndpointAuthKeys,
@@ -262,6 +263,26 @@ class EnvironmentOperations:
         self, name: str, version: str | int | None = None, label: str | None = None
     ) -> None:
         await run(self._blocking.restore, name, version, label)
+
+
+class ObjectiveOperations:
+    """``ml_client.objectives``."""
+
+    def __init__(self, blocking: sdk.ObjectiveOperations) -> None:
+        self._blocking = blocking
+
+    async def set(self, endpoint_name: str, name: str, **options: Any) -> Objective:
+        """``options``: kind, target_percent, window_days, threshold_ms."""
+        return await run(self._blocking.set, endpoint_name, name, **options)
+
+    async def get(self, endpoint_name: str, name: str) -> Objective:
+        return await run(self._blocking.get, endpoint_name, name)
+
+    def list(self, endpoint_name: str) -> AsyncIterator[Objective]:
+        return _each(lambda: self._blocking.list(endpoint_name))
+
+    async def delete(self, endpoint_name: str, name: str) -> None:
+        await run(self._blocking.delete, endpoint_name, name)
 
 
 class RolloutOperations:

@@ -25,6 +25,7 @@ from shoal.cli.login import login, logout
 from shoal.cli.logs import logs
 from shoal.cli.model import model
 from shoal.cli.node import node
+from shoal.cli.objective import objective
 from shoal.cli.online_deployment import online_deployment
 from shoal.cli.online_endpoint import online_endpoint
 from shoal.cli.operation import op, operation
@@ -78,7 +79,8 @@ def cli(ctx: click.Context, project_name: str | None) -> None:
 
 
 COMMANDS = (
-    *(up, deploy, init, dev, endpoint, traffic, rollout, test, why_slow, requests, logs, proxy),
+    *(up, deploy, init, dev, endpoint, traffic, rollout, objective, test),
+    *(why_slow, requests, logs, proxy),
     *(model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, project, user, second_factor, service_account, signing_key),

@@ -13,6 +13,7 @@ from shoal.client.concurrency import Concurrency
 from shoal.client.deployments import DRY_RUN, Deployments
 from shoal.client.discovery import Installation, find_installation
 from shoal.client.environments import Environments
+from shoal.client.objectives import Objectives
 from shoal.client.packages import Packages
 from shoal.client.packing import packaged
 from shoal.client.projects import Projects
@@ -40,7 +41,15 @@ OPERATION_TIMEOUT_S = 900.0
 
 
 class Client(
-    Packages, Environments, Projects, Rollouts, SavedCases, Bottlenecks, SeenRequests, Deployments
+    Packages,
+    Environments,
+    Projects,
+    Objectives,
+    Rollouts,
+    SavedCases,
+    Bottlenecks,
+    SeenRequests,
+    Deployments,
 ):
     """``Client()`` finds the installation as the command line does; ``Client(url, token)`` says it.
 

@@ -5,6 +5,7 @@ from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.environments import EnvironmentOperations
 from shoal.sdk.ml_client import MLClient
 from shoal.sdk.models import ModelOperations
+from shoal.sdk.objectives import ObjectiveOperations
 from shoal.sdk.poller import LROPoller
 from shoal.sdk.rollouts import RolloutOperations
 from shoal.sdk.workspaces import WorkspaceOperations
@@ -14,6 +15,7 @@ __all__ = [
     "LROPoller",
     "MLClient",
     "ModelOperations",
+    "ObjectiveOperations",
     "OnlineDeploymentOperations",
     "OnlineEndpointOperations",
     "RolloutOperations",

@@ -12,6 +12,7 @@ from shoal.sdk.deployments import OnlineDeploymentOperations
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.environments import EnvironmentOperations
 from shoal.sdk.models import ModelOperations
+from shoal.sdk.objectives import ObjectiveOperations
 from shoal.sdk.poller import LROPoller
 from shoal.sdk.rollouts import RolloutOperations
 from shoal.sdk.shapes import WORKSPACE_NAME
@@ -63,6 +64,7 @@ class MLClient:
         self.online_deployments = OnlineDeploymentOperations(
             self.client, watcher, self.models, self.online_endpoints, self.environments
         )
+        self.objectives = ObjectiveOperations(self.client)
         self.rollouts = RolloutOperations(self.client)
 
     @classmethod

@@ -7,6 +7,7 @@ from typing import Final
 from django.utils import timezone
 
 from controlplane.accounts.models import Membership, Project, User
+from controlplane.alerts.models import ObjectiveRow
 from controlplane.console.models import SavedCase
 from controlplane.deployments.models import Deployment, Endpoint, Replica, TryLoad
 from controlplane.deployments.services.endpoints import endpoint_create
@@ -56,6 +57,7 @@ class Things:
             "try_load_id": f"{self.word}-trial",
             "operation_id": f"{self.word}-operation",
             "rollout_id": f"{self.word}-rollout",
+            "objective": f"{self.word}-objective",
             "project": self.word,
         }[name]
 
@@ -139,6 +141,14 @@ def project_add(name: str) -> Things:
         samples_until=0,
         created_by=person.username,
     )
+    ObjectiveRow.objects.create(
+        endpoint=endpoint,
+        name=f"{name}-objective",
+        kind="availability",
+        target_percent=99.0,
+        window_days=28,
+        created_by=person.username,
+    )
     SavedCase.objects.create(
         id=f"{name}-case",
         name=f"{name} case",
@@ -163,5 +173,6 @@ def counts() -> dict[str, int]:
     """How many rows there are of what people of a project may make or remove."""
     kinds = (Model, Endpoint, Deployment, EnvironmentVersion, Upload, Operation, Rollout)
     return {
-        kind.__name__: kind._default_manager.count() for kind in (*kinds, SavedCase, TryLoad, Draft)
+        kind.__name__: kind._default_manager.count()
+        for kind in (*kinds, SavedCase, TryLoad, Draft, ObjectiveRow)
     }

@@ -1,5 +1,6 @@
 """Reads of metrics: what is measured now, what is kept of before, log lines."""
 
+from controlplane.metrics.selectors.answers import Answered, answered
 from controlplane.metrics.selectors.following import Following
 from controlplane.metrics.selectors.gateways import (
     gateway_histograms,
@@ -30,12 +31,14 @@ from controlplane.metrics.selectors.requests import MOST_REQUESTS, RequestFilter
 __all__ = [
     "MOST_REQUESTS",
     "POINTS",
+    "Answered",
     "Columns",
     "Following",
     "History",
     "Query",
     "ReplicaHistory",
     "RequestFilter",
+    "answered",
     "endpoint_history",
     "freshness",
     "gateway_histograms",

@@ -39,6 +39,10 @@ SHARED: Final = {"instance-types/<str:name>"}
 # What a body must have before the thing in the path is looked for.
 BODIES: Final[dict[str, dict[str, Any]]] = {
     "POST endpoints/<str:endpoint>/rollouts": {"deployment": f"{THEIRS}-blue"},
+    "PUT endpoints/<str:endpoint>/objectives/<str:objective>": {
+        "kind": "availability",
+        "target_percent": 99,
+    },
     "PUT endpoints/<str:endpoint>/traffic": {"traffic": {f"{THEIRS}-blue": 100}},
     "PATCH endpoints/<str:endpoint>/traffic": {"traffic": {f"{THEIRS}-blue": 0}},
     "PUT endpoints/<str:endpoint>/mirror": {"mirror_traffic": {}},

@@ -72,6 +72,8 @@ FIXED = {
     "endpoints/{endpoint}/bottlenecks",
     "models/{name}/versions/{version}/repo-models",
     "models/{name}/versions/{version}/repo-models/{repo_model}/config",
+    "endpoints/{endpoint}/objectives/{objective}",
+    "endpoints/{endpoint}/objectives/{objective}/history",
     "endpoints/{endpoint}/rollouts/{rollout_id}",
     "operations/{operation_id}",
     "test-cases/{case_id}",
@@ -160,6 +162,11 @@ class Installation:
             revision=1, plan={"min_requests": 200, "guardrails": {}}, previous_traffic={},
             stages=[], memory={}, samples_until=0, state=RolloutState.SUCCEEDED, created_by="ada",
         )  # fmt: skip
+        objective = {"kind": "availability", "target_percent": 99.9}
+        answer = self.api.put(
+            f"/api/v1/endpoints/digits/objectives/{name}", objective, format="json"
+        )
+        assert answer.status_code == 201, answer.json()
         self.post("drafts", {"title": name, "data": {}})
         self.post("service-accounts", {"name": f"robot-{self.size}", "role": "viewer"})
         for environment in {"more-1", name}:
@@ -220,6 +227,7 @@ class Installation:
             Operation.objects.order_by("created_at").values_list("pk", flat=True)[0]
         )
         where["case_id"] = "more-1"
+        where["objective"] = "more-1"
         where["rollout_id"] = f"{1:032}"
         where["try_load_id"] = self.api.get("/api/v1/try-loads").json()["items"][-1]["id"]
         path = re.sub(r"\{(\w+)\}", lambda found: where[found[1]], route)

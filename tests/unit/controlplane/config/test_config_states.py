@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controlplane.alerts.states import ALERTS
 from controlplane.config.state_tables import MACHINES, written
 from controlplane.core.states import IllegalTransition, Machine
 from controlplane.deployments.states import (
@@ -45,6 +46,7 @@ ENDS: dict[AnyMachine, set[str]] = {
     DESIRED: {"stopped"},
     NODES: set(),
     DUTIES: set(),
+    ALERTS: {"resolved"},
 }
 machines = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 

@@ -1,0 +1,43 @@
+"""What can go wrong with objectives, alerts, silences and channels."""
+
+from controlplane.core.errors import Conflict, NotFound
+
+
+class ObjectiveNotFound(NotFound):
+    code = "ObjectiveNotFound"
+    tries = ("`shoal objective list ENDPOINT` shows those that there are.",)
+
+
+class AlertNotFound(NotFound):
+    code = "AlertNotFound"
+    tries = ("`shoal alert list --all` shows those that are kept.",)
+
+
+class AlertRuleNotFound(NotFound):
+    code = "AlertRuleNotFound"
+    tries = ("`shoal alert rules` lists them; they are built in.",)
+
+
+class AlertResolved(Conflict):
+    code = "AlertResolved"
+    tries = ("Nothing is left to be acknowledged.",)
+
+
+class SilenceNotFound(NotFound):
+    code = "SilenceNotFound"
+    tries = ("`shoal alert silences` lists them.",)
+
+
+class ChannelNotFound(NotFound):
+    code = "ChannelNotFound"
+    tries = ("`shoal channel list` shows those that there are.",)
+
+
+class ChannelExists(Conflict):
+    code = "ChannelExists"
+    tries = ("Change it with PATCH, or take another name.",)
+
+
+class DeliveryNotFound(NotFound):
+    code = "DeliveryNotFound"
+    tries = ("`shoal channel deliveries NAME` lists those that are kept.",)

@@ -1,0 +1,1 @@
+"""Reads of objectives, alerts, silences and channels."""

@@ -1,0 +1,1 @@
+"""Shapes of objectives, alerts, silences and channels on the wire."""

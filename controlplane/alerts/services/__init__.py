@@ -1,0 +1,1 @@
+"""Writes of objectives, alerts, silences and channels."""

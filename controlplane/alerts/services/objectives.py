@@ -1,0 +1,93 @@
+"""Objectives are set and removed; nothing else of an endpoint changes by that."""
+
+from typing import Any
+
+from django.db import transaction
+
+from controlplane.alerts.models import ObjectiveRow
+from controlplane.alerts.selectors.objectives import objective_get
+from controlplane.core import events
+from controlplane.core.errors import Conflict
+from controlplane.core.names import name_check
+from controlplane.deployments.selectors import endpoint_get
+from controlplane.objectives import objective_asked
+
+MOST = 10  # of one endpoint: each is looked at every few seconds
+
+
+def objective_set(
+    *,
+    endpoint: str,
+    name: str,
+    kind: str,
+    target_percent: float,
+    window_days: int,
+    threshold_ms: float | None,
+    actor: str,
+) -> tuple[ObjectiveRow, bool]:
+    """The objective as it is now, and whether it is new. Raises Invalid, Conflict."""
+
+    asked = objective_asked(
+        kind=kind,
+        target_percent=target_percent,
+        window_days=window_days,
+        threshold_ms=threshold_ms,
+    )
+    values: dict[str, Any] = {
+        "kind": str(asked.kind),
+        "target_percent": asked.target_percent,
+        "window_days": asked.window_days,
+        "threshold_ms": asked.threshold_ms,
+    }
+    with transaction.atomic():
+        of = endpoint_get(endpoint)
+        row = of.objectives.select_for_update().filter(name=name).first()
+        if row is None and of.objectives.count() >= MOST:
+            raise Conflict(f"{endpoint} has {MOST} objectives already.", code="TooManyObjectives")
+        before = _values(row) if row else None
+        if row is None:
+            name_check(name, field="name")
+            row, created = of.objectives.get_or_create(
+                name=name, defaults={**values, "created_by": actor}
+            )
+        else:
+            created = False
+            for field, value in values.items():
+                setattr(row, field, value)
+            row.save()
+        if before != values:
+            events.record(
+                actor=actor,
+                verb="objective.set",
+                subject=f"endpoint/{of.name}",
+                message=f"Objective {name}: {told(row)}",
+                before=before,
+                after=values,
+            )
+    return row, created
+
+
+def objective_delete(*, endpoint: str, name: str, actor: str) -> None:
+    with transaction.atomic():
+        of = endpoint_get(endpoint)
+        row = objective_get(of, name)
+        row.delete()
+        events.record(
+            actor=actor,
+            verb="objective.deleted",
+            subject=f"endpoint/{of.name}",
+            message=f"Objective {name} was removed",
+            before=_values(row),
+        )
+
+
+def told(row: ObjectiveRow) -> str:
+    what = "answered without a 5xx"
+    if row.threshold_ms is not None:
+        what = f"answered within {row.threshold_ms:g} ms"
+    return f"{row.target_percent:g} % of requests {what}, over {row.window_days} days"
+
+
+def _values(row: ObjectiveRow) -> dict[str, Any]:
+    names = ("kind", "target_percent", "window_days", "threshold_ms")
+    return {name: getattr(row, name) for name in names}

@@ -1,0 +1,39 @@
+"""Values of alerts: states, severities, what channels speak."""
+
+from datetime import timedelta
+from typing import Final
+
+from django.db import models
+
+
+class AlertState(models.TextChoices):
+    PENDING = "pending"
+    FIRING = "firing"
+    RESOLVED = "resolved"
+
+
+class Severity(models.TextChoices):
+    PAGE = "page"  # somebody should look at once
+    TICKET = "ticket"  # somebody should look tomorrow
+
+
+class ChannelKind(models.TextChoices):
+    WEBHOOK = "webhook"
+    SLACK = "slack"
+    ALERTMANAGER = "alertmanager"
+    EMAIL = "email"
+
+
+class DeliveryStatus(models.TextChoices):
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+
+
+ACTIVE: Final = (AlertState.PENDING, AlertState.FIRING)
+LOOK_EVERY_S: Final = 15.0
+KEEP_RESOLVED: Final = timedelta(days=90)
+KEEP_DELIVERIES: Final = timedelta(days=30)
+# Alertmanager forgets what it is not told again.
+REPEAT_AFTER: Final = timedelta(hours=1)
+FORGOTTEN_AFTER: Final = timedelta(hours=3)

@@ -1,0 +1,59 @@
+"""Reads of what gateways answered over days: hours, then minutes, then what is not rolled up yet."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Max, Q
+
+from controlplane.metrics.models import GatewaySample, GatewayTotal, RollUp
+from controlplane.metrics.types import HOUR_S, MINUTE_S, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Of one deployment in the time that ended at ``end``, which is an hour, a minute or less."""
+
+    end: float
+    classes: Mapping[str, int]
+    histogram: Mapping[str, int]
+
+
+def answered(
+    endpoint: str, since: float, *, minutes_since: float, born: datetime
+) -> list[Answered]:
+    """What deployments of ``endpoint`` answered after ``since`` (Unix seconds), by the minute from
+    about ``minutes_since`` on. What gateways refused themselves is nobody's.
+
+    ``born`` is when the endpoint was made: what was before it was another's of the same name.
+    """
+    totals = GatewayTotal.objects.filter(endpoint=endpoint).exclude(deployment="")
+    scopes = [
+        Scope("deployment", endpoint, name).key
+        for name in totals.values_list("deployment", flat=True)
+    ]
+    if not scopes:
+        return []
+    birth = born.timestamp()
+    whole = math.ceil(birth / HOUR_S) * HOUR_S  # the hour before has something of before, too
+    # why the newest hour: where roll-ups are late, minutes tell of what no hour does
+    turn = max(whole, min(minutes_since // HOUR_S * HOUR_S, _newest(HOUR_S)))
+    rows = RollUp.objects.filter(scope__in=scopes, at__gt=since)
+    hours = rows.filter(span_s=HOUR_S, at__gt=whole, at__lte=turn)
+    own = rows.filter(span_s=MINUTE_S, at__gte=birth + MINUTE_S)
+    minutes = own.filter(Q(at__gt=turn) | Q(at__lte=whole))
+    # why the part alone: the rest of a roll-up is ten times as long
+    parts = [*hours.values_list("at", "data__gw"), *minutes.values_list("at", "data__gw")]
+    fresh = GatewaySample.objects.filter(
+        endpoint=endpoint, at__gt=max(since, birth, _newest(MINUTE_S))
+    ).exclude(deployment="")
+    return [Answered(float(at), part["classes"], part["h"]) for at, part in parts if part] + [
+        Answered(at, data["status_classes"], data["histogram"])
+        for at, data in fresh.values_list("at", "data")
+    ]
+
+
+def _newest(span_s: int) -> float:
+    newest = RollUp.objects.filter(span_s=span_s).aggregate(at=Max("at"))["at"]
+    return float(newest or 0)

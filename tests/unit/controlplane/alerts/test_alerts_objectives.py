@@ -1,0 +1,200 @@
+"""Objectives over REST, and that they say what Prometheus would of what we export."""
+
+import random
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from prometheus_client.parser import text_string_to_metric_families
+from rest_framework.test import APIClient
+
+from controlplane.accounts.models import User
+from controlplane.alerts.selectors.objectives import slices_read, status_of
+from controlplane.core.models import Event
+from controlplane.deployments.models import Endpoint
+from controlplane.gateway.models import Gateway
+from controlplane.metrics.models import GatewaySample as SampleRow
+from controlplane.metrics.models import RollUp
+from controlplane.metrics.services import gateway_samples_ingest, roll_up
+from controlplane.metrics.types import HOUR_S
+from controlplane.objectives import PAIRS, Kind, Objective
+from tests.support.people import make_user
+from wire.messages import GatewaySample, GatewaySampleBatch
+
+pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
+MINUTE = 60.0
+URL = "/api/v1/endpoints/quote/objectives"
+AVAILABLE = {"kind": "availability", "target_percent": 99.9}
+
+
+@pytest.fixture
+def endpoint(api: APIClient) -> Endpoint:
+    assert api.post("/api/v1/endpoints", {"name": "quote"}, format="json").status_code == 201
+    Endpoint.objects.update(created_at=timezone.now() - timedelta(days=40))
+    Gateway.objects.create(name="gw", last_seen_at=timezone.now())
+    return Endpoint.objects.get()
+
+
+def sent(at: float, good: int, bad: int, bucket: int = 50, deployment: str = "blue") -> None:
+    classes = {"2xx": good, "5xx": bad}
+    sample = GatewaySample(
+        "quote", deployment, at, 2.0, good + bad, classes, {str(bucket): good + bad}
+    )
+    gateway_samples_ingest(GatewaySampleBatch((sample,)))
+
+
+def test_it_is_set_read_and_removed(api: APIClient, endpoint: Endpoint) -> None:
+    made = api.put(f"{URL}/availability", AVAILABLE, format="json")
+    assert made.status_code == 201
+    assert made.json()["state"] == "no_data"
+    assert api.put(f"{URL}/availability", AVAILABLE, format="json").status_code == 200
+    assert Event.objects.filter(verb="objective.set").count() == 1, "nothing changed"
+    sent(time.time() - 30, good=980, bad=20)
+    found = api.get(URL).json()["items"]
+    assert [one["name"] for one in found] == ["availability"]
+    assert (found[0]["requests"], found[0]["bad_requests"]) == (1000, 20)
+    assert found[0]["budget_left"] == pytest.approx(-19)
+    assert [one["burning"] for one in found[0]["burn_rates"]] == [True, True, True]
+    assert found[0]["burn_rates"][0]["long_rate"] == pytest.approx(20)
+    assert found[0]["state"] == "burning"
+    # what was read may be sent back
+    assert api.put(f"{URL}/availability", found[0], format="json").status_code == 200
+    assert api.delete(f"{URL}/availability").status_code == 204
+    assert api.get(f"{URL}/availability").status_code == 404
+
+
+def test_where_no_gateway_is_heard_there_is_no_data(api: APIClient, endpoint: Endpoint) -> None:
+    api.put(f"{URL}/availability", AVAILABLE, format="json")
+    sent(time.time() - 30, good=0, bad=1000)
+    Gateway.objects.update(last_seen_at=timezone.now() - timedelta(minutes=5))
+    found = api.get(f"{URL}/availability").json()
+    assert (found["state"], found["burn_rates"][0]["burning"]) == ("no_data", None)
+    assert "No gateway" in found["told"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"kind": "availability", "target_percent": 100}, "target_percent"),
+        ({"kind": "latency", "target_percent": 99, "threshold_ms": 123}, "threshold_ms"),
+        ({"kind": "speed", "target_percent": 99}, "kind"),
+        ({"kind": "availability", "target_percent": 99, "goal": 1}, "goal"),
+    ],
+)
+def test_what_is_refused_names_its_field(
+    api: APIClient, endpoint: Endpoint, body: dict[str, Any], field: str
+) -> None:
+    answer = api.put(f"{URL}/goal", body, format="json")
+    assert answer.status_code == 400
+    assert answer.json()["field"] == field or field in answer.json().get("fields", {})
+
+
+def test_a_viewer_reads_and_sets_nothing(
+    api: APIClient, endpoint: Endpoint, client_of: Callable[[User], APIClient]
+) -> None:
+    viewer = client_of(make_user("vic", User.Role.VIEWER))
+    assert viewer.put(f"{URL}/goal", AVAILABLE, format="json").status_code == 403
+    assert viewer.get(URL).json() == {"items": []}
+
+
+def test_an_endpoint_has_ten_at_most(api: APIClient, endpoint: Endpoint) -> None:
+    for number in range(10):
+        assert api.put(f"{URL}/goal-{number}", AVAILABLE, format="json").status_code == 201
+    answer = api.put(f"{URL}/goal-10", AVAILABLE, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (409, "TooManyObjectives")
+
+
+def test_what_was_before_the_endpoint_is_anothers(api: APIClient, endpoint: Endpoint) -> None:
+    base = time.time() // HOUR_S * HOUR_S - 9 * HOUR_S
+    for minute in range(120):
+        sent(base + minute * MINUTE + 30, good=10, bad=10)
+    roll_up(now=time.time(), minutes=200)
+    SampleRow.objects.all().delete()
+    Endpoint.objects.update(created_at=datetime.fromtimestamp(base + 90 * MINUTE + 20, UTC))
+    api.put(f"{URL}/availability", AVAILABLE, format="json")
+    assert api.get(f"{URL}/availability").json()["requests"] == 29 * 20
+    history = api.get(f"{URL}/availability/history").json()
+    assert sum(point["total"] for point in history["points"]) == 29 * 20
+
+
+# What Prometheus does with the counters that it has scraped: an increase between two scrapes.
+Scrapes = dict[float, dict[str, float]]
+EXPRESSIONS = {
+    Kind.AVAILABILITY: (
+        'shoal_gateway_answers_total{endpoint="quote",deployment!="",status_class="5xx"}',
+        'shoal_gateway_answers_total{endpoint="quote",deployment!=""}',
+    ),
+    Kind.LATENCY: (
+        'shoal_gateway_request_seconds_bucket{endpoint="quote",deployment!="",le="0.25"}',
+        'shoal_gateway_request_seconds_count{endpoint="quote",deployment!=""}',
+    ),
+}
+
+
+def scrape(api: APIClient) -> dict[str, float]:
+    """The four sums that the expressions are of."""
+    sums = dict.fromkeys([one for pair in EXPRESSIONS.values() for one in pair], 0.0)
+    text = api.get("/api/v1/metrics").content.decode()
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            labels = sample.labels
+            if labels.get("endpoint") != "quote" or not labels.get("deployment"):
+                continue
+            if sample.name == "shoal_gateway_answers_total":
+                sums[EXPRESSIONS[Kind.AVAILABILITY][1]] += sample.value
+                if labels["status_class"] == "5xx":
+                    sums[EXPRESSIONS[Kind.AVAILABILITY][0]] += sample.value
+            if sample.name.endswith("request_seconds_bucket") and labels["le"] == "0.25":
+                sums[EXPRESSIONS[Kind.LATENCY][0]] += sample.value
+            if sample.name.endswith("request_seconds_count") and "wake" not in sample.name:
+                sums[EXPRESSIONS[Kind.LATENCY][1]] += sample.value
+    return sums
+
+
+def prometheus_says(kind: Kind, scrapes: Scrapes, now: float, width_s: float, budget: float) -> Any:
+    """``sum(increase(bad[w])) / sum(increase(all[w])) / budget``, of latency by the quick ones."""
+    first, last = scrapes[max(now - width_s, min(scrapes))], scrapes[now]
+    one, whole = (last[name] - first[name] for name in EXPRESSIONS[kind])
+    bad = one if kind == Kind.AVAILABILITY else whole - one
+    return bad / whole / budget
+
+
+def test_prometheus_would_say_the_same_of_what_we_export(
+    api: APIClient, endpoint: Endpoint
+) -> None:
+    """Eight hours of random traffic, a third of it not rolled up, at three moments."""
+    rng = random.Random(20)
+    start = time.time() // HOUR_S * HOUR_S - 9 * HOUR_S
+    scrapes: Scrapes = {start: scrape(api)}
+    moments = [start + hours * HOUR_S for hours in (1, 7, 8)]
+    edges = {now - width for now in moments for p in PAIRS for width in (p.long_s, p.short_s)}
+    for minute in range(8 * 60):
+        at = start + minute * MINUTE
+        bad = rng.choice([0, 0, 0, 1, 9])
+        sent(at + 30, rng.randrange(50), bad, rng.choice([10, 170, 173, 174, 230]))
+        sent(at + 31, 5, 0, 10, deployment="green")
+        sent(at + 32, 0, 0, 10, deployment="")
+        if at + MINUTE in {*moments, *edges}:
+            scrapes[at + MINUTE] = scrape(api)
+        if minute == 350:
+            roll_up(now=at, minutes=600)
+    assert RollUp.objects.filter(span_s=HOUR_S).exists()
+    checked = 0
+    for objective in (
+        Objective(Kind.AVAILABILITY, 99.0, 28),
+        Objective(Kind.LATENCY, 95.0, 7, threshold_ms=250.0),
+    ):
+        now = moments[-1]
+        when = datetime.fromtimestamp(now, UTC)
+        Gateway.objects.update(last_seen_at=when)
+        found = status_of(objective, slices_read(endpoint, objective.window_s, when))
+        for one in found.burns:
+            pair = one.pair
+            for width, ours in ((pair.long_s, one.long_rate), (pair.short_s, one.short_rate)):
+                theirs = prometheus_says(objective.kind, scrapes, now, width, objective.budget)
+                assert ours == pytest.approx(theirs, rel=1e-9), (objective.kind, width)
+                checked += 1
+    assert checked == 12
