@@ -163,3 +163,14 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.event} to {self.channel_id}"
+
+
+class RestartMarks(models.Model):
+    """How often a replica had been started again, at the moments when that changed."""
+
+    replica = models.CharField(max_length=32, primary_key=True)
+    marks = models.JSONField(default=list)  # [[Unix seconds, restarts so far]], oldest first
+    at = models.FloatField(db_index=True)  # of the latest
+
+    def __str__(self) -> str:
+        return self.replica

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from controlplane.alerts.api import objectives
+from controlplane.alerts.api import alerts, channels, objectives
 
 urlpatterns = [
     path("endpoints/<str:endpoint>/objectives", objectives.ObjectivesView.as_view()),
@@ -10,5 +10,21 @@ urlpatterns = [
     path(
         "endpoints/<str:endpoint>/objectives/<str:objective>/history",
         objectives.ObjectiveHistoryView.as_view(),
+    ),
+    path("alerts", alerts.AlertsView.as_view()),
+    path("alerts/counts", alerts.AlertCountsView.as_view()),
+    path("alerts/<str:alert_id>", alerts.AlertView.as_view()),
+    path("alerts/<str:alert_id>/acknowledge", alerts.AlertAcknowledgeView.as_view()),
+    path("alert-rules", alerts.AlertRulesView.as_view()),
+    path("alert-rules/<str:rule>", alerts.AlertRuleView.as_view()),
+    path("silences", alerts.SilencesView.as_view()),
+    path("silences/<str:silence_id>", alerts.SilenceView.as_view()),
+    path("channels", channels.ChannelsView.as_view()),
+    path("channels/<str:channel>", channels.ChannelView.as_view()),
+    path("channels/<str:channel>/test", channels.ChannelTestView.as_view()),
+    path("channels/<str:channel>/deliveries", channels.DeliveriesView.as_view()),
+    path(
+        "channels/<str:channel>/deliveries/<str:delivery_id>/replay",
+        channels.DeliveryReplayView.as_view(),
     ),
 ]

@@ -64,6 +64,10 @@ BEAT_SCHEDULE = {
     "scale deployments by their load": every(5, "operations.autoscale"),
     # why so rarely: samples of gateways send it, too; this is for silence
     "judge rollouts": every(5, "operations.rollouts"),
+    "look for what should be told": every(15, "alerts.look"),
+    # why so rarely: what makes a message sends it, too; this is for tries after the first
+    "tell it": every(5, "alerts.deliver"),
+    "drop alerts of long ago": every(3600, "alerts.prune"),
     "wake the nodes again": every(20, "deployments.wake_nodes"),
     "notice silent nodes": every(5, "nodes.expire"),
     "notice silent gateways": every(5, "gateway.watch"),

@@ -70,7 +70,7 @@ def https(name: str) -> str:
     return value
 
 
-def networks(name: str) -> tuple[str, ...]:
+def networks(name: str, *, whose: str = "proxies") -> tuple[str, ...]:
     """Addresses and networks of ``name``, comma-separated; none when it is unset."""
     found = []
     for part in filter(None, map(str.strip, os.environ.get(name, "").split(","))):
@@ -81,7 +81,7 @@ def networks(name: str) -> tuple[str, ...]:
                 f"{name}={part!r}: expected an IP address or a network as 10.0.0.0/8: {error}"
             ) from error
         if network.prefixlen == 0:
-            raise ImproperlyConfigured(f"{name}={part!r}: expected proxies, not every address")
+            raise ImproperlyConfigured(f"{name}={part!r}: expected {whose}, not every address")
         found.append(str(network))
     return tuple(found)
 

@@ -118,6 +118,20 @@ EXAMPLES: Final[dict[str, Any]] = {
     "PatchedNodePatchRequest": {"labels": {"zone": "a"}},
     "PatchedTrafficInputRequest": {"traffic": {"blue": 80, "green": 20}},
     "PatchedUserPatchRequest": {"role": "operator"},
+    "AlertRuleChangeRequest": {"threshold": 85.0, "severity": "page"},
+    "ChannelInputRequest": {
+        "name": "on-call",
+        "kind": "webhook",
+        "url": "https://hooks.example.org/shoal",
+        "severities": ["page"],
+    },
+    "ChannelChangeRequest": {"enabled": False},
+    "SilenceInputRequest": {
+        "subject": "endpoint/digits",
+        "rule": "queue-slow",
+        "reason": "Load test until noon",
+        "ends_at": "2026-11-27T12:00:00Z",
+    },
     "ObjectiveInputRequest": {
         "kind": "latency",
         "target_percent": 99.0,

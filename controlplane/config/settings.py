@@ -92,6 +92,18 @@ SHOAL_AUDIT_ANCHORS = Path(
     env.text("SHOAL_AUDIT_ANCHORS", str(SHOAL_HOME / "audit" / "anchors.jsonl"))
 )
 SHOAL_AUDIT_WEBHOOK = env.https("SHOAL_AUDIT_WEBHOOK")
+# Networks that channels of alerts may send to although they are not public.
+SHOAL_ALERT_NETWORKS = env.networks("SHOAL_ALERT_NETWORKS", whose="networks of receivers")
+# Who takes mail of alerts; without a host nobody does.
+EMAIL_HOST = env.text("SHOAL_EMAIL_HOST", "")
+EMAIL_PORT = env.integer("SHOAL_EMAIL_PORT", 587, least=1)
+EMAIL_HOST_USER = env.text("SHOAL_EMAIL_USER", "")
+EMAIL_HOST_PASSWORD = env.optional_secret("SHOAL_EMAIL_PASSWORD", least=1)
+_EMAIL_TLS = env.choice("SHOAL_EMAIL_TLS", "starttls", ("starttls", "tls", "off"))
+EMAIL_USE_TLS = _EMAIL_TLS == "starttls"
+EMAIL_USE_SSL = _EMAIL_TLS == "tls"
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env.text("SHOAL_EMAIL_FROM", "shoal@localhost")
 # Whose X-Forwarded-For and X-Forwarded-Proto are believed; nobody's unless named.
 SHOAL_TRUSTED_PROXIES = env.networks("SHOAL_TRUSTED_PROXIES")
 # Who says who people are, beside Shoal itself; see docs/sign-in.md.

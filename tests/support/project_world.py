@@ -7,7 +7,7 @@ from typing import Final
 from django.utils import timezone
 
 from controlplane.accounts.models import Membership, Project, User
-from controlplane.alerts.models import ObjectiveRow
+from controlplane.alerts.models import Alert, ObjectiveRow, Silence
 from controlplane.console.models import SavedCase
 from controlplane.deployments.models import Deployment, Endpoint, Replica, TryLoad
 from controlplane.deployments.services.endpoints import endpoint_create
@@ -58,6 +58,11 @@ class Things:
             "operation_id": f"{self.word}-operation",
             "rollout_id": f"{self.word}-rollout",
             "objective": f"{self.word}-objective",
+            "alert_id": f"{self.word}-alert",
+            "silence_id": f"{self.word}-silence",
+            "rule": "queue-slow",
+            "channel": "on-call",
+            "delivery_id": "none",
             "project": self.word,
         }[name]
 
@@ -149,6 +154,27 @@ def project_add(name: str) -> Things:
         window_days=28,
         created_by=person.username,
     )
+    Alert.objects.create(
+        id=f"{name}-alert",
+        rule="queue-slow",
+        subject=f"endpoint/{endpoint.name}",
+        part=deployment.name,
+        project=project,
+        severity="ticket",
+        state="firing",
+        summary=f"Requests to {deployment.name} wait",
+        looked_at=now,
+        started_at=now,
+    )
+    Silence.objects.create(
+        id=f"{name}-silence",
+        project=project,
+        subject=f"endpoint/{endpoint.name}",
+        reason=f"{name} is tested",
+        starts_at=now,
+        ends_at=now + timedelta(hours=1),
+        created_by=person.username,
+    )
     SavedCase.objects.create(
         id=f"{name}-case",
         name=f"{name} case",
@@ -174,5 +200,5 @@ def counts() -> dict[str, int]:
     kinds = (Model, Endpoint, Deployment, EnvironmentVersion, Upload, Operation, Rollout)
     return {
         kind.__name__: kind._default_manager.count()
-        for kind in (*kinds, SavedCase, TryLoad, Draft, ObjectiveRow)
+        for kind in (*kinds, SavedCase, TryLoad, Draft, ObjectiveRow, Alert, Silence)
     }

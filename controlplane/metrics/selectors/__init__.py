@@ -12,6 +12,7 @@ from controlplane.metrics.selectors.history import (
     Query,
     endpoint_history,
     minutes,
+    minutes_of,
     scope_history,
 )
 from controlplane.metrics.selectors.live import (
@@ -51,6 +52,7 @@ __all__ = [
     "log_lines",
     "log_owners",
     "minutes",
+    "minutes_of",
     "replica_history",
     "requests_seen",
     "sample_interval_s",

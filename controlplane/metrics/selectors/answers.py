@@ -1,4 +1,4 @@
-"""Reads of what gateways answered over days: hours, then minutes, then what is not rolled up yet."""
+"""Reads of what gateways answered over days: hours, minutes, and what is not rolled up yet."""
 
 import math
 from collections.abc import Mapping

@@ -129,6 +129,17 @@ def minutes(scope: Scope, since: float, until: float) -> list[tuple[float, store
     return [(at, found.get(at)) for at in times]
 
 
+def minutes_of(keys: Iterable[str], since: float, until: float) -> dict[str, list[stored.Data]]:
+    """Roll-ups of the minutes that ended in (since, until], by scope key, oldest first."""
+    rows = RollUp.objects.filter(
+        scope__in=list(keys), span_s=MINUTE_S, at__gt=since, at__lte=until
+    ).order_by("at")
+    found: dict[str, list[stored.Data]] = {}
+    for key, data in rows.values_list("scope", "data"):
+        found.setdefault(key, []).append(data)
+    return found
+
+
 class _Past:
     """One query's reads, each scope read once."""
 

@@ -1,0 +1,228 @@
+"""What the rules look at: one function for each, from rows to observations.
+
+What a function returns is all that there is: an alert that it does not mention has lost its
+subject. One that raises says nothing, and its rule's alerts stay as they are.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+
+from controlplane.alerts.evaluation import Observation
+from controlplane.alerts.models import ObjectiveRow
+from controlplane.alerts.rules import Settings
+from controlplane.alerts.selectors.objectives import LONGEST_BURN_S, objective_of, slices_read
+from controlplane.alerts.selectors.objectives import status_of as objective_status
+from controlplane.deployments.models import Deployment
+from controlplane.deployments.selectors import endpoint_list, endpoint_shown
+from controlplane.deployments.types import Desired, ReplicaState, ServingState
+from controlplane.gateway import authority
+from controlplane.gateway.models import Gateway
+from controlplane.metrics.selectors import minutes_of
+from controlplane.metrics.stored import merged, value
+from controlplane.metrics.types import Scope
+from controlplane.nodes.selectors import node_age_s, node_list, node_state
+from controlplane.objectives import Burn, Speed
+
+Facts = Callable[[Settings, datetime], Iterator[Observation]]
+INSTALLATION: Final = "installation"
+QUEUE_S: Final = 300.0
+DAY_S: Final = 86_400.0
+
+
+def _objectives(speed: Speed, rule: Settings, now: datetime) -> Iterator[Observation]:
+    rows = ObjectiveRow.objects.select_related("endpoint").order_by("endpoint_id", "name")
+    by_endpoint: dict[int, list[ObjectiveRow]] = {}
+    for row in rows:
+        by_endpoint.setdefault(row.endpoint_id, []).append(row)
+    for mine in by_endpoint.values():
+        endpoint = mine[0].endpoint
+        read = slices_read(endpoint, LONGEST_BURN_S, now)
+        for row in mine:
+            found = objective_status(objective_of(row), read, int(rule.threshold))
+            burns = [one for one in found.burns if one.pair.speed == speed]
+            worst = max(burns, key=lambda one: (bool(one.burning), one.long_rate or 0.0))
+            yield Observation(
+                rule=rule.rule.name,
+                subject=f"endpoint/{endpoint.name}",
+                part=row.name,
+                project=endpoint.project_name,
+                value=worst.long_rate,
+                burns=any(one.burning for one in burns),
+                untold=found.told,
+                summary=_burn_text(row, worst),
+            )
+
+
+def _burn_text(row: ObjectiveRow, one: Burn) -> str:
+    rates = " and ".join(
+        f"{rate:.3g} over {_span(width)}"
+        for rate, width in ((one.long_rate, one.pair.long_s), (one.short_rate, one.pair.short_s))
+        if rate is not None
+    )
+    what = f"within {row.threshold_ms:g} ms" if row.threshold_ms is not None else "without a 5xx"
+    return (
+        f"{row.name} promises {row.target_percent:g} % {what}: its burn rate is "
+        f"{rates or 'not known'}, {one.pair.factor:g} is the limit."
+    )
+
+
+def _span(seconds: float) -> str:
+    if seconds < 3600:
+        return f"{seconds / 60:g} min"
+    return f"{seconds / 3600:g} h" if seconds < DAY_S else f"{seconds / DAY_S:g} days"
+
+
+def fast_burn(rule: Settings, now: datetime) -> Iterator[Observation]:
+    return _objectives(Speed.FAST, rule, now)
+
+
+def slow_burn(rule: Settings, now: datetime) -> Iterator[Observation]:
+    return _objectives(Speed.SLOW, rule, now)
+
+
+def unavailable(rule: Settings, now: datetime) -> Iterator[Observation]:
+    del now
+    for endpoint in endpoint_list():
+        shown = endpoint_shown(endpoint, {})
+        down = shown["serving_state"] == ServingState.UNAVAILABLE
+        ready = sum(
+            replica.state == ReplicaState.READY and replica.desired == Desired.RUNNING
+            for deployment in endpoint.deployments.all()
+            if endpoint.traffic.get(deployment.name)
+            for replica in deployment.replicas.all()
+        )
+        with_traffic = ", ".join(name for name, share in endpoint.traffic.items() if share)
+        yield Observation(
+            rule=rule.rule.name,
+            subject=f"endpoint/{endpoint.name}",
+            project=endpoint.project_name,
+            value=float(ready),
+            burns=down,
+            summary=f"No replica of {with_traffic or 'it'} is ready: {endpoint.name} answers "
+            "nobody.",
+        )
+
+
+def queue(rule: Settings, now: datetime) -> Iterator[Observation]:
+    deployments = list(Deployment.objects.select_related("endpoint").order_by("pk"))
+    scopes = {row.pk: Scope("deployment", row.endpoint.name, row.name).key for row in deployments}
+    at = now.timestamp()
+    kept = minutes_of(scopes.values(), at - QUEUE_S, at)
+    for row in deployments:
+        found = kept.get(scopes[row.pk], [])
+        waited_us = value(merged(found), "queue_us") if found else None
+        # sampled and not asked: nobody waits
+        waited_ms = (waited_us or 0.0) / 1000.0 if found else None
+        yield Observation(
+            rule=rule.rule.name,
+            subject=f"endpoint/{row.endpoint.name}",
+            part=row.name,
+            project=row.endpoint.project_name,
+            value=waited_ms,
+            untold="" if found or not row.instance_count else "Its replicas were not sampled.",
+            burns=None if found or row.instance_count else False,
+            summary=f"Requests to {row.name} waited {waited_ms or 0:.0f} ms in the mean of the "
+            f"last five minutes; {rule.threshold:g} ms is the limit.",
+        )
+
+
+def nodes(rule: Settings, now: datetime) -> Iterator[Observation]:
+    for node in node_list():
+        age_s = node_age_s(node, now)
+        if age_s is not None:
+            yield _silence(rule, f"node/{node.name}", "the agent", age_s)
+
+
+def gateways(rule: Settings, now: datetime) -> Iterator[Observation]:
+    for row in Gateway.objects.filter(last_seen_at__isnull=False).order_by("name"):
+        if row.last_seen_at is not None:
+            age_s = max(0.0, (now - row.last_seen_at).total_seconds())
+            yield _silence(rule, f"gateway/{row.name}", "the gateway's agent", age_s)
+
+
+def _silence(rule: Settings, subject: str, who: str, age_s: float) -> Observation:
+    summary = f"Nothing was heard of {who} for {age_s:.0f} s; {rule.threshold:g} s is the limit."
+    return Observation(rule=rule.rule.name, subject=subject, value=age_s, summary=summary)
+
+
+def disks(rule: Settings, now: datetime) -> Iterator[Observation]:
+    for node in node_list():
+        total = float(node.info.get("disk_total_bytes") or 0)
+        if total:
+            silent = node_state(node, now) != "online"
+            free = float(node.info.get("disk_free_bytes") or 0)
+            told = "Its node is silent." if silent else ""
+            yield _disk(rule, f"node/{node.name}", "", free, total, told)
+    seen: set[int] = set()
+    for folder in (settings.SHOAL_BLOB_DIR, settings.SHOAL_HOME):
+        path = Path(folder)
+        if path.exists() and (device := path.stat().st_dev) not in seen:
+            seen.add(device)
+            usage = shutil.disk_usage(path)
+            yield _disk(rule, INSTALLATION, str(path), usage.free, usage.total, "")
+
+
+def _disk(
+    rule: Settings, subject: str, part: str, free: float, total: float, untold: str
+) -> Observation:
+    used = 100.0 * (total - free) / total
+    return Observation(
+        rule=rule.rule.name,
+        subject=subject,
+        part=part,
+        value=used,
+        untold=untold,
+        summary=f"{used:.1f} % of the disk is used, {free / 2**30:.1f} GiB are free; "
+        f"{rule.threshold:g} % is the limit.",
+    )
+
+
+def certificates(rule: Settings, now: datetime) -> Iterator[Observation]:
+    for row in Gateway.objects.order_by("name"):
+        ends = {"of its agent": row.certificate_ends_at if row.certified_at else None}
+        ends["that clients see"] = row.served_ends_at
+        for part, ends_at in ends.items():
+            if ends_at is not None:
+                yield _certificate(rule, f"gateway/{row.name}", part, ends_at, now)
+    for node in node_list():
+        if node.certified_at and node.certificate_ends_at:
+            yield _certificate(rule, f"node/{node.name}", "of its agent",
+                               node.certificate_ends_at, now)  # fmt: skip
+    for one in authority.trusted(now):
+        # one that is about to be followed by another need not be looked after
+        if one.signs:
+            ends_at = one.certificate.not_valid_after_utc
+            yield _certificate(rule, INSTALLATION, "authority of endpoints", ends_at, now)
+
+
+def _certificate(
+    rule: Settings, subject: str, part: str, ends_at: datetime, now: datetime
+) -> Observation:
+    days = (ends_at - now).total_seconds() / DAY_S
+    word = "ends" if days > 0 else "ended"
+    return Observation(
+        rule=rule.rule.name,
+        subject=subject,
+        part=part,
+        value=days,
+        summary=f"The certificate {part} {word} on {ends_at.date().isoformat()}: {days:.1f} days "
+        f"are left, {rule.threshold:g} is the limit.",
+    )
+
+
+# Beside these there is `replica-restarting`, which keeps marks: services.restarts.
+FACTS: Final[Mapping[str, Facts]] = {
+    "objective-fast-burn": fast_burn,
+    "objective-slow-burn": slow_burn,
+    "endpoint-unavailable": unavailable,
+    "queue-slow": queue,
+    "node-silent": nodes,
+    "gateway-silent": gateways,
+    "disk-nearly-full": disks,
+    "certificate-ends": certificates,
+}

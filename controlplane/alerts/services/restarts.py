@@ -1,0 +1,65 @@
+"""How often replicas were started again in the last ten minutes. Rows know the number alone, so the
+moments at which it changed are kept."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from controlplane.alerts.evaluation import Observation
+from controlplane.alerts.models import RestartMarks
+from controlplane.alerts.rules import Settings
+from controlplane.deployments.models import Deployment, Replica
+
+WINDOW_S: Final = 600.0
+MOST_MARKS: Final = 50
+Marks = Sequence[Sequence[float]]
+
+
+def restarted(marks: Marks, now: float) -> int:
+    """Pure: restarts since the last mark that is older than the window, or the first of all."""
+    if not marks:
+        return 0
+    before = [count for at, count in marks if at <= now - WINDOW_S]
+    return max(0, int(marks[-1][1] - (before[-1] if before else marks[0][1])))
+
+
+def marked(marks: Marks, count: int, now: float, age_s: float) -> list[Sequence[float]]:
+    """Pure: the marks with ``count``. One that is seen first began with none, if it is young."""
+    if not marks:
+        first = 0 if age_s <= WINDOW_S else count
+        return [(now - min(age_s, WINDOW_S), first), *([(now, count)] if count != first else [])]
+    if marks[-1][1] == count:
+        return list(marks)
+    return [*marks, (now, count)][-MOST_MARKS:]
+
+
+def observe(rule: Settings, now: datetime) -> Iterator[Observation]:
+    at = now.timestamp()
+    known = {row.replica: row for row in RestartMarks.objects.all()}
+    counts: dict[int, int] = {}
+    replicas = list(Replica.objects.order_by("pk"))
+    for replica in replicas:
+        count = int(replica.observed.get("restarts", 0)) + replica.attempts
+        row = known.get(replica.pk)
+        if row is None and count == 0:
+            continue
+        before = row.marks if row else []
+        age_s = max(0.0, (now - replica.created_at).total_seconds())
+        marks = marked(before, count, at, age_s)
+        if marks != before:
+            RestartMarks.objects.update_or_create(
+                replica=replica.pk, defaults={"marks": marks, "at": at}
+            )
+        counts[replica.deployment_id] = counts.get(replica.deployment_id, 0) + restarted(marks, at)
+    RestartMarks.objects.exclude(replica__in=[replica.pk for replica in replicas]).delete()
+    for of in Deployment.objects.select_related("endpoint").order_by("pk"):
+        times = counts.get(of.pk, 0)
+        yield Observation(
+            rule=rule.rule.name,
+            subject=f"endpoint/{of.endpoint.name}",
+            part=of.name,
+            project=of.endpoint.project_name,
+            value=float(times),
+            summary=f"Replicas of {of.name} were started again {times} times in the last ten "
+            f"minutes; more than {rule.threshold:g} is too often.",
+        )

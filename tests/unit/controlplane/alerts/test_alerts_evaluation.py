@@ -1,0 +1,165 @@
+"""What one look makes of an alert, as tables; clocks that jump and facts that are missing."""
+
+from pathlib import Path
+
+import pytest
+
+from controlplane.alerts.evaluation import (
+    MOST_STEP_S,
+    Memory,
+    Observation,
+    Turn,
+    gone,
+    look,
+    verdict,
+)
+from controlplane.alerts.rules import DOCS, RULES, Settings, broken
+from controlplane.alerts.selectors.facts import FACTS
+from controlplane.alerts.services.restarts import marked, restarted
+from controlplane.alerts.types import AlertState
+
+ROOT = Path(__file__).parents[4]
+NOW = 1_000_000.0
+PENDING, FIRING, RESOLVED = AlertState.PENDING, AlertState.FIRING, AlertState.RESOLVED
+
+
+def rule(name: str = "queue-slow", for_s: int | None = None) -> Settings:
+    found = RULES[name]
+    return Settings(
+        found, True, found.threshold, found.for_s if for_s is None else for_s, found.severity
+    )
+
+
+def walk(
+    verdicts: list[bool | None], *, settings: Settings | None = None, step_s: float = 15.0
+) -> list[str]:
+    """The turns of looks so many seconds apart."""
+    memory, turns, now = Memory(), [], NOW
+    for one in verdicts:
+        found = look(memory, one, settings or rule(), now)
+        memory = found.memory
+        turns.append(str(found.turn))
+        if memory.state == RESOLVED:
+            memory = Memory()
+        now += step_s
+    return turns
+
+
+# queue-slow fires after 120 s and is resolved after 120 s: nine looks each
+@pytest.mark.parametrize(
+    ("verdicts", "turns"),
+    [
+        ([False] * 3, ["none"] * 3),
+        ([True, False], ["begin", "drop"]),
+        ([True] * 10, ["begin", *["none"] * 7, "fire", "none"]),
+        (
+            [True] * 9 + [False] * 10,
+            ["begin", *["none"] * 7, "fire", *["none"] * 8, "resolve", "none"],
+        ),
+        # broken once more meanwhile: it begins to be whole anew
+        (
+            [True] * 9 + [False] * 8 + [True] + [False] * 9,
+            ["begin", *["none"] * 7, "fire", *["none"] * 17, "resolve"],
+        ),
+        # nobody can tell: a pending one waits, a firing one stays
+        ([True, None, None, True], ["begin", "none", "none", "none"]),
+        ([True] * 9 + [None] * 500, ["begin", *["none"] * 7, "fire", *["none"] * 500]),
+        ([None] * 5, ["none"] * 5),
+    ],
+)  # fmt: skip
+def test_the_way_of_an_alert(verdicts: list[bool | None], turns: list[str]) -> None:
+    assert walk(verdicts) == turns
+
+
+def test_a_rule_without_a_time_fires_at_once() -> None:
+    assert walk([True], settings=rule(for_s=0)) == ["fire"]
+
+
+def test_metrics_that_stop_resolve_nothing_and_what_follows_counts_anew() -> None:
+    memory = Memory(FIRING, 120.0, 0.0, NOW)
+    for seconds in range(15, 36_000, 15):
+        found = look(memory, None, rule(), NOW + seconds)
+        assert (found.turn, found.memory.state) == (Turn.NONE, FIRING)
+        memory = found.memory
+    assert look(memory, False, rule(), memory.at + 15).turn == Turn.NONE, "not by the first look"
+
+
+@pytest.mark.parametrize("jump_s", [86_400.0, 3600.0, -3600.0, -86_400.0])
+def test_a_clock_that_jumps_neither_fires_nor_resolves(jump_s: float) -> None:
+    settings = rule(for_s=300)
+    pending = Memory(PENDING, 30.0, 0.0, NOW)
+    found = look(pending, True, settings, NOW + jump_s)
+    assert found.turn == Turn.NONE
+    assert found.memory.held_s <= 30.0 + MOST_STEP_S
+    firing = Memory(FIRING, 300.0, 15.0, NOW)
+    found = look(firing, False, settings, NOW + jump_s)
+    assert found.turn == Turn.NONE
+    assert found.memory.clear_s <= 15.0 + MOST_STEP_S
+    # and from there time goes on
+    assert look(found.memory, False, settings, NOW + jump_s + 15).memory.clear_s > 15.0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "firing", "is_broken"),
+    [
+        ("queue-slow", 500.0, False, False),
+        ("queue-slow", 501.0, False, True),
+        ("queue-slow", 450.0, True, True),  # back by a fifth before it is whole
+        ("queue-slow", 400.0, True, False),
+        ("disk-nearly-full", 90.5, False, True),
+        ("disk-nearly-full", 88.0, True, True),
+        ("disk-nearly-full", 87.0, True, False),
+        ("certificate-ends", 14.0, False, False),
+        ("certificate-ends", 13.9, False, True),
+        ("certificate-ends", -1.0, False, True),
+        ("certificate-ends", 89.0, True, False),
+    ],
+)
+def test_thresholds_and_their_margins(
+    name: str, value: float, firing: bool, is_broken: bool
+) -> None:
+    assert broken(rule(name), value, firing) == is_broken
+
+
+@pytest.mark.parametrize(
+    ("seen", "is_broken"),
+    [
+        (Observation("queue-slow", "x", "", 501.0), True),
+        (Observation("queue-slow", "x", "", None), None),
+        (Observation("queue-slow", "x", "", 501.0, untold="Silent."), None),
+        (Observation("queue-slow", "x", "", 1.0, burns=True), True),
+        (Observation("queue-slow", "x", "", 501.0, burns=False), False),
+    ],
+)
+def test_what_nobody_can_tell_is_no_verdict(seen: Observation, is_broken: bool | None) -> None:
+    assert verdict(rule(), seen, False) is is_broken
+
+
+def test_what_has_lost_its_subject_ends() -> None:
+    assert gone(Memory(PENDING)) == Turn.DROP
+    assert gone(Memory(FIRING)) == Turn.RESOLVE
+
+
+def test_every_rule_has_facts_and_a_runbook() -> None:
+    assert set(RULES) - set(FACTS) == {"replica-restarting"}
+    assert set(FACTS) <= set(RULES)
+    text = (ROOT / DOCS).read_text()
+    for name, one in RULES.items():
+        assert f"### {name}\n" in text, f"{DOCS} has no section for {name}"
+        assert one.runbook == f"{DOCS}#{name}"
+        assert one.steps
+        assert one.least <= one.threshold <= one.most
+
+
+def test_restarts_of_the_last_ten_minutes() -> None:
+    marks = marked([], 0, NOW, age_s=5.0)
+    marks = marked(marks, 1, NOW + 60, 65.0)
+    marks = marked(marks, 4, NOW + 120, 125.0)
+    assert restarted(marks, NOW + 130) == 4
+    assert restarted(marks, NOW + 60 + 600) == 3
+    assert restarted(marks, NOW + 3600) == 0
+    assert marked(marks, 4, NOW + 200, 205.0) == marks
+    # an old replica that is seen first: nobody knows when it was started again
+    assert restarted(marked([], 9, NOW, age_s=86_400.0), NOW) == 0
+    # a young one: since then
+    assert restarted(marked([], 2, NOW, age_s=60.0), NOW) == 2
