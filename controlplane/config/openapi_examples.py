@@ -118,14 +118,14 @@ EXAMPLES: Final[dict[str, Any]] = {
     "PatchedNodePatchRequest": {"labels": {"zone": "a"}},
     "PatchedTrafficInputRequest": {"traffic": {"blue": 80, "green": 20}},
     "PatchedUserPatchRequest": {"role": "operator"},
-    "AlertRuleChangeRequest": {"threshold": 85.0, "severity": "page"},
+    "PatchedAlertRuleChangeRequest": {"threshold": 85.0, "severity": "page"},
     "ChannelInputRequest": {
         "name": "on-call",
         "kind": "webhook",
         "url": "https://hooks.example.org/shoal",
         "severities": ["page"],
     },
-    "ChannelChangeRequest": {"enabled": False},
+    "PatchedChannelChangeRequest": {"enabled": False},
     "SilenceInputRequest": {
         "subject": "endpoint/digits",
         "rule": "queue-slow",

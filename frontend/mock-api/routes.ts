@@ -6,6 +6,7 @@ import { buckets, compared, history, hour, quarter, replicaBuckets } from "./liv
 import { instanceTypes, members, people, permissions, projects, role, serviceAccounts, sessions, tokens } from "./people";
 import { bottlenecksOf } from "./bottlenecks";
 import { requestsOf } from "./requests";
+import { alertAnswer, objectiveGone, objectivePast, objectiveSet, objectivesOf } from "./alerts";
 import { rolloutBegun, rolloutChanged, rolloutsOf } from "./rollouts";
 import { draftChange, draftList, placementPreview } from "./wizard";
 
@@ -250,6 +251,13 @@ function endpointRoute(
   if (!section) return method === "DELETE" ? ok(operations[0], 202) : method === "PATCH" ? endpointChange(found, body) : ok(found);
   if (section === "rollouts" && method === "POST" && !leaf) return ok(rolloutBegun(name, body), 201);
   if (section === "rollouts") return leaf ? ok(rolloutChanged(leaf)) : list(rolloutsOf(name));
+  if (section === "objectives" && leaf) return ok(objectivePast(item ?? ""));
+  if (section === "objectives" && method === "PUT") return ok(objectiveSet(name, item ?? "", body), 201);
+  if (section === "objectives" && method === "DELETE") {
+    objectiveGone(item ?? "");
+    return ok(null, 204);
+  }
+  if (section === "objectives") return ok({ items: objectivesOf(name) });
   if (section === "traffic") return trafficSet(found, body["traffic"] as Record<string, number>, ifMatch);
   if (section === "keys")
     return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });
@@ -432,6 +440,11 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
       return first === "verify"
         ? ok({ ok: true, sealed: 899, unsealed: 0, head: "4be1c0ffee".repeat(6), broken: null })
         : list(eventPage(query));
+    case "alerts":
+    case "alert-rules":
+    case "silences":
+    case "channels":
+      return alertAnswer(method, path, query, body, state.empty) ?? missing(String(head));
     case "metrics":
       if (query.has("step")) return ok(compared(query));
       return ok(query.get("by") === "node" ? quarter(query.get("ids") ?? "", query.get("metrics") ?? "") : hour(query.get("ids") ?? ""));

@@ -9,6 +9,7 @@ Names, arguments, entities and errors are those of ``shoal.MLClient``; what wait
 here, and what is listed is an asynchronous iterator. Calls may run side by side.
 """
 
+from shoal.aio.alerts import AlertOperations, ChannelOperations
 from shoal.aio.ml_client import MLClient
 from shoal.aio.operations import (
     EnvironmentOperations,
@@ -22,7 +23,9 @@ from shoal.aio.operations import (
 from shoal.aio.poller import AsyncLROPoller
 
 __all__ = [
+    "AlertOperations",
     "AsyncLROPoller",
+    "ChannelOperations",
     "EnvironmentOperations",
     "MLClient",
     "ModelOperations",

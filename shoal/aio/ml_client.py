@@ -5,6 +5,7 @@ from typing import Any, Self, overload
 import httpx
 
 from shoal import sdk
+from shoal.aio.alerts import AlertOperations, ChannelOperations
 from shoal.aio.bridge import run
 from shoal.aio.loop import Loop
 from shoal.aio.operations import (
@@ -72,6 +73,8 @@ class MLClient:
         self.models = ModelOperations(self._blocking.models)
         self.online_endpoints = OnlineEndpointOperations(self._blocking.online_endpoints)
         self.online_deployments = OnlineDeploymentOperations(self._blocking.online_deployments)
+        self.alerts = AlertOperations(self._blocking.alerts)
+        self.channels = ChannelOperations(self._blocking.channels)
         self.objectives = ObjectiveOperations(self._blocking.objectives)
         self.rollouts = RolloutOperations(self._blocking.rollouts)
 

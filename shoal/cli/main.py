@@ -8,9 +8,11 @@ import click
 
 from shoal import __version__
 from shoal.cli import az
+from shoal.cli.alert import alert
 from shoal.cli.apply import apply, diff, export
 from shoal.cli.audit import audit
 from shoal.cli.backup import backup, restore
+from shoal.cli.channel import channel
 from shoal.cli.completion import completion
 from shoal.cli.config import config
 from shoal.cli.deploy import deploy
@@ -80,7 +82,7 @@ def cli(ctx: click.Context, project_name: str | None) -> None:
 
 COMMANDS = (
     *(up, deploy, init, dev, endpoint, traffic, rollout, objective, test),
-    *(why_slow, requests, logs, proxy),
+    *(why_slow, requests, logs, proxy, alert, channel),
     *(model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, project, user, second_factor, service_account, signing_key),

@@ -8,6 +8,7 @@ import httpx
 
 from shoal.client import downloads, operations
 from shoal.client.administration import quoted
+from shoal.client.alerts import Alerts
 from shoal.client.bottlenecks import Bottlenecks
 from shoal.client.concurrency import Concurrency
 from shoal.client.deployments import DRY_RUN, Deployments
@@ -44,6 +45,7 @@ class Client(
     Packages,
     Environments,
     Projects,
+    Alerts,
     Objectives,
     Rollouts,
     SavedCases,

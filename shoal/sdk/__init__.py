@@ -1,5 +1,6 @@
 """The Python SDK, in the shape of azure-ai-ml: ``from shoal import MLClient``."""
 
+from shoal.sdk.alerts import AlertOperations, ChannelOperations
 from shoal.sdk.deployments import OnlineDeploymentOperations
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.environments import EnvironmentOperations
@@ -11,6 +12,8 @@ from shoal.sdk.rollouts import RolloutOperations
 from shoal.sdk.workspaces import WorkspaceOperations
 
 __all__ = [
+    "AlertOperations",
+    "ChannelOperations",
     "EnvironmentOperations",
     "LROPoller",
     "MLClient",

@@ -8,6 +8,7 @@ from shoal.client.errors import ShoalError
 from shoal.display.default import default_watcher
 from shoal.display.watcher import Quiet, Watcher
 from shoal.entities import Environment, Model, OnlineDeployment, OnlineEndpoint
+from shoal.sdk.alerts import AlertOperations, ChannelOperations
 from shoal.sdk.deployments import OnlineDeploymentOperations
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.environments import EnvironmentOperations
@@ -64,6 +65,8 @@ class MLClient:
         self.online_deployments = OnlineDeploymentOperations(
             self.client, watcher, self.models, self.online_endpoints, self.environments
         )
+        self.alerts = AlertOperations(self.client)
+        self.channels = ChannelOperations(self.client)
         self.objectives = ObjectiveOperations(self.client)
         self.rollouts = RolloutOperations(self.client)
 

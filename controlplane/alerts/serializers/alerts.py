@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.alerts.serializers import NumberField
 from controlplane.alerts.types import AlertState, Severity
 from controlplane.core.filters import ChoicesField
 from controlplane.core.pagination import PageQuery
@@ -81,7 +82,7 @@ class AlertRuleChangeSerializer(Fields):
     """What is left out stays; null is as it is built in."""
 
     enabled = serializers.BooleanField(required=False)
-    threshold = serializers.FloatField(required=False, allow_null=True)
+    threshold = NumberField(required=False, allow_null=True)
     for_s = serializers.IntegerField(
         required=False, allow_null=True, min_value=0, max_value=MOST_FOR_S
     )

@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.alerts.selectors.objectives import STATES
+from controlplane.alerts.serializers import NumberField
 from controlplane.objectives import Kind, Speed
 
 Fields = serializers.Serializer[Any]
@@ -14,11 +15,9 @@ Fields = serializers.Serializer[Any]
 @extend_schema_serializer(component_name="ObjectiveInput")
 class ObjectiveInputSerializer(Fields):
     kind = serializers.ChoiceField(choices=[kind.value for kind in Kind])
-    target_percent = serializers.FloatField(
-        help_text="of the requests that shall be good, 50 to 99.999"
-    )
+    target_percent = NumberField(help_text="of the requests that shall be good, 50 to 99.999")
     window_days = serializers.IntegerField(required=False, default=28, help_text="1 to 28")
-    threshold_ms = serializers.FloatField(
+    threshold_ms = NumberField(
         required=False,
         default=None,
         allow_null=True,

@@ -10,6 +10,9 @@ export type NodeTab = (typeof NODE_TABS)[number];
 export const MODEL_TABS = ["overview", "config", "files", "compare", "usage", "activity"] as const;
 export type ModelTab = (typeof MODEL_TABS)[number];
 
+export const ALERT_TABS = ["active", "history", "silences", "channels", "rules"] as const;
+export type AlertTab = (typeof ALERT_TABS)[number];
+
 export const paths = {
   overview: () => ({ to: "/" }) as const,
   login: (next?: string) => ({ to: "/login", search: next ? { next } : {} }) as const,
@@ -42,6 +45,7 @@ export const paths = {
   nodeTab: <T extends NodeTab>(name: string, tab: T) => ({ to: `/nodes/$name/${tab}` as const, params: { name } }) as const,
   joinNode: () => ({ to: "/nodes/join" }) as const,
   operations: () => ({ to: "/operations" }) as const,
+  alerts: (search: { tab?: AlertTab; alert?: string; rule?: string } = {}) => ({ to: "/alerts", search }) as const,
   activity: (search: { subject?: string; event?: number; q?: string } = {}) => ({ to: "/activity", search }) as const,
   system: () => ({ to: "/system" }) as const,
   settings: () => ({ to: "/settings/profile" }) as const,

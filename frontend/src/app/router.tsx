@@ -2,7 +2,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { PageError } from "./layouts/page-error";
-import { activitySearch, consoleSearch, deploySearch, operationsSearch } from "./search";
+import { activitySearch, alertsSearch, consoleSearch, deploySearch, operationsSearch } from "./search";
 import { endpointRoutes } from "./routes/endpoints";
 import { app, login, missing, root, secondFactor, setup } from "./routes/frame";
 import { modelRoutes } from "./routes/models";
@@ -42,6 +42,13 @@ const operations = createRoute({
   component: lazyRouteComponent(() => import("@/features/operations/pages/operations-page"), "OperationsPage"),
 });
 
+const alerts = createRoute({
+  getParentRoute: () => app,
+  path: "/alerts",
+  validateSearch: alertsSearch,
+  component: lazyRouteComponent(() => import("@/features/alerts/pages/alerts-page"), "AlertsPage"),
+});
+
 const activity = createRoute({
   getParentRoute: () => app,
   path: "/activity",
@@ -68,6 +75,7 @@ const routeTree = root.addChildren([
     test,
     ...nodeRoutes,
     operations,
+    alerts,
     activity,
     system,
     ...settingsRoutes,

@@ -1,5 +1,6 @@
 /** Search parameters: unknown or bad values fall back to the default, so that an old link still opens. */
 import { isWhen } from "@/components/when";
+import { ALERT_TABS } from "./paths";
 import { parseRange } from "./time-range";
 
 type Raw = Record<string, unknown>;
@@ -122,6 +123,9 @@ export const operationsSearch = (raw: Raw) =>
     when: when(raw["when"]),
   });
 const SEVERITIES = ["info", "warning", "error"] as const;
+/** Messages to people link here: one alert, or the runbook of a rule. */
+export const alertsSearch = (raw: Raw) =>
+  compact({ tab: oneOf(raw["tab"], ALERT_TABS), alert: text(raw["alert"]), rule: text(raw["rule"]) });
 export const activitySearch = (raw: Raw) =>
   compact({
     q: text(raw["q"]),

@@ -1,6 +1,7 @@
 /** The places in the side bar. */
 import {
   IconApi,
+  IconBell,
   IconChartLine,
   IconCube,
   IconHeartbeat,
@@ -20,7 +21,7 @@ export interface NavItem {
   icon: typeof IconApi;
   link: LinkProps;
   /** Which count is shown beside the label. */
-  count?: "models" | "endpoints" | "nodes";
+  count?: "models" | "endpoints" | "nodes" | "alerts";
   exact?: boolean;
   /** Tells of the whole installation: who has roles in projects alone is refused there. */
   ofInstallation?: true;
@@ -34,6 +35,7 @@ export const MAIN: NavItem[] = [
   { label: "Models", icon: IconCube, link: paths.models(), count: "models" },
   { label: "Endpoints", icon: IconApi, link: paths.endpoints(), count: "endpoints" },
   { label: "Metrics", icon: IconChartLine, link: paths.compareMetrics(), ofInstallation: true },
+  { label: "Alerts", icon: IconBell, link: paths.alerts(), count: "alerts" },
   { label: "Test console", icon: IconTerminal2, link: paths.test() },
 ];
 

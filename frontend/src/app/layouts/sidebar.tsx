@@ -1,6 +1,7 @@
 /** The side bar: where one can go, with how much is there. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
+import { alertCountsQuery } from "@/api/alerts";
 import { countsQuery } from "@/api/operations";
 import { useSeesInstallation } from "@/api/permissions";
 import { paths } from "@/app/paths";
@@ -33,7 +34,10 @@ export function Sidebar({ onGo }: { onGo?: () => void }) {
   const all = useSeesInstallation();
   const { data } = useQuery({ ...countsQuery(), enabled: all });
   const shown = (items: NavItem[]) => items.filter((item) => all || !item.ofInstallation);
-  const countOf = (item: NavItem) => (item.count && data ? data[item.count] : undefined);
+  const alerts = useQuery(alertCountsQuery());
+  // why none: a zero beside the word would be looked at each time
+  const open = alerts.data?.open === 0 ? undefined : alerts.data?.open;
+  const countOf = ({ count }: NavItem) => (count === "alerts" ? open : count && data ? data[count] : undefined);
   return (
     <div className={classes["sidebarInner"]}>
       <Link {...paths.overview()} className={classes["brand"]} onClick={onGo} aria-label="Shoal, overview">

@@ -110,4 +110,7 @@ def test_a_wrong_value_is_told_with_what_was_expected(
     assert body["hints"]
 
 
-HIDDEN = {"password", "old_password", "new_password", "token", "environment", "secret_environment"}
+HIDDEN = {
+    "password", "old_password", "new_password", "token", "environment", "secret_environment",
+    "secret",
+}  # fmt: skip

@@ -19,6 +19,7 @@ from rest_framework.test import APIClient
 
 from controlplane.accounts.models import BrowserSession, Membership, Project, User
 from controlplane.accounts.services import token_create
+from controlplane.alerts.models import Alert, Delivery
 from controlplane.console.models import SavedCase
 from controlplane.core import events
 from controlplane.deployments.models import Endpoint
@@ -59,10 +60,13 @@ WHERE = {
     "repo_model": "digits",
     "upload_id": UPLOAD,
     "project": "default",
+    "channel": "more-1",
 }
 ASKED = {"metrics/query": "by=endpoint&ids=digits&metrics=request_rate"}
 # Lists that are no longer for more rows: of parts of a thing, or of fixed length.
 FIXED = {
+    "alert-rules",
+    "channels/{channel}",
     "ca",
     "environments/{name}/versions/{version}",
     "service-accounts/{name}",
@@ -82,6 +86,8 @@ FIXED = {
 }
 # Lists that read more than two rows for each thing that comes with them, for all that there is.
 READ_MORE = {
+    "endpoints/{endpoint}/objectives/{objective}",
+    "endpoints/{endpoint}/objectives/{objective}/history",
     "endpoints/{endpoint}/deployments/{deployment}/logs",
     "endpoints/{endpoint}/metrics",
     "endpoints/{endpoint}/requests",
@@ -167,6 +173,11 @@ class Installation:
             f"/api/v1/endpoints/digits/objectives/{name}", objective, format="json"
         )
         assert answer.status_code == 201, answer.json()
+        url = "https://hooks.example.org/x"
+        self.post("channels", {"name": name, "kind": "slack", "url": url})
+        until = (timezone.now() + timedelta(hours=1)).isoformat()
+        self.post("silences", {"subject": "node/x", "reason": "x", "ends_at": until})
+        self._told(name)
         self.post("drafts", {"title": name, "data": {}})
         self.post("service-accounts", {"name": f"robot-{self.size}", "role": "viewer"})
         for environment in {"more-1", name}:
@@ -180,6 +191,17 @@ class Installation:
         events.record(actor="dora", verb="x", subject="x", message="x")
         self._rows(name, version)
         self._signatures()
+
+    def _told(self, name: str) -> None:
+        """An alert, and a message about it."""
+        now = timezone.now()
+        Alert.objects.create(
+            id=name, rule="node-silent", subject=f"node/{name}", severity="page", state="firing",
+            summary="x", looked_at=now, started_at=now,
+        )  # fmt: skip
+        Delivery.objects.create(
+            id=name, channel_id="more-1", alert=name, event="firing", message={}, created_at=now
+        )
 
     def _signatures(self) -> None:
         """One more key, and files that every one of them signed."""

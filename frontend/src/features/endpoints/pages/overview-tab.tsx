@@ -14,6 +14,7 @@ import { DeploymentsCard } from "../components/deployments-card";
 import { KpiStrip } from "../components/kpi-strip";
 import { LivePanels } from "../components/live-panels";
 import { useEndpoint } from "../hooks/use-endpoint";
+import { ObjectivesCard } from "../objectives/objectives-card";
 import { RolloutCard } from "../rollout/rollout-card";
 import { WhySlow } from "../why-slow/why-slow";
 import classes from "./overview-tab.module.css";
@@ -78,6 +79,7 @@ export function OverviewTab() {
       </div>
       <KpiStrip series={series} scope={scope} range={range} dimmed={dimmed} />
       <LivePanels endpoint={endpoint.name} deployments={names} series={series} scope={scope} range={range} dimmed={dimmed} />
+      <ObjectivesCard endpoint={endpoint.name} />
       <div className={classes["bottom"]}>
         <DeploymentsCard endpoint={endpoint} series={series} />
         <RecentEvents endpoint={endpoint.name} />

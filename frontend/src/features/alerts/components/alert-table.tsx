@@ -1,0 +1,124 @@
+/** Alerts, each with the page of what it is about, its runbook, and what may be done about it. */
+import { ActionIcon, Menu } from "@mantine/core";
+import { IconDotsVertical } from "@tabler/icons-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { acknowledgeAlert } from "@/api/alerts";
+import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
+import type { Alert } from "@/api/types";
+import { paths } from "@/app/paths";
+import { type Column, DataTable } from "@/components/data-table";
+import { notifyDone, notifyProblem } from "@/components/notify";
+import { Status } from "@/components/status";
+import { Time } from "@/components/time";
+import classes from "../alerts.module.css";
+import { stateOf, subjectOf } from "../words";
+import { SilenceDialog } from "./silence-dialog";
+
+function What({ alert, chosen }: { alert: Alert; chosen: boolean }) {
+  return (
+    <div className={classes["what"]} aria-current={chosen ? "true" : undefined}>
+      <span>
+        <b>{alert.title}</b>{" "}
+        <Link {...paths.alerts({ tab: "rules", rule: alert.rule })} className="link">
+          What to do
+        </Link>
+      </span>
+      <span className="secondary">{alert.resolution || alert.summary}</span>
+      {alert.untold ? <span className="muted">Not known now: {alert.untold}</span> : null}
+    </div>
+  );
+}
+
+function Actions({ alert, onSilence }: { alert: Alert; onSilence: () => void }) {
+  const client = useQueryClient();
+  const refusal = useRefusal(alert.project === null ? "operate" : "deploy");
+  const acknowledge = useMutation({
+    mutationFn: () => acknowledgeAlert(alert),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: keys.alerts.all });
+      notifyDone("You look after it");
+    },
+    onError: (problem) => notifyProblem(problem, "It was not acknowledged"),
+  });
+  return (
+    <Menu>
+      <Menu.Target>
+        <ActionIcon aria-label={`Actions for ${alert.title}, ${subjectOf(alert).text}`} disabled={refusal !== undefined} title={refusal}>
+          <IconDotsVertical size={16} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item disabled={alert.acknowledged_by !== "" || acknowledge.isPending} onClick={() => acknowledge.mutate()}>
+          Acknowledge
+        </Menu.Item>
+        <Menu.Item disabled={alert.silence !== ""} onClick={onSilence}>
+          Silence
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+interface AlertTableProps {
+  label: string;
+  rows: readonly Alert[] | undefined;
+  loading: boolean;
+  empty: React.ReactNode;
+  chosen?: string | undefined;
+  past?: boolean;
+}
+
+export function AlertTable({ label, rows, loading, empty, chosen, past = false }: AlertTableProps) {
+  const [silencing, setSilencing] = useState<Alert | null>(null);
+  const columns: Column<Alert>[] = [
+    {
+      id: "state",
+      header: "State",
+      width: 120,
+      cell: (row) => {
+        const { word, tone } = stateOf(row);
+        return <Status state={word} tone={tone} />;
+      },
+    },
+    { id: "what", header: "What", cell: (row) => <What alert={row} chosen={row.id === chosen} /> },
+    {
+      id: "about",
+      header: "About",
+      width: 190,
+      cell: (row) => {
+        const { link, text } = subjectOf(row);
+        return (
+          <Link {...link} className="link">
+            {text}
+          </Link>
+        );
+      },
+    },
+    { id: "severity", header: "Severity", width: 90, hideBelow: "md", cell: (row) => row.severity },
+    {
+      id: "since",
+      header: past ? "Resolved" : "Since",
+      width: 130,
+      hideBelow: "sm",
+      cell: (row) => <Time at={past ? row.resolved_at : row.started_at} />,
+    },
+    { id: "who", header: "Looked after by", width: 130, hideBelow: "lg", cell: (row) => row.acknowledged_by || "–" },
+  ];
+  if (!past)
+    columns.push({
+      id: "more",
+      header: <span className="sr-only">Actions</span>,
+      align: "right",
+      width: 44,
+      cell: (row) => <Actions alert={row} onSilence={() => setSilencing(row)} />,
+    });
+  return (
+    <>
+      <DataTable label={label} columns={columns} rows={rows} rowKey={(row) => row.id} loading={loading} empty={empty} />
+      {silencing ? <SilenceDialog alert={silencing} onClose={() => setSilencing(null)} /> : null}
+    </>
+  );
+}

@@ -1,0 +1,126 @@
+/** Where alerts are told: each channel with a test, and what was sent to it. */
+import { ActionIcon, Menu } from "@mantine/core";
+import { IconDotsVertical, IconPlus, IconSend } from "@tabler/icons-react";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { channelsQuery, deleteChannel, setChannelEnabled, testChannel } from "@/api/alerts";
+import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
+import type { Channel } from "@/api/types";
+import { Card } from "@/components/card";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { type Column, DataTable } from "@/components/data-table";
+import { EmptyState } from "@/components/empty-state";
+import { Forbidden, LoadProblem } from "@/components/forbidden";
+import { notifyDone, notifyProblem } from "@/components/notify";
+import { RefusingButton } from "@/components/refusing-button";
+import { Status } from "@/components/status";
+import toolbar from "@/components/toolbar.module.css";
+import { cameOf } from "../words";
+import { ChannelDialog } from "./channel-dialog";
+import { DeliveriesCard } from "./deliveries-card";
+
+export function ChannelsList() {
+  const client = useQueryClient();
+  const hidden = useRefusal("operate");
+  const edits = useRefusal("administer") === undefined;
+  const { data, error, isPending, refetch } = useQuery({ ...channelsQuery(), enabled: hidden === undefined });
+  const [adding, setAdding] = useState(false);
+  const [shown, setShown] = useState<string | null>(null);
+  const [leaving, setLeaving] = useState<string | null>(null);
+  const fresh = () => client.invalidateQueries({ queryKey: keys.alerts.channels });
+  const test = useMutation({
+    mutationFn: testChannel,
+    onSuccess: async (sent) => {
+      await fresh();
+      if (sent.status === "delivered") notifyDone(`${sent.channel} took the test: ${cameOf(sent)}`);
+      else notifyProblem(new Error(cameOf(sent)), `${sent.channel} did not take the test`);
+    },
+    onError: (problem) => notifyProblem(problem, "The test was not sent"),
+  });
+  const turn = useMutation({
+    mutationFn: (row: Channel) => setChannelEnabled(row.name, !row.enabled),
+    onSuccess: fresh,
+    onError: (problem) => notifyProblem(problem, "The channel was not changed"),
+  });
+  if (hidden) return <Forbidden needs="operate" what="The channels" />;
+  if (error && !data) return <LoadProblem error={error} what="The channels" needs="operate" onRetry={() => void refetch()} />;
+  const columns: Column<Channel>[] = [
+    { id: "name", header: "Name", cell: (row) => <b>{row.name}</b> },
+    { id: "kind", header: "Kind", cell: (row) => `${row.kind}${row.signed ? ", signed" : ""}` },
+    { id: "where", header: "Where", cell: (row) => row.address || row.recipients.join(", ") },
+    { id: "told", header: "It is told", hideBelow: "md", cell: (row) => row.severities.join(", ") || "every alert" },
+    { id: "projects", header: "Of projects", hideBelow: "lg", cell: (row) => row.projects.join(", ") || "all" },
+    { id: "on", header: "State", cell: (row) => <Status state={row.enabled ? "on" : "off"} tone={row.enabled ? "ok" : "idle"} /> },
+    {
+      id: "more",
+      header: <span className="sr-only">Actions</span>,
+      align: "right",
+      width: 44,
+      cell: (row) => (
+        <Menu>
+          <Menu.Target>
+            <ActionIcon aria-label={`Actions for ${row.name}`}>
+              <IconDotsVertical size={16} />
+            </ActionIcon>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item disabled={test.isPending} onClick={() => test.mutate(row.name)}>
+              Send a test
+            </Menu.Item>
+            <Menu.Item onClick={() => setShown(row.name)}>What was sent</Menu.Item>
+            <Menu.Item disabled={!edits} onClick={() => turn.mutate(row)}>
+              {row.enabled ? "Turn off" : "Turn on"}
+            </Menu.Item>
+            <Menu.Item disabled={!edits} onClick={() => setLeaving(row.name)}>
+              Remove
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      ),
+    },
+  ];
+  return (
+    <>
+      <div className={toolbar["toolbar"]}>
+        <RefusingButton needs="administer" leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
+          Add a channel
+        </RefusingButton>
+      </div>
+      <Card flush>
+        <DataTable
+          label="Channels"
+          columns={columns}
+          rows={data}
+          rowKey={(row) => row.name}
+          loading={isPending}
+          empty={
+            <EmptyState
+              icon={<IconSend size={30} stroke={1.4} />}
+              title="Nobody is told of alerts yet"
+              detail="A channel is a webhook, Slack, Alertmanager or e-mail."
+            />
+          }
+        />
+      </Card>
+      {shown ? <DeliveriesCard channel={shown} onClose={() => setShown(null)} /> : null}
+      {adding ? <ChannelDialog onClose={() => setAdding(false)} /> : null}
+      <ConfirmModal
+        opened={leaving !== null}
+        onClose={() => setLeaving(null)}
+        title={`Remove ${leaving ?? ""}`}
+        confirmLabel={`Remove ${leaving ?? ""}`}
+        danger
+        onConfirm={async () => {
+          if (leaving === null) return;
+          await deleteChannel(leaving);
+          if (shown === leaving) setShown(null);
+          await fresh();
+          notifyDone(`${leaving} is removed`);
+        }}
+      >
+        <p>Nothing is told there any more, and the log of what was sent goes with it.</p>
+      </ConfirmModal>
+    </>
+  );
+}

@@ -1,0 +1,51 @@
+/** Tell nobody of one alert for a while. */
+import { Select, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { createSilence } from "@/api/alerts";
+import { keys } from "@/api/keys";
+import type { Alert } from "@/api/types";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { notifyDone } from "@/components/notify";
+import { endsIn, SPANS, subjectOf } from "../words";
+
+export function SilenceDialog({ alert, onClose }: { alert: Alert; onClose: () => void }) {
+  const client = useQueryClient();
+  const [hours, setHours] = useState("1");
+  const [scope, setScope] = useState("rule");
+  const [reason, setReason] = useState("");
+  const { text } = subjectOf(alert);
+  return (
+    <ConfirmModal
+      opened
+      onClose={onClose}
+      title={`Silence ${text}`}
+      confirmLabel="Silence"
+      blocked={reason.trim() === ""}
+      onConfirm={async () => {
+        await createSilence({
+          subject: alert.subject,
+          rule: scope === "rule" ? alert.rule : "",
+          reason: reason.trim(),
+          ends_at: endsIn(Number(hours)),
+        });
+        await client.invalidateQueries({ queryKey: keys.alerts.all });
+        notifyDone(`${text} is silenced`);
+      }}
+    >
+      <p>No channel is told until it ends. What still fires then is told.</p>
+      <Select
+        label="Of it"
+        data={[
+          { value: "rule", label: `only: ${alert.title}` },
+          { value: "all", label: "every alert" },
+        ]}
+        value={scope}
+        onChange={(value) => setScope(value ?? "rule")}
+        allowDeselect={false}
+      />
+      <Select label="For" data={SPANS} value={hours} onChange={(value) => setHours(value ?? "1")} allowDeselect={false} />
+      <TextInput label="Reason" maxLength={500} required value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
+    </ConfirmModal>
+  );
+}

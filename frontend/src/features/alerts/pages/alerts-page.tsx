@@ -1,0 +1,120 @@
+/** What is wrong now and was before, what is silenced, where it is told, and the rules behind it. */
+import { Button } from "@mantine/core";
+import { IconBellCheck, IconHistory } from "@tabler/icons-react";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { activeAlertsQuery, alertCountsQuery, pastAlertsQuery } from "@/api/alerts";
+import { keys } from "@/api/keys";
+import type { AlertTab } from "@/app/paths";
+import { Card } from "@/components/card";
+import { EmptyState } from "@/components/empty-state";
+import { LoadProblem } from "@/components/forbidden";
+import { counted } from "@/components/format";
+import { PageHeader, usePageTitle } from "@/components/page-header";
+import { Segmented } from "@/components/segmented";
+import { Status } from "@/components/status";
+import toolbar from "@/components/toolbar.module.css";
+import { useEvents } from "@/live/hooks";
+import classes from "../alerts.module.css";
+import { AlertTable } from "../components/alert-table";
+import { ChannelsList } from "../components/channels-list";
+import { RulesList } from "../components/rules-list";
+import { SilencesList } from "../components/silences-list";
+
+const TABS: { value: AlertTab; label: string }[] = [
+  { value: "active", label: "Active" },
+  { value: "history", label: "History" },
+  { value: "silences", label: "Silences" },
+  { value: "channels", label: "Channels" },
+  { value: "rules", label: "Rules" },
+];
+
+function Active({ chosen }: { chosen: string | undefined }) {
+  const { data, error, isPending, refetch } = useQuery(activeAlertsQuery());
+  if (error && !data) return <LoadProblem error={error} what="The alerts" needs="read" onRetry={() => void refetch()} />;
+  return (
+    <Card flush>
+      <AlertTable
+        label="Active alerts"
+        rows={data}
+        loading={isPending}
+        chosen={chosen}
+        empty={
+          <EmptyState
+            icon={<IconBellCheck size={30} stroke={1.4} />}
+            title="Nothing is wrong"
+            detail="The rules are looked at every 15 seconds. Objectives of endpoints are set on their pages."
+          />
+        }
+      />
+    </Card>
+  );
+}
+
+function Past({ chosen }: { chosen: string | undefined }) {
+  const { data, error, isPending, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(pastAlertsQuery());
+  if (error && !data) return <LoadProblem error={error} what="The history" needs="read" onRetry={() => void refetch()} />;
+  return (
+    <Card flush>
+      <AlertTable
+        label="Resolved alerts"
+        rows={data?.pages.flatMap((page) => page.items)}
+        loading={isPending}
+        chosen={chosen}
+        past
+        empty={<EmptyState icon={<IconHistory size={30} stroke={1.4} />} title="Nothing was wrong" detail="Kept for 90 days." />}
+      />
+      {hasNextPage ? (
+        <div className={classes["more"]}>
+          <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            Older ones
+          </Button>
+        </div>
+      ) : null}
+    </Card>
+  );
+}
+
+export function AlertsPage() {
+  usePageTitle("Alerts");
+  const { tab = "active", alert, rule } = useSearch({ from: "/app/alerts" });
+  const navigate = useNavigate({ from: "/alerts" });
+  const client = useQueryClient();
+  const { data: counts } = useQuery(alertCountsQuery());
+  useEvents((event) => {
+    if (/^(alert|silence|alert_rule)\./.test(event.verb)) void client.invalidateQueries({ queryKey: keys.alerts.all });
+  });
+  return (
+    <>
+      <PageHeader
+        title="Alerts"
+        beside={
+          counts ? (
+            <Status
+              state={counts.firing === 0 ? "nothing fires" : `${counted(counts.firing, "alert")} ${counts.firing === 1 ? "fires" : "fire"}`}
+              tone={counts.open > 0 ? "error" : counts.firing > 0 ? "warn" : "ok"}
+            />
+          ) : null
+        }
+        subtitle="What should be looked after, and who is told of it"
+      />
+      <div className={toolbar["toolbar"]}>
+        <Segmented
+          label="Which"
+          value={tab}
+          options={TABS}
+          onChange={(next) => void navigate({ search: next === "active" ? {} : { tab: next }, replace: true })}
+        />
+      </div>
+      {tab === "active" ? <Active chosen={alert} /> : null}
+      {tab === "history" ? <Past chosen={alert} /> : null}
+      {tab === "silences" ? (
+        <Card flush>
+          <SilencesList />
+        </Card>
+      ) : null}
+      {tab === "channels" ? <ChannelsList /> : null}
+      {tab === "rules" ? <RulesList chosen={rule} /> : null}
+    </>
+  );
+}

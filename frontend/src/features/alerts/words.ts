@@ -1,0 +1,41 @@
+/** Alerts in words and tones. */
+import type { LinkProps } from "@tanstack/react-router";
+import type { Alert, Delivery } from "@/api/types";
+import { paths } from "@/app/paths";
+import type { Tone } from "@/components/status";
+
+export function stateOf(alert: Alert): { word: string; tone: Tone } {
+  if (alert.state === "resolved") return { word: "resolved", tone: "ok" };
+  if (alert.state === "pending") return { word: "pending", tone: "idle" };
+  if (alert.silence) return { word: "silenced", tone: "idle" };
+  return alert.severity === "page" ? { word: "firing", tone: "error" } : { word: "firing", tone: "warn" };
+}
+
+/** What it is about: where that is shown, and how it is called. */
+export function subjectOf(alert: Pick<Alert, "subject" | "part">): { link: LinkProps; text: string } {
+  const slash = alert.subject.indexOf("/");
+  const kind = slash < 0 ? alert.subject : alert.subject.slice(0, slash);
+  const name = slash < 0 ? "" : alert.subject.slice(slash + 1);
+  const text = [name || "Installation", alert.part].filter(Boolean).join(", ");
+  if (kind === "endpoint") return { link: paths.endpoint(name), text };
+  if (kind === "node") return { link: paths.node(name), text };
+  return { link: paths.system(), text };
+}
+
+/** What came of the latest try. */
+export function cameOf(delivery: Delivery): string {
+  const last = delivery.log.at(-1);
+  if (!last) return "not sent yet";
+  return last.error || `${last.status ?? "taken"} in ${Math.round(last.ms)} ms`;
+}
+
+export const DELIVERY_TONES: Record<Delivery["status"], Tone> = { waiting: "info", delivered: "ok", failed: "error" };
+
+export const SPANS = [
+  { value: "1", label: "an hour" },
+  { value: "4", label: "four hours" },
+  { value: "24", label: "a day" },
+  { value: "168", label: "a week" },
+];
+
+export const endsIn = (hours: number, now: number = Date.now()): string => new Date(now + hours * 3_600_000).toISOString();

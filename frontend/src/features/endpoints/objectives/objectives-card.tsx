@@ -1,0 +1,97 @@
+/** The objectives of an endpoint: what is promised, what is left of the error budget, how fast it burns. */
+import { ActionIcon } from "@mantine/core";
+import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { deleteObjective, objectivesQuery } from "@/api/alerts";
+import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
+import type { Objective } from "@/api/types";
+import { Card } from "@/components/card";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { type Column, DataTable } from "@/components/data-table";
+import { count } from "@/components/format";
+import { notifyDone } from "@/components/notify";
+import { ProblemCard } from "@/components/problem-card";
+import { RefusingButton } from "@/components/refusing-button";
+import { SkeletonRows } from "@/components/skeleton";
+import { Status } from "@/components/status";
+import { BudgetChart } from "./budget-chart";
+import { ObjectiveDialog } from "./objective-dialog";
+import classes from "./objectives.module.css";
+import { burnText, goodText, leftText, promise, STATE_TONES, STATE_WORDS } from "./words";
+
+export function ObjectivesCard({ endpoint }: { endpoint: string }) {
+  const client = useQueryClient();
+  const refusal = useRefusal("deploy");
+  const { data, error, refetch } = useQuery(objectivesQuery(endpoint));
+  const [adding, setAdding] = useState(false);
+  const [leaving, setLeaving] = useState<Objective | null>(null);
+  const columns: Column<Objective>[] = [
+    { id: "name", header: "Objective", cell: (row) => <b>{row.name}</b> },
+    { id: "promise", header: "Promise", cell: promise },
+    { id: "good", header: "Good", align: "right", cell: (row) => goodText(row.good_percent) },
+    { id: "requests", header: "Requests", align: "right", hideBelow: "lg", cell: (row) => count(row.requests) },
+    { id: "left", header: "Budget left", align: "right", cell: (row) => leftText(row.budget_left) },
+    { id: "burn", header: "Burn rate", hideBelow: "md", cell: burnText },
+    {
+      id: "state",
+      header: "State",
+      cell: (row) => <Status state={STATE_WORDS[row.state]} tone={STATE_TONES[row.state]} title={row.told} />,
+    },
+    {
+      id: "more",
+      header: <span className="sr-only">Actions</span>,
+      align: "right",
+      width: 44,
+      cell: (row) => (
+        <ActionIcon
+          aria-label={`Remove ${row.name}`}
+          disabled={refusal !== undefined}
+          title={refusal ?? `Remove ${row.name}`}
+          onClick={() => setLeaving(row)}
+        >
+          <IconTrash size={16} />
+        </ActionIcon>
+      ),
+    },
+  ];
+  return (
+    <Card
+      title="Objectives"
+      hint={data?.length === 0 ? "Say what share of the requests shall be good: alerts come before it is missed." : undefined}
+      actions={
+        <RefusingButton needs="deploy" variant="default" leftSection={<IconPlus size={15} />} onClick={() => setAdding(true)}>
+          Set an objective
+        </RefusingButton>
+      }
+      flush
+      className={classes["card"] ?? ""}
+    >
+      {error && !data ? <ProblemCard error={error} title="The objectives could not be loaded" onRetry={() => void refetch()} /> : null}
+      {!data && !error ? <SkeletonRows rows={2} label="Loading the objectives" /> : null}
+      {data && data.length > 0 ? (
+        <>
+          <DataTable label="Objectives" columns={columns} rows={data} rowKey={(row) => row.name} compact />
+          {data.map((objective) => (objective.requests > 0 ? <BudgetChart key={objective.name} objective={objective} /> : null))}
+        </>
+      ) : null}
+      <ObjectiveDialog endpoint={endpoint} opened={adding} onClose={() => setAdding(false)} />
+      <ConfirmModal
+        opened={leaving !== null}
+        onClose={() => setLeaving(null)}
+        title={`Remove ${leaving?.name ?? ""}`}
+        confirmLabel={`Remove ${leaving?.name ?? ""}`}
+        danger
+        onConfirm={async () => {
+          if (leaving === null) return;
+          await deleteObjective(endpoint, leaving.name);
+          await client.invalidateQueries({ queryKey: keys.endpoints.objectives(endpoint) });
+          notifyDone(`${leaving.name} is removed`);
+        }}
+      >
+        <p>Nobody is told any more when it is missed, and an alert of it is resolved. The metrics stay.</p>
+      </ConfirmModal>
+    </Card>
+  );
+}

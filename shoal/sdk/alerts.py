@@ -1,0 +1,76 @@
+"""Alerts and channels. Azure's SDK has nothing like them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from shoal.client.alert_types import Alert, AlertRule, Channel, ChannelMade, Delivery, Silence
+from shoal.client.client import Client
+
+
+class AlertOperations:
+    """``ml_client.alerts``; an alert is as in REST."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def list(
+        self, *, states: Iterable[str] = ("pending", "firing"), rule: str = "", subject: str = ""
+    ) -> list[Alert]:
+        """The active ones, newest first; with ``states=()`` resolved ones as well."""
+        return self._client.list_alerts(states=states, rule=rule, subject=subject)
+
+    def get(self, alert_id: str) -> Alert:
+        return self._client.get_alert(alert_id)
+
+    def acknowledge(self, alert_id: str) -> Alert:
+        return self._client.acknowledge_alert(alert_id)
+
+    def rules(self) -> Sequence[AlertRule]:
+        return self._client.list_alert_rules()
+
+    def change_rule(self, name: str, **changes: Any) -> AlertRule:
+        """``changes``: enabled, threshold, for_s, severity; None is as it is built in."""
+        return self._client.change_alert_rule(name, **changes)
+
+    def silences(self) -> Sequence[Silence]:
+        return self._client.list_silences()
+
+    def silence(
+        self, *, ends_at: str, reason: str, rule: str = "", subject: str = "", project: str = ""
+    ) -> Silence:
+        """``ends_at``: ISO 8601. What is left out matches everything."""
+        return self._client.silence_alerts(
+            ends_at=ends_at, reason=reason, rule=rule, subject=subject, project=project
+        )
+
+    def end_silence(self, silence_id: str) -> Silence:
+        return self._client.end_silence(silence_id)
+
+
+class ChannelOperations:
+    """``ml_client.channels``; a channel is as in REST."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def create(self, name: str, kind: str, **settings: Any) -> ChannelMade:
+        """``settings``: url, secret, recipients, severities, projects, enabled."""
+        return self._client.create_channel(name, kind, **settings)
+
+    def update(self, name: str, **settings: Any) -> Channel:
+        return self._client.change_channel(name, **settings)
+
+    def list(self) -> list[Channel]:
+        return self._client.list_channels()
+
+    def delete(self, name: str) -> None:
+        self._client.delete_channel(name)
+
+    def test(self, name: str) -> Delivery:
+        return self._client.test_channel(name)
+
+    def deliveries(self, name: str) -> Sequence[Delivery]:
+        return self._client.list_deliveries(name)
+
+    def replay(self, name: str, delivery_id: str) -> Delivery:
+        return self._client.replay_delivery(name, delivery_id)
