@@ -25,7 +25,8 @@ async function mockFetch(real: typeof fetch, input: RequestInfo | URL, init?: Re
     body,
     ifMatch: request.headers.get("if-match"),
   });
-  return new Response(JSON.stringify(reply), { status, headers: { "content-type": "application/json" } });
+  // browsers take no body with 204
+  return new Response(status === 204 ? null : JSON.stringify(reply), { status, headers: { "content-type": "application/json" } });
 }
 
 export function install(): void {

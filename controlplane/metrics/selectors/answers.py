@@ -45,9 +45,10 @@ def answered(
     minutes = own.filter(Q(at__gt=turn) | Q(at__lte=whole))
     # why the part alone: the rest of a roll-up is ten times as long
     parts = [*hours.values_list("at", "data__gw"), *minutes.values_list("at", "data__gw")]
-    fresh = GatewaySample.objects.filter(
-        endpoint=endpoint, at__gt=max(since, birth, _newest(MINUTE_S))
-    ).exclude(deployment="")
+    # samples tell of the minute in which it was made, as long as they are kept, and of the latest
+    first = math.ceil(birth / MINUTE_S) * MINUTE_S
+    mine = GatewaySample.objects.filter(endpoint=endpoint, at__gt=max(since, birth))
+    fresh = mine.filter(Q(at__gt=_newest(MINUTE_S)) | Q(at__lte=first)).exclude(deployment="")
     return [Answered(float(at), part["classes"], part["h"]) for at, part in parts if part] + [
         Answered(at, data["status_classes"], data["histogram"])
         for at, data in fresh.values_list("at", "data")

@@ -38,12 +38,17 @@ def endpoint(api: APIClient) -> Endpoint:
     return Endpoint.objects.get()
 
 
-def sent(at: float, good: int, bad: int, bucket: int = 50, deployment: str = "blue") -> None:
+def counted(
+    at: float, good: int, bad: int, bucket: int = 50, deployment: str = "blue"
+) -> GatewaySample:
     classes = {"2xx": good, "5xx": bad}
-    sample = GatewaySample(
+    return GatewaySample(
         "quote", deployment, at, 2.0, good + bad, classes, {str(bucket): good + bad}
     )
-    gateway_samples_ingest(GatewaySampleBatch((sample,)))
+
+
+def sent(at: float, good: int, bad: int) -> None:
+    gateway_samples_ingest(GatewaySampleBatch((counted(at, good, bad),)))
 
 
 def test_it_is_set_read_and_removed(api: APIClient, endpoint: Endpoint) -> None:
@@ -109,12 +114,14 @@ def test_an_endpoint_has_ten_at_most(api: APIClient, endpoint: Endpoint) -> None
 
 def test_what_was_before_the_endpoint_is_anothers(api: APIClient, endpoint: Endpoint) -> None:
     base = time.time() // HOUR_S * HOUR_S - 9 * HOUR_S
-    for minute in range(120):
-        sent(base + minute * MINUTE + 30, good=10, bad=10)
+    samples = [counted(base + minute * MINUTE + 30, good=10, bad=10) for minute in range(120)]
+    gateway_samples_ingest(GatewaySampleBatch(tuple(samples)))
     roll_up(now=time.time(), minutes=200)
-    SampleRow.objects.all().delete()
     Endpoint.objects.update(created_at=datetime.fromtimestamp(base + 90 * MINUTE + 20, UTC))
     api.put(f"{URL}/availability", AVAILABLE, format="json")
+    # 29 whole minutes, and the samples of the one in which it was made
+    assert api.get(f"{URL}/availability").json()["requests"] == 30 * 20
+    SampleRow.objects.all().delete()
     assert api.get(f"{URL}/availability").json()["requests"] == 29 * 20
     history = api.get(f"{URL}/availability/history").json()
     assert sum(point["total"] for point in history["points"]) == 29 * 20
@@ -171,13 +178,19 @@ def test_prometheus_would_say_the_same_of_what_we_export(
     scrapes: Scrapes = {start: scrape(api)}
     moments = [start + hours * HOUR_S for hours in (1, 7, 8)]
     edges = {now - width for now in moments for p in PAIRS for width in (p.long_s, p.short_s)}
+    samples: list[GatewaySample] = []
     for minute in range(8 * 60):
         at = start + minute * MINUTE
         bad = rng.choice([0, 0, 0, 1, 9])
-        sent(at + 30, rng.randrange(50), bad, rng.choice([10, 170, 173, 174, 230]))
-        sent(at + 31, 5, 0, 10, deployment="green")
-        sent(at + 32, 0, 0, 10, deployment="")
-        if at + MINUTE in {*moments, *edges}:
+        bucket = rng.choice([10, 170, 173, 174, 230])
+        samples += [
+            counted(at + 30, rng.randrange(50), bad, bucket),
+            counted(at + 31, 5, 0, 10, deployment="green"),
+            counted(at + 32, 3, 0, 10, deployment=""),  # refused by the gateway itself
+        ]
+        if at + MINUTE in {*moments, *edges} or minute == 350:
+            gateway_samples_ingest(GatewaySampleBatch(tuple(samples)))
+            samples = []
             scrapes[at + MINUTE] = scrape(api)
         if minute == 350:
             roll_up(now=at, minutes=600)
