@@ -40,9 +40,12 @@ class Signed:
         return context
 
     def signs(self, address: str) -> "Signed":
-        """A server's certificate for an IP address."""
-        names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
-        return _made("server", self, names)
+        """A server's certificate for an IP address or a name."""
+        try:
+            name: x509.GeneralName = x509.IPAddress(ipaddress.ip_address(address))
+        except ValueError:
+            name = x509.DNSName(address)
+        return _made("server", self, x509.SubjectAlternativeName([name]))
 
 
 def certificate_authority(name: str = "authority") -> Signed:

@@ -133,7 +133,9 @@ def deliver(*, now: datetime) -> int:
     A row is taken by compare-and-set, so that of two workers one sends it; where that one dies
     before it has said so, it is sent again: receivers tell doubles by the delivery's id.
     """
-    due = Delivery.objects.filter(status=DeliveryStatus.WAITING, next_at__lte=now)
+    due = Delivery.objects.filter(
+        status=DeliveryStatus.WAITING, next_at__lte=now, channel__enabled=True
+    )
     rows = due.select_related("channel").order_by("next_at", "created_at")[:MOST_AT_ONCE]
     mine = [row for row in rows if _take(row, now)]
     if not mine:

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,12 +20,13 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import Membership, User
 from controlplane.alerts.models import Alert, Channel, Delivery, ObjectiveRow, Silence
 from controlplane.alerts.selectors import facts
-from controlplane.alerts.services import deliveries, keeping, looks
+from controlplane.alerts.services import addresses, deliveries, keeping, looks
 from controlplane.core.models import Event
 from controlplane.deployments.models import Endpoint
 from controlplane.gateway.models import Gateway
 from controlplane.metrics.services import gateway_samples_ingest
 from controlplane.nodes.models import Node
+from tests.support.certificates import certificate_authority
 from tests.support.people import make_user
 from tests.support.project_world import member
 from wire.messages import GatewaySample, GatewaySampleBatch
@@ -312,6 +315,28 @@ def test_private_addresses_are_refused_unless_allowed(
     assert found["status"] == "failed"
     assert "SHOAL_ALERT_NETWORKS" in found["log"][0]["error"]
     assert receiver.got == []
+
+
+@pytest.mark.parametrize(("host", "status"), [("localhost", "delivered"), ("127.0.0.1", "failed")])
+def test_the_name_is_what_the_certificate_must_be_of(
+    boss: APIClient,
+    receiver: Receiver,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+    status: str,
+) -> None:
+    """The address is called, and the certificate is checked against the name all the same."""
+    authority = certificate_authority()
+    shown = authority.signs("localhost").context(tmp_path)
+    receiver.server.socket = shown.wrap_socket(receiver.server.socket, server_side=True)
+    (tmp_path / "ca.pem").write_text(authority.pem)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    monkeypatch.setattr(addresses, "_addresses", lambda *_: [ip_address("127.0.0.1")])
+    channel(boss, receiver, url=f"https://{host}:{receiver.server.server_port}/hook")
+    found = boss.post("/api/v1/channels/on-call/test").json()
+    assert found["status"] == status, found["log"]
+    assert len(receiver.got) == (status == "delivered")
 
 
 @pytest.mark.parametrize("kind", ["webhook", "slack", "alertmanager"])

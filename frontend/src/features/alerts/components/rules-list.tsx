@@ -70,7 +70,12 @@ function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
         <h3 className={classes["steps"]}>What to do</h3>
         <ol>
           {rule.steps.map((step) => (
-            <li key={step}>{step}</li>
+            <li key={step}>
+              {step.split("`").map((part, index) =>
+                // every second part stands between backticks
+                index % 2 === 1 ? <code key={part}>{part}</code> : part,
+              )}
+            </li>
           ))}
         </ol>
       </Card>

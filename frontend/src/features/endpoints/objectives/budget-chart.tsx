@@ -38,7 +38,7 @@ export function BudgetChart({ objective }: { objective: Objective }) {
       </svg>
       <figcaption className="muted">
         <span>
-          {objective.name}: budget left, {objective.window_days} days ago
+          {objective.name}: what was left of the budget in {objective.window_days} days
         </span>
         <span>now {leftText(objective.budget_left)}</span>
       </figcaption>
