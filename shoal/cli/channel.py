@@ -31,7 +31,7 @@ def channel() -> None:
     """Say where alerts are told, try it, and see what was sent.
 
     \b
-      shoal channel create on-call --kind webhook --url https://hooks.example.org/shoal
+      shoal channel create on-call --kind webhook --url https://example.org/hook
       shoal channel test on-call
       shoal channel deliveries on-call
     """

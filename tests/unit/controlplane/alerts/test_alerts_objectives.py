@@ -185,7 +185,7 @@ def test_prometheus_would_say_the_same_of_what_we_export(
         bucket = rng.choice([10, 170, 173, 174, 230])
         samples += (
             []
-            if minute % 6
+            if minute % 3
             else [
                 counted(at + 30, rng.randrange(50), bad, bucket),
                 counted(at + 31, 5, 0, 10, deployment="green"),
