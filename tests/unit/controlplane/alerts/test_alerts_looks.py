@@ -29,7 +29,7 @@ from controlplane.nodes.models import Node
 from tests.support.certificates import certificate_authority
 from tests.support.people import make_user
 from tests.support.project_world import member
-from wire.messages import GatewaySample, GatewaySampleBatch
+from wire.samples import GatewaySample, GatewaySampleBatch
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 Build = Callable[[User], APIClient]

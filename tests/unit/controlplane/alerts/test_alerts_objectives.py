@@ -22,7 +22,7 @@ from controlplane.metrics.services import gateway_samples_ingest, roll_up
 from controlplane.metrics.types import HOUR_S
 from controlplane.objectives import PAIRS, Kind, Objective
 from tests.support.people import make_user
-from wire.messages import GatewaySample, GatewaySampleBatch
+from wire.samples import GatewaySample, GatewaySampleBatch
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 MINUTE = 60.0
