@@ -19,10 +19,10 @@ from shoal.aio.operations import (
     begun,
 )
 from shoal.aio.poller import AsyncLROPoller
-from shoal.client.client import Client
 from shoal.client.discovery import Installation
 from shoal.display.watcher import Watcher
 from shoal.entities import Environment, Model, OnlineDeployment, OnlineEndpoint
+from shoal.sdk.ml_client import found_client
 
 
 class MLClient:
@@ -47,12 +47,13 @@ class MLClient:
         watcher: Watcher | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """Raises InstallationNotFound when ``url`` is not given and none can be found.
+        """Without ``url`` the installation is looked for. Where there is none, all but what is
+        ``local`` raises InstallationNotFound.
 
         ``project``: where new things go, and what lists are of; SHOAL_PROJECT unless said.
         ``transport`` replaces the network in tests.
         """
-        client = Client(
+        client = found_client(
             url,
             token or "",
             installation=installation,

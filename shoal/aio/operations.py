@@ -80,6 +80,7 @@ class OnlineEndpointOperations:
         request_file: str | Path | None = None,
         deployment_name: str | None = None,
         input_data: Any = None,
+        local: bool = False,
     ) -> str:
         """The answer's text. Raises ScoringFailed with the endpoint's own words."""
         return await run(
@@ -88,6 +89,7 @@ class OnlineEndpointOperations:
             request_file=request_file,
             deployment_name=deployment_name,
             input_data=input_data,
+            local=local,
         )
 
     async def set_traffic(
@@ -177,10 +179,21 @@ class OnlineDeploymentOperations:
         return found
 
     async def get_logs(
-        self, name: str, endpoint_name: str, lines: int, *, container_type: str | None = None
+        self,
+        name: str,
+        endpoint_name: str,
+        lines: int,
+        *,
+        container_type: str | None = None,
+        local: bool = False,
     ) -> str:
         return await run(
-            self._blocking.get_logs, name, endpoint_name, lines, container_type=container_type
+            self._blocking.get_logs,
+            name,
+            endpoint_name,
+            lines,
+            container_type=container_type,
+            local=local,
         )
 
 

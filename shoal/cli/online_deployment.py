@@ -11,6 +11,7 @@ from shoal.cli.options import (
     az_options,
     confirm,
     file_option,
+    local_option,
     name_option,
     no_wait_option,
     set_option,
@@ -25,7 +26,6 @@ _endpoint_option = click.option(
 _endpoint_required = click.option(
     "--endpoint-name", "-e", required=True, help="Name of the endpoint."
 )
-_local_option = click.option("--local", is_flag=True, hidden=True, expose_value=False)
 _all_traffic_option = click.option(
     "--all-traffic", is_flag=True, help="Give it all of the endpoint's requests once it is ready."
 )
@@ -65,7 +65,7 @@ def online_deployment() -> None:
     callback=_refused,
 )
 @click.option("--skip-script-validation", is_flag=True, hidden=True, expose_value=False)
-@_local_option
+@local_option
 @az_options
 @output_option
 def create(
@@ -77,9 +77,10 @@ def create(
     supersede: bool,
     no_wait: bool,
     output: str,
+    local: bool,
 ) -> None:
     """Create a deployment; registers the model first when the file names a local path."""
-    how = {"all_traffic": all_traffic, "supersede": supersede}
+    how = {"all_traffic": all_traffic, "supersede": supersede, "local": local}
     _apply(name, endpoint_name, file, settings, output, how, no_wait=no_wait)
 
 
@@ -91,7 +92,7 @@ def create(
 @set_option
 @supersede_option
 @no_wait_option
-@_local_option
+@local_option
 @az_options
 @output_option
 def update(
@@ -103,6 +104,7 @@ def update(
     supersede: bool,
     no_wait: bool,
     output: str,
+    local: bool,
 ) -> None:
     """Change a deployment: its model, its settings, its number of replicas.
 
@@ -111,40 +113,42 @@ def update(
     """
     if file is None and (name is None or endpoint_name is None):
         raise click.UsageError("Give --file, or --name and --endpoint-name.")
-    how = {"all_traffic": all_traffic, "supersede": supersede}
+    how = {"all_traffic": all_traffic, "supersede": supersede, "local": local}
     _apply(name, endpoint_name, file, settings, output, how, no_wait=no_wait)
 
 
 @online_deployment.command()
 @name_option("Name of the deployment.", required=True)
 @_endpoint_required
-@_local_option
+@local_option
 @az_options
 @output_option
-def show(name: str, endpoint_name: str, output: str) -> None:
+def show(name: str, endpoint_name: str, output: str, local: bool) -> None:
     """Show one deployment."""
     from shoal.cli.session import ml_client
 
-    with ml_client() as client:
-        _emit(client.online_deployments.get(name, endpoint_name), output)
+    with ml_client(local=local) as client:
+        _emit(client.online_deployments.get(name, endpoint_name, local=local), output)
 
 
 @online_deployment.command("list")
 @_endpoint_required
-@_local_option
+@local_option
 @az_options
 @output_option
-def list_(endpoint_name: str, output: str) -> None:
+def list_(endpoint_name: str, output: str, local: bool) -> None:
     """List an endpoint's deployments."""
     from shoal.cli.session import ml_client
     from shoal.sdk.shapes import as_shown
 
-    with ml_client() as client:
-        items = [as_shown(item) for item in client.online_deployments.list(endpoint_name)]
+    with ml_client(local=local) as client:
+        items = [
+            as_shown(item) for item in client.online_deployments.list(endpoint_name, local=local)
+        ]
     columns = {
         "NAME": lambda item: item["name"],
         "STATE": lambda item: f"{item['serving_state']} ({item['provisioning_state']})",
-        "MODEL": lambda item: item["model"],
+        "MODEL": lambda item: _model(item["model"]),
         "INSTANCES": lambda item: item["instance_count"],
     }
     emit(items, output, lambda: print_rows(items, columns, "No deployments yet"))
@@ -155,19 +159,23 @@ def list_(endpoint_name: str, output: str) -> None:
 @_endpoint_required
 @yes_option
 @no_wait_option
-@_local_option
+@local_option
 @az_options
 @output_option
-def delete(name: str, endpoint_name: str, yes: bool, no_wait: bool, output: str) -> None:
+def delete(
+    name: str, endpoint_name: str, yes: bool, no_wait: bool, output: str, local: bool
+) -> None:
     """Delete a deployment that has no traffic. Its model stays registered."""
     from shoal.cli.report import note
     from shoal.cli.session import ml_client
 
     del output
-    with ml_client() as client:
-        client.online_deployments.get(name, endpoint_name)
+    with ml_client(local=local) as client:
+        client.online_deployments.get(name, endpoint_name, local=local)
         confirm(f"Delete deployment {name} of {endpoint_name}?", yes=yes)
-        poller = client.online_deployments.begin_delete(name=name, endpoint_name=endpoint_name)
+        poller = client.online_deployments.begin_delete(
+            name=name, endpoint_name=endpoint_name, local=local
+        )
         if not no_wait:
             poller.result()
     note(f"Deployment {name} {'is being deleted' if no_wait else 'is deleted'}")
@@ -238,18 +246,22 @@ def restart(name: str, endpoint_name: str, no_wait: bool, output: str) -> None:
     type=click.Choice(["inference-server", "storage-initializer"]),
     help="Whose lines.",
 )
-@_local_option
+@local_option
 @az_options
 @output_option
-def get_logs(name: str, endpoint_name: str, lines: int, container: str | None, output: str) -> None:
+def get_logs(
+    name: str, endpoint_name: str, lines: int, container: str | None, output: str, local: bool
+) -> None:
     """Print the last lines of a deployment's replicas. `shoal logs --follow` goes on."""
     from shoal.cli.session import ml_client
 
     del output
-    with ml_client() as client:
-        client.online_deployments.get(name, endpoint_name)
+    with ml_client(local=local) as client:
+        client.online_deployments.get(name, endpoint_name, local=local)
         click.echo(
-            client.online_deployments.get_logs(name, endpoint_name, lines, container_type=container)
+            client.online_deployments.get_logs(
+                name, endpoint_name, lines, container_type=container, local=local
+            )
         )
 
 
@@ -271,16 +283,18 @@ def _apply(
     given = {key: value for key, value in said.items() if value is not None}
     fixed = {**schemas.SHOWN_OF_DEPLOYMENT, **given}
     laid = overrides.settable(settings, schemas.DEPLOYMENT, fixed) | given
-    with ml_client() as client:
+    with ml_client(local=how["local"]) as client:
         source: Any = file
         if file is None:
-            source = client.online_deployments.get(str(name), str(endpoint_name))._to_dict()
+            there = (str(name), str(endpoint_name))
+            source = client.online_deployments.get(*there, local=how["local"])._to_dict()
         entity = load_online_deployment(source, params_override=[laid])
         poller = client.online_deployments.begin_create_or_update(entity, **how)
         if not no_wait:
             made = poller.result()
         else:
-            made = client.online_deployments.get(str(entity.name), str(entity.endpoint_name))
+            there = (str(entity.name), str(entity.endpoint_name))
+            made = client.online_deployments.get(*there, local=how["local"])
     _emit(made, output)
 
 
@@ -321,10 +335,11 @@ def _emit(entity: Any, output: str) -> None:
                 "Endpoint": values["endpoint_name"],
                 "Description": values.get("description"),
                 "State": f"{values['serving_state']} ({values['provisioning_state']})",
-                "Model": values["model"],
+                "Model": _model(values["model"]),
                 **_scaled(values),
                 "Instances": values["instance_count"],
-                "Time-out": f"{settings.get('request_timeout_ms')} ms",
+                "Time-out": _time_out(settings.get("request_timeout_ms")),
+                "HTTP": values.get("scoring_uri"),
                 "Queue wait": _wait(settings.get("max_queue_wait_ms")),
             }
         ),
@@ -333,3 +348,12 @@ def _emit(entity: Any, output: str) -> None:
 
 def _wait(most_ms: int | None) -> str:
     return f"at most {most_ms} ms" if most_ms else "as long as the model allows"
+
+
+def _time_out(most_ms: int | None) -> str | None:
+    return f"{most_ms} ms" if most_ms else None
+
+
+def _model(given: str | dict[str, Any]) -> str:
+    """What is registered by its name, what a local deployment has by its path."""
+    return given if isinstance(given, str) else str(given.get("path") or given.get("name"))

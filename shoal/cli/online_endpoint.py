@@ -11,6 +11,7 @@ from shoal.cli.options import (
     az_options,
     confirm,
     file_option,
+    local_option,
     name_option,
     no_wait_option,
     percentages,
@@ -36,7 +37,6 @@ _mirror_option = click.option(
     metavar="NAME=PERCENT",
     help="Send copies of some requests to a deployment without traffic; at most 50 percent.",
 )
-_local_option = click.option("--local", is_flag=True, hidden=True, expose_value=False)
 
 
 @click.group("online-endpoint", cls=AzGroup, short_help="Endpoints, as in `az ml online-endpoint`.")
@@ -53,7 +53,7 @@ def online_endpoint() -> None:
 @click.option("--auth-mode", help="key or aml_token.")
 @set_option
 @no_wait_option
-@_local_option
+@local_option
 @az_options
 @output_option
 def create(
@@ -63,6 +63,7 @@ def create(
     settings: tuple[str, ...],
     no_wait: bool,
     output: str,
+    local: bool,
 ) -> None:
     """Create an endpoint. It has two keys at once, and no deployment yet."""
     from shoal.cli.session import ml_client
@@ -73,9 +74,12 @@ def create(
     laid = _settable(settings, _given(name=name))
     laid |= _given(name=name, auth_mode=auth_mode)
     entity = load_online_endpoint(file or {}, params_override=[laid])
-    with ml_client() as client:
-        poller = client.online_endpoints.begin_create_or_update(entity)
-        made = client.online_endpoints.get(str(entity.name)) if no_wait else poller.result()
+    with ml_client(local=local) as client:
+        poller = client.online_endpoints.begin_create_or_update(entity, local=local)
+        if no_wait:
+            made = client.online_endpoints.get(str(entity.name), local=local)
+        else:
+            made = poller.result()
     _emit(made, output)
 
 
@@ -87,7 +91,7 @@ def create(
 @set_option
 @supersede_option
 @no_wait_option
-@_local_option
+@local_option
 @az_options
 @output_option
 def update(
@@ -99,6 +103,7 @@ def update(
     supersede: bool,
     no_wait: bool,
     output: str,
+    local: bool,
 ) -> None:
     """Change an endpoint's tags, traffic or mirror."""
     from shoal.cli.session import ml_client
@@ -108,11 +113,11 @@ def update(
         raise click.UsageError("Give --name, or --file with a name in it.")
     shares = percentages(traffic, "--traffic") if traffic else None
     mirror = percentages(mirror_traffic, "--mirror-traffic") if mirror_traffic else None
-    with ml_client() as client:
+    with ml_client(local=local) as client:
         values = read(file)[0] if file else {}
         chosen = str(name or values.get("name"))
         laid = _settable(settings, {"name": chosen})
-        current = client.online_endpoints.get(chosen)._to_dict()
+        current = client.online_endpoints.get(chosen, local=local)._to_dict()
         for own in ("location", "kind"):  # ours, not given by anybody
             current.pop(own, None)
         entity = load_online_endpoint({**current, **values, "name": chosen}, params_override=[laid])
@@ -120,35 +125,38 @@ def update(
             entity.traffic = shares
         if mirror is not None:
             entity.mirror_traffic = mirror
-        poller = client.online_endpoints.begin_create_or_update(entity, supersede=supersede)
-        made = client.online_endpoints.get(chosen) if no_wait else poller.result()
+        local = local and chosen in client.local
+        poller = client.online_endpoints.begin_create_or_update(
+            entity, supersede=supersede, local=local
+        )
+        made = client.online_endpoints.get(chosen, local=local) if no_wait else poller.result()
     _emit(made, output)
 
 
 @online_endpoint.command()
 @name_option("Name of the endpoint.", required=True)
-@_local_option
+@local_option
 @az_options
 @output_option
-def show(name: str, output: str) -> None:
+def show(name: str, output: str, local: bool) -> None:
     """Show one endpoint."""
     from shoal.cli.session import ml_client
 
-    with ml_client() as client:
-        _emit(client.online_endpoints.get(name), output)
+    with ml_client(local=local) as client:
+        _emit(client.online_endpoints.get(name, local=local), output)
 
 
 @online_endpoint.command("list")
-@_local_option
+@local_option
 @az_options
 @output_option
-def list_(output: str) -> None:
+def list_(output: str, local: bool) -> None:
     """List endpoints."""
     from shoal.cli.session import ml_client
     from shoal.sdk.shapes import as_shown
 
-    with ml_client() as client:
-        items = [as_shown(item) for item in client.online_endpoints.list()]
+    with ml_client(local=local) as client:
+        items = [as_shown(item) for item in client.online_endpoints.list(local=local)]
     columns = {
         "NAME": lambda item: item["name"],
         "STATE": lambda item: f"{item['serving_state']} ({item['provisioning_state']})",
@@ -163,22 +171,22 @@ def list_(output: str) -> None:
 @name_option("Name of the endpoint.", required=True)
 @yes_option
 @no_wait_option
-@_local_option
+@local_option
 @az_options
 @output_option
-def delete(name: str, yes: bool, no_wait: bool, output: str) -> None:
+def delete(name: str, yes: bool, no_wait: bool, output: str, local: bool) -> None:
     """Delete an endpoint with its deployments and keys. Its models stay registered."""
     from shoal.cli.report import note
     from shoal.cli.session import ml_client
 
     del output
-    with ml_client() as client:
-        current = client.online_endpoints.get(name)
+    with ml_client(local=local) as client:
+        current = client.online_endpoints.get(name, local=local)
         traffic = _shares(current.traffic or {})
         confirm(
             f"Delete endpoint {name}?{f' It has traffic: {traffic}.' if traffic else ''}", yes=yes
         )
-        poller = client.online_endpoints.begin_delete(name=name)
+        poller = client.online_endpoints.begin_delete(name=name, local=local)
         if not no_wait:
             poller.result()
     note(f"Endpoint {name} {'is being deleted' if no_wait else 'is deleted'}")
@@ -261,7 +269,7 @@ def regenerate_keys(name: str, key_type: str, yes: bool, no_wait: bool, output: 
     metavar="NAME=@FILE.npy",
     help="A tensor from a NumPy file, or NAME=1,2,3. May be repeated.",
 )
-@click.option("--local", is_flag=True, help="The only deployment answers, also without traffic.")
+@local_option
 @az_options
 @output_option
 def invoke(
@@ -279,12 +287,15 @@ def invoke(
     if (request_file is None) == (not inputs):
         raise click.UsageError("Give --request-file, or --input NAME=VALUE.")
     content = None
-    with ml_client() as client:
+    with ml_client(local=local) as client:
         if inputs:
-            from shoal.cli.tensors import request_body
+            from shoal.cli.tensors import datatypes, request_body
 
-            shown = client.client.get_endpoint(name)
-            content = request_body(client.client, shown, deployment_name, inputs)
+            types = {}
+            if not client.local.means(name, local=local):
+                shown = client.client.get_endpoint(name)
+                types = datatypes(client.client, shown, deployment_name)
+            content = request_body(inputs, types)
         text = client.online_endpoints.invoke(
             name,
             request_file=request_file,

@@ -119,6 +119,9 @@ supersede_option = click.option(
     is_flag=True,
     help="Cancel what is under way there instead of a refusal; a deletion goes on.",
 )
+local_option = click.option(
+    "--local", is_flag=True, help="On this machine alone, in a runtime without an installation."
+)
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 
 

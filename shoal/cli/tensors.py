@@ -17,14 +17,12 @@ NUMPY = {
 KSERVE = {numpy: kserve for kserve, numpy in NUMPY.items()}
 
 
-def request_body(
-    client: Client, endpoint: Endpoint, deployment: str | None, inputs: tuple[str, ...]
-) -> str:
-    types = _datatypes(client, endpoint, deployment)
+def request_body(inputs: tuple[str, ...], types: dict[str, str]) -> str:
+    """``types`` of inputs by their names; what is not named is FP32, or as its file has it."""
     return json.dumps({"inputs": [_tensor(expression, types) for expression in inputs]})
 
 
-def _datatypes(client: Client, endpoint: Endpoint, deployment: str | None) -> dict[str, str]:
+def datatypes(client: Client, endpoint: Endpoint, deployment: str | None) -> dict[str, str]:
     """Of every input of the model that answers, as far as one can be told."""
     traffic = endpoint["traffic"]
     rows = sorted(endpoint["deployments"], key=lambda row: -traffic.get(row["name"], 0))

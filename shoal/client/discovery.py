@@ -80,6 +80,14 @@ def login_path(environ: Mapping[str, str] | None = None) -> Path:
     return config / "shoal" / "client.json"
 
 
+def state_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Where local endpoints are: $XDG_STATE_HOME or ~/.local/state, of this user only."""
+    environ = os.environ if environ is None else environ
+    base = environ.get("XDG_STATE_HOME")
+    home = Path(environ.get("HOME") or Path.home())
+    return (Path(base) if base else home / ".local" / "state") / "shoal" / "endpoints"
+
+
 def save_login(
     installation: Installation,
     environ: Mapping[str, str] | None = None,

@@ -1,7 +1,6 @@
 """The inference server of ``shoal dev``: a process of its own, and what it says."""
 
 import contextlib
-import importlib.util
 import json
 import os
 import signal
@@ -11,10 +10,9 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from shoal.client.errors import ShoalError
+from shoal.dev.runtime import server_command
 from shoal.local import die_with_parent
 
-_MODULE = "worker_runtime"
 _PATIENCE_S = 40.0  # longer than the server's own for requests that run
 Listener = Callable[[str], None]
 
@@ -30,21 +28,15 @@ class DevServer:
     def __init__(
         self, repository: Path, work: Path, flags: Sequence[str], said: Listener, asked: Listener
     ) -> None:
-        if importlib.util.find_spec(_MODULE) is None:
-            raise ShoalError(
-                "The inference server is not installed here",
-                "`shoal dev` runs it on this machine.",
-                ["pip install 'shoal[runtime,onnxruntime]' brings it."],
-            )
         self._ready_file = work / "ready.json"
+        served = ("--model-repository", str(repository), "--ready-file", str(self._ready_file))
+        watched = ("--model-control-mode", "poll", "--repository-poll-secs", "1")
+        lenient = ("--exit-on-error", "false", "--strict-readiness", "false")
+        command = server_command("`shoal dev`", *served, *watched, *lenient)
         (lines, writing), (entries, logging) = os.pipe(), os.pipe()
         command = [
             *(sys.executable, "-I", "-S", die_with_parent.__file__, str(os.getpid())),
-            *(sys.executable, "-m", _MODULE, "--model-repository", str(repository)),
-            *("--model-control-mode", "poll", "--repository-poll-secs", "1"),
-            *("--exit-on-error", "false", "--strict-readiness", "false"),
-            *("--ready-file", str(self._ready_file), "--access-log", f"/dev/fd/{logging}"),
-            *flags,
+            *(*command, "--access-log", f"/dev/fd/{logging}", *flags),
         ]
         # why a session of its own: Ctrl-C is for this command, which ends the server in order
         self._process = subprocess.Popen(

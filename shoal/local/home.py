@@ -88,12 +88,12 @@ def rotate(log: Path, *, keep: int = 3) -> None:
             newer.replace(older)
 
 
-def tail(log: Path, lines: int = 20) -> str:
-    """The last `lines` lines of `log`, at most 16 KiB; empty when there is no such file."""
+def tail(log: Path, lines: int = 20, *, most_bytes: int = 16 * 1024) -> str:
+    """The last `lines` lines of `log`, or fewer; empty when there is no such file."""
     try:
         with log.open("rb") as stream:
             stream.seek(0, os.SEEK_END)
-            stream.seek(max(0, stream.tell() - 16 * 1024))
+            stream.seek(max(0, stream.tell() - most_bytes))
             text = stream.read().decode(errors="replace")
     except FileNotFoundError:
         return ""

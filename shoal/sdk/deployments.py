@@ -16,9 +16,9 @@ from shoal.entities.loading import name_fault
 from shoal.entities.model import REGISTRY_PREFIX, model_reference
 from shoal.entities.settings import ProbeSettings
 from shoal.sdk.endpoints import OnlineEndpointOperations
-from shoal.sdk.environments import EnvironmentOperations
+from shoal.sdk.local_endpoints import LocalEndpoints
 from shoal.sdk.models import ModelOperations
-from shoal.sdk.poller import LROPoller, Work
+from shoal.sdk.poller import LROPoller, Work, finished
 from shoal.sdk.scoring_code import ScoringCode, brings_code
 from shoal.sdk.shapes import deployment_body, deployment_of, policy_of
 
@@ -36,11 +36,12 @@ class OnlineDeploymentOperations:
         watcher: Watcher,
         models: ModelOperations,
         endpoints: OnlineEndpointOperations,
-        environments: EnvironmentOperations,
+        code: ScoringCode,
+        local: LocalEndpoints,
     ) -> None:
-        self._client, self._watcher = client, watcher
+        self._client, self._watcher, self._local = client, watcher, local
         self._models, self._endpoints = models, endpoints
-        self._code = ScoringCode(client, watcher, models, environments)
+        self._code = code
 
     def begin_create_or_update(
         self,
@@ -54,13 +55,16 @@ class OnlineDeploymentOperations:
         """Registers the model first when it is a local one; returns once the change was accepted.
 
         ``all_traffic``: it gets all of the endpoint's requests once it is ready. ``supersede``:
-        cancel what is under way there instead of a refusal; not in Azure's SDK.
+        cancel what is under way there instead of a refusal; not in Azure's SDK. ``local``: in a
+        runtime of this machine, if its endpoint is a local one; it serves when this returns.
         """
-        del local
         entity = deployment.result() if isinstance(deployment, LROPoller) else deployment
         for note in entity.notes:
             self._watcher.note(note)
         _servable(entity)
+        if self._local.means(str(entity.endpoint_name), local=local):
+            made = self._local.put_deployment(entity, all_traffic=all_traffic)
+            return LROPoller(finished(made), self._client)
         shown = self._client.get_endpoint(str(entity.endpoint_name))  # before anything is uploaded
         current = _named(shown, entity)
         _counted(entity, current)
@@ -100,17 +104,21 @@ class OnlineDeploymentOperations:
                 raise
 
     def get(self, name: str, endpoint_name: str, *, local: bool = False) -> OnlineDeployment:
-        del local
+        if self._local.means(endpoint_name, local=local):
+            return self._local.get_deployment(name, endpoint_name)
         return deployment_of(self._client.get_deployment(endpoint_name, name))
 
     def list(self, endpoint_name: str, *, local: bool = False) -> Iterator[OnlineDeployment]:
-        del local
+        if self._local.means(endpoint_name, local=local):
+            return iter(self._local.list_deployments(endpoint_name))
         return map(deployment_of, self._client.get_endpoint(endpoint_name)["deployments"])
 
     def begin_delete(
         self, name: str, endpoint_name: str, *, local: bool = False
     ) -> LROPoller[None]:
-        del local
+        if self._local.means(endpoint_name, local=local):
+            self._local.delete_deployment(name, endpoint_name)
+            return LROPoller(finished(None), self._client)
         return LROPoller(self._delete(name, endpoint_name), self._client, self._watcher.operation)
 
     def begin_stop(
@@ -147,9 +155,10 @@ class OnlineDeploymentOperations:
         container_type: str | None = None,
         local: bool = False,
     ) -> str:
-        del local
         if container_type not in (None, *CONTAINERS):
             raise ShoalError(f"There is no container {container_type}", ", ".join(CONTAINERS))
+        if self._local.means(endpoint_name, local=local):
+            return self._local.logs(name, endpoint_name, lines)
         found = self._client.get_logs(endpoint_name, name, tail=lines)
         return "\n".join(f"{line['at']} {line['replica_id']} {line['text']}" for line in found)
 

@@ -11,7 +11,8 @@ from shoal.client.types import Endpoint, Operation
 from shoal.display.watcher import Watcher
 from shoal.entities import EndpointAuthKeys, EndpointAuthToken, OnlineEndpoint
 from shoal.sdk import scoring
-from shoal.sdk.poller import LROPoller, Work
+from shoal.sdk.local_endpoints import LocalEndpoints
+from shoal.sdk.poller import LROPoller, Work, finished
 from shoal.sdk.shapes import endpoint_body, endpoint_of
 
 MOVING = frozenset({"Creating", "Updating", "Scaling"})
@@ -22,8 +23,8 @@ ROUTED_S, ROUTED_POLL_S = 20.0, 0.1
 class OnlineEndpointOperations:
     """``ml_client.online_endpoints``."""
 
-    def __init__(self, client: Client, watcher: Watcher) -> None:
-        self._client, self._watcher = client, watcher
+    def __init__(self, client: Client, watcher: Watcher, local: LocalEndpoints) -> None:
+        self._client, self._watcher, self._local = client, watcher, local
 
     def begin_create_or_update(
         self,
@@ -34,12 +35,14 @@ class OnlineEndpointOperations:
     ) -> LROPoller[OnlineEndpoint]:
         """Traffic is set where the entity names some, or came from ``get``.
 
-        ``supersede``: cancel what is about to move the traffic; not in Azure's SDK.
+        ``supersede``: cancel what is about to move the traffic; not in Azure's SDK. ``local``: on
+        this machine alone, without an installation.
         """
-        del local
         entity = endpoint.result() if isinstance(endpoint, LROPoller) else endpoint
         for note in entity.notes:
             self._watcher.note(note)
+        if local:
+            return LROPoller(finished(self._local.put_endpoint(entity)), self._client)
         work = self._apply(entity, supersede=supersede)
         return LROPoller(work, self._client, self._watcher.operation)
 
@@ -64,15 +67,19 @@ class OnlineEndpointOperations:
             _shared_out(field, getattr(endpoint, field) or {}, there | set(deployments))
 
     def get(self, name: str, *, local: bool = False) -> OnlineEndpoint:
-        del local
+        if self._local.means(name, local=local):
+            return self._local.get_endpoint(name)
         return endpoint_of(self._client.get_endpoint(name))
 
     def list(self, *, local: bool = False) -> Iterator[OnlineEndpoint]:
-        del local
+        if local:
+            return iter(self._local.list_endpoints())
         return (endpoint_of(shown) for shown in self._client.list_endpoints())
 
     def begin_delete(self, name: str | None = None, *, local: bool = False) -> LROPoller[None]:
-        del local
+        if self._local.means(str(name), local=local):
+            self._local.delete_endpoint(str(name))
+            return LROPoller(finished(None), self._client)
         return LROPoller(self._delete(str(name)), self._client, self._watcher.operation)
 
     def get_keys(self, name: str) -> EndpointAuthKeys | EndpointAuthToken:
@@ -112,10 +119,14 @@ class OnlineEndpointOperations:
     ) -> str:
         """The answer's text. The body is ``request_file``'s, or ``input_data`` (text, bytes, JSON).
 
-        ``local``: the only deployment answers, also without traffic. Raises scoring.ScoringFailed
-        with the endpoint's own message.
+        ``local``: of this machine; where there is no such endpoint, the installation's, of which
+        the only deployment answers then, also without traffic. Raises scoring.ScoringFailed with
+        the endpoint's own message.
         """
         del params_override
+        if self._local.means(endpoint_name, local=local):
+            content = scoring.body(request_file, input_data)
+            return self._local.invoke(endpoint_name, deployment_name, content)
         shown = self._client.get_endpoint(endpoint_name)
         if local and deployment_name is None:
             deployment_name = _only(shown)

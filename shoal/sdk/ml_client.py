@@ -2,9 +2,11 @@
 
 from typing import Any, Self, TypeVar, cast, overload
 
+from shoal.client.absent import Absent
 from shoal.client.client import Client
+from shoal.client.concurrency import Concurrency
 from shoal.client.discovery import Installation
-from shoal.client.errors import ShoalError
+from shoal.client.errors import InstallationNotFound, ShoalError
 from shoal.display.default import default_watcher
 from shoal.display.watcher import Quiet, Watcher
 from shoal.entities import Environment, Model, OnlineDeployment, OnlineEndpoint
@@ -12,14 +14,31 @@ from shoal.sdk.alerts import AlertOperations, ChannelOperations
 from shoal.sdk.deployments import OnlineDeploymentOperations
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.environments import EnvironmentOperations
+from shoal.sdk.local_endpoints import LocalEndpoints
+from shoal.sdk.local_files import LocalFiles
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.objectives import ObjectiveOperations
 from shoal.sdk.poller import LROPoller
 from shoal.sdk.rollouts import RolloutOperations
+from shoal.sdk.scoring_code import ScoringCode
 from shoal.sdk.shapes import WORKSPACE_NAME
 from shoal.sdk.workspaces import WorkspaceOperations
 
 EntityT = TypeVar("EntityT", OnlineEndpoint, OnlineDeployment)
+
+
+def found_client(
+    url: str | None = None,
+    token: str = "",
+    *,
+    concurrency: Concurrency | None = None,
+    **options: Any,
+) -> Client:
+    """The client of the installation, or what stands for one where there is none."""
+    try:
+        return Client(url, token, concurrency=concurrency, **options)
+    except InstallationNotFound as error:
+        return cast(Client, Absent(error, concurrency))
 
 
 class MLClient:
@@ -46,7 +65,8 @@ class MLClient:
         watcher: Watcher | None = None,
         **_: Any,
     ) -> None:
-        """Raises InstallationNotFound when ``url`` is not given and none can be found.
+        """Without ``url`` the installation is looked for. Where there is none, all but what is
+        ``local`` raises InstallationNotFound.
 
         ``project``: where new things go, and what lists are of; SHOAL_PROJECT unless said.
         ``show_progress``: bars below a notebook's cell or on a terminal's stderr; where neither is,
@@ -56,14 +76,17 @@ class MLClient:
         self.subscription_id = subscription_id
         self.resource_group_name = resource_group_name
         self.workspace_name = workspace_name or WORKSPACE_NAME
-        self.client = client or Client(url, token or "", project=project)
+        self.client = client or found_client(url, token or "", project=project)
         watcher = watcher or (default_watcher() if show_progress else Quiet())
         self.workspaces = WorkspaceOperations()
         self.environments = EnvironmentOperations(self.client, watcher)
         self.models = ModelOperations(self.client, watcher)
-        self.online_endpoints = OnlineEndpointOperations(self.client, watcher)
+        code = ScoringCode(self.client, watcher, self.models, self.environments)
+        files = LocalFiles(self.client, watcher, code)
+        self.local = LocalEndpoints(self.client, watcher, files)
+        self.online_endpoints = OnlineEndpointOperations(self.client, watcher, self.local)
         self.online_deployments = OnlineDeploymentOperations(
-            self.client, watcher, self.models, self.online_endpoints, self.environments
+            self.client, watcher, self.models, self.online_endpoints, code, self.local
         )
         self.alerts = AlertOperations(self.client)
         self.channels = ChannelOperations(self.client)

@@ -49,7 +49,7 @@ class ModelOperations:
         given = declared(model._to_dict(), MODEL_FIELDS)
         if given.get("type") in ("custom_model", "triton_model"):
             del given["type"]  # everything is served as Triton serves it
-        with _package(model) as package:
+        with package_of(model) as package:
             if package.note.endswith(WAITS):
                 self._watcher.note(package.note)
             files = listed(package, self._client.concurrency, self._watcher.hashing)
@@ -103,12 +103,12 @@ class ModelOperations:
     def check(self, model: Model) -> None:
         """Whether its files could be sent. Raises UnusableSource, ShoalError."""
         version_number(model.version)
-        with _package(model):
+        with package_of(model):
             pass
 
     def known(self, model: Model) -> ModelVersion | None:
         """The version that has the content of ``model.path`` already, if there is one."""
-        with _package(model) as package:
+        with package_of(model) as package:
             files = listed(package, self._client.concurrency)
             name = model.name or _content(package, files)
             return self.known_files(name, package, files, version_number(model.version))
@@ -205,7 +205,7 @@ class ModelOperations:
         return None
 
 
-def _package(model: Model) -> AbstractContextManager[Package]:
+def package_of(model: Model) -> AbstractContextManager[Package]:
     """Raises UnusableSource."""
     serve_as = model.name if model.name and not model.name.isdigit() else None
     return model_package(located(model), serve_as, may_wait=model.type == "custom_model")

@@ -16,6 +16,12 @@ LONGEST_S = 3600.0
 _OWN = frozenset({"on_progress"})
 
 
+def finished(value: T) -> Work[T]:
+    """The work of what was done at once."""
+    yield from ()
+    return value
+
+
 class LROPoller(Generic[T]):
     """What ``begin_...`` returns: the change has been asked for and goes on by itself.
 

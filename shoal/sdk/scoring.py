@@ -79,6 +79,20 @@ def post(
     return call(shown, secret, "score", content, headers, deployment, client).text
 
 
+def post_local(address: str, content: bytes, transport: httpx.BaseTransport | None) -> str:
+    """As ``post``, to a runtime of this machine, which asks for no key."""
+    url = f"{address}score"
+    try:
+        with httpx.Client(timeout=TIMEOUT_S, trust_env=False, transport=transport) as http:
+            answer = http.post(url, content=content, headers={"Content-Type": "application/json"})
+    except httpx.TransportError as error:
+        raise ShoalError("The local deployment does not answer", f"{url}: {error}") from error
+    if answer.is_success:
+        return answer.text
+    hints = ("`shoal online-deployment get-logs --local` has more.",)
+    raise ScoringFailed(answer.status_code, answer.text, hints)
+
+
 def call(
     shown: Endpoint,
     secret: str,

@@ -90,6 +90,23 @@ class ScoringCode:
         with self._parts(entity):
             pass
 
+    @contextmanager
+    def files(self, entity: OnlineDeployment) -> Iterator[tuple[Package, tuple[str, ...]]]:
+        """All of it as files of this machine, for a runtime here, and what people should know.
+
+        Raises what ``register`` raises before it sends anything, and ScriptUnusable for what is
+        registered: its bytes are not here.
+        """
+        with self._parts(entity) as parts:
+            if parts.registered:
+                raise ScriptUnusable(
+                    "The code or the model is registered, and its files are not on this machine",
+                    f"model: {plain(entity.model)}, code_configuration: "
+                    f"{plain(entity.code_configuration)}",
+                    ["`shoal model download` fetches them; name the folders then."],
+                )
+            yield parts.package, parts.notes
+
     def _listed(self, parts: _Parts) -> list[Listed]:
         own = listed(parts.package, self._client.concurrency, self._watcher.hashing)
         return [*own, *parts.registered]

@@ -266,8 +266,9 @@ def as_shown(entity: OnlineEndpoint | OnlineDeployment | Model | Environment) ->
         return values
     values["provisioning_state"] = entity.provisioning_state
     values["serving_state"] = entity.shown.get("serving_state")
-    if entity.shown.get("autoscaling"):
-        values["autoscaling"] = entity.shown["autoscaling"]
+    for name in ("autoscaling", "scoring_uri"):  # the second is of a local deployment
+        if entity.shown.get(name):
+            values[name] = entity.shown[name]
     if isinstance(entity, OnlineEndpoint):
         values["scoring_uri"] = entity.scoring_uri
         values["openapi_uri"] = entity.openapi_uri

@@ -19,6 +19,7 @@ READERS = {
     "worker_runtime/backends/python/stub/shoal_stub/scoring/model.py",  # sets what scripts read
     "shoal/client/discovery.py",
     "shoal/local/settings.py",
+    "shoal/dev/background.py",  # hands it to the server of a local deployment
 }
 VARIABLE = re.compile(r'"(SHOAL_[A-Z_]+)"')
 

@@ -50,6 +50,7 @@ def installed(server: FakeServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("SHOAL_URL", URL)
     monkeypatch.setenv("SHOAL_TOKEN", TOKEN)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("SHOAL_HOME", raising=False)
     return server
 

@@ -1,4 +1,7 @@
-"""`invoke --local`: as in Azure, a deployment answers that nobody has given traffic."""
+"""`invoke --local` of an installation: a deployment answers that nobody has given traffic.
+
+Scripts said --local to installations before it meant this machine.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +35,7 @@ def served(installed: FakeServer, tmp_path: Path) -> FakeServer:
     model.write_bytes(b"graph")
     (tmp_path / "request.json").write_text("{}")
     (tmp_path / "blue.yml").write_text("model: {name: net, version: 1, path: ./models}\n")
-    assert main(["online-endpoint", "create", "-n", "ep-1", "--local"]) == 0
+    assert main(["online-endpoint", "create", "-n", "ep-1"]) == 0
     create = ("online-deployment", "create", "-e", "ep-1", "-f", "blue.yml", "--local")
     assert main([*create, "-n", "blue"]) == 0
     return installed
@@ -57,5 +60,6 @@ def test_of_several_one_is_named(
     assert main([*INVOKE, "--local"]) == 1
     err = capsys.readouterr().err
     assert "blue, green" in err and "--deployment-name" in err
+    assert "There is no local endpoint ep-1; the installation is asked" in err
     assert main([*INVOKE, "--local", "--deployment-name", "green"]) == 0
     assert asked == ["green"]

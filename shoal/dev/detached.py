@@ -1,0 +1,30 @@
+"""Starts a command that outlives whoever asked for it, and prints its process id.
+
+`python detached.py FOLDER LOG COMMAND...`: it runs in FOLDER, in a session of its own, and what it
+prints is added to LOG. It inherits what this process did. A program of its own, since nothing else
+may happen between a fork and an exec in a program with threads.
+"""
+
+import os
+import signal
+import sys
+
+
+def main(folder: str, log: str, *command: str) -> None:
+    os.setsid()
+    child = os.fork()
+    if child:
+        print(child)  # noqa: T201 # that is the answer
+        return
+    # why: a shell that starts us with `&` leaves SIGINT ignored, and that would be inherited.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.chdir(folder)
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for number, descriptor in enumerate((nothing, output, output)):
+        os.dup2(descriptor, number)
+    os.execvp(command[0], command)  # noqa: S606 - an argument list from our own table
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
