@@ -17,6 +17,7 @@ from shoal.client.types import ModelVersion
 from shoal.display.watcher import Watcher
 from shoal.entities import Model
 from shoal.entities.loading import REMOTE, resolved
+from shoal.sdk.mlflow_signature import AS_JSON
 from shoal.sdk.scoring_files import WAITS, model_package
 from shoal.sdk.shapes import MODEL_FIELDS, declared, model_of, texts, version_number
 
@@ -50,7 +51,7 @@ class ModelOperations:
         if given.get("type") in ("custom_model", "triton_model"):
             del given["type"]  # everything is served as Triton serves it
         with package_of(model) as package:
-            if package.note.endswith(WAITS):
+            if package.note.endswith((WAITS, AS_JSON)):
                 self._watcher.note(package.note)
             files = listed(package, self._client.concurrency, self._watcher.hashing)
             return self.register_files(

@@ -11,6 +11,7 @@ from typing import Final
 from shoal.client.errors import NothingServable, UnusableSource
 from shoal.client.packing import Package, packaged, walked
 from shoal.entities import Environment
+from shoal.sdk.mlflow_signature import Signature, signature_of
 from shoal.sdk.requirements import Requirements, requirements_of
 
 APP: Final = "azureml-app"
@@ -31,6 +32,7 @@ input { name: "REQUEST_HEAD" data_type: TYPE_STRING dims: [1] optional: true }
 output { name: "RESPONSE" data_type: TYPE_STRING dims: [1] }
 output { name: "RESPONSE_HEAD" data_type: TYPE_STRING dims: [1] }
 """
+_BODY = 'name: "REQUEST" data_type: TYPE_STRING dims: [1]'
 _SCRIPT = 'parameters { key: "AZUREML_ENTRY_SCRIPT" value { string_value: "%s" } }\n'
 _WORKERS = "instance_group { count: %d kind: KIND_AUTO }\n"
 _UNQUOTED = re.compile(r"[A-Za-z0-9._ -]+")
@@ -46,13 +48,17 @@ def scoring_package(
     script: str = "",
     workers: int = 1,
     texts: Mapping[str, str] | None = None,
+    signature: Signature | None = None,
 ) -> Iterator[Package]:
     """``files`` with the model around them; ``texts`` are more, by their place in the version.
 
     ``script`` is its place in the version; without one they wait for one that comes with a
-    deployment. ``workers`` are its processes in each replica.
+    deployment. ``workers`` are its processes in each replica, ``signature`` the tensors that may
+    stand for the request's body.
     """
     config = CONFIG + (_SCRIPT % script if script else "")
+    if signature is not None and signature.inputs:
+        config = config.replace(_BODY, f"{_BODY} optional: true") + signature.text
     config += _WORKERS % workers if workers > 1 else ""
     written = {"config.pbtxt": config, "1/model.py": WRAPPER}
     written |= {f"1/{place}": text for place, text in (texts or {}).items()}
@@ -107,8 +113,9 @@ def _mlflow_package(path: Path, name: str | None) -> Iterator[Package]:
     texts = {"requirements.txt": requirements.text} if requirements.text else {}
     files = placed(path, f"{called}/1/{MODELS}")
     script = f"{MODELS}/{path.name}/{MLMODEL}"
-    with scoring_package(called, files, script=script, texts=texts) as package:
-        yield package
+    signature = signature_of(path / MLMODEL)
+    with scoring_package(called, files, script=script, texts=texts, signature=signature) as package:
+        yield replace(package, note=signature.note)
 
 
 def _mlflow_requirements(path: Path) -> Requirements:

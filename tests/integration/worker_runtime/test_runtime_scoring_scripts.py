@@ -2,12 +2,17 @@
 
 import gzip
 import json
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 import tritonclient.http as triton
+from tritonclient.utils import InferenceServerException
 
+from shoal.sdk.scoring_files import model_package
 from tests.support import scoring_models as sm
 from tests.support.runtime_process import Runtime, runtime
 
@@ -220,3 +225,55 @@ def test_another_status_of_a_script_is_424_with_what_it_said(
     assert (code, body, headers["x-why"]) == (424, b"not today", "rain")
     assert headers["ms-azureml-model-error-statuscode"] == status
     assert headers["ms-azureml-model-error-reason"] == reason
+
+
+FLOW = """
+import types
+import numpy as np
+
+
+def load_model(path):
+    spec = types.SimpleNamespace(name=None, required=True)
+    schema = types.SimpleNamespace(
+        inputs=[spec], is_tensor_spec=lambda: True, input_names=lambda: [0],
+        numpy_types=lambda: [np.dtype("float32")])
+    about = types.SimpleNamespace(
+        get_input_schema=lambda: schema, get_output_schema=lambda: schema)
+    return types.SimpleNamespace(metadata=about, predict=lambda data: data.sum(axis=1))
+"""
+MLMODEL = """
+flavors: {python_function: {}}
+signature:
+  inputs: '[{"type": "tensor", "tensor-spec": {"dtype": "float32", "shape": [-1, 2]}}]'
+  outputs: '[{"type": "tensor", "tensor-spec": {"dtype": "float32", "shape": [-1]}}]'
+"""
+
+
+def test_a_model_of_mlflow_takes_typed_tensors_and_its_json(tmp_path: Path) -> None:
+    """As the client lays it out. MLflow is a stand-in, which lies beside MLmodel."""
+    flow = tmp_path / "flow"
+    (flow / "mlflow").mkdir(parents=True)
+    (flow / "MLmodel").write_text(MLMODEL)
+    (flow / "mlflow" / "__init__.py").touch()
+    (flow / "mlflow" / "pyfunc.py").write_text(FLOW)
+    with model_package(flow, None, may_wait=False) as package:
+        for source, name in package.files:
+            (tmp_path / "models" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, tmp_path / "models" / name)
+    with runtime(tmp_path / "models") as found, triton.InferenceServerClient(found.http) as client:
+        inputs = {
+            item["name"]: item["datatype"] for item in client.get_model_metadata("flow")["inputs"]
+        }
+        assert inputs == {"REQUEST": "BYTES", "REQUEST_HEAD": "BYTES", "input-0": "FP32"}
+        rows = triton.InferInput("input-0", [2, 2], "FP32")
+        rows.set_data_from_numpy(np.array([[1, 2], [3, 4]], np.float32))
+        assert client.infer("flow", [rows]).as_numpy("output-0").tolist() == [3.0, 7.0]
+        json_asked = triton.InferRequestedOutput("RESPONSE")
+        answer = client.infer("flow", [rows], outputs=[json_asked]).as_numpy("RESPONSE")
+        assert json.loads(answer[0]) == [3.0, 7.0]
+        assert score(found, {"inputs": [[1, 2]]})[::2] == (200, '{"predictions": [3.0]}')
+        request = triton.InferInput("REQUEST", [1], "BYTES")
+        request.set_data_from_numpy(sm.text('{"input_data": [[1, 2]]}'))
+        assert json.loads(client.infer("flow", [request]).as_numpy("RESPONSE")[0]) == [3.0]
+        with pytest.raises(InferenceServerException, match="expected REQUEST, or input-0"):
+            client.infer("flow", [])

@@ -33,12 +33,17 @@ def init() -> None:
     _MODEL[:] = [pyfunc.load_model(os.getcwd())]
 
 
+def loaded() -> Any:
+    (model,) = _MODEL
+    return model
+
+
 @rawhttp
 def run(request: AMLRequest) -> Any:
     """Raises Refused for data that says nothing to the model."""
     if request.method != "POST":
         raise Refused(405, "Method not allowed")
-    (model,) = _MODEL
+    model = loaded()
     schema = model.metadata.get_input_schema()
     parameters: Optional[dict[str, Any]] = None
     if request.mimetype == "text/csv":
@@ -46,9 +51,9 @@ def run(request: AMLRequest) -> Any:
     else:
         word, given, parameters = _said(request.get_json(force=True))
         data = _data(word, given, schema)
-    data = _cast(data, schema)
+    data = cast(data, schema)
     found = model.predict(data, params=parameters) if parameters else model.predict(data)
-    plain = _plain(found)
+    plain = as_json(found)
     return plain if word == _AZURES else {"predictions": plain}
 
 
@@ -80,7 +85,7 @@ def _data(word: str, given: Any, schema: Any) -> Any:
         raise Refused(400, f"{word} is no data for the model: {error}") from None
 
 
-def _cast(data: Any, schema: Any) -> Any:
+def cast(data: Any, schema: Any) -> Any:
     """JSON knows one kind of numbers: of the types that the signature names, where it names any."""
     if schema is None:
         return data
@@ -92,9 +97,11 @@ def _cast(data: Any, schema: Any) -> Any:
                         for name, value in data.items()}  # fmt: skip
             kind = schema.numpy_types()[0]
             return data.astype(kind) if hasattr(data, "astype") else data
-        for name, kind in zip(schema.input_names(), schema.pandas_types()):
-            if name in data:
-                data[name] = data[name].astype(kind)
+        for name, spec in zip(schema.input_names(), schema.inputs):
+            # lists and objects, whose values are as JSON has them, have no such type
+            kind = getattr(spec.type, "to_pandas", None)
+            if kind is not None and name in data:
+                data[name] = data[name].astype(kind())
     except (TypeError, ValueError) as error:
         raise Refused(
             400, f"The data has not the types of the model's signature: {error}"
@@ -102,12 +109,12 @@ def _cast(data: Any, schema: Any) -> Any:
     return data
 
 
-def _plain(found: Any) -> Any:
+def as_json(found: Any) -> Any:
     """What ``predict`` gave, as JSON has it."""
     if hasattr(found, "to_dict") and hasattr(found, "columns"):
         return found.to_dict(orient="records")
     if isinstance(found, dict):
-        return {name: _plain(value) for name, value in found.items()}
+        return {name: as_json(value) for name, value in found.items()}
     return found.tolist() if hasattr(found, "tolist") else found
 
 

@@ -7,6 +7,7 @@ SCORING_TIMEOUT_MS, how long one ``run`` may take (else the variable of that nam
 
 Inputs are REQUEST (the body) and REQUEST_HEAD (JSON: method, path, query, headers; without it a
 POST of JSON), outputs RESPONSE and RESPONSE_HEAD (JSON: status, headers); all BYTES of shape [1].
+A model of MLflow may have the tensors of its signature beside them, which stand for a REQUEST.
 """
 
 import json
@@ -25,6 +26,7 @@ from ..tensors import Tensor
 from ..values import TritonError
 from . import imports, mlflow_model
 from .http import AMLRequest, AMLResponse, Refused
+from .mlflow_tensors import Tensors
 from .script import Script
 
 ENTRY_SCRIPT = "AZUREML_ENTRY_SCRIPT"
@@ -45,6 +47,7 @@ class ScoringScript:
         _prepare(version, script)
         mlflow = mlflow_model if os.path.basename(script) == mlflow_model.MLMODEL else None
         self._script = Script(script, int(timeout), mlflow)
+        self._tensors = Tensors(json.loads(args["model_config"])) if mlflow is not None else None
         self._script.init()
 
     def execute(self, requests: "list[Any]") -> "list[InferenceResponse]":
@@ -52,12 +55,28 @@ class ScoringScript:
 
     def _one(self, request: Any) -> InferenceResponse:
         try:
+            if self._tensors is not None and _bytes(request, "REQUEST") is None:
+                return self._of_tensors(self._tensors, request)
             return _response(self._script.answer(_request(request)))
         except Refused as error:
             return _response(AMLResponse({"message": str(error)}, error.status, json_str=True))
         except Exception as error:  # of the script: its request has failed, and no other
             traceback.print_exc()
             return InferenceResponse(error=TritonError(described(error)))
+
+    def _of_tensors(self, tensors: Tensors, request: Any) -> InferenceResponse:
+        given = {tensor.name(): tensor.as_numpy() for tensor in request.inputs()}
+        wanted = request.requested_output_names()
+        try:
+            found = self._script.bounded(lambda: tensors.predict(given))
+        except Refused as error:
+            text = TritonError(str(error), TritonError.INVALID_ARG)
+            return InferenceResponse(error=text)
+        arrays = tensors.arrays(found)
+        answers = [Tensor(name, array) for name, array in arrays.items() if name in wanted]
+        if answers:
+            return InferenceResponse(answers)
+        return _response(AMLResponse(mlflow_model.as_json(found), json_str=True))
 
 
 def _prepare(version: str, script: str) -> None:

@@ -68,6 +68,11 @@ class Script:
         found.headers["x-ms-run-fn-exec-ms"] = f"{taken_ms:.3f}"
         return found
 
+    def bounded(self, work: "Callable[[], Any]") -> Any:
+        """What comes of ``work``, which may take as long as ``run``. Raises ScoringTimeout."""
+        with _bounded(self._timeout_ms):
+            return work()
+
     def _bound_ms(self, request: AMLRequest) -> int:
         told = request.headers.get(_EXPECTED_MS, "")
         bounds = [self._timeout_ms, int(told) if told.isdecimal() else 0]
