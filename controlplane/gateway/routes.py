@@ -32,6 +32,7 @@ V2_PATHS = (
     r"|/v2/health/(live|ready)"
     r"|/v2/models/stats"
     r"|/v2/models/[^/?]+(/versions/[^/?]+)?(/(config|generate|generate_stream|infer|ready|stats))?"
+    r"|/swagger\.json"  # of scoring scripts
 )
 SCORING_PATHS = "(/|/score|/invocations)?"  # the last is MLflow's
 MANAGEMENT_PATHS = (

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shoal.client.errors import NothingServable, UnusableSource
+from shoal.client.ignoring import Ignored
 
 SKIPPED = {".git", ".DS_Store", "__MACOSX", "__pycache__"}
 
@@ -116,7 +117,7 @@ def _configured_name(text: str) -> str | None:
     return None
 
 
-def walked(folder: Path) -> Iterator[tuple[Path, str]]:
+def walked(folder: Path, ignored: Ignored | None = None) -> Iterator[tuple[Path, str]]:
     """Files, and folders that hold nothing, in a fixed order; links are followed, once each."""
     seen: set[str] = set()
     for here, folders, files in os.walk(folder, followlinks=True):
@@ -128,6 +129,11 @@ def walked(folder: Path) -> Iterator[tuple[Path, str]]:
         folders[:] = sorted(name for name in folders if name not in SKIPPED)
         relative = Path(here).relative_to(folder)
         kept = sorted(name for name in files if name not in SKIPPED)
+        if ignored is not None:
+            folders[:] = [
+                name for name in folders if not ignored((relative / name).as_posix(), True)
+            ]
+            kept = [name for name in kept if not ignored((relative / name).as_posix(), False)]
         for name in kept:
             yield Path(here) / name, (relative / name).as_posix()
         if not folders and not kept and relative != Path():

@@ -13,6 +13,7 @@ from typing import Any, Final
 from shoal.client.client import Client
 from shoal.client.errors import ShoalError
 from shoal.client.file_uploads import Listed, listed
+from shoal.client.ignoring import ignored_by
 from shoal.client.packing import Package, walked
 from shoal.client.types import Deployment, ModelVersion
 from shoal.display.watcher import Watcher
@@ -150,7 +151,14 @@ class ScoringCode:
                 "There is no such scoring script",
                 f"code_configuration.scoring_script: {script} is no file in {folder}",
             )
-        return [(path, f"{target}/{name}") for path, name in walked(folder)], []
+        by, ignored = ignored_by(folder)
+        files = [(path, name) for path, name in walked(folder, ignored) if not name.endswith("/")]
+        if script not in [name for _, name in files]:
+            raise ScriptUnusable(
+                "The scoring script is left out of its folder",
+                f"code_configuration.scoring_script: {script} matches a line of {folder / by}",
+            )
+        return [(path, f"{target}/{name}") for path, name in files], []
 
     def _model(self, entity: OnlineDeployment, target: str) -> tuple[list[Placed], list[Listed]]:
         """A folder or a file keeps its own name below ``target``, as in Azure."""

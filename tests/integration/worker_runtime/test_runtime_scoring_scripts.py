@@ -227,6 +227,16 @@ def test_another_status_of_a_script_is_424_with_what_it_said(
     assert headers["ms-azureml-model-error-reason"] == reason
 
 
+def test_a_script_has_a_swagger_document(raw: Runtime) -> None:
+    status, headers, text = raw.call("swagger.json")
+    assert (status, headers["content-type"]) == (200, "application/json")
+    assert json.loads(text)["swagger"] == "2.0"
+    assert json.loads(raw.call("swagger.json?version=3.1")[2])["openapi"] == "3.1.0"
+    status, headers, text = raw.call("swagger.json?version=9")
+    assert (status, headers["ms-azureml-model-error-statuscode"]) == (424, "404")
+    assert raw.call("swagger.json", b"{}")[0] == 405
+
+
 FLOW = """
 import types
 import numpy as np

@@ -237,6 +237,24 @@ def test_a_script_that_is_not_there_is_refused_before_anything_is_sent(
     assert server.uploads == {}
 
 
+def test_what_amlignore_leaves_out_is_not_sent(
+    ml: MLClient, server: FakeServer, project: Path
+) -> None:
+    folder = project / "onlinescoring"
+    (folder / "data").mkdir()
+    for name in ("data/huge.csv", "secret.env"):
+        (folder / name).write_text("private")
+    (folder / ".gitignore").write_text("data/\n*.env\n")
+    put(ml, blue(project))
+    assert not any(name.endswith((".csv", ".env")) for name in manifest(server))
+    (folder / ".amlignore").write_text("*.env\n")
+    put(ml, blue(project))
+    assert "1/azureml-app/data/huge.csv" in manifest(server)
+    (folder / ".amlignore").write_text("*.py\n")
+    with pytest.raises(ScriptUnusable, match=r"score\.py matches a line of .*\.amlignore"):
+        put(ml, blue(project))
+
+
 def test_paths_of_the_sdk_are_relative_to_where_it_runs(
     ml: MLClient, server: FakeServer, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ class HttpApp:
         self._restrictions = restrictions or {}
         self._handlers: dict[str, Handler] = {
             "score": self._score,
+            "swagger": self._swagger,
             "generate": self._generate,
             "generate_stream": self._generate,
             "bad_version": _bad_version,
@@ -145,6 +146,13 @@ class HttpApp:
             sink = Scoring(connection)
             request = scoring_request(self._engine, model, head, bytes(body), sink, self._limit)
             self._submit(connection, head, model, request)
+
+    def _swagger(self, connection: Connection, head: Head, route: Route, body: Any) -> None:
+        """A scoring script answers it; nothing else has such a document."""
+        if is_scoring_script(self._engine.only_model()):
+            self._score(connection, head, route, body)
+        else:
+            connection.reply(404, b'{"error":"Not Found"}')
 
     def _infer(self, connection: Connection, head: Head, model: Model, body: Any) -> None:
         if head.content_encoding and head.content_encoding != "identity":

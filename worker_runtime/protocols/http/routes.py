@@ -49,6 +49,7 @@ _FIXED = {
     "/v2/health/ready": Route("ready", _GET, Category.HEALTH),
     "/v2/trace/setting": Route("trace", _BOTH, Category.TRACE),
     "/score": Route("score", (*_BOTH, "OPTIONS"), Category.INFERENCE),
+    "/swagger.json": Route("swagger", _GET, Category.METADATA),
 }
 
 _MODEL = {

@@ -132,6 +132,7 @@ def test_a_draining_replica_is_marked_and_grpc_is_checked_over_http() -> None:
         "/v2/models/a/versions/3",
         "/v2/models/a/versions/3/ready",
         "/v2/models/a/generate_stream",
+        "/swagger.json",
     ],
 )
 def test_scoring_paths_pass(path: str) -> None:

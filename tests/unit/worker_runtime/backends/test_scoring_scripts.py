@@ -158,3 +158,87 @@ def test_a_response_is_made_as_flask_makes_it() -> None:
     assert AMLResponse(b"\x00", 200, {"Content-Type": "image/png"}).mimetype == "image/png"
     found.mimetype = "text/plain"
     assert found.content_type == "text/plain; charset=utf-8"
+
+
+_SWAGGER = """
+import datetime
+import numpy as np
+from inference_schema.parameter_types.numpy_parameter_type import NumpyParameterType
+from inference_schema.parameter_types.standard_py_parameter_type import StandardPythonParameterType
+from inference_schema.schema_decorators import input_schema, output_schema
+
+OPTIONS = {"a": 1, "b": [1.0], "c": "x", "d": True, "e": None,
+           "n": NumpyParameterType(np.array([1])), "at": datetime.date(2020, 1, 1),
+           "raw": b"ab", "mixed": [1, "a"], "none": []}
+
+
+def init():
+    pass
+
+
+@input_schema("data", NumpyParameterType(np.array([[1, 2.5], [3, 4]])))
+@input_schema("options", StandardPythonParameterType(OPTIONS))
+@output_schema(StandardPythonParameterType({"out": [1, 2]}))
+def run(data, options):
+    return {}
+"""
+_DATA = {
+    "type": "array", "format": "numpy.ndarray",
+    "items": {"type": "array", "items": {"type": "number", "format": "double"}},
+}  # fmt: skip
+_INTEGER = {"type": "integer", "format": "int64"}
+
+
+def swagger(found: Script, query: str = "") -> Any:
+    answer = found.answer(AMLRequest("GET", "/swagger.json", query))
+    assert answer.content_type == "application/json"
+    return json.loads(answer.get_data())
+
+
+def test_what_decorators_say_is_a_swagger_document(tmp_path: Path) -> None:
+    """Schemas as inference_schema 1.8 itself makes them of these decorators."""
+    found = swagger(script(tmp_path, _SWAGGER))
+    given = found["definitions"]["ServiceInput"]
+    assert found["swagger"] == "2.0" and list(given["properties"]) == ["data", "options"]
+    assert given["properties"]["data"] == _DATA
+    options = given["properties"]["options"]
+    assert options["required"] == ["a", "b", "c", "d", "e", "n", "at", "raw", "mixed", "none"]
+    assert options["properties"] == {
+        "a": _INTEGER,
+        "b": {"type": "array", "items": {"type": "number", "format": "double"}},
+        "c": {"type": "string"},
+        "d": {"type": "boolean"},
+        "e": {"type": "object"},
+        "n": {"type": "array", "items": _INTEGER, "format": "numpy.ndarray"},
+        "at": {"type": "string", "format": "date"},
+        "raw": {"type": "string", "format": "byte"},
+        "mixed": {"type": "array", "items": {"type": "string"}},
+        "none": {"type": "array", "items": {"type": "object"}},
+    }
+    example = given["example"]
+    assert example["data"] == [[1.0, 2.5], [3.0, 4.0]]
+    assert (example["options"]["n"], example["options"]["raw"]) == ([1], "YWI=")
+    assert found["definitions"]["ServiceOutput"] == {
+        "type": "object", "required": ["out"], "example": {"out": [1, 2]},
+        "properties": {"out": {"type": "array", "items": _INTEGER}},
+    }  # fmt: skip
+    assert found["paths"]["/score"]["post"]["operationId"] == "RunMLService"
+
+
+def test_versions_and_files_of_swagger(tmp_path: Path) -> None:
+    found = script(tmp_path, _SWAGGER)
+    third = swagger(found, "version=3")
+    assert third["openapi"] == "3.0.3"
+    assert third["components"]["schemas"]["ServiceInput"]["properties"]["data"] == _DATA
+    assert swagger(found, "version=3.1")["openapi"] == "3.1.0"
+    with pytest.raises(Refused, match=r"no version '4'.*expected one of 2, 2\.0, 3") as refused:
+        swagger(found, "version=4")
+    assert refused.value.status == 404
+    (tmp_path / "swagger.json").write_text('{"mine": 2}')
+    (tmp_path / "swagger3.json").write_text('{"mine": 3}')
+    assert [swagger(found)["mine"], swagger(found, "version=3")["mine"]] == [2, 3]
+
+
+def test_a_run_without_decorators_takes_anything(tmp_path: Path) -> None:
+    found = swagger(script(tmp_path, _INIT + "def run(data):\n    return data\n"))
+    assert found["definitions"]["ServiceInput"] == {"type": "object", "example": {}}

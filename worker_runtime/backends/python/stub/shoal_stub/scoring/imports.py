@@ -30,7 +30,11 @@ ELSE: "Mapping[str, Mapping[str, Any]]" = {
         "input_schema": schema.input_schema,
         "output_schema": schema.output_schema,
     },
-    "inference_schema.schema_util": {"is_schema_decorated": schema.is_schema_decorated},
+    "inference_schema.schema_util": {
+        "is_schema_decorated": schema.is_schema_decorated,
+        "get_input_schema": schema.get_input_schema,
+        "get_output_schema": schema.get_output_schema,
+    },
     "inference_schema.parameter_types": {},
     "inference_schema.parameter_types.abstract_parameter_type": {
         "AbstractParameterType": schema.ParameterType

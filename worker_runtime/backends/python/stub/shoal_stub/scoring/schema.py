@@ -3,12 +3,14 @@
 Where the package itself is installed, it is taken instead.
 """
 
+import base64
 import datetime
 import functools
 import inspect
+import json
 from typing import Any, Callable
 
-_DECORATED = "_shoal_schema_decorated"
+_INPUTS, _OUTPUT = "_shoal_schema_inputs", "_shoal_schema_output"
 _DATES = {
     datetime.datetime: datetime.datetime.fromisoformat,
     datetime.date: datetime.date.fromisoformat,
@@ -25,6 +27,10 @@ class ParameterType:
     def deserialize_input(self, input_data: Any) -> Any:
         return input_data
 
+    def input_to_swagger(self) -> "dict[str, Any]":
+        """Its schema in OpenAPI's words, with the sample as example."""
+        return {**described(self.sample_input), "example": sample(self.sample_input)}
+
 
 class NumpyParameterType(ParameterType):
     """An array with the sample's data type; as many axes, and the same sizes but for the first."""
@@ -38,18 +44,21 @@ class NumpyParameterType(ParameterType):
     def deserialize_input(self, input_data: Any) -> Any:
         import numpy as np
 
-        sample = self.sample_input
+        like = self.sample_input
         if not isinstance(input_data, (list, np.ndarray)):
             raise ValueError(f"expected a list, got {type(input_data).__name__}")
         found = np.array(input_data)
         if self.enforce_column_type:
-            found = found.astype(sample.dtype)
-        if self.enforce_shape and found.shape[1:] != sample.shape[1:]:
+            found = found.astype(like.dtype)
+        if self.enforce_shape and found.shape[1:] != like.shape[1:]:
             raise ValueError(
-                f"the array has shape {found.shape}, expected one like {sample.shape}, "
+                f"the array has shape {found.shape}, expected one like {like.shape}, "
                 "of which only the first axis may differ"
             )
         return found
+
+    def input_to_swagger(self) -> "dict[str, Any]":
+        return {**super().input_to_swagger(), "format": "numpy.ndarray"}
 
 
 class StandardPythonParameterType(ParameterType):
@@ -75,8 +84,8 @@ class PandasParameterType(ParameterType):
         self.apply_column_names, self.orient = apply_column_names, orient
 
     def deserialize_input(self, input_data: Any) -> Any:
-        sample = self.sample_input
-        frame = type(sample)
+        like = self.sample_input
+        frame = type(like)
         if self.orient == "split":
             found = frame(**input_data)
         elif self.orient == "index":
@@ -84,15 +93,20 @@ class PandasParameterType(ParameterType):
         else:
             found = frame(input_data)
         if self.apply_column_names:
-            found.columns = sample.columns.copy()
-        if self.enforce_shape and len(found.columns) != len(sample.columns):
+            found.columns = like.columns.copy()
+        if self.enforce_shape and len(found.columns) != len(like.columns):
             raise ValueError(
-                f"there are {len(found.columns)} columns, expected {len(sample.columns)}"
+                f"there are {len(found.columns)} columns, expected {len(like.columns)}"
             )
         if self.enforce_column_type:
-            types = {name: kind for name, kind in sample.dtypes.items() if name in found.columns}
+            types = {name: kind for name, kind in like.dtypes.items() if name in found.columns}
             found = found.astype(types)
         return found
+
+    def input_to_swagger(self) -> "dict[str, Any]":
+        example = json.loads(self.sample_input.to_json(orient=self.orient))
+        found = {**described(example), "example": example}
+        return {**found, "format": f"pandas.DataFrame:{self.orient}"}
 
 
 def input_schema(
@@ -116,7 +130,8 @@ def input_schema(
                     raise ValueError(f"{param_name}: {error}") from error
             return function(*args, **kwargs)
 
-        setattr(converted, _DECORATED, True)
+        # why in front: decorators are applied from the last line to the first
+        setattr(converted, _INPUTS, {param_name: param_type, **getattr(function, _INPUTS, {})})
         return converted
 
     return decorated
@@ -124,32 +139,117 @@ def input_schema(
 
 def output_schema(output_type: Any) -> "Callable[[Callable[..., Any]], Callable[..., Any]]":
     """Says what comes back; nothing is checked, as in the package."""
-    del output_type
-    return lambda function: function
+
+    def decorated(function: "Callable[..., Any]") -> "Callable[..., Any]":
+        setattr(function, _OUTPUT, output_type)
+        return function
+
+    return decorated
 
 
 def is_schema_decorated(function: Any) -> bool:
-    return bool(getattr(function, _DECORATED, False))
+    return bool(getattr(function, _INPUTS, None))
 
 
-def _like(sample: Any, value: Any) -> Any:
-    if isinstance(sample, ParameterType):
-        return sample.deserialize_input(value)
-    if isinstance(sample, dict) and isinstance(value, dict):
-        missing = [name for name in sample if name not in value]
+def get_input_schema(function: Any) -> "dict[str, Any]":
+    """The JSON object that ``run`` takes, in OpenAPI's words."""
+    parts = {name: kind.input_to_swagger() for name, kind in getattr(function, _INPUTS, {}).items()}
+    examples = {name: part.pop("example") for name, part in parts.items()}
+    return {"type": "object", "properties": parts, "example": examples}
+
+
+def get_output_schema(function: Any) -> "dict[str, Any]":
+    kind = getattr(function, _OUTPUT, None)
+    return kind.input_to_swagger() if kind is not None else {"type": "object", "example": {}}
+
+
+def described(value: Any) -> "dict[str, Any]":
+    """The schema of values like this one."""
+    if isinstance(value, ParameterType):
+        found = value.input_to_swagger()
+        del found["example"]
+        return found
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):
+        return _array(value)
+    if isinstance(value, dict):
+        properties = {str(name): described(item) for name, item in value.items()}
+        return {"type": "object", "required": list(properties), "properties": properties}
+    if isinstance(value, (list, tuple, range)):
+        kinds = [described(item) for item in value]
+        same = bool(kinds) and all(kind == kinds[0] for kind in kinds)
+        mixed = {"type": "string"} if kinds else {"type": "object"}
+        return {"type": "array", "items": kinds[0] if same else mixed}
+    # a datetime is a date, and a bool an int: the narrower one stands first
+    for kind, words in _WORDS:
+        if isinstance(value, kind):
+            return dict(words)
+    return {"type": "object"}
+
+
+def sample(value: Any) -> Any:
+    """The value as JSON has it."""
+    if isinstance(value, ParameterType):
+        return sample(value.sample_input)
+    if hasattr(value, "tolist"):
+        return sample(value.tolist())
+    if isinstance(value, dict):
+        return {str(name): sample(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple, range)):
+        return [sample(item) for item in value]
+    if isinstance(value, (bytes, bytearray)):
+        return base64.b64encode(value).decode()
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+_WORDS: "tuple[tuple[type, dict[str, Any]], ...]" = (
+    (bool, {"type": "boolean"}),
+    (int, {"type": "integer", "format": "int64"}),
+    (float, {"type": "number", "format": "double"}),
+    (str, {"type": "string"}),
+    (datetime.datetime, {"type": "string", "format": "date-time"}),
+    (datetime.date, {"type": "string", "format": "date"}),
+    (datetime.time, {"type": "string", "format": "time"}),
+    (bytes, {"type": "string", "format": "byte"}),
+    (bytearray, {"type": "string", "format": "byte"}),
+)
+_FLOATS = {4: "float", 8: "double"}
+
+
+def _array(array: Any) -> "dict[str, Any]":
+    """A list for each axis of a NumPy array."""
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    words: dict[str, Any] = {"type": "string"}
+    if kind == "b":
+        words = {"type": "boolean"}
+    elif kind in "iu":
+        words = {"type": "integer", "format": f"int{8 * size}"}
+    elif kind == "f":
+        words = {"type": "number", "format": _FLOATS.get(size, "double")}
+    elif kind == "M":
+        words["format"] = "date-time"
+    for _ in array.shape:
+        words = {"type": "array", "items": words}
+    return words
+
+
+def _like(like: Any, value: Any) -> Any:
+    if isinstance(like, ParameterType):
+        return like.deserialize_input(value)
+    if isinstance(like, dict) and isinstance(value, dict):
+        missing = [name for name in like if name not in value]
         if missing:
             raise ValueError(f"{', '.join(map(str, missing))} missing")
-        return {name: _like(sample[name], v) if name in sample else v for name, v in value.items()}
-    if isinstance(sample, (list, tuple)) and isinstance(value, list):
-        if len(sample) == 1:
-            return [_like(sample[0], item) for item in value]
+        return {name: _like(like[name], v) if name in like else v for name, v in value.items()}
+    if isinstance(like, (list, tuple)) and isinstance(value, list):
+        if len(like) == 1:
+            return [_like(like[0], item) for item in value]
         return value
-    if type(sample) in _DATES:
-        return _DATES[type(sample)](value)
-    if isinstance(sample, (bytes, bytearray)):
-        return type(sample)(value, "utf-8")
-    if isinstance(sample, float) and isinstance(value, int) and not isinstance(value, bool):
+    if type(like) in _DATES:
+        return _DATES[type(like)](value)
+    if isinstance(like, (bytes, bytearray)):
+        return type(like)(value, "utf-8")
+    if isinstance(like, float) and isinstance(value, int) and not isinstance(value, bool):
         return value
-    if sample is not None and not isinstance(value, type(sample)):
-        raise ValueError(f"expected {type(sample).__name__}, got {type(value).__name__}")
+    if like is not None and not isinstance(value, type(like)):
+        raise ValueError(f"expected {type(like).__name__}, got {type(value).__name__}")
     return value

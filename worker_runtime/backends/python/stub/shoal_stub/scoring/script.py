@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any, Callable, Optional
 
 from ..faults import Misuse
+from . import swagger
 from .http import AMLRequest, AMLResponse, Refused, is_raw
 
 _HEADERS = "request_headers"
@@ -54,6 +55,11 @@ class Script:
         Raises Refused for a request that ``run`` is not asked about, ScoringTimeout, Misuse for an
         answer that cannot be sent, and whatever ``run`` raises.
         """
+        if request.path == swagger.PATH:
+            told = swagger.document(request, self._run, os.path.dirname(self._path))
+            answer = AMLResponse(told, json_str=not isinstance(told, str))
+            answer.content_type = "application/json"
+            return answer
         if not self._raw and request.method == "OPTIONS":
             return AMLResponse("")
         arguments = self._arguments(request)
