@@ -123,6 +123,7 @@ class OnlineDeploymentOperations:
         all_traffic: bool = False,
         supersede: bool = False,
         local: bool = False,
+        vscode_debug: bool = False,
     ) -> AsyncLROPoller[OnlineDeployment]:
         """Registers the model first when it is a local one.
 
@@ -134,6 +135,7 @@ class OnlineDeploymentOperations:
             all_traffic=all_traffic,
             supersede=supersede,
             local=local,
+            vscode_debug=vscode_debug,
         )
         return found
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from shoal.dev.runtime import DEBUG_PORT
+
 HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
 
 
@@ -15,6 +17,13 @@ HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
 @click.option("--grpc-port", default=GRPC_PORT, show_default=True, help="gRPC; 0 picks a free one.")
 @click.option("--metrics-port", default=METRICS_PORT, show_default=True, help="Metrics, likewise.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--debug", is_flag=True, help="Let debuggers attach to Python models.")
+@click.option(
+    "--debug-port",
+    default=DEBUG_PORT,
+    show_default=True,
+    help="Of the first Python process; others have the next ones.",
+)
 @click.option("--verbose", is_flag=True, help="All that the server logs.")
 def dev(
     path: Path,
@@ -24,6 +33,8 @@ def dev(
     grpc_port: int,
     metrics_port: int,
     host: str,
+    debug: bool,
+    debug_port: int,
     verbose: bool,
 ) -> int:
     """Serve a model on this machine, without an installation, until Ctrl-C.
@@ -35,6 +46,7 @@ def dev(
     \b
       shoal dev model.onnx
       shoal dev my_model --port 9000
+      shoal dev . --debug                      VS Code attaches at port 5678
       shoal dev models -- --log-verbose=1      flags of the server stand behind --
     """
     import signal
@@ -42,12 +54,14 @@ def dev(
 
     from shoal.cli.report import note
     from shoal.dev.repository import repository_of
+    from shoal.dev.runtime import debug_flag
     from shoal.dev.server import DevServer
     from shoal.dev.talk import Talk
 
     addresses = {"http": port, "grpc": grpc_port, "metrics": metrics_port}
     given = [f"--{kind}-port={number}" for kind, number in addresses.items()]
     given += [f"--{kind}-address={host}" for kind in addresses]
+    given += [debug_flag(debug_port)] if debug else []
     with tempfile.TemporaryDirectory(prefix="shoal-dev-") as folder:
         work = Path(folder)
         (work / "models").mkdir()

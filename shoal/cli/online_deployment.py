@@ -26,6 +26,11 @@ _endpoint_option = click.option(
 _endpoint_required = click.option(
     "--endpoint-name", "-e", required=True, help="Name of the endpoint."
 )
+_debug_option = click.option(
+    "--vscode-debug",
+    is_flag=True,
+    help="With --local: let debuggers attach to its code (debugpy, port 5678).",
+)
 _all_traffic_option = click.option(
     "--all-traffic", is_flag=True, help="Give it all of the endpoint's requests once it is ready."
 )
@@ -66,6 +71,7 @@ def online_deployment() -> None:
 )
 @click.option("--skip-script-validation", is_flag=True, hidden=True, expose_value=False)
 @local_option
+@_debug_option
 @az_options
 @output_option
 def create(
@@ -78,9 +84,11 @@ def create(
     no_wait: bool,
     output: str,
     local: bool,
+    vscode_debug: bool,
 ) -> None:
     """Create a deployment; registers the model first when the file names a local path."""
     how = {"all_traffic": all_traffic, "supersede": supersede, "local": local}
+    how["vscode_debug"] = _debugged(vscode_debug, local=local)
     _apply(name, endpoint_name, file, settings, output, how, no_wait=no_wait)
 
 
@@ -93,6 +101,7 @@ def create(
 @supersede_option
 @no_wait_option
 @local_option
+@_debug_option
 @az_options
 @output_option
 def update(
@@ -105,6 +114,7 @@ def update(
     no_wait: bool,
     output: str,
     local: bool,
+    vscode_debug: bool,
 ) -> None:
     """Change a deployment: its model, its settings, its number of replicas.
 
@@ -114,6 +124,7 @@ def update(
     if file is None and (name is None or endpoint_name is None):
         raise click.UsageError("Give --file, or --name and --endpoint-name.")
     how = {"all_traffic": all_traffic, "supersede": supersede, "local": local}
+    how["vscode_debug"] = _debugged(vscode_debug, local=local)
     _apply(name, endpoint_name, file, settings, output, how, no_wait=no_wait)
 
 
@@ -296,6 +307,12 @@ def _apply(
             there = (str(entity.name), str(entity.endpoint_name))
             made = client.online_deployments.get(*there, local=how["local"])
     _emit(made, output)
+
+
+def _debugged(asked: bool, *, local: bool) -> bool:
+    if asked and not local:
+        raise click.UsageError("--vscode-debug: replicas take no debugger; give --local as well.")
+    return asked
 
 
 def _emit_result(

@@ -5,6 +5,7 @@ import sys
 
 from shoal.client.errors import ShoalError
 
+DEBUG_PORT = 5678  # debugpy's own
 _MODULE = "worker_runtime"
 
 
@@ -18,3 +19,8 @@ def server_command(asked_by: str, *flags: str) -> list[str]:
             ["pip install 'shoal[runtime,onnxruntime]' brings it."],
         )
     return [sys.executable, "-m", _MODULE, *flags]
+
+
+def debug_flag(port: int) -> str:
+    """Lets debuggers attach to Python models, at ``port`` and the next ones."""
+    return f"--backend-config=python,debug-port={port}"

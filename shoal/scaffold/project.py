@@ -12,6 +12,7 @@ from shoal.client import names
 from shoal.client.errors import ShoalError
 
 _ENDING = ".template"
+_DEBUGGED = frozenset({"python", "ensemble"})  # kinds with code that debuggers attach to
 
 
 def create(folder: Path, name: str, kind: str) -> list[Path]:
@@ -33,7 +34,8 @@ def create(folder: Path, name: str, kind: str) -> list[Path]:
         )
     templates = files(__package__) / "templates"
     written: list[Path] = []
-    for source in (templates / "every", templates / kind):
+    parts = ["every", kind, *(["debug"] if kind in _DEBUGGED else [])]
+    for source in (templates / part for part in parts):
         _copy(source, folder, Path(), name, written)
     return sorted(written)
 

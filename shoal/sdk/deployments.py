@@ -50,6 +50,7 @@ class OnlineDeploymentOperations:
         all_traffic: bool = False,
         supersede: bool = False,
         local: bool = False,
+        vscode_debug: bool = False,
         **_: Any,
     ) -> LROPoller[OnlineDeployment]:
         """Registers the model first when it is a local one; returns once the change was accepted.
@@ -57,13 +58,14 @@ class OnlineDeploymentOperations:
         ``all_traffic``: it gets all of the endpoint's requests once it is ready. ``supersede``:
         cancel what is under way there instead of a refusal; not in Azure's SDK. ``local``: in a
         runtime of this machine, if its endpoint is a local one; it serves when this returns.
+        ``vscode_debug`` lets debuggers attach to that one.
         """
         entity = deployment.result() if isinstance(deployment, LROPoller) else deployment
         for note in entity.notes:
             self._watcher.note(note)
         _servable(entity)
         if self._local.means(str(entity.endpoint_name), local=local):
-            made = self._local.put_deployment(entity, all_traffic=all_traffic)
+            made = self._local.put_deployment(entity, all_traffic=all_traffic, debug=vscode_debug)
             return LROPoller(finished(made), self._client)
         shown = self._client.get_endpoint(str(entity.endpoint_name))  # before anything is uploaded
         current = _named(shown, entity)

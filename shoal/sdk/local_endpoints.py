@@ -19,6 +19,7 @@ from shoal.client.client import Client
 from shoal.client.discovery import state_folder
 from shoal.client.errors import ShoalError
 from shoal.dev.background import Background
+from shoal.dev.runtime import DEBUG_PORT, debug_flag
 from shoal.display.watcher import Watcher
 from shoal.entities import OnlineDeployment, OnlineEndpoint
 from shoal.entities.base import Values
@@ -116,9 +117,11 @@ class LocalEndpoints:
 
     # --- deployments -----------------------------------------------------------------------------
 
-    def put_deployment(self, entity: OnlineDeployment, *, all_traffic: bool) -> OnlineDeployment:
-        """Returns once it serves. Where it does not start, one that ran before serves on, or else
-        its log is kept."""
+    def put_deployment(
+        self, entity: OnlineDeployment, *, all_traffic: bool, debug: bool = False
+    ) -> OnlineDeployment:
+        """Returns once it serves; with ``debug``, debuggers may attach to its code. Where it does
+        not start, one that ran before serves on, or else its log is kept."""
         endpoint, name = str(entity.endpoint_name), str(entity.name)
         stored = self._read_endpoint(endpoint)
         self._tell_unused(entity)
@@ -128,8 +131,10 @@ class LocalEndpoints:
             before = _document(folder / "deployment.json")
             run = self._next_run(folder)
             try:
-                self._files.write(entity, run.models)
-                run.start((), _variables(entity))
+                self._files.write(entity, run.models, debug=debug)
+                run.start((debug_flag(DEBUG_PORT),) if debug else (), _variables(entity))
+                if debug:
+                    self._watcher.note(f"Attach a debugger (debugpy) at 127.0.0.1:{DEBUG_PORT}")
                 self._watcher.note(f"Starting {name} on this machine; its log: {run.log}")
                 self._aside(run.wait_ready)
             except ShoalError as error:

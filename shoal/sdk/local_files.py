@@ -25,15 +25,20 @@ class LocalFiles:
     def __init__(self, client: Client, watcher: Watcher, code: ScoringCode) -> None:
         self._client, self._watcher, self._code = client, watcher, code
 
-    def write(self, entity: OnlineDeployment, target: Path) -> None:
-        """Make ``target`` the repository. Raises ShoalError for what cannot be one."""
+    def write(self, entity: OnlineDeployment, target: Path, *, debug: bool = False) -> None:
+        """Make ``target`` the repository. Raises ShoalError for what cannot be one.
+
+        With ``debug`` code is linked, so that breakpoints in it are those of what runs.
+        """
         target.mkdir(parents=True)
         model = entity.model
         if brings_code(entity, None):
             with self._code.files(entity) as (package, notes):
                 for note in notes:
                     self._watcher.note(note)
-                _place(package, target)
+                code = entity.code_configuration
+                linked = Path(str(code.code)) if debug and code is not None else None
+                _place(package, target, linked)
         elif isinstance(model, Model) and model.path is not None:
             with package_of(model) as package:
                 if package.note.endswith(WAITS):
@@ -42,7 +47,7 @@ class LocalFiles:
                         f"model.path: {model.path}",
                         ["A deployment's code_configuration names the script that serves it."],
                     )
-                _place(package, target)
+                _place(package, target, Path(str(model.path)) if debug else None)
         else:
             self._download(entity, target)
 
@@ -76,7 +81,8 @@ def absolute(entity: OnlineDeployment) -> None:
         environment.conda_file = resolved(environment.conda_file, base)
 
 
-def _place(package: Package, target: Path) -> None:
+def _place(package: Package, target: Path, linked: Path | None) -> None:
+    """Files below ``linked`` are, whatever their size."""
     if package.single is not None:
         repository_of(package.single, target, Path(package.filename).stem)
         return
@@ -86,7 +92,8 @@ def _place(package: Package, target: Path) -> None:
             place.mkdir(parents=True, exist_ok=True)
             continue
         place.parent.mkdir(parents=True, exist_ok=True)
-        if source.stat().st_size <= _COPIED:
+        link = linked is not None and source.is_relative_to(linked)
+        if source.stat().st_size <= _COPIED and not link:
             shutil.copy(source, place)
         else:
             place.symlink_to(source.resolve())

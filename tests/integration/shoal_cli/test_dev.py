@@ -1,18 +1,23 @@
 """`shoal init` and `shoal dev`, as somebody uses them who writes a model."""
 
+import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from shoal.cli.init import KINDS
+from shoal.dev.runtime import DEBUG_PORT
 from shoal.scaffold.project import create
+from tests.support.debug_adapter import DebugClient
 from tests.support.runtime_process import wait_until
 
 SHOAL = [sys.executable, "-m", "shoal"]
@@ -35,10 +40,10 @@ def test_the_tests_of_new_projects_pass(tmp_path: Path) -> None:
 class Dev:
     """`shoal dev` and what it has printed so far."""
 
-    def __init__(self, path: Path, log: Path) -> None:
+    def __init__(self, path: Path, log: Path, *flags: str) -> None:
         with log.open("wb") as output:
             self.process = subprocess.Popen(
-                [*SHOAL, "dev", str(path), *ANY_PORTS],
+                [*SHOAL, "dev", str(path), *ANY_PORTS, *flags],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},
@@ -107,3 +112,33 @@ def test_a_server_ends_with_its_shoal_dev(dev: Dev) -> None:
         return False
 
     wait_until(gone, "the end of the server")
+
+
+def test_a_debugger_stops_in_model_py_also_after_a_change(tmp_path: Path) -> None:
+    create(tmp_path / "project", "mine", "python")
+    source = tmp_path / "project" / "models" / "mine" / "1" / "model.py"
+    launch = json.loads((tmp_path / "project" / ".vscode" / "launch.json").read_text())
+    assert launch["configurations"][0]["connect"]["port"] == DEBUG_PORT
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    dev = Dev(tmp_path / "project", tmp_path / "printed", "--debug", "--debug-port", str(port))
+    try:
+        for times in (1, 2):
+            dev.prints(f"a debugger may attach at 127.0.0.1:{port}", times)
+            dev.prints("curl -d")
+            [(body, url)] = re.findall(r"curl -d '(.*)' (\S+)", dev.printed)
+            line = 1 + source.read_text().splitlines().index("            y = x @ self.weights")
+            with DebugClient(port) as debugger, ThreadPoolExecutor(1) as pool:
+                debugger.attach(source, line)
+                asked = pool.submit(urllib.request.urlopen, url, body.encode(), 30)
+                frame = debugger.stopped()
+                assert (frame["name"], frame["line"]) == ("execute", line)
+                assert frame["source"]["path"] == str(source)
+                assert "0., 0., 0., 0." in frame["variables"]["x"]
+                debugger.go_on(frame["thread"])
+                assert b'"data":[0.0,0.0,0.0]' in asked.result().read()
+            source.write_text(source.read_text() + "# changed\n")
+    finally:
+        dev.process.kill()
+        dev.process.wait()

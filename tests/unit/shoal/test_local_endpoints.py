@@ -103,3 +103,11 @@ def test_an_endpoint_of_both_is_the_local_one(
     assert installed.endpoints["theirs"]["tags"] == {"a": "b"}
     assert main(["online-endpoint", "delete", "-n", "both", "--local", "-y"]) == 0
     assert set(installed.endpoints) == {"both", "theirs"}
+
+
+def test_replicas_take_no_debugger(
+    installed: FakeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "blue.yml").write_text("name: blue\nendpoint_name: mine\n")
+    assert main(["online-deployment", "create", "-f", "blue.yml", "--vscode-debug"]) == 2
+    assert "replicas take no debugger; give --local" in capsys.readouterr().err

@@ -32,6 +32,7 @@ EXECUTE_TIMEOUT = "EXECUTE_TIMEOUT_SECONDS"
 MEMORY_LIMIT = "MEMORY_LIMIT_MB"
 SHARED_LIMIT = "SHARED_MEMORY_LIMIT_MB"
 STUB_TIMEOUT = "stub-timeout-seconds"
+DEBUG_PORT = "debug-port"
 _STUB_TIMEOUT_S = 30
 
 
@@ -65,6 +66,9 @@ class PythonModel:
 
 
 class PythonBackend:
+    def __init__(self) -> None:
+        self._debugged: dict[str, int] = {}  # by instance: how many came before it
+
     def load(self, spec: LoadSpec) -> PythonModel:
         """Start and initialise every instance, side by side; the first that fails ends the others.
 
@@ -77,7 +81,13 @@ class PythonBackend:
         python, environment = interpreter(spec)
         instances = [
             PythonInstance(
-                _instance_spec(spec, place, _command(spec, place.name, python, environment)), host
+                _instance_spec(
+                    spec,
+                    place,
+                    _command(spec, place.name, python, environment),
+                    self._debug_port(spec, place.name),
+                ),
+                host,
             )
             for place in spec.placements
         ]
@@ -88,6 +98,11 @@ class PythonBackend:
             model.close()
             raise
         return model
+
+    def _debug_port(self, spec: LoadSpec, name: str) -> int:
+        """Of an instance, the same each time that it is loaded; 0 for none."""
+        first = _number(spec, DEBUG_PORT, spec.backend_settings)
+        return first and first + self._debugged.setdefault(name, len(self._debugged))
 
     def auto_complete(self, spec: LoadSpec) -> None:
         """Let the model's ``auto_complete_config`` change ``spec.config`` in place.
@@ -184,7 +199,9 @@ def _number(spec: LoadSpec, key: str, among: Mapping[str, str] | None = None) ->
     return int(value)
 
 
-def _instance_spec(spec: LoadSpec, place: Placement, command: Command) -> InstanceSpec:
+def _instance_spec(
+    spec: LoadSpec, place: Placement, command: Command, debug_port: int
+) -> InstanceSpec:
     decoupled = bool(spec.config.model_transaction_policy.decoupled)
     start = {
         "op": "initialize",
@@ -192,6 +209,7 @@ def _instance_spec(spec: LoadSpec, place: Placement, command: Command) -> Instan
         "file": _file(spec),
         "shared": str(spec.shared_code or ""),
         "decoupled": decoupled,
+        "debug_port": debug_port,
         "args": {
             "model_config": _config_json(spec.config),
             "model_instance_kind": "CPU" if place.gpu is None else "GPU",
@@ -210,7 +228,8 @@ def _instance_spec(spec: LoadSpec, place: Placement, command: Command) -> Instan
         types=_types(spec.config),
         decoupled=decoupled,
         start_timeout_s=float(timeout),
-        execute_timeout_s=float(_number(spec, EXECUTE_TIMEOUT)),
+        # who stops at a line takes longer than any limit
+        execute_timeout_s=0.0 if debug_port else float(_number(spec, EXECUTE_TIMEOUT)),
     )
 
 

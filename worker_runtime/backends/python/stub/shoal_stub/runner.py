@@ -9,7 +9,7 @@ import sys
 import traceback
 from typing import Any, Optional
 
-from . import objects, service
+from . import debugger, objects, service
 from .channel import Channel, Closed
 from .faults import Misuse, described, missing_execute
 from .model_config import ModelConfig
@@ -104,6 +104,8 @@ class Runner:
         session.model_version = int(args["model_version"])
         session.decoupled = message["decoupled"]
         try:
+            if message["debug_port"]:
+                debugger.listen(message["debug_port"], session.instance_name)
             self._model = self._import(message)()
             file = os.path.join(message["shared"] or message["path"], message["file"])
             self._execute = getattr(self._model, "execute", missing_execute(file))

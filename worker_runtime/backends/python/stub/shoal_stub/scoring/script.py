@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any, Callable, Optional
 
+from .. import debugger
 from ..faults import Misuse
 from . import swagger
 from .http import AMLRequest, AMLResponse, Refused, is_raw
@@ -193,7 +194,7 @@ def _bounded(timeout_ms: int) -> "Iterator[None]":
     Where nothing comes of that (in C, or when somebody catches it), print where it is and end the
     process: the server starts another.
     """
-    if not timeout_ms:
+    if not timeout_ms or debugger.is_attached():
         yield
         return
 
