@@ -1,6 +1,7 @@
 /** Answers of `/api/v1` from the made-up installation. */
 import type { Overview, RepoModel } from "../src/api/types";
 import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
+import { environments, named } from "./environments";
 import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, nodePage, system } from "./infrastructure";
 import { buckets, compared, history, hour, quarter, replicaBuckets } from "./live";
 import { instanceTypes, members, people, permissions, projects, role, serviceAccounts, sessions, tokens } from "./people";
@@ -296,6 +297,17 @@ function repoModelConfig(model: RepoModel | undefined, query: URLSearchParams): 
   });
 }
 
+function environmentRoute([name, section, number, verb]: string[], query: URLSearchParams): MockAnswer {
+  if (!name) return list(state.empty ? [] : named(query.get("archived")));
+  const found = environments.filter((one) => one.name === name);
+  if (found.length === 0) return missing(`Environment ${name}`);
+  if (section === "versions" && !number) return list(found);
+  const asked = verb ?? section;
+  const meant = number ? found.filter((one) => String(one.version) === number) : found;
+  for (const one of meant) one.archived = asked === "archive";
+  return ok({ ...meant[0] });
+}
+
 function modelRoute(method: string, path: string[], query: URLSearchParams): MockAnswer {
   const [name, section, number] = path;
   if (!name) return state.many > 0 ? manyModels(query) : list(state.empty ? [] : models);
@@ -410,6 +422,8 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
       return endpointRoute(method, rest, query, body, ifMatch);
     case "models":
       return modelRoute(method, rest, query);
+    case "environments":
+      return environmentRoute(rest, query);
     case "drains": {
       const names = (body["nodes"] ?? []) as string[];
       const drain = { started_at: ago(0), deadline_at: ago(-600), done: false };

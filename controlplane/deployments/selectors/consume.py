@@ -1,6 +1,7 @@
 """How to call an endpoint: the programs that its users paste."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from controlplane.deployments.endpoint_openapi import ServedModel, document
 from controlplane.deployments.errors import DeploymentNotFound
@@ -10,6 +11,10 @@ from controlplane.deployments.selectors.shown import addresses
 from controlplane.deployments.snippets import Target, snippets, tensor
 from controlplane.deployments.snippets_json import json_snippets
 from controlplane.registry.selectors import models_called
+
+Spec = dict[str, Any]  # of a tensor: name, datatype, shape, optional
+# The tensors of a scoring script: a whole HTTP request, and its answer.
+_OF_SCRIPTS: Final = frozenset({"REQUEST", "REQUEST_HEAD", "RESPONSE", "RESPONSE_HEAD"})
 
 
 def endpoint_snippets(name: str) -> dict[str, str]:
@@ -23,12 +28,24 @@ def endpoint_snippets(name: str) -> dict[str, str]:
         grpc_target=place["grpc_target"],
         ca_path=place["ca_path"],
         model=model.name,
-        inputs=tuple(
-            tensor(spec, model.max_batch_size) for spec in model.inputs if not spec.get("optional")
-        ),
-        outputs=tuple(str(spec["name"]) for spec in model.outputs),
+        inputs=tuple(tensor(spec, model.max_batch_size) for spec in sent(model.inputs)),
+        outputs=tuple(str(spec["name"]) for spec in answered(model.inputs, model.outputs)),
     )
     return snippets(target) | json_snippets(target)
+
+
+def sent(inputs: Sequence[Spec]) -> list[Spec]:
+    """What a call has to bring. Where that is nothing, the tensors that may stand for the body of a
+    request: those of a signature of MLflow."""
+    required = [spec for spec in inputs if not spec.get("optional")]
+    return required or [spec for spec in inputs if spec["name"] not in _OF_SCRIPTS]
+
+
+def answered(inputs: Sequence[Spec], outputs: Sequence[Spec]) -> list[Spec]:
+    """What such a call is answered with."""
+    if any(not spec.get("optional") for spec in inputs):
+        return list(outputs)
+    return [spec for spec in outputs if spec["name"] not in _OF_SCRIPTS] or list(outputs)
 
 
 def endpoint_openapi(name: str) -> dict[str, Any]:

@@ -27,6 +27,11 @@ export const keys = {
     versions: (name: string) => ["models", "one", name, "versions"] as const,
     version: (name: string, version: number | "latest") => ["models", "one", name, "versions", version] as const,
   },
+  environments: {
+    all: ["environments"] as const,
+    list: (search: Record<string, unknown>) => ["environments", "list", search] as const,
+    versions: (name: string) => ["environments", "one", name] as const,
+  },
   endpoints: {
     all: ["endpoints"] as const,
     list: ["endpoints", "list"] as const,

@@ -40,6 +40,7 @@ export type Model = Schemas["Model"];
 export type ModelVersion = Schemas["ModelVersion"];
 /** Whether it brings code that nodes would run, and whether that may run here. */
 export type Code = Schemas["Code"];
+export type Environment = Schemas["Environment"];
 export type Signatures = Schemas["Signatures"];
 export type Usage = Schemas["Usage"];
 export type ModelCreate = Schemas["ModelInputRequest"];

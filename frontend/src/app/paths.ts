@@ -25,6 +25,9 @@ export const paths = {
     ({ to: "/models/$name/versions/$version", params: { name, version: String(version) } }) as const,
   modelTab: <T extends ModelTab>(name: string, version: number, tab: T) =>
     ({ to: `/models/$name/versions/$version/${tab}` as const, params: { name, version: String(version) } }) as const,
+  environments: () => ({ to: "/environments" }) as const,
+  environment: (name: string, version?: number) =>
+    ({ to: "/environments/$name", params: { name }, search: version === undefined ? {} : { version } }) as const,
   endpoints: () => ({ to: "/endpoints" }) as const,
   endpoint: (name: string) => ({ to: "/endpoints/$name/overview", params: { name } }) as const,
   endpointTab: <T extends EndpointTab>(name: string, tab: T) => ({ to: `/endpoints/$name/${tab}` as const, params: { name } }) as const,

@@ -57,6 +57,8 @@ export const modelsSearch = (raw: Raw) =>
     cursor: text(raw["cursor"]),
     page: positive(raw["page"]),
   });
+export const environmentsSearch = (raw: Raw) => compact({ q: text(raw["q"]), archived: oneOf(raw["archived"], ARCHIVED) });
+export const environmentSearch = (raw: Raw) => compact({ version: positive(raw["version"]) });
 /** A model of the version's repository. */
 export const repoModelSearch = (raw: Raw) => compact({ of: text(raw["of"]) });
 export const configSearch = (raw: Raw) =>

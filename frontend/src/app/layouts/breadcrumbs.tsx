@@ -7,6 +7,7 @@ const SECTIONS = {
   "": { label: "Overview", link: paths.overview() },
   deploy: { label: "Deploy", link: paths.deploy() },
   models: { label: "Models", link: paths.models() },
+  environments: { label: "Environments", link: paths.environments() },
   endpoints: { label: "Endpoints", link: paths.endpoints() },
   nodes: { label: "Nodes", link: paths.nodes() },
   metrics: { label: "Metrics", link: paths.compareMetrics() },

@@ -1,6 +1,6 @@
-/** The pages of models and of their versions. */
+/** The pages of models, of their versions, and of the environments that scripts run in. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
-import { compareSearch, configSearch, filesSearch, modelsSearch, repoModelSearch } from "../search";
+import { compareSearch, configSearch, environmentSearch, environmentsSearch, filesSearch, modelsSearch, repoModelSearch } from "../search";
 import { app } from "./frame";
 
 const models = createRoute({
@@ -70,8 +70,24 @@ const versionActivity = createRoute({
   component: lazyRouteComponent(() => import("@/features/models/pages/activity-tab"), "ActivityTab"),
 });
 
+const environments = createRoute({
+  getParentRoute: () => app,
+  path: "/environments",
+  validateSearch: environmentsSearch,
+  component: lazyRouteComponent(() => import("@/features/models/pages/environments-page"), "EnvironmentsPage"),
+});
+
+const environment = createRoute({
+  getParentRoute: () => app,
+  path: "/environments/$name",
+  validateSearch: environmentSearch,
+  component: lazyRouteComponent(() => import("@/features/models/pages/environment-page"), "EnvironmentPage"),
+});
+
 export const modelRoutes = [
   models,
+  environments,
+  environment,
   model,
   modelVersion.addChildren([versionIndex, versionOverview, versionConfig, versionFiles, versionCompare, versionUsage, versionActivity]),
 ] as const;

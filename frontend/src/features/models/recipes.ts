@@ -10,6 +10,7 @@ interface Archived {
   version: number;
   /** Hidden now, so that the action brings it back. */
   versionArchived: boolean;
+  /** The same of all versions. */
   modelArchived: boolean;
 }
 
@@ -29,6 +30,23 @@ export function versionRecipe({ name, version, versionArchived, modelArchived }:
       ["shoal", "model", String(all), "--name", name],
     ],
     api: calls,
+  };
+}
+
+/** Hiding or bringing back one version of an environment, or all of them. */
+export function environmentRecipe({ name, version, versionArchived, modelArchived }: Archived): Recipe {
+  const [one, all] = [versionArchived, modelArchived].map((archived) => (archived ? "restore" : "archive"));
+  return {
+    title: `Version ${version} of ${name}: ${one}, ${all} all versions`,
+    cli: [
+      ["shoal", "environment", "show", ...named(name, version)],
+      ["shoal", "environment", String(one), ...named(name, version)],
+      ["shoal", "environment", String(all), "--name", name],
+    ],
+    api: [
+      { method: "POST", path: apiPath("environments", name, "versions", version, String(one)), note: `${one} version ${version}` },
+      { method: "POST", path: apiPath("environments", name, String(all)), note: `${all} all versions` },
+    ],
   };
 }
 

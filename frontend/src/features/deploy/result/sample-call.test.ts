@@ -15,6 +15,12 @@ describe("made-up inputs", () => {
   });
   it("have no batch axis where the model does not batch", () =>
     expect(sampleInputs({ name: "m", max_batch_size: 0, inputs: [tensor("x", "FP32", [2])] }, half)[0]?.shape).toEqual([2]));
+  it("are the columns of a signature where nothing is required", () => {
+    const inputs = [tensor("REQUEST", "BYTES", [1], true), tensor("REQUEST_HEAD", "BYTES", [1], true), tensor("age", "INT64", [-1], true)];
+    expect(sampleInputs({ name: "m", max_batch_size: 0, inputs }, half)).toEqual([
+      { name: "age", datatype: "INT64", shape: [1], data: [1] },
+    ]);
+  });
   it("are not made when they would be huge", () =>
     expect(() => sampleInputs({ name: "m", max_batch_size: 0, inputs: [tensor("x", "FP32", [4000, 4000])] }, half)).toThrow(SampleFailed));
 });

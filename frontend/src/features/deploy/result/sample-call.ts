@@ -44,18 +44,20 @@ function valuesOf(datatype: string, count: number, random: () => number): Values
   return Array.from({ length: count }, one);
 }
 
+/** A whole HTTP request, which the columns of a model of MLflow stand for. */
+const OF_SCRIPTS = new Set(["REQUEST", "REQUEST_HEAD"]);
+
 /** Inputs that fit: unknown axes are 1, numbers are random, a batch of one. */
 export function sampleInputs(model: SampleModel, random: () => number) {
-  return model.inputs
-    .filter((input) => !input.optional)
-    .map((input) => {
-      const item = input.shape.map((axis) => (Number(axis) > 0 ? Number(axis) : 1));
-      const shape = model.max_batch_size > 0 ? [1, ...item] : item;
-      const count = shape.reduce((product, axis) => product * axis, 1);
-      if (count > MOST_VALUES) throw new SampleFailed(`${input.name} has ${count} values: too many to make up here.`);
-      const datatype = input.datatype === "STRING" ? "BYTES" : input.datatype;
-      return { name: input.name, datatype, shape, data: valuesOf(datatype, count, random) };
-    });
+  const required = model.inputs.filter((input) => !input.optional);
+  return (required.length > 0 ? required : model.inputs.filter((input) => !OF_SCRIPTS.has(input.name))).map((input) => {
+    const item = input.shape.map((axis) => (Number(axis) > 0 ? Number(axis) : 1));
+    const shape = model.max_batch_size > 0 ? [1, ...item] : item;
+    const count = shape.reduce((product, axis) => product * axis, 1);
+    if (count > MOST_VALUES) throw new SampleFailed(`${input.name} has ${count} values: too many to make up here.`);
+    const datatype = input.datatype === "STRING" ? "BYTES" : input.datatype;
+    return { name: input.name, datatype, shape, data: valuesOf(datatype, count, random) };
+  });
 }
 
 export interface Socket {

@@ -22,6 +22,7 @@ import { RefusingLink } from "@/components/refusing-button";
 import { Chip } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
+import { UsedBy } from "../components/used-by";
 import classes from "../models.module.css";
 
 const PAGE = 50;
@@ -121,18 +122,7 @@ const COLUMNS: Column<Model>[] = [
   {
     id: "used",
     header: "Deployed on",
-    cell: (row) =>
-      row.used_by.length > 0 ? (
-        <span className={classes["chips"]}>
-          {row.used_by.map((name) => (
-            <Link key={name} {...paths.endpoint(name)}>
-              <Chip tone="info">{name}</Chip>
-            </Link>
-          ))}
-        </span>
-      ) : (
-        <span className="muted">not deployed</span>
-      ),
+    cell: (row) => <UsedBy endpoints={row.used_by} none="not deployed" />,
   },
   {
     id: "updated",

@@ -1,0 +1,222 @@
+/** One environment: the packages of a version, what they were made from, and who uses them. */
+import { ActionIcon, Menu, Select } from "@mantine/core";
+import { IconArchive, IconArchiveOff, IconCode, IconDots } from "@tabler/icons-react";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import {
+  archiveEnvironment,
+  archiveEnvironmentVersion,
+  environmentVersionsQuery,
+  restoreEnvironment,
+  restoreEnvironmentVersion,
+} from "@/api/environments";
+import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
+import { toProblem } from "@/api/problem";
+import type { Environment } from "@/api/types";
+import { paths } from "@/app/paths";
+import { asCodeWords, showAsCode } from "@/components/as-code";
+import { Card } from "@/components/card";
+import { CodeBlock, CopyField } from "@/components/copy";
+import { EmptyState } from "@/components/empty-state";
+import { counted } from "@/components/format";
+import { LinkButton } from "@/components/link-button";
+import { notifyDone, notifyProblem } from "@/components/notify";
+import { PageHeader, usePageTitle } from "@/components/page-header";
+import { ProblemCard } from "@/components/problem-card";
+import { SkeletonRows } from "@/components/skeleton";
+import { Chip } from "@/components/status";
+import { Time } from "@/components/time";
+import { UsedBy } from "../components/used-by";
+import { packagesOf } from "../packages";
+import { environmentRecipe } from "../recipes";
+import classes from "../models.module.css";
+
+export function EnvironmentPage() {
+  const { name } = useParams({ from: "/app/environments/$name" });
+  const { version } = useSearch({ from: "/app/environments/$name" });
+  usePageTitle(version ? `${name} v${version}` : name, "Environments");
+  return <EnvironmentView name={name} version={version} />;
+}
+
+export function EnvironmentView({ name, version }: { name: string; version: number | undefined }) {
+  const navigate = useNavigate();
+  const { data, error, refetch } = useQuery(environmentVersionsQuery(name));
+  const one =
+    data?.items.find((item) => (version === undefined ? !item.archived : item.version === version)) ?? latest(data?.items, version);
+  const missing = (error && toProblem(error).status === 404) || (data && !one);
+  if (missing) {
+    return (
+      <>
+        <PageHeader title={name} />
+        <EmptyState
+          title={version === undefined ? `There is no environment ${name}` : `${name} has no version ${version}`}
+          detail="It may belong to a project in which you have no role."
+          action={
+            <LinkButton {...paths.environments()} variant="default">
+              All environments
+            </LinkButton>
+          }
+        />
+      </>
+    );
+  }
+  if (error) return <ProblemCard error={error} title="The environment could not be loaded" onRetry={() => void refetch()} />;
+  if (!one) {
+    return (
+      <>
+        <PageHeader title={name} />
+        <SkeletonRows label="Loading the environment" />
+      </>
+    );
+  }
+  const items = data?.items ?? [];
+  return (
+    <>
+      <PageHeader
+        title={name}
+        subtitle={one.description}
+        beside={
+          <>
+            <Select
+              aria-label="Version"
+              w={170}
+              allowDeselect={false}
+              value={String(one.version)}
+              data={items.map((item) => ({
+                value: String(item.version),
+                label: `version ${item.version}${item.archived ? ", archived" : ""}`,
+              }))}
+              onChange={(value) => value && void navigate(paths.environment(name, Number(value)))}
+            />
+            {one.archived ? <Chip tone="warn">archived</Chip> : null}
+          </>
+        }
+        actions={<Actions one={one} all={items} />}
+      />
+      <div className={classes["grid"]}>
+        <div className={classes["stack"]}>
+          <Packages one={one} />
+          {one.conda_file ? (
+            <Card title="Conda file" hint="what the list was made from, as JSON">
+              <CodeBlock code={JSON.stringify(one.conda_file, null, 2)} label="conda file" />
+            </Card>
+          ) : null}
+        </div>
+        <div className={classes["stack"]}>
+          <Card title="Used by" hint={counted(one.used_by.length, "endpoint")}>
+            <UsedBy endpoints={one.used_by} none="No endpoint uses this version." />
+          </Card>
+          <Facts one={one} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** Without a number the newest that is not archived, else the newest. */
+const latest = (items: readonly Environment[] | undefined, version: number | undefined) => (version === undefined ? items?.[0] : undefined);
+
+function Packages({ one }: { one: Environment }) {
+  const packages = packagesOf(one);
+  return (
+    <Card title="Packages" hint={`${counted(packages.length, "package")}, as nodes give them to pip`}>
+      {one.requirements ? (
+        <CodeBlock code={one.requirements.trimEnd()} label="list of packages" />
+      ) : (
+        <p className="secondary">None: scripts run with the runtime's Python and numpy.</p>
+      )}
+    </Card>
+  );
+}
+
+function Facts({ one }: { one: Environment }) {
+  const tags = Object.entries(one.tags);
+  const facts: [string, React.ReactNode][] = [
+    ["Named", <CopyField key="n" text={`azureml:${one.name}:${one.version}`} label="reference" />],
+    ["Project", one.project],
+    ["Registered", <Time key="t" at={one.created_at} />],
+    ["By", one.created_by],
+    ...(one.image ? [["Image", <span key="i" className="mono">{`${one.image} (not run)`}</span>] as [string, React.ReactNode]] : []),
+    [
+      "Tags",
+      <span key="g" className={classes["chips"]}>
+        {tags.map(([key, value]) => (
+          <Chip key={key} mono>
+            {value ? `${key}=${value}` : key}
+          </Chip>
+        ))}
+        {tags.length === 0 ? "–" : null}
+      </span>,
+    ],
+  ];
+  return (
+    <Card title="About this version">
+      <dl className={classes["facts"]}>
+        {facts.map(([term, value]) => (
+          <div key={term}>
+            <dt>{term}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  );
+}
+
+function Actions({ one, all }: { one: Environment; all: readonly Environment[] }) {
+  const queryClient = useQueryClient();
+  const refusal = useRefusal("deploy");
+  const { name, version } = one;
+  const allArchived = all.every((item) => item.archived);
+  const change = useMutation({
+    mutationFn: ({ run }: { run: () => Promise<unknown>; done: string; failed: string }) => run(),
+    onSuccess: async (_, { done }) => {
+      await queryClient.invalidateQueries({ queryKey: keys.environments.all });
+      notifyDone(done);
+    },
+    onError: (error, { failed }) => notifyProblem(error, failed),
+  });
+  const recipe = () => environmentRecipe({ name, version, versionArchived: one.archived, modelArchived: allArchived });
+  const words = `version ${version}`;
+  return (
+    <Menu>
+      <Menu.Target>
+        <ActionIcon aria-label="More actions" variant="default">
+          <IconDots size={17} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item leftSection={<IconCode size={16} />} onClick={() => showAsCode(recipe())}>
+          {asCodeWords(recipe())}
+        </Menu.Item>
+        <Menu.Item
+          leftSection={one.archived ? <IconArchiveOff size={16} /> : <IconArchive size={16} />}
+          disabled={refusal !== undefined}
+          onClick={() =>
+            change.mutate({
+              run: () => (one.archived ? restoreEnvironmentVersion : archiveEnvironmentVersion)(name, version),
+              done: `${words} is ${one.archived ? "back" : "archived"}`,
+              failed: `${words} could not be ${one.archived ? "restored" : "archived"}`,
+            })
+          }
+        >
+          {one.archived ? "Restore" : "Archive"} {words}
+        </Menu.Item>
+        <Menu.Item
+          leftSection={allArchived ? <IconArchiveOff size={16} /> : <IconArchive size={16} />}
+          disabled={refusal !== undefined}
+          onClick={() =>
+            change.mutate({
+              run: () => (allArchived ? restoreEnvironment : archiveEnvironment)(name),
+              done: `${name} is ${allArchived ? "back" : "archived"}`,
+              failed: `${name} could not be ${allArchived ? "restored" : "archived"}`,
+            })
+          }
+        >
+          {allArchived ? "Restore" : "Archive"} all versions
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,139 @@
+/** Environments: the newest version of each list of packages, and the endpoints that use it. */
+import { Button, Select } from "@mantine/core";
+import { IconPackages } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { environmentsQuery } from "@/api/environments";
+import type { Environment } from "@/api/types";
+import { paths } from "@/app/paths";
+import type { environmentsSearch } from "@/app/search";
+import { Card } from "@/components/card";
+import { chooseProject, useChosenProject } from "@/components/chosen-project";
+import { CodeBlock } from "@/components/copy";
+import { type Column, DataTable } from "@/components/data-table";
+import { EmptyState } from "@/components/empty-state";
+import { counted } from "@/components/format";
+import { ListFilter } from "@/components/list-filter";
+import { PageHeader, usePageTitle } from "@/components/page-header";
+import { ProblemCard } from "@/components/problem-card";
+import { ProjectSwitcher } from "@/components/project-switcher";
+import { Chip } from "@/components/status";
+import { Time } from "@/components/time";
+import toolbar from "@/components/toolbar.module.css";
+import { UsedBy } from "../components/used-by";
+import { usePaged } from "../components/pager";
+import { packagesOf } from "../packages";
+
+type Filters = ReturnType<typeof environmentsSearch>;
+const REGISTER = "shoal environment create --name my-env --conda-file conda.yaml";
+
+const COLUMNS: Column<Environment>[] = [
+  {
+    id: "name",
+    header: "Name",
+    cell: (row) => (
+      <>
+        <Link {...paths.environment(row.name)} style={{ fontWeight: 600 }}>
+          {row.name}
+        </Link>{" "}
+        {row.archived ? <Chip tone="warn">archived</Chip> : null}
+        {row.description ? <div className="secondary truncate">{row.description}</div> : null}
+      </>
+    ),
+  },
+  { id: "project", header: "Project", hideBelow: "lg", cell: (row) => row.project },
+  { id: "version", header: "Latest", align: "right", cell: (row) => `v${row.version}` },
+  {
+    id: "packages",
+    header: "Packages",
+    hideBelow: "md",
+    cell: (row) => <span className="mono truncate">{packagesOf(row).slice(0, PACKAGES_SHOWN).join(", ") || "–"}</span>,
+  },
+  { id: "used", header: "Used by", cell: (row) => <UsedBy endpoints={row.used_by} /> },
+  { id: "at", header: "Registered", hideBelow: "md", cell: (row) => <Time at={row.created_at} /> },
+  { id: "by", header: "By", hideBelow: "lg", cell: (row) => row.created_by },
+];
+const PACKAGES_SHOWN = 4;
+
+export function EnvironmentsPage() {
+  usePageTitle("Environments");
+  const search: Filters = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const project = useChosenProject();
+  const { data, error, isPending, refetch } = useQuery(
+    environmentsQuery({ ...(search.archived ? { archived: search.archived } : {}), ...(project ? { project } : {}) }),
+  );
+  const filter = (part: { [Key in keyof Filters]?: Filters[Key] | undefined }) =>
+    void navigate({ to: ".", search: (old: Filters) => ({ ...old, ...part }) as Filters, replace: true });
+  const wanted = (search.q ?? "").toLowerCase();
+  const found = data?.items.filter((one) => one.name.toLowerCase().includes(wanted) || one.requirements.toLowerCase().includes(wanted));
+  const { rows, pager } = usePaged(found, "Pages of environments");
+  const filtered = Boolean(search.q || search.archived || project);
+  return (
+    <>
+      <PageHeader title="Environments" subtitle="Packages that scoring scripts run with. Deployments name them azureml:<name>:<version>." />
+      {error ? <ProblemCard error={error} title="The environments could not be loaded" onRetry={() => void refetch()} /> : null}
+      {filtered || (data && data.items.length > 0) ? (
+        <div className={toolbar["toolbar"]}>
+          <ProjectSwitcher />
+          <ListFilter label="Filter by name or package" value={search.q ?? ""} onChange={(q) => filter({ q: q || undefined })} />
+          <Select
+            aria-label="Archived"
+            w={150}
+            allowDeselect={false}
+            value={search.archived ?? "active"}
+            data={[
+              { value: "active", label: "Without archived" },
+              { value: "archived", label: "Archived only" },
+              { value: "all", label: "With archived" },
+            ]}
+            onChange={(value) => filter({ archived: value === "archived" || value === "all" ? value : undefined })}
+          />
+          <span className="secondary" role="status">
+            {found ? counted(found.length, "environment") : ""}
+          </span>
+        </div>
+      ) : null}
+      {error ? null : (
+        <Card flush>
+          <DataTable
+            label="Environments"
+            choose="environments"
+            columns={COLUMNS}
+            rows={rows}
+            rowKey={(row) => row.name}
+            loading={isPending}
+            onOpen={(row) => void navigate(paths.environment(row.name))}
+            empty={
+              filtered ? (
+                <EmptyState
+                  title="No environment matches"
+                  detail="Nothing fits all the filters above."
+                  action={
+                    <Button
+                      variant="default"
+                      onClick={() => {
+                        chooseProject("");
+                        void navigate({ to: ".", search: {} });
+                      }}
+                    >
+                      Clear the filters
+                    </Button>
+                  }
+                />
+              ) : (
+                <EmptyState
+                  icon={<IconPackages size={34} stroke={1.3} />}
+                  title="No environments yet"
+                  detail="A conda file, or a list for pip, is registered by the command line or the SDK."
+                  action={<CodeBlock code={REGISTER} label="the command" />}
+                />
+              )
+            }
+          />
+          {pager}
+        </Card>
+      )}
+    </>
+  );
+}
