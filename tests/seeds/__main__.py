@@ -41,6 +41,8 @@ def run_all(work: Path, home: Path, authority: str) -> int:
     } | {
         "PATH": f"{programs}:{installed}:{os.environ['PATH']}",
         "SHOAL_HOME": str(home),
+        "XDG_CONFIG_HOME": str(work / "config"),
+        "XDG_STATE_HOME": str(work / "state"),
         "SSL_CERT_FILE": authority,
         "REQUESTS_CA_BUNDLE": authority,
         "PYTHONPATH": f"{work / 'stand_ins'}:{ROOT}",
@@ -49,6 +51,8 @@ def run_all(work: Path, home: Path, authority: str) -> int:
         "Azure CLI": ["bash", "cli.sh"],
         "Python": [sys.executable, "sdk.py"],
         "Scoring script": ["bash", "scoring.sh"],
+        "MLflow": ["bash", "mlflow.sh"],
+        "Local endpoint": ["bash", "local.sh"],
     }
     failed = []
     for tab, command in tabs.items():
