@@ -111,7 +111,8 @@ class LocalEndpoints:
     def delete_endpoint(self, name: str) -> None:
         self._read_endpoint(name)
         with self._changing(name):
-            for deployment in self._folders(name):
+            # those too that a command which was killed had begun
+            for deployment in (self._root / name / "deployments").glob("*"):
                 self._remove(deployment)
             shutil.rmtree(self._root / name)
 

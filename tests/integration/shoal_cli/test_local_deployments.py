@@ -139,6 +139,12 @@ def test_one_that_was_killed_says_so_and_comes_back(client: MLClient, project: P
     assert any("update --local" in hint for hint in refused.value.hints)
     assert main(["online-deployment", "update", "--local", "-n", "blue", "-e", "mine"]) == 0
     assert asked(client, 2)["twice"] == 4
+    # as if the command had been killed before it wrote down what it had begun
+    (run,) = state_folder().glob("mine/deployments/blue/run-*")
+    (run.parent / "deployment.json").unlink()
+    client.online_endpoints.begin_delete("mine", local=True)
+    assert not run.exists()
+    assert not list(client.online_endpoints.list(local=True))
 
 
 def test_a_model_for_triton_from_an_event_loop(project: Path) -> None:

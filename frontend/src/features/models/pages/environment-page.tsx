@@ -166,12 +166,15 @@ function Facts({ one }: { one: Environment }) {
 
 function Actions({ one, all }: { one: Environment; all: readonly Environment[] }) {
   const queryClient = useQueryClient();
+  const navigate = useNavigate();
   const refusal = useRefusal("deploy");
   const { name, version } = one;
   const allArchived = all.every((item) => item.archived);
   const change = useMutation({
     mutationFn: ({ run }: { run: () => Promise<unknown>; done: string; failed: string }) => run(),
     onSuccess: async (_, { done }) => {
+      // Without a number the page would leave a version that has just been archived.
+      await navigate({ ...paths.environment(name, version), replace: true });
       await queryClient.invalidateQueries({ queryKey: keys.environments.all });
       notifyDone(done);
     },
