@@ -170,6 +170,8 @@ EXAMPLES: Final[dict[str, Any]] = {
         "expected": [{"name": "y", "datatype": "FP32", "shape": [1, 1], "data": [7.0]}],
         "tolerance": {"relative": 0.001},
     },
+    "TestCasesAcceptInputRequest": {"deployment": "green", "cases": [UPLOAD]},
+    "TestCasesRunInputRequest": {"deployment": "green"},
     "TokenInputRequest": {"name": "ci", "scopes": ["deploy"]},
     "TrafficInputRequest": {"traffic": {"blue": 90, "green": 10}},
     "TryLoadInputRequest": {"model": "digits", "configs": {"digits": CONFIG}, "timeout_s": 120},

@@ -145,6 +145,7 @@ INSTALLED_APPS = [
     "controlplane.system",
     "controlplane.alerts",
     "controlplane.console",
+    "controlplane.golden",
 ]
 
 MIDDLEWARE = [

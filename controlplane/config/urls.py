@@ -13,6 +13,7 @@ from controlplane.deployments import urls as deployments
 from controlplane.environments import urls as environments
 from controlplane.events import urls as events
 from controlplane.gateway import urls as gateway
+from controlplane.golden import urls as golden
 from controlplane.metrics import urls as metrics
 from controlplane.nodes import urls as nodes
 from controlplane.operations import urls as operations
@@ -34,6 +35,7 @@ APPS = [
     bottlenecks,
     console,
     alerts,
+    golden,
     system,
 ]
 

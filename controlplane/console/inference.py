@@ -21,13 +21,19 @@ CODES = {401: "KeyRefused", 403: "NotReachable", 404: "NotFound", 408: "Timeout"
 
 
 class InferenceFailed(Exception):
-    """``status`` is HTTP's, or gRPC's number; ``triton`` is what the server said, verbatim."""
+    """``status`` is HTTP's, or gRPC's number; ``triton`` is what the server said, verbatim.
 
-    def __init__(self, code: str, message: str, *, triton: str = "", status: int = 0) -> None:
+    ``deployment``: whose replica refused; empty where none was reached, or where nobody knows.
+    """
+
+    def __init__(
+        self, code: str, message: str, *, triton: str = "", status: int = 0, deployment: str = ""
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.triton = triton
         self.status = status
+        self.deployment = deployment
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +150,8 @@ async def infer_http(
         ) from error
     total_us = (time.perf_counter() - began) * 1e6
     if response.status_code != httpx.codes.OK:
-        raise refused(response.status_code, content.decode("utf-8", "replace"))
+        text = content.decode("utf-8", "replace")
+        raise refused(response.status_code, text, response.headers.get(PIN, ""))
     found, version = parse_http(content, response.headers.get(HEADER_LENGTH))
     return Answer(
         outputs=found,
@@ -164,14 +171,16 @@ def _wanted(call: Call) -> dict[str, Any]:
     return {"parameters": {**parameters, "binary_data_output": True}}
 
 
-def refused(status: int, text: str) -> InferenceFailed:
+def refused(status: int, text: str, deployment: str = "") -> InferenceFailed:
     """A failure in the server's own words."""
     try:
         reason = str(json.loads(text)["error"])
     except (ValueError, KeyError, TypeError, RecursionError):
         reason = text[:2000]
     code = CODES.get(status, "InvalidInput" if status == 400 else "InferenceFailed")
-    return InferenceFailed(code, reason or f"Status {status}.", triton=reason, status=status)
+    return InferenceFailed(
+        code, reason or f"Status {status}.", triton=reason, status=status, deployment=deployment
+    )
 
 
 def parse_http(content: bytes, header_length: str | None) -> tuple[tuple[Tensor, ...], str]:

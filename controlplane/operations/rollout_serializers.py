@@ -77,8 +77,13 @@ class FigureSerializer(Fields):
 
     measure = serializers.ChoiceField(choices=list(MEASURES))
     title = serializers.CharField()
-    bad = serializers.IntegerField(help_text="of the candidate's requests, or its restarts")
-    of = serializers.IntegerField(help_text="the candidate's requests, or its replicas")
+    counts = serializers.ChoiceField(
+        choices=["requests", "replicas", "cases"], help_text="what `of` is a number of"
+    )
+    bad = serializers.IntegerField(
+        help_text="of the candidate's requests, its restarts, or golden cases that it fails"
+    )
+    of = serializers.IntegerField(help_text="requests, replicas or golden cases of the candidate")
     stable_bad = serializers.IntegerField()
     stable_of = serializers.IntegerField()
     confidence = serializers.FloatField(
@@ -89,6 +94,18 @@ class FigureSerializer(Fields):
     tolerance = serializers.FloatField()
     broken = serializers.BooleanField()
     text = serializers.CharField(help_text="the same as a sentence")
+
+
+@extend_schema_serializer(component_name="RolloutGolden")
+class GoldenSerializer(Fields):
+    """What the candidate answered to the golden cases of its models when it was last asked."""
+
+    at = serializers.FloatField(help_text="Unix seconds")
+    cases = serializers.IntegerField()
+    wrong = serializers.ListField(child=serializers.CharField(), help_text="name, and difference")
+    unanswered = serializers.ListField(
+        child=serializers.CharField(), help_text="timed out, or reached no replica"
+    )
 
 
 @extend_schema_serializer(component_name="RolloutLatency")
@@ -118,6 +135,7 @@ class RolloutSerializer(Fields):
     missing_requests = serializers.IntegerField(help_text="that this step waits for")
     figures = FigureSerializer(many=True)
     latency = LatencySerializer(many=True)
+    golden = GoldenSerializer(allow_null=True, help_text="null: nobody has asked")
     judged_at = serializers.DateTimeField(allow_null=True)
     paused_by = serializers.CharField(allow_blank=True)
     created_by = serializers.CharField()

@@ -193,7 +193,12 @@ def rollout_shown(row: Rollout) -> Shown:
         "reason": row.reason or judged.get("reason", ""),
         "cause": row.outcome or judged.get("cause", ""),
         "missing_requests": judged.get("missing", 0),
-        "figures": judged.get("figures", []),
+        # why a default: one that was judged before an upgrade knows only these two
+        "figures": [
+            {"counts": "replicas" if one["measure"] == "restarts" else "requests", **one}
+            for one in judged.get("figures", [])
+        ],
+        "golden": row.golden,
         "latency": judged.get("latency", []),
         "judged_at": row.judged_at,
         "paused_by": row.paused_by,

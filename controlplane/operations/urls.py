@@ -16,7 +16,6 @@ urlpatterns = [
     path("endpoints/<str:endpoint>", endpoints.EndpointView.as_view()),
     path("endpoints/<str:endpoint>/traffic", traffic.TrafficView.as_view()),
     path("endpoints/<str:endpoint>/mirror", traffic.MirrorView.as_view()),
-    path("endpoints/<str:endpoint>/rollouts", rollouts.RolloutsView.as_view()),
     path("endpoints/<str:endpoint>/rollouts/<str:rollout_id>", rollouts.RolloutView.as_view()),
     path(
         "endpoints/<str:endpoint>/rollouts/<str:rollout_id>/pause",

@@ -5,6 +5,13 @@ Nothing here reads a row or a clock; ``operations.services.rollout_looks`` does,
 """
 
 from controlplane.rollouts.counts import Arm, Window, windows
+from controlplane.rollouts.golden import (
+    GOLDEN,
+    Golden,
+    golden_due,
+    golden_from_json,
+    golden_text,
+)
 from controlplane.rollouts.judgement import (
     SILENT_S,
     Action,
@@ -27,6 +34,7 @@ from controlplane.rollouts.plan import (
 from controlplane.rollouts.state import State, started, state_from_json, state_to_json
 
 __all__ = [
+    "GOLDEN",
     "MEASURES",
     "SILENT_S",
     "Action",
@@ -34,6 +42,7 @@ __all__ = [
     "Cause",
     "Facts",
     "Figure",
+    "Golden",
     "Guardrail",
     "Judgement",
     "Plan",
@@ -41,6 +50,9 @@ __all__ = [
     "State",
     "Step",
     "Window",
+    "golden_due",
+    "golden_from_json",
+    "golden_text",
     "judge",
     "plan_asked",
     "plan_from_json",

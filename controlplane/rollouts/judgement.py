@@ -8,6 +8,7 @@ from typing import Final
 from controlplane.metrics.histogram import quantile_us
 from controlplane.rollouts.counts import Window
 from controlplane.rollouts.evidence import confidence
+from controlplane.rollouts.golden import GOLDEN, Golden, golden_text, golden_waits
 from controlplane.rollouts.measures import MEASURES
 from controlplane.rollouts.plan import Guardrail, Plan
 from controlplane.rollouts.state import Known, State, learned, next_step
@@ -34,6 +35,7 @@ class Cause(StrEnum):
     NOT_READY = "not_ready"
     CHANGED = "changed"
     RESTARTS = "restarts"
+    GOLDEN_WAITS = "golden_waits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ class Side:
 class Facts:
     """What requests do not tell. ``candidate``: its name. ``idle``: its policy has taken it to
     zero, and a request wakes it. ``changed``: what it runs is not what the rollout began with.
-    ``behind``: more has been counted, and is looked at next."""
+    ``behind``: more has been counted, and is looked at next. ``golden``: what it answered to golden
+    cases; None where there are none."""
 
     candidate: str
     own: Side = Side()
@@ -60,13 +63,14 @@ class Facts:
     changed: str = ""
     behind: bool = False
     paused_by: str = ""
+    golden: Golden | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One guardrail. ``candidate`` and ``stable``: bad requests, and of how many; of restarts, of
-    how many replicas. ``confidence``: that the candidate is worse; None where that is no
-    question."""
+    """One guardrail. ``candidate`` and ``stable``: how many are bad, and of how many requests,
+    replicas or cases (``counts``). ``confidence``: that the candidate is worse; None where that is
+    no question."""
 
     measure: str
     title: str
@@ -77,6 +81,7 @@ class Figure:
     tolerance: float
     broken: bool
     text: str
+    counts: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,7 @@ def judge(
 def _found(
     plan: Plan, state: State, facts: Facts, figures: tuple[Figure, ...], now: float
 ) -> tuple[Action, str, str, int]:
-    name, step = facts.candidate, plan.steps[state.step]
+    name = facts.candidate
     if facts.changed:
         return Action.WITHDRAW, Cause.CHANGED, facts.changed, 0
     if not facts.own.ready and not facts.own.unknown and not facts.idle:
@@ -132,6 +137,11 @@ def _found(
     for figure in figures:
         if figure.broken:
             return Action.WITHDRAW, figure.measure, figure.text, 0
+    return _onward(plan, state, facts, now)
+
+
+def _onward(plan: Plan, state: State, facts: Facts, now: float) -> tuple[Action, str, str, int]:
+    name, step = facts.candidate, plan.steps[state.step]
     if facts.paused_by:
         text = f"{facts.paused_by} has paused it; guardrails go on."
         return Action.WAIT, Cause.PAUSED, text, 0
@@ -155,10 +165,15 @@ def _found(
             f"{few:,} of {plan.min_requests:,} requests of {whose} in this step: {missing:,} are "
             f"missing before anything more is sent to {name}."
         )
+        if facts.golden is not None and facts.golden.at is not None:
+            text += f" {golden_text(facts.golden, name)}"
         return Action.WAIT, Cause.TOO_FEW_REQUESTS, text, missing
     left_s = step.hold_s - (now - state.since)
     if left_s > 0:
         return Action.WAIT, Cause.HOLD_TIME, f"{step.percent} % for {left_s:.0f} s more.", 0
+    waits = golden_waits(facts.golden, state.since, name, asleep=facts.idle) if facts.golden else ""
+    if waits:
+        return Action.WAIT, Cause.GOLDEN_WAITS, waits, 0
     onward = plan.steps[state.step + 1].percent
     told = f"{state.candidate_requests:,} requests at {step.percent} %"
     reason = f"{told} in {now - state.since:.0f} s, and no guardrail is broken: {onward} % now."
@@ -171,7 +186,10 @@ def _missing(plan: Plan, state: State) -> int:
 
 def _figures(plan: Plan, state: State, facts: Facts) -> Iterable[Figure]:
     for name, guardrail in plan.guardrails.items():
-        if MEASURES[name].count is None:
+        if name == GOLDEN:
+            if facts.golden is not None and facts.golden.at is not None:
+                yield _golden(guardrail, facts.golden, facts.candidate)
+        elif MEASURES[name].count is None:
             yield _restarts(name, guardrail, facts)
         else:
             yield _compared(name, guardrail, state.known.get(name, Known()), facts.candidate)
@@ -197,6 +215,23 @@ def _compared(name: str, guardrail: Guardrail, known: Known, candidate: str) -> 
         tolerance=guardrail.tolerance,
         broken=sure >= needed,
         text=text,
+        counts=measure.of,
+    )
+
+
+def _golden(guardrail: Guardrail, golden: Golden, candidate: str) -> Figure:
+    """The stable version is not asked: the cases say what is right."""
+    return Figure(
+        measure=GOLDEN,
+        title=MEASURES[GOLDEN].title,
+        candidate=(len(golden.wrong), golden.cases),
+        stable=(0, 0),
+        confidence=None,
+        needed=None,
+        tolerance=guardrail.tolerance,
+        broken=len(golden.wrong) > guardrail.tolerance,
+        text=golden_text(golden, candidate),
+        counts=MEASURES[GOLDEN].of,
     )
 
 
@@ -219,6 +254,7 @@ def _restarts(name: str, guardrail: Guardrail, facts: Facts) -> Figure:
         tolerance=guardrail.tolerance,
         broken=own.restarts > guardrail.tolerance and more,
         text=text,
+        counts=MEASURES[name].of,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from controlplane.metrics.histogram import GROWTH
 from controlplane.rollouts.counts import Arm, Histogram, above, bucket_at
 from controlplane.rollouts.evidence import NOTHING, Tally
+from controlplane.rollouts.golden import GOLDEN
 
 LEAST_KNOWN: Final = 200  # timed answers of the stable version before its quantile is one
 # A hiccup of one replica is no property of a version: of latencies a window says at most so much,
@@ -20,7 +21,8 @@ Count = Callable[[Arm, Arm, Histogram, float], tuple[Tally, Tally]]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """``count`` None: it is no share of requests; ``judgement`` looks at what replicas do.
+    """``count`` None: it is no share of requests, and ``of`` says of what: how many times replicas
+    were restarted, how many golden cases are answered otherwise than expected.
 
     ``tolerance``: the default of how many times as much as the stable version nobody minds, or how
     many, where it is not compared. ``confidence``: the default of what withdraws. The doubts of all
@@ -33,6 +35,7 @@ class Measure:
     confidence: float | None
     tolerance: float
     count: Count | None = None
+    of: str = "requests"
     scaled: bool = False
     most: float = math.inf  # of one window, as evidence.weighed takes it
 
@@ -102,5 +105,13 @@ MEASURES: Final[Mapping[str, Measure]] = {
         text="",
         confidence=None,
         tolerance=1,
+        of="replicas",
+    ),
+    GOLDEN: Measure(
+        title="Golden cases",
+        text="",
+        confidence=None,
+        tolerance=0,
+        of="cases",
     ),
 }

@@ -10,7 +10,7 @@ from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.display.units import duration, moment
 
 STEPS, HOLD_S = "1,10,50,100", 300
-GUARDRAILS = ("errors", "refusals", "latency_p95", "latency_p99", "restarts")
+GUARDRAILS = ("errors", "refusals", "latency_p95", "latency_p99", "restarts", "golden")
 id_argument = click.argument("rollout_id", required=False)
 
 
@@ -234,6 +234,7 @@ def _print(item: Any) -> None:
             "Candidate": f"{item['deployment']} of {item['endpoint']}, {item['percent']} % now",
             "State": item["state"],
             "Why": item["reason"],
+            "Golden cases": _golden(item.get("golden")),
             "Started": f"{moment(item['created_at'])} by {item['created_by']}",
             "Ended": f"{moment(item['finished_at'])} by {item['ended_by']}"
             if item["finished_at"]
@@ -258,10 +259,21 @@ def _print(item: Any) -> None:
         print_rows(item["figures"], FIGURES, "")
 
 
+def _golden(found: Any) -> str | None:
+    if not found or not found["cases"]:
+        return None
+    failed = [f"wrong: {text}" for text in found["wrong"]]
+    silent = [f"not answered: {text}" for text in found["unanswered"]]
+    right = found["cases"] - len(failed) - len(silent)
+    return "; ".join([f"{right} of {found['cases']} as expected", *failed, *silent])
+
+
 FIGURES = {
     "GUARDRAIL": lambda one: one["title"],
     "CANDIDATE": lambda one: f"{one['bad']:,} of {one['of']:,}",
-    "STABLE": lambda one: f"{one['stable_bad']:,} of {one['stable_of']:,}",
+    "STABLE": lambda one: (
+        None if one["measure"] == "golden" else f"{one['stable_bad']:,} of {one['stable_of']:,}"
+    ),
     "WORSE": lambda one: _share(one["confidence"]),
     "WITHDRAWN AT": lambda one: _share(one["needed"]) or f"more than {one['tolerance']:g}",
 }

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from answers import Difference, Tolerance, answer, arrays, differences, request
 from shoal.client.client import Client
 from shoal.client.errors import ShoalError
 from shoal.client.saved_cases import SavedCase
 from shoal.client.types import Endpoint
-from shoal.golden.comparing import Difference, Tolerance, differences
-from shoal.golden.tensors import answer, arrays, request
 from shoal.sdk import scoring
 
 

@@ -25,7 +25,7 @@ VARIABLE = re.compile(r'"(SHOAL_[A-Z_]+)"')
 
 
 def sources() -> list[Path]:
-    packages = ["controlplane", "worker_runtime", "node_agent", "wire", "shoal"]
+    packages = ["controlplane", "worker_runtime", "node_agent", "answers", "wire", "shoal"]
     return [path for package in packages for path in sorted((ROOT / package).rglob("*.py"))]
 
 

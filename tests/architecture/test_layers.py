@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LINTER = Path(sys.executable).parent / "lint-imports"
-PACKAGES = ["controlplane", "worker_runtime", "node_agent", "wire", "shoal"]
+PACKAGES = ["controlplane", "worker_runtime", "node_agent", "answers", "wire", "shoal"]
 
 # (file to break, line to add, contract that must notice)
 WRONG_IMPORTS = [
@@ -17,6 +17,7 @@ WRONG_IMPORTS = [
     ("worker_runtime/server.py", "import node_agent.launch", "planes"),
     ("controlplane/nodes/types.py", "import node_agent.client", "planes"),
     ("node_agent/launch.py", "import worker_runtime.server", "planes"),
+    ("answers/tensors.py", "import shoal.client", "answers"),
     ("wire/messages.py", "import shoal", "wire"),
     ("wire/messages.py", "import node_agent.journal", "wire"),
     ("node_agent/launcher/plan.py", "import node_agent.failure", "node-agent"),

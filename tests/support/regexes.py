@@ -18,7 +18,7 @@ from re import _parser as parser
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[2]
-TREES: Final = ("controlplane", "worker_runtime", "node_agent", "shoal", "wire")
+TREES: Final = ("controlplane", "worker_runtime", "node_agent", "shoal", "answers", "wire")
 SEARCHES: Final = frozenset({"search", "finditer", "findall", "sub", "subn", "split", "scanner"})
 METHODS: Final = SEARCHES | {"match", "fullmatch"}
 FIELDS: Final = frozenset({"RegexField", "RegexValidator", "re_path"})  # the last argument of these

@@ -125,6 +125,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "drafts/<str:draft_id>": {"GET": R, "PUT": D, "DELETE": D},
     "test-cases": {"GET": R, "POST": V},
     "test-cases/<str:case_id>": {"GET": R, "PUT": V, "DELETE": V},
+    "endpoints/<str:endpoint>/test-cases/run": {"POST": V},
+    "endpoints/<str:endpoint>/test-cases/accept": {"POST": V},
     "instance-types": {"GET": R, "POST": X},
     "instance-types/<str:name>": {"GET": R, "PATCH": X, "DELETE": X},
     "placement/preview": {"POST": D},

@@ -10,14 +10,12 @@ from rest_framework.response import Response
 
 from controlplane.accounts.permissions import actor
 from controlplane.accounts.project_views import ProjectAPIView
-from controlplane.core.etags import IF_MATCH
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
-from controlplane.core.requests import read_body, read_query
+from controlplane.core.requests import read_query
 from controlplane.deployments.selectors import endpoint_get
 from controlplane.operations import selectors, services
-from controlplane.operations.api.reading import SUPERSEDE, endpoint_change
 from controlplane.operations.models import Rollout
-from controlplane.operations.rollout_serializers import RolloutInputSerializer, RolloutSerializer
+from controlplane.operations.rollout_serializers import RolloutSerializer
 
 RolloutPageSerializer = page_of(RolloutSerializer)
 
@@ -27,6 +25,8 @@ def shown(row: Rollout, code: int = status.HTTP_200_OK) -> Response:
 
 
 class RolloutsView(ProjectAPIView):
+    """Of ``controlplane.golden``, which starts them, too: it asks the candidate first."""
+
     @extend_schema(
         operation_id="rollouts_list", parameters=PAGE_PARAMETERS, responses=RolloutPageSerializer
     )
@@ -42,32 +42,6 @@ class RolloutsView(ProjectAPIView):
         items = [selectors.rollout_shown(row) for row in page.items]
         body = {"items": items, "next_cursor": page.next_cursor}
         return Response(RolloutPageSerializer(body).data)
-
-    @extend_schema(
-        operation_id="rollouts_start",
-        parameters=[IF_MATCH, SUPERSEDE],
-        request=RolloutInputSerializer,
-        responses={
-            201: RolloutSerializer,
-            409: OpenApiResponse(
-                description="`RolloutInProgress` with the `rollout`, `OperationInProgress` with "
-                "the `operation` that is about to move traffic"
-            ),
-        },
-    )
-    def post(self, request: Request, endpoint: str) -> Response:
-        """Move the traffic to a deployment step by step, as long as it does no worse.
-
-        It gets the share of the first step at once. While guardrails hold it gets more; where one
-        is broken the traffic goes back to what it was. While it is under way nothing else moves
-        the traffic: such changes are refused, or end it with `?supersede=true`.
-        """
-        values = read_body(RolloutInputSerializer, request)
-        with endpoint_change(request, endpoint):
-            row = services.rollout_start(
-                endpoint=endpoint, actor=actor(request), now=timezone.now(), **values
-            )
-        return shown(row, status.HTTP_201_CREATED)
 
 
 class RolloutView(ProjectAPIView):

@@ -30,18 +30,25 @@ from controlplane.operations.services.rollout_ends import rollout_end, rollout_r
 from controlplane.operations.services.rollout_facts import restarts_of
 from controlplane.operations.states import ROLLOUTS, RolloutCause
 from controlplane.operations.types import StageStatus
-from controlplane.rollouts import Plan, plan_asked, plan_to_json, started, state_to_json
+from controlplane.rollouts import Golden, Plan, plan_asked, plan_to_json, started, state_to_json
 
 KNOWN_S = 600.0  # latencies of the stable version of before that count
 
 
 @transaction.atomic
 def rollout_start(
-    *, endpoint: str, deployment: str, actor: str, now: datetime, **asked: Any
+    *,
+    endpoint: str,
+    deployment: str,
+    actor: str,
+    now: datetime,
+    golden: Golden | None = None,
+    **asked: Any,
 ) -> Rollout:
     """Give ``deployment`` the share of the first step; ``rollout_looks`` does the rest.
 
-    ``asked``: as ``plan_asked`` takes it. Raises EndpointNotFound, DeploymentNotFound, Invalid,
+    ``golden``: what it has answered, and whoever asked has let pass. ``asked``: as ``plan_asked``
+    takes it. Raises EndpointNotFound, DeploymentNotFound, Invalid,
     RolloutInvalid, TrafficInvalid, OperationInProgress, RolloutInProgress.
     """
     plan = plan_asked(**asked)
@@ -52,16 +59,20 @@ def rollout_start(
     nothing_moves(endpoint)
     nothing_rolls(endpoint)
     traffic = _first_traffic(row, candidate, plan)
+    revision = candidate.revision.number
     rollout = Rollout.objects.create(
         id=uuid4().hex,
         endpoint=row,
         candidate=deployment,
-        revision=candidate.revision.number,
+        revision=revision,
         plan=plan_to_json(plan),
         previous_traffic=row.traffic,
         stages=_stages(plan, now),
         memory=state_to_json(started(now.timestamp(), _latencies(row, deployment, now))),
         restarts_before=restarts_of(row),
+        golden=golden.to_json()
+        if golden and golden.revision == candidate.revision.number
+        else None,
         samples_until=gateway_samples_newest(),
         created_by=actor,
     )

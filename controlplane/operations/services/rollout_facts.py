@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.operations.models import Rollout
-from controlplane.rollouts import Facts, Side
+from controlplane.rollouts import GOLDEN, Facts, Golden, Side, golden_from_json
 
 
 def facts_of(row: Rollout, endpoint: Endpoint, *, behind: bool) -> Facts:
@@ -23,7 +23,15 @@ def facts_of(row: Rollout, endpoint: Endpoint, *, behind: bool) -> Facts:
         changed=_changed(row, candidate),
         behind=behind,
         paused_by=row.paused_by,
+        golden=_golden(row),
     )
+
+
+def _golden(row: Rollout) -> Golden | None:
+    if GOLDEN not in row.plan["guardrails"]:
+        return None
+    found = golden_from_json(row.golden)
+    return None if found.at is not None and not found.cases else found
 
 
 def restarts_of(endpoint: Endpoint) -> dict[str, int]:

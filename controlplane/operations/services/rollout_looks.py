@@ -40,7 +40,7 @@ from controlplane.rollouts import (
 logger = logging.getLogger(__name__)
 
 MOST_SAMPLES: Final = 5000  # of one look
-TOLD: Final = (Cause.NO_SAMPLES, Cause.NODES_SILENT)  # an event when it begins
+TOLD: Final = (Cause.NO_SAMPLES, Cause.NODES_SILENT, Cause.GOLDEN_WAITS)  # an event when it begins
 
 
 def rollouts_look(*, now: datetime) -> int:

@@ -120,3 +120,21 @@ def test_the_sdk_says_the_same(client: Client, server: FakeServer) -> None:
     Sent(server, f"POST {PATH}/r1/pause", shown("Paused"))
     assert rollouts.pause("net")["state"] == "Paused"
     assert rollouts.wait("net")["state"] == "Succeeded"
+
+
+def test_what_golden_cases_showed_is_printed(installed: FakeServer, capsys: Capture) -> None:
+    golden = {
+        "at": 1.0, "cases": 3, "wrong": ["'two' of net, y is INT32, expected FP32"],
+        "unanswered": ["'one' of net, there was no answer within 10 s"],
+    }  # fmt: skip
+    figure = RESTARTS | {"measure": "golden", "title": "Golden cases", "counts": "cases"}
+    figure |= {"bad": 1, "of": 3, "stable_bad": 0, "stable_of": 0, "tolerance": 0.0}
+    item = shown(golden=golden, figures=[figure])
+    Sent(installed, "GET /endpoints/net/rollouts/r1", item)
+    assert main(["rollout", "show", "net", "r1"]) == 0
+    out = capsys.readouterr().out
+    assert "1 of 3 as expected; wrong: 'two' of net, y is INT32" in out
+    assert "not answered: 'one' of net" in out
+    (row,) = [line for line in out.splitlines() if "1 of 3  " in line]
+    assert "0 of 0" not in row
+    assert "more than 0" in row

@@ -43,6 +43,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
         "kind": "availability",
         "target_percent": 99,
     },
+    "POST endpoints/<str:endpoint>/test-cases/accept": {"cases": ["x"]},
     "PUT endpoints/<str:endpoint>/traffic": {"traffic": {f"{THEIRS}-blue": 100}},
     "PATCH endpoints/<str:endpoint>/traffic": {"traffic": {f"{THEIRS}-blue": 0}},
     "PUT endpoints/<str:endpoint>/mirror": {"mirror_traffic": {}},

@@ -40,10 +40,14 @@ def _raw(datatype: str, data: Any) -> bytes:
 def array(datatype: str, shape: Sequence[int], content: bytes) -> Array:
     """Raises ValueError: these bytes are not such a tensor."""
     if datatype == "BYTES":
-        return np.array(_items(content), dtype=object).reshape(shape)
+        items = np.empty(len(found := _items(content)), dtype=object)
+        items[:] = found  # why not np.array: it guesses at a dtype
+        return items.reshape(shape)
     if datatype == "BF16":
         wide = np.frombuffer(content, "<u2").astype("<u4") << 16
         return wide.view("<f4").reshape(shape)
+    if datatype not in NUMPY:
+        raise ValueError(f"no datatype {datatype!r:.80}")
     return np.frombuffer(content, NUMPY[datatype]).reshape(shape)
 
 
@@ -115,7 +119,9 @@ def _number(text: str) -> int | float:
 def _items(content: bytes) -> list[bytes]:
     found, at = [], 0
     while at < len(content):
-        (length,) = struct.unpack_from("<I", content, at)
+        length = int.from_bytes(content[at : at + 4], "little")
         found.append(content[at + 4 : at + 4 + length])
         at += 4 + length
+    if at != len(content):
+        raise ValueError("the last string is cut short")
     return found

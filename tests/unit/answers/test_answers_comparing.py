@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.golden import Tolerance, differences
-from shoal.golden.tensors import answer, array, arrays, raw, request
+from answers import Tolerance, differences
+from answers.tensors import answer, array, arrays, raw, request
 
 
 def tensor(datatype: str, shape: list[int], data: Any, name: str = "y") -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.golden.tensors import Array
+from answers.tensors import Array
 
 FLOATS = {"FP16", "BF16", "FP32", "FP64"}
 

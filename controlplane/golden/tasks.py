@@ -1,0 +1,19 @@
+"""Jobs of golden cases, by name."""
+
+from celery import shared_task
+from django.utils import timezone
+
+
+@shared_task(name="golden.rollouts")
+def golden_rollouts() -> None:
+    # why here: what calls models takes memory that no other job needs
+    from controlplane.golden.rollouts import rollouts_due  # noqa: PLC0415
+
+    rollouts_due(now=timezone.now())
+
+
+@shared_task(name="golden.rollout")
+def golden_rollout(rollout: str) -> None:
+    from controlplane.golden.rollouts import rollout_ask  # noqa: PLC0415 - see above
+
+    rollout_ask(rollout, now=timezone.now())
