@@ -14,6 +14,7 @@ const figure = (measure: RolloutFigure["measure"], title: string, over: Partial<
   tolerance: 1,
   broken: false,
   text: "",
+  counts: "requests",
   ...over,
 });
 
@@ -38,12 +39,14 @@ const FIRST: Rollout = {
     figure("errors", "Server errors (5xx)", { bad: 9, stable_bad: 22, confidence: 0.4312, needed: 0.993 }),
     figure("refusals", "Refused requests (4xx)", { bad: 2, stable_bad: 9 }),
     figure("latency_p95", "Latency, p95", { bad: 71, stable_bad: 366, tolerance: 1.2 }),
-    figure("restarts", "Restarts of replicas", { of: 1, stable_of: 4, confidence: null, needed: null }),
+    figure("restarts", "Restarts of replicas", { of: 1, stable_of: 4, confidence: null, needed: null, counts: "replicas" }),
+    figure("golden", "Golden cases", { of: 3, stable_of: 0, confidence: null, needed: null, tolerance: 0, counts: "cases" }),
   ],
   latency: [
     { quantile: 0.95, candidate_us: 12_400, stable_us: 11_800 },
     { quantile: 0.99, candidate_us: 19_900, stable_us: 18_300 },
   ],
+  golden: { at: Date.now() / 1000 - 20, cases: 3, wrong: [], unanswered: [] },
   judged_at: ago(1),
   paused_by: "",
   created_by: "maria",

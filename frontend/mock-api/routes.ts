@@ -8,6 +8,7 @@ import { instanceTypes, members, people, permissions, projects, role, serviceAcc
 import { bottlenecksOf } from "./bottlenecks";
 import { requestsOf } from "./requests";
 import { alertAnswer, objectiveGone, objectivePast, objectiveSet, objectivesOf } from "./alerts";
+import { caseRoute, casesAsked } from "./cases";
 import { rolloutBegun, rolloutChanged, rolloutsOf } from "./rollouts";
 import { draftChange, draftList, placementPreview } from "./wizard";
 
@@ -259,6 +260,7 @@ function endpointRoute(
     return ok(null, 204);
   }
   if (section === "objectives") return ok({ items: objectivesOf(name) });
+  if (section === "test-cases") return ok(casesAsked(name, body));
   if (section === "traffic") return trafficSet(found, body["traffic"] as Record<string, number>, ifMatch);
   if (section === "keys")
     return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });
@@ -501,6 +503,8 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
         : method === "POST"
           ? ok({ ...instanceTypes[0], ...body }, 201)
           : list(instanceTypes);
+    case "test-cases":
+      return ok(caseRoute(method, path[1], query.get("model") ?? "", body));
     case "drafts": {
       if (!first && method === "GET") return list(draftList());
       const draft = draftChange(method, first, body);

@@ -2,7 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api, everyPage } from "./client";
 import { keys } from "./keys";
-import type { TestCaseInput } from "./types";
+import type { TestCase, TestCaseInput } from "./types";
 
 const of = (id: string) => ({ params: { path: { case_id: id } } });
 
@@ -21,3 +21,19 @@ export const testCaseQuery = (id: string) =>
 export const createTestCase = (body: TestCaseInput) => answer(api.POST("/api/v1/test-cases", { body }));
 export const replaceTestCase = (id: string, body: TestCaseInput) => answer(api.PUT("/api/v1/test-cases/{case_id}", { ...of(id), body }));
 export const deleteTestCase = (id: string) => answer(api.DELETE("/api/v1/test-cases/{case_id}", of(id)));
+
+const at = (endpoint: string) => ({ params: { path: { endpoint } } });
+
+/** Asks a deployment all golden cases of its models, and compares. */
+export const runTestCases = (endpoint: string, deployment: string) =>
+  answer(api.POST("/api/v1/endpoints/{endpoint}/test-cases/run", { ...at(endpoint), body: { deployment } }));
+
+/** Lets a case expect what the deployment answers now. */
+export const acceptTestCase = (endpoint: string, deployment: string, id: string) =>
+  answer(api.POST("/api/v1/endpoints/{endpoint}/test-cases/accept", { ...at(endpoint), body: { deployment, cases: [id] } }));
+
+/** A case as it is sent back, with other values in some places. */
+export function changedCase(saved: TestCase, part: Partial<TestCaseInput>): TestCaseInput {
+  const { name, description, model, endpoint, inputs, options, expected, tolerance } = saved;
+  return { name, description, model, endpoint, inputs, options, expected, tolerance, ...part };
+}

@@ -94,6 +94,8 @@ export type AttentionItem = Schemas["Attention"];
 export type Overview = Schemas["Overview"];
 
 export type TestCase = Schemas["TestCase"];
+export type TestCaseSummary = Schemas["TestCaseSummary"];
+export type TestOutcome = Schemas["TestOutcome"];
 export type TestCaseInput = Schemas["TestCaseInputRequest"];
 
 /** A model as the test console's socket describes it. */

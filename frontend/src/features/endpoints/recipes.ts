@@ -16,12 +16,17 @@ export function trafficRecipe(endpoint: string, split: Split): Recipe {
 
 export function rolloutRecipe(
   endpoint: string,
-  body: { deployment: string; steps: { percent: number; hold_s: number }[]; min_requests: number },
+  body: { deployment: string; steps: { percent: number; hold_s: number }[]; min_requests: number; guardrails?: { golden: null } },
 ): Recipe {
   const steps = body.steps.map((step) => `${step.percent}:${step.hold_s}`).join(",");
   return {
     title: `Roll out ${body.deployment} of ${endpoint}`,
-    cli: [["shoal", "rollout", "start", endpoint, body.deployment, "--steps", steps, "--min-requests", String(body.min_requests)]],
+    cli: [
+      [
+        ...["shoal", "rollout", "start", endpoint, body.deployment, "--steps", steps, "--min-requests", String(body.min_requests)],
+        ...(body.guardrails ? ["--without", "golden"] : []),
+      ],
+    ],
     api: [{ method: "POST", path: apiPath("endpoints", endpoint, "rollouts"), body }],
   };
 }

@@ -12,6 +12,7 @@ import { ApiProblem } from "@/api/problem";
 import shared from "../console.module.css";
 import classes from "./console.module.css";
 import { useConsole, type ConsoleLink } from "@/inference/socket/use-console";
+import { GoldenCard } from "../golden/golden-card";
 import { Bench } from "./bench";
 
 export interface ConsoleProps {
@@ -145,6 +146,16 @@ function OfModels({ endpoint, deployment, models, mayInfer, console, preset, onP
             cancel: () => undefined,
           }
         }
+      />
+      <GoldenCard
+        key={`golden ${model.name}`}
+        endpoint={endpoint}
+        model={model.name}
+        deployment={deployment}
+        onOpen={(id) => {
+          setChosen(null);
+          onPreset(id);
+        }}
       />
     </>
   );

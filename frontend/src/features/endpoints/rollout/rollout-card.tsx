@@ -17,14 +17,23 @@ import { useEvents } from "@/live/hooks";
 import { isShown, sharesText, STAGE_STATES, sure, TONES } from "./rollout";
 import classes from "./rollout-card.module.css";
 
-/** Of restarts, which are not compared, how many in how many replicas. */
-const share = (bad: number, of: number, compared: boolean) =>
-  compared ? `${of === 0 ? MISSING : percent(bad / of)} (${count(bad)} of ${count(of)})` : `${count(bad)} in ${counted(of, "replica")}`;
+const compared = (bad: number, of: number) => `${of === 0 ? MISSING : percent(bad / of)} (${count(bad)} of ${count(of)})`;
+
+const own = ({ counts, bad, of }: RolloutFigure) =>
+  counts === "requests"
+    ? compared(bad, of)
+    : counts === "replicas"
+      ? `${count(bad)} in ${counted(of, "replica")}`
+      : `${count(bad)} of ${count(of)}`;
+
+/** The stable version is not asked golden cases: they say what is right. */
+const stable = ({ counts, stable_bad: bad, stable_of: of }: RolloutFigure) =>
+  counts === "requests" ? compared(bad, of) : counts === "replicas" ? `${count(bad)} in ${counted(of, "replica")}` : MISSING;
 
 const COLUMNS: Column<RolloutFigure>[] = [
   { id: "title", header: "Guardrail", cell: (row) => row.title },
-  { id: "candidate", header: "Candidate", align: "right", cell: (row) => share(row.bad, row.of, row.needed !== null) },
-  { id: "stable", header: "Stable", align: "right", cell: (row) => share(row.stable_bad, row.stable_of, row.needed !== null) },
+  { id: "candidate", header: "Candidate", align: "right", cell: own },
+  { id: "stable", header: "Stable", align: "right", cell: stable },
   { id: "confidence", header: "Worse with", align: "right", cell: (row) => sure(row.confidence) },
   {
     id: "needed",

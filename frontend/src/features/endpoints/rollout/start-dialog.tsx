@@ -1,5 +1,5 @@
 /** Begins a rollout: what share the candidate gets when, and what must be answered before it gets more. */
-import { NumberInput, TextInput } from "@mantine/core";
+import { NumberInput, Switch, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
@@ -22,9 +22,11 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
   const text = typed ?? STEPS.filter((step) => step > share).join(", ");
   const [minutes, setMinutes] = useState<number | string>(HOLD_MINUTES);
   const [requests, setRequests] = useState<number | string>(MIN_REQUESTS);
+  const [golden, setGolden] = useState(true);
   const read = readSteps(text, Number(minutes) * 60);
   const numbers = typeof minutes === "number" && typeof requests === "number" && requests >= 1;
-  const body = read.ok && numbers ? { deployment: deployment.name, steps: read.steps, min_requests: requests } : null;
+  const guardrails = golden ? {} : { guardrails: { golden: null } };
+  const body = read.ok && numbers ? { deployment: deployment.name, steps: read.steps, min_requests: requests, ...guardrails } : null;
   return (
     <ConfirmModal
       opened={opened}
@@ -61,6 +63,12 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
         allowDecimal={false}
         value={requests}
         onChange={setRequests}
+      />
+      <Switch
+        label="Ask its golden cases first, and in each step"
+        description="A wrong answer keeps the traffic from it; without golden cases nothing is asked"
+        checked={golden}
+        onChange={(event) => setGolden(event.currentTarget.checked)}
       />
       {body ? <AsCodeButton wide recipe={() => rolloutRecipe(endpoint.name, body)} /> : null}
     </ConfirmModal>

@@ -1,0 +1,157 @@
+/** Golden cases of a model: asked of a deployment, compared, accepted, and how much an answer may differ. */
+import { ActionIcon, Menu, Select } from "@mantine/core";
+import { IconCheck, IconDots, IconFolderOpen, IconRulerMeasure } from "@tabler/icons-react";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
+import { acceptTestCase, runTestCases, testCasesQuery } from "@/api/test-cases";
+import type { Endpoint, TestCaseSummary, TestOutcome } from "@/api/types";
+import { Card } from "@/components/card";
+import { type Column, DataTable } from "@/components/data-table";
+import { counted, MISSING, seconds } from "@/components/format";
+import { notifyDone, notifyProblem } from "@/components/notify";
+import { ProblemCard } from "@/components/problem-card";
+import { RefusingButton } from "@/components/refusing-button";
+import { Status } from "@/components/status";
+import classes from "./golden-card.module.css";
+import { OUTCOMES, summary, targetsOf } from "./outcomes";
+import { ToleranceDialog } from "./tolerance-dialog";
+
+export interface GoldenCardProps {
+  endpoint: Endpoint;
+  model: string;
+  /** What the console sends to; null: by traffic. */
+  deployment: string | null;
+  onOpen: (id: string) => void;
+}
+
+interface Row {
+  saved: TestCaseSummary;
+  outcome: TestOutcome | undefined;
+}
+
+export function GoldenCard({ endpoint, model, deployment, onOpen }: GoldenCardProps) {
+  const targets = targetsOf(endpoint);
+  const [picked, setPicked] = useState<string | null>(null);
+  const target = [picked, deployment].find((name) => name !== null && targets.includes(name)) ?? targets[0] ?? "";
+  const [outcomes, setOutcomes] = useState<{ deployment: string; cases: TestOutcome[] } | null>(null);
+  const [tolerance, setTolerance] = useState<TestCaseSummary | null>(null);
+  const refusal = useRefusal("invoke");
+  const queryClient = useQueryClient();
+  const { data, error, refetch } = useQuery(testCasesQuery(model));
+  const run = useMutation({ mutationFn: () => runTestCases(endpoint.name, target), onSuccess: setOutcomes });
+  const accept = useMutation({
+    mutationFn: (saved: TestCaseSummary) => acceptTestCase(endpoint.name, target, saved.id),
+    onSuccess: async ({ cases }, saved) => {
+      const [answered] = cases;
+      if (answered?.status === "refused" || answered?.status === "unanswered") {
+        notifyProblem(new Error(answered.text), `${saved.name} stays as it is`);
+        return;
+      }
+      setOutcomes(null);
+      await queryClient.invalidateQueries({ queryKey: keys.testCases.all });
+      notifyDone(`${saved.name} expects what ${target} answers`);
+    },
+    onError: (problem, saved) => notifyProblem(problem, `${saved.name} stays as it is`),
+  });
+  if (error) return <ProblemCard error={error} title="The saved cases could not be loaded" onRetry={() => void refetch()} />;
+  if (!data || data.items.length === 0) return null;
+  const golden = data.items.filter((saved) => saved.golden);
+  const rows: Row[] = data.items.map((saved) => ({ saved, outcome: outcomes?.cases.find((one) => one.id === saved.id) }));
+  const columns: Column<Row>[] = [
+    { id: "case", header: "Case", cell: ({ saved }) => saved.name },
+    {
+      id: "outcome",
+      header: outcomes ? `Answer of ${outcomes.deployment}` : "Answer",
+      cell: ({ saved, outcome }) =>
+        outcome ? (
+          <Status state={OUTCOMES[outcome.status].word} tone={OUTCOMES[outcome.status].tone} />
+        ) : (
+          <span className="secondary">{saved.golden ? "not asked" : "expects nothing"}</span>
+        ),
+    },
+    { id: "text", header: "Difference", cell: ({ outcome }) => <span className={classes["text"]}>{outcome?.text ?? ""}</span> },
+    { id: "took", header: "Took", align: "right", hideBelow: "md", cell: ({ outcome }) => (outcome ? seconds(outcome.seconds) : MISSING) },
+    {
+      id: "menu",
+      header: "",
+      width: 40,
+      cell: ({ saved }) => (
+        <Menu>
+          <Menu.Target>
+            <ActionIcon size={26} aria-label={`Actions for the case ${saved.name}`}>
+              <IconDots size={17} />
+            </ActionIcon>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item leftSection={<IconFolderOpen size={16} />} onClick={() => onOpen(saved.id)}>
+              Open in the console
+            </Menu.Item>
+            <Menu.Item
+              leftSection={<IconCheck size={16} />}
+              disabled={refusal !== undefined || target === ""}
+              title={refusal}
+              onClick={() => accept.mutate(saved)}
+            >
+              Expect what {target} answers
+            </Menu.Item>
+            <Menu.Item
+              leftSection={<IconRulerMeasure size={16} />}
+              disabled={refusal !== undefined}
+              title={refusal}
+              onClick={() => setTolerance(saved)}
+            >
+              Tolerance
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      ),
+    },
+  ];
+  return (
+    <Card
+      title="Golden cases"
+      hint={outcomes ? summary(outcomes.cases) : `${counted(golden.length, "case")} of ${model} with an expected answer`}
+      actions={
+        <>
+          <Select
+            aria-label="Deployment to ask"
+            w={180}
+            allowDeselect={false}
+            value={target}
+            data={targets}
+            onChange={(next) => {
+              setPicked(next);
+              setOutcomes(null);
+            }}
+          />
+          <RefusingButton
+            needs="invoke"
+            variant="default"
+            loading={run.isPending}
+            disabled={golden.length === 0 || target === ""}
+            title={golden.length === 0 ? "No case expects an answer yet" : undefined}
+            onClick={() => run.mutate()}
+          >
+            Run
+          </RefusingButton>
+        </>
+      }
+      flush
+    >
+      {run.error ? <ProblemCard error={run.error} title="The cases were not asked" /> : null}
+      <DataTable label="Golden cases" columns={columns} rows={rows} rowKey={({ saved }) => saved.id} compact />
+      {tolerance ? (
+        <ToleranceDialog
+          id={tolerance.id}
+          onClose={() => setTolerance(null)}
+          onSaved={() => {
+            setOutcomes(null);
+            setTolerance(null);
+          }}
+        />
+      ) : null}
+    </Card>
+  );
+}
