@@ -67,8 +67,7 @@ def golden_text(golden: Golden, candidate: str) -> str:
             f"than expected: {golden.wrong[0]}{others}."
         )
     if golden.answered:
-        whole = f"{golden.answered} of {golden.cases}" if golden.unanswered else f"{golden.cases}"
-        return f"{candidate} answers {whole} golden cases as expected."
+        return f"{candidate} answers {golden.answered} of {golden.cases} golden cases as expected."
     return f"{candidate} has answered no golden case: {golden.unanswered[0]}."
 
 

@@ -24,6 +24,7 @@ def test() -> None:
       shoal test save seven digits -i seven.json  keep a call and its answer
       shoal test run digits -d green              ask green for all of them
       shoal test accept digits --case seven       expect what it answers now
+      shoal test compare digits blue green        send each case to both
 
     Cases saved in the studio's console are the same cases; `accept` makes them golden.
     """
@@ -180,14 +181,84 @@ def run(
         raise ShoalError(f"{len(failed)} of {len(outcomes)} cases failed", ", ".join(failed))
 
 
-def _cases(client: Any, endpoint: str, deployment: str | None, names: tuple[str, ...]) -> list[Any]:
-    """The named cases of the models that answer there, or else all golden ones."""
+@test.command(short_help="Send cases to two deployments, and compare their answers.")
+@click.argument("endpoint")
+@click.argument("deployment")
+@click.argument("other")
+@CASE
+@output_option
+def compare(
+    endpoint: str, deployment: str, other: str, names: tuple[str, ...], output: str
+) -> None:
+    """Send saved cases to DEPLOYMENT and to OTHER, and compare the answers of the two.
+
+    All cases of the models of DEPLOYMENT, golden or not; what they expect is no matter. A
+    floating-point value may differ by as much as the case says. Exit code 1 where one differs.
+    """
+    from shoal.cli.report import note
+    from shoal.client import Client
+    from shoal.client.errors import ShoalError
+    from shoal.golden import compare
+
+    found = []
+    with Client() as client:
+        _models(client, endpoint, other)
+        cases = _cases(client, endpoint, deployment, names, golden=False)
+        for one in compare(client, endpoint, (deployment, other), cases):
+            found.append(one)
+            note(f"{'FAIL' if one.text else 'ok  '}  {one.case}  {one.text}".rstrip())
+    items = [
+        {
+            "case": one.case,
+            "model": one.model,
+            "equal": not one.text,
+            "seconds": dict(
+                zip((deployment, other), (round(one, 4) for one in one.seconds), strict=True)
+            ),
+            "error": one.error,
+            "differences": [
+                {"output": each.output, "text": each.text, "count": each.count}
+                for each in one.differences
+            ],
+        }
+        for one in found
+    ]
+    columns = {
+        "CASE": lambda item: item["case"],
+        "MODEL": lambda item: item["model"],
+        "EQUAL": lambda item: "yes" if item["equal"] else "no",
+        deployment.upper(): lambda item: duration(item["seconds"][deployment]),
+        other.upper(): lambda item: duration(item["seconds"][other]),
+    }
+    emit(items, output, lambda: print_rows(items, columns, ""))
+    failed = [one.case for one in found if one.text]
+    if failed:
+        raise ShoalError(f"{len(failed)} of {len(found)} answers differ", ", ".join(failed))
+
+
+def _cases(
+    client: Any,
+    endpoint: str,
+    deployment: str | None,
+    names: tuple[str, ...],
+    *,
+    golden: bool = True,
+) -> list[Any]:
+    """The named cases of the models that answer there, or else all, or all golden ones."""
     models = _models(client, endpoint, deployment)
     listed = [item for model in models for item in client.list_test_cases(model=model)]
-    chosen = [item for item in listed if (item["name"] in names if names else item["golden"])]
+    chosen = [
+        item
+        for item in listed
+        if (item["name"] in names if names else item["golden"] or not golden)
+    ]
     missing = sorted(set(names) - {item["name"] for item in chosen})
     if missing:
         raise click.UsageError(f"No case of {', '.join(models)} is called {', '.join(missing)}.")
+    if not chosen and not golden:
+        raise click.UsageError(
+            f"No saved case of {', '.join(models)}: `shoal test save` makes one."
+        )
     if not chosen:
         raise click.UsageError(
             f"No golden case of {', '.join(models)}. `shoal test save` makes one; "

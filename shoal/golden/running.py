@@ -52,6 +52,42 @@ def run(
         yield outcome
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Of one case, asked of two deployments. ``error``: one of them gave nothing to compare."""
+
+    case: str
+    model: str
+    seconds: tuple[float, float]
+    differences: tuple[Difference, ...] = ()
+    error: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.error or "; ".join(f"{one.output} {one.text}" for one in self.differences)
+
+
+def compare(
+    client: Client, endpoint: str, deployments: tuple[str, str], cases: Iterable[SavedCase]
+) -> Iterator[Comparison]:
+    """Ask both for each case, one after the other; what the first answers is expected of the
+    second, within the case's tolerance."""
+    one, other = (_Asking(client, endpoint, name) for name in deployments)
+    for case in cases:
+        began = between = time.monotonic()
+        found: tuple[Difference, ...] = ()
+        told, asked = "", deployments[0]
+        try:
+            expected = arrays(one(case))
+            between, asked = time.monotonic(), deployments[1]
+            got = arrays(other(case))
+            found = tuple(differences(expected, got, Tolerance(**case["tolerance"])))
+        except (ShoalError, ValueError) as error:
+            told = f"{asked}: {error}"
+        seconds = between - began, time.monotonic() - between
+        yield Comparison(case["name"], case["model"], seconds, found, told)
+
+
 def golden(
     client: Client, endpoint: str, deployment: str | None, case: Mapping[str, Any]
 ) -> dict[str, Any]:

@@ -39,7 +39,10 @@ def serving(installed: FakeServer, monkeypatch: pytest.MonkeyPatch) -> list[str]
     answers(installed, "GET /endpoints/net", {
         "name": "net", "auth_mode": "key", "scoring_uri": "https://gateway.test/endpoints/net/",
         "ca_path": "", "traffic": {"blue": 100},
-        "deployments": [{"name": "blue", "model": "net", "version": 1}],
+        "deployments": [
+            {"name": "blue", "model": "net", "version": 1},
+            {"name": "green", "model": "net", "version": 1},
+        ],
     })  # fmt: skip
     answers(installed, "POST /endpoints/net/keys/list", {"primaryKey": "k", "secondaryKey": "l"})
     answers(installed, "GET /models/net/versions/1", {"repo_models": [{"name": "net"}]})
@@ -53,9 +56,14 @@ def serving(installed: FakeServer, monkeypatch: pytest.MonkeyPatch) -> list[str]
     for one in cases:
         answers(installed, f"GET /test-cases/{one['id']}", one)
     asked: list[str] = []
+    green = [0.0, 1.0, 0.0]  # how far it is from blue, call by call
 
-    def call(_: Any, secret: str, path: str, *__: Any) -> httpx.Response:
+    def call(_: Any, secret: str, path: str, *rest: Any) -> httpx.Response:
         asked.append(f"{secret} {path}")
+        if rest[2] == "green" and "versions" not in path:
+            return httpx.Response(
+                200, json={"outputs": [{**EXPECTED, "data": [4.0 + green.pop(0)]}]}
+            )
         if "versions" in path:
             raise scoring.ScoringFailed(404, "no such version")
         return httpx.Response(200, json={"outputs": [EXPECTED]})
@@ -95,7 +103,7 @@ def test_one_case_is_asked_by_its_name(serving: list[str], capsys: Capture) -> N
     ("arguments", "told"),
     [
         (["run", "net", "--case", "nothing"], "No case of net is called nothing."),
-        (["run", "net", "-d", "green"], "net has no deployment green."),
+        (["run", "net", "-d", "red"], "net has no deployment red."),
     ],
 )
 def test_what_is_not_there_is_named(
@@ -133,3 +141,17 @@ def test_a_call_is_saved_with_its_answer(
     inputs.write_text(json.dumps({"inputs": [{**INPUT, "datatype": "FP8"}]}))
     assert main(["test", "save", "two", "net", "-i", str(inputs)]) == 2
     assert len(serving) == 1
+
+
+def test_two_deployments_are_asked_the_same_and_compared(
+    serving: list[str], capsys: Capture
+) -> None:
+    assert main(["test", "compare", "net", "blue", "green", "-o", "json"]) == 1
+    out, err = capsys.readouterr()
+    assert [item["equal"] for item in json.loads(out)] == [True, False, True, False]
+    assert set(json.loads(out)[0]["seconds"]) == {"blue", "green"}
+    assert "FAIL  wrong  y 1 of 1 values differ [0]: 5, expected 4" in err
+    assert "FAIL  gone  blue: " in err
+    assert "2 of 4 answers differ" in err
+    assert main(["test", "compare", "net", "blue", "red"]) == 2
+    assert "net has no deployment red." in capsys.readouterr().err

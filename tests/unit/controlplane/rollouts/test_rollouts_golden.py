@@ -90,7 +90,7 @@ def test_so_many_may_fail_as_somebody_has_said() -> None:
 @pytest.mark.parametrize(
     ("golden", "text"),
     [
-        (ASKED, "green answers 3 golden cases as expected."),
+        (ASKED, "green answers 3 of 3 golden cases as expected."),
         (replace(ASKED, unanswered=("b",)), "green answers 2 of 3 golden cases as expected."),
         (replace(ASKED, cases=1, unanswered=("b",)), "has answered no golden case: b."),
     ],

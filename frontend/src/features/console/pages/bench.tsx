@@ -3,6 +3,8 @@ import { useHotkeys } from "@mantine/hooks";
 import { useCallback, useState } from "react";
 import { refusalText } from "@/api/permissions";
 import type { ConsoleModel, Endpoint, TestCase } from "@/api/types";
+import { BothCard } from "../both/both-card";
+import { useBoth } from "../both/use-both";
 import { caseInputs } from "../cases/case-values";
 import { CasesMenu } from "../cases/cases-menu";
 import { CodeView } from "@/inference/code/code-view";
@@ -30,15 +32,23 @@ export interface BenchProps {
   onModel: (name: string) => void;
   opened: TestCase | null;
   onCase: (id: string | null) => void;
+  /** Deployments that the call is sent to, too. */
+  others: readonly string[];
   infer: Infer;
 }
+
+/** What stands for "by traffic" where answers are told apart. */
+const BY_TRAFFIC = "By traffic";
 
 const TOO_LARGE = `// The request holds more than ${JSON_LIMIT} values: too many to edit as text. Use the form.`;
 const LOOK_ONLY = `Your role may look here, but not call. ${refusalText("invoke")}.`;
 
-export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, opened, onCase, infer }: BenchProps) {
+export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, opened, onCase, others, infer }: BenchProps) {
   const calls = useCalls(endpoint.name, model.name, infer);
-  const { shown, busy, send: sendCall } = calls;
+  const both = useBoth(infer);
+  const { shown, send: sendCall } = calls;
+  const busy = calls.busy || both.busy;
+  const sendBoth = both.send;
   const [start] = useState(() =>
     opening(
       model,
@@ -60,7 +70,7 @@ export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, 
 
   const send = useCallback(async () => {
     if (busy || problem !== null) return;
-    const done = sendCall({
+    const content = {
       deployment,
       model: model.name,
       options: { ...options, protocol },
@@ -68,10 +78,13 @@ export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, 
       drafts,
       sent: built.inputs,
       parameters,
-    });
+    };
+    const sending = sendCall(content);
     if (model.sequence) setOptions(afterCall);
-    await done;
-  }, [batch.on, built, busy, deployment, drafts, model, options, parameters, problem, protocol, sendCall, size]);
+    const done = await sending;
+    if (others.length === 0 || done?.outcome == null) return;
+    await sendBoth(content, { to: deployment ?? BY_TRAFFIC, outcome: done.outcome, parts: done.parts }, others);
+  }, [batch.on, built, busy, deployment, drafts, model, options, others, parameters, problem, protocol, sendBoth, sendCall, size]);
   useHotkeys([["mod+Enter", () => void send()]], []);
 
   const showAs = (next: RequestView) => {
@@ -95,71 +108,78 @@ export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, 
   };
   const outcome = shown?.outcome ?? null;
   return (
-    <div className={classes["columns"]}>
-      <RequestPanel
-        models={models}
-        model={model}
-        onModel={onModel}
-        batch={batch}
-        onBatch={setSize}
-        options={{ ...options, protocol }}
-        onOptions={(part) => setOptions((old) => ({ ...old, ...part }))}
-        drafts={drafts}
-        onDraft={(index, part) => setDrafts((old) => old.map((draft, at) => (at === index ? { ...draft, ...part } : draft)))}
-        onFill={(kind) => fillWith({ drafts: drafts.map((draft) => withFill(draft, batch, kind)), size })}
-        onWarmup={(index) => fillWith(warmupDrafts(model, index, drafts))}
-        view={view}
-        onView={showAs}
-        json={json ?? ""}
-        onJson={setJson}
-        code={
-          <CodeView
-            endpoint={endpoint}
-            call={{
-              deployment,
-              model: model.name,
-              version: options.version,
-              decoupled: model.decoupled ?? false,
-              parameters,
-              outputs: model.outputs.map((output) => output.name),
-            }}
-            inputs={built.inputs}
-            problem={built.problem}
-          />
-        }
-        cases={
-          <CasesMenu
-            endpoint={endpoint.name}
-            model={model.name}
-            current={opened}
-            content={
-              built.problem === null
-                ? () => ({
-                    inputs: caseInputs(built.inputs),
-                    options: { protocol, version: options.version, parameters },
-                  })
-                : null
-            }
-            onOpen={onCase}
-          />
-        }
-        problem={problem ?? start.problem}
-        waiting={built.waiting || (problem === null && start.problem !== null)}
-        blocked={problem !== null}
-        busy={busy}
-        onSend={() => void send()}
-        onStop={calls.stop}
-      />
-      <div className={shared["stack"]}>
-        <ResultPanel record={shown} model={model} onRetry={(record) => void sendCall(contentOf(record))} />
-        {shown && outcome?.kind === "result" ? (
-          <LatencyStrip timing={outcome.timing} roundTripUs={outcome.roundTripUs} first={shown.first} />
-        ) : null}
-        {shown && compared && compared.id !== shown.id ? (
-          <DifferenceCard shown={shown} other={compared} onClose={() => setCompared(null)} />
-        ) : null}
-        <HistoryList history={calls.history} current={shown?.id ?? null} onRestore={restore} onCompare={setCompared} />
+    <div className={shared["stack"]}>
+      <div className={classes["columns"]}>
+        <RequestPanel
+          models={models}
+          model={model}
+          onModel={onModel}
+          batch={batch}
+          onBatch={setSize}
+          options={{ ...options, protocol }}
+          onOptions={(part) => setOptions((old) => ({ ...old, ...part }))}
+          drafts={drafts}
+          onDraft={(index, part) => setDrafts((old) => old.map((draft, at) => (at === index ? { ...draft, ...part } : draft)))}
+          onFill={(kind) => fillWith({ drafts: drafts.map((draft) => withFill(draft, batch, kind)), size })}
+          onWarmup={(index) => fillWith(warmupDrafts(model, index, drafts))}
+          view={view}
+          onView={showAs}
+          json={json ?? ""}
+          onJson={setJson}
+          code={
+            <CodeView
+              endpoint={endpoint}
+              call={{
+                deployment,
+                model: model.name,
+                version: options.version,
+                decoupled: model.decoupled ?? false,
+                parameters,
+                outputs: model.outputs.map((output) => output.name),
+              }}
+              inputs={built.inputs}
+              problem={built.problem}
+            />
+          }
+          cases={
+            <CasesMenu
+              endpoint={endpoint.name}
+              model={model.name}
+              current={opened}
+              content={
+                built.problem === null
+                  ? () => ({
+                      inputs: caseInputs(built.inputs),
+                      options: { protocol, version: options.version, parameters },
+                    })
+                  : null
+              }
+              onOpen={onCase}
+            />
+          }
+          problem={problem ?? start.problem}
+          waiting={built.waiting || (problem === null && start.problem !== null)}
+          blocked={problem !== null}
+          busy={busy}
+          onSend={() => void send()}
+          sendTo={others.length + 1}
+          onStop={() => {
+            both.stop();
+            calls.stop();
+          }}
+        />
+        <div className={shared["stack"]}>
+          <ResultPanel record={shown} model={model} onRetry={(record) => void sendCall(contentOf(record))} />
+          {shown && outcome?.kind === "result" ? (
+            <LatencyStrip timing={outcome.timing} roundTripUs={outcome.roundTripUs} first={shown.first} />
+          ) : null}
+          {shown && compared && compared.id !== shown.id ? (
+            <DifferenceCard shown={shown} other={compared} onClose={() => setCompared(null)} />
+          ) : null}
+          <HistoryList history={calls.history} current={shown?.id ?? null} onRestore={restore} onCompare={setCompared} />
+        </div>
       </div>
+      <BothCard answers={both.answers} model={model} busy={both.busy} onClose={both.close} />
     </div>
   );
 }

@@ -1,7 +1,7 @@
 /** The console of one endpoint with at least one ready deployment. */
-import { Select } from "@mantine/core";
+import { MultiSelect, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { testCaseQuery } from "@/api/test-cases";
 import type { ConsoleModel, Endpoint, TestCase } from "@/api/types";
 import { Card } from "@/components/card";
@@ -25,11 +25,16 @@ export interface ConsoleProps {
 }
 
 const BY_TRAFFIC = "";
+/** Answers beside one another are read, not scrolled through. */
+const MOST_OTHERS = 3;
 
 export function Console({ endpoint, deployment, onDeployment, preset, onPreset }: ConsoleProps) {
   const console = useConsole(endpoint.name, deployment);
   const { link, metadata, reload } = console;
   const ready = endpoint.deployments.filter((one) => one.replicas.some((replica) => replica.state.toLowerCase() === "ready"));
+  const [also, setAlso] = useState<string[]>([]);
+  const comparable = ready.map((one) => one.name).filter((name) => name !== deployment);
+  const others = useMemo(() => also.filter((name) => comparable.includes(name)), [also, comparable.join(" ")]);
   return (
     <div className={shared["stack"]}>
       <div className={shared["bar"]}>
@@ -47,6 +52,17 @@ export function Console({ endpoint, deployment, onDeployment, preset, onPreset }
           ]}
           onChange={(value) => onDeployment(value === BY_TRAFFIC ? null : value)}
         />
+        {ready.length > 1 ? (
+          <MultiSelect
+            label="and compare with"
+            miw={240}
+            maxValues={MOST_OTHERS}
+            placeholder={others.length === 0 ? "nobody" : undefined}
+            value={others}
+            data={comparable}
+            onChange={setAlso}
+          />
+        ) : null}
       </div>
       {link === "lost" ? (
         <div className={classes["banner"]} role="status">
@@ -73,6 +89,7 @@ export function Console({ endpoint, deployment, onDeployment, preset, onPreset }
         <OfModels
           endpoint={endpoint}
           deployment={deployment}
+          others={others}
           models={metadata.models}
           mayInfer={metadata.mayInfer}
           console={console}
@@ -89,12 +106,13 @@ export function Console({ endpoint, deployment, onDeployment, preset, onPreset }
 }
 
 interface OfModelsProps extends Pick<ConsoleProps, "endpoint" | "deployment" | "preset" | "onPreset"> {
+  others: readonly string[];
   models: readonly ConsoleModel[];
   mayInfer: boolean;
   console: ConsoleLink;
 }
 
-function OfModels({ endpoint, deployment, models, mayInfer, console, preset, onPreset }: OfModelsProps) {
+function OfModels({ endpoint, deployment, others, models, mayInfer, console, preset, onPreset }: OfModelsProps) {
   const [chosen, setChosen] = useState<string | null>(null);
   const saved = useQuery({ ...testCaseQuery(preset ?? ""), enabled: preset !== null, staleTime: Infinity });
   const opened: TestCase | null = preset === null ? null : (saved.data ?? null);
@@ -128,6 +146,7 @@ function OfModels({ endpoint, deployment, models, mayInfer, console, preset, onP
         key={`${model.name} ${deployment} ${fits ? opened.id : ""}`}
         endpoint={endpoint}
         deployment={deployment}
+        others={others}
         models={models}
         model={model}
         mayInfer={mayInfer}

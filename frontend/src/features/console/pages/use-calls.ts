@@ -15,7 +15,8 @@ export interface Calls {
   shown: CallRecord | null;
   show: (id: number | null) => void;
   busy: boolean;
-  send: (what: CallContent) => Promise<void>;
+  /** The call as it ended; null where another is on its way. */
+  send: (what: CallContent) => Promise<CallRecord | null>;
   stop: () => void;
 }
 
@@ -29,7 +30,7 @@ export function useCalls(endpoint: string, model: string, infer: Infer): Calls {
 
   const send = useCallback<Calls["send"]>(
     async (what) => {
-      if (sent.current !== null) return;
+      if (sent.current !== null) return null;
       const parts: StreamPart[] = [];
       const record: CallRecord = {
         ...what,
@@ -56,8 +57,10 @@ export function useCalls(endpoint: string, model: string, infer: Infer): Calls {
       const outcome = await sent.current.outcome;
       window.clearTimeout(timer.current);
       sent.current = null;
-      remember({ ...record, outcome, parts: [...parts] });
+      const done = { ...record, outcome, parts: [...parts] };
+      remember(done);
       setBusy(false);
+      return done;
     },
     [history.length, infer, remember],
   );

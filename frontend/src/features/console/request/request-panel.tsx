@@ -39,6 +39,8 @@ export interface RequestPanelProps {
   /** The problem is only that something is still to be filled in. */
   waiting: boolean;
   busy: boolean;
+  /** How many deployments it goes to. */
+  sendTo: number;
   onSend: () => void;
   onStop: () => void;
 }
@@ -123,7 +125,7 @@ export function RequestPanel(props: RequestPanelProps) {
           </Button>
         ) : (
           <Button leftSection={<IconSend size={15} aria-hidden />} onClick={props.onSend} disabled={props.blocked}>
-            Send
+            {props.sendTo === 1 ? "Send" : props.sendTo === 2 ? "Send to both" : `Send to all ${props.sendTo}`}
           </Button>
         )}
         <span className="secondary">
