@@ -32,19 +32,28 @@ def differences(
     expected: Mapping[str, tuple[str, Array]],
     got: Mapping[str, tuple[str, Array]],
     tolerance: Tolerance,
+    *,
+    by_class: bool = False,
 ) -> list[Difference]:
     """Empty where every expected output is there and right; further outputs are no matter.
+
+    ``by_class``: of scores of classes the best one of each row counts, whatever the scores are.
 
     NaN is right where NaN is expected. What is no floating-point number must be equal.
     """
     found = (
-        _difference(name, wanted, got.get(name), tolerance) for name, wanted in expected.items()
+        _difference(name, wanted, got.get(name), tolerance, by_class)
+        for name, wanted in expected.items()
     )
     return [one for one in found if one is not None]
 
 
 def _difference(
-    name: str, wanted: tuple[str, Array], got: tuple[str, Array] | None, tolerance: Tolerance
+    name: str,
+    wanted: tuple[str, Array],
+    got: tuple[str, Array] | None,
+    tolerance: Tolerance,
+    by_class: bool,
 ) -> Difference | None:
     if got is None:
         return Difference(name, "was not answered")
@@ -53,6 +62,8 @@ def _difference(
         return Difference(name, f"is {given}, expected {datatype}")
     if answered.shape != expected.shape:
         return Difference(name, f"has shape {_shape(answered)}, expected {_shape(expected)}")
+    if by_class and datatype in FLOATS and _are_scores(expected):
+        return _best_difference(name, expected, answered)
     if datatype not in FLOATS:
         wrong = answered != expected
     else:
@@ -72,6 +83,20 @@ def _difference(
         f"{_value(answered[where])}, expected {_value(expected[where])}",
         count,
     )
+
+
+def _are_scores(array: Array) -> bool:
+    return array.ndim in (1, 2) and array.shape[-1] > 1
+
+
+def _best_difference(name: str, expected: Array, answered: Array) -> Difference | None:
+    best, now = (np.atleast_1d(one.argmax(axis=-1)) for one in (expected, answered))
+    rows = np.flatnonzero(best != now)
+    if not rows.size:
+        return None
+    row = int(rows[0])
+    which = f"{rows.size:,} of {best.size:,} best classes differ [{row}]"
+    return Difference(name, f"{which}: {now[row]}, expected {best[row]}", int(rows.size))
 
 
 def _worst(answered: Array, expected: Array, wrong: Array) -> Array:

@@ -3,7 +3,8 @@
 Each seed sends made requests to both arms by the shares of the step, window by window; the
 judgement is the very function that acts on endpoints. Exit 1 where a bar is missed: of bad versions
 95 of 100 are withdrawn within their first 200 requests, of good ones at most 1 of 100, in the whole
-rollout.
+rollout. Wrong answers are found by inputs that both versions are asked: there the first 200 are
+inputs, of which the candidate gets one request each.
 """
 
 import argparse
@@ -15,21 +16,38 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from controlplane.metrics.histogram import FIRST_US, GROWTH
-from controlplane.rollouts import Action, Arm, Facts, Plan, Step, Window, judge, started
+from controlplane.rollouts import (
+    ASKED_AGAIN,
+    Action,
+    Arm,
+    Compared,
+    Facts,
+    Plan,
+    Step,
+    Window,
+    compared_with,
+    judge,
+    started,
+)
 
 WINDOW_S = 2.0
 FIRST = 200  # requests of the candidate
 SEEDS = 300
 STAGED = Plan(steps=(Step(1, 120), Step(10, 120), Step(50, 120), Step(100, 0)))
 LONGEST_S = 3600.0
+INPUTS = 1500  # that both versions are asked in a rollout of 50 minutes, 30 a minute
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """``failing``: share of its requests that fail; ``times``: how much longer it takes."""
+    """``failing``: share of its requests that fail; ``times``: how much longer it takes; ``wrong``:
+    share of its answers that are another than the stable version's; ``random``: share of the
+    answers of both that are another than the same version gave before."""
 
     failing: float = 0.002
     times: float = 1.0
+    wrong: float = 0.0
+    random: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +62,7 @@ class Case:
     bar: float | None = None
     rate: float = 500.0  # requests per second
     outage: tuple[float, float, float] | None = None
+    compares: bool = False  # answers to the same inputs, and nothing else
 
 
 GOOD = 0.01
@@ -62,6 +81,13 @@ CASES = (
     Case("the same, 3 % errors in both", Version(0.03), Version(0.03), bar=GOOD),
     Case("the same, an outage of both", Version(), bar=GOOD, outage=(60, 90, 0.3)),
     Case("a tenth slower", Version(times=1.1), bar=GOOD),
+    Case("5 % wrong answers", Version(wrong=0.05), bad=True, bar=CAUGHT, compares=True),
+    Case("10 % wrong answers", Version(wrong=0.1), bad=True, bar=CAUGHT, compares=True),
+    Case("2 % wrong answers", Version(wrong=0.02), bad=True, compares=True),
+    Case("5 % wrong, 1 % random", Version(wrong=0.05, random=0.01), bad=True, compares=True),
+    Case("the same answers", Version(), bar=GOOD, compares=True),
+    Case("the same, 1 % random", Version(random=0.01), bar=GOOD, compares=True),
+    Case("the same, 20 % random", Version(random=0.2), bar=GOOD, compares=True),
 )  # fmt: skip
 
 
@@ -83,6 +109,8 @@ class Run:
 def simulated(case: Case, seed: int, plan: Plan = STAGED) -> Run:
     """One rollout to its end."""
     rng = np.random.default_rng(seed)
+    if case.compares:
+        return _compared(case.candidate, rng, plan)
     warm = _arm(rng, case.stable, 4000, 0.0)
     state, now, requests = started(0.0, [warm.histogram]), 0.0, 0
     facts = Facts(candidate="green")
@@ -105,6 +133,25 @@ def simulated(case: Case, seed: int, plan: Plan = STAGED) -> Run:
         if found.action == Action.WITHDRAW:
             return Run(True, requests, now, found.cause, found.reason)
     return Run(False, requests, now, found.cause, found.reason)
+
+
+def _compared(candidate: Version, rng: np.random.Generator, plan: Plan) -> Run:
+    """One input after the other. Where the first answer is the odd one, all others differ."""
+    known, state, now = Compared(), started(0.0, []), 0.0
+    for asked in range(1, INPUTS + 1):
+        now += WINDOW_S
+        first = rng.random() < candidate.random
+        again = [first or odd < candidate.random for odd in rng.random(ASKED_AGAIN)]
+        own = first or rng.random() < candidate.random or rng.random() < candidate.wrong
+        known = compared_with(known, _odd(own), tuple(map(_odd, again)), 1.0)
+        found = judge(plan, state, [], Facts(candidate="green", compared=known), now)
+        if found.action == Action.WITHDRAW:
+            return Run(True, asked, now, found.cause, found.reason)
+    return Run(False, INPUTS, now, "done")
+
+
+def _odd(differs: object) -> str:
+    return "another answer" if differs else ""
 
 
 def _arm(rng: np.random.Generator, version: Version, count: int, extra: float) -> Arm:

@@ -69,6 +69,7 @@ BEAT_SCHEDULE = {
     "tell it": every(5, "alerts.deliver"),
     "drop alerts of long ago": every(3600, "alerts.prune"),
     "ask candidates of rollouts their golden cases": every(5, "golden.rollouts"),
+    "ask both versions of rollouts the same": every(5, "golden.comparisons"),
     "wake the nodes again": every(20, "deployments.wake_nodes"),
     "notice silent nodes": every(5, "nodes.expire"),
     "notice silent gateways": every(5, "gateway.watch"),

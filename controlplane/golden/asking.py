@@ -3,7 +3,8 @@
 import asyncio
 import ssl
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -38,6 +39,7 @@ class Case:
     call: Call
     expected: dict[str, tuple[str, Array]]
     tolerance: Tolerance
+    by_class: bool = False  # of scores of classes the best one counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Outcome:
     differences: tuple[Difference, ...] = ()
     text: str = ""
     outputs: tuple[Tensor, ...] = ()
+    code: int = 0  # HTTP's, where it was refused or not answered
 
     @property
     def wrong(self) -> bool:
@@ -64,21 +67,33 @@ def _authorities() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-def ask(target: Target, cases: Iterable[Case], *, within_s: float) -> Iterator[Outcome]:
-    """In their order, none before it is wanted. After ``within_s`` no further one is asked."""
-    until = time.monotonic() + within_s
+Caller = Callable[[Target, Case, float], Outcome]  # the last is for how many seconds it waits
+
+
+@contextmanager
+def caller() -> Iterator[Caller]:
+    """What asks one case after the other, over the same connections."""
     with asyncio.Runner() as runner:
         client = httpx.AsyncClient(trust_env=False, verify=_authorities())
         try:
-            for case in cases:
-                left = until - time.monotonic()
-                if left <= 0:
-                    text = f"it was not asked: all cases may take {within_s:.0f} s"
-                    yield _outcome(case, Status.UNANSWERED, time.monotonic(), text=text)
-                else:
-                    yield runner.run(_asked(client, target, case, min(left, CASE_S)))
+            yield lambda target, case, timeout_s: runner.run(
+                _asked(client, target, case, timeout_s)
+            )
         finally:
             runner.run(client.aclose())
+
+
+def ask(target: Target, cases: Iterable[Case], *, within_s: float) -> Iterator[Outcome]:
+    """In their order, none before it is wanted. After ``within_s`` no further one is asked."""
+    until = time.monotonic() + within_s
+    with caller() as call:
+        for case in cases:
+            left = until - time.monotonic()
+            if left <= 0:
+                text = f"it was not asked: all cases may take {within_s:.0f} s"
+                yield _outcome(case, Status.UNANSWERED, time.monotonic(), text=text)
+            else:
+                yield call(target, case, min(left, CASE_S))
 
 
 async def _asked(
@@ -87,18 +102,15 @@ async def _asked(
     began = time.monotonic()
     try:
         answer = await infer_http(client, target, case.call, timeout_s)
-        got = {
-            one.name: (one.datatype, array(one.datatype, one.shape, one.raw))
-            for one in answer.outputs
-        }
+        got = as_arrays(answer.outputs)
     except InferenceFailed as error:
         known = error.deployment and error.status not in SILENT
         unreadable = error.code == "AnswerUnreadable"
         status = Status.REFUSED if known or unreadable else Status.UNANSWERED
-        return _outcome(case, status, began, text=_told(error, timeout_s))
+        return _outcome(case, status, began, text=_told(error, timeout_s), code=error.status)
     except ValueError as error:
         return _outcome(case, Status.REFUSED, began, text=f"its answer cannot be read: {error}")
-    found = tuple(differences(case.expected, got, case.tolerance))
+    found = tuple(differences(case.expected, got, case.tolerance, by_class=case.by_class))
     return _outcome(
         case,
         Status.DIFFERS if found else Status.PASSED,
@@ -107,6 +119,11 @@ async def _asked(
         text="; ".join(f"{one.output} {one.text}" for one in found),
         outputs=answer.outputs,
     )
+
+
+def as_arrays(tensors: Iterable[Tensor]) -> dict[str, tuple[str, Array]]:
+    """Raises ValueError: these bytes are not such a tensor."""
+    return {one.name: (one.datatype, array(one.datatype, one.shape, one.raw)) for one in tensors}
 
 
 def _told(error: InferenceFailed, timeout_s: float) -> str:
@@ -124,6 +141,7 @@ def _outcome(
     text: str,
     differences: tuple[Difference, ...] = (),
     outputs: tuple[Tensor, ...] = (),
+    code: int = 0,
 ) -> Outcome:
     return Outcome(
         id=case.id,
@@ -134,4 +152,5 @@ def _outcome(
         differences=differences,
         text=text,
         outputs=outputs,
+        code=code,
     )

@@ -58,18 +58,25 @@ def cases_accept(*, endpoint: str, deployment: str, cases: Collection[str], acto
 def golden_cases(endpoint: str, deployment: str) -> QuerySet[SavedCase]:
     """Those of the models that it serves, in the endpoint's project; by name."""
     models = [model["name"] for model in served(endpoint, deployment).models]
+    return saved_cases(endpoint, models).exclude(expected=[])
+
+
+def saved_cases(endpoint: str, models: Collection[str]) -> QuerySet[SavedCase]:
     project = endpoint_get(endpoint).project_id
     found = SavedCase.objects.filter(project=project, model__in=models)
-    return found.exclude(expected=[]).order_by("model", "name")
+    return found.order_by("model", "name")
 
 
 def asked(
     endpoint: str, deployment: str, rows: Collection[SavedCase], *, within_s: float
 ) -> Iterator[Outcome]:
     """Through the gateway, with the endpoint's key, as its clients would."""
+    yield from ask(target_of(endpoint, deployment), map(_case, rows), within_s=within_s)
+
+
+def target_of(endpoint: str, deployment: str) -> Target:
     key = endpoint_key_use(name=endpoint)
-    target = Target(settings.SHOAL_GATEWAY_PLAIN_URL, endpoint, key, deployment)
-    yield from ask(target, map(_case, rows), within_s=within_s)
+    return Target(settings.SHOAL_GATEWAY_PLAIN_URL, endpoint, key, deployment)
 
 
 def _chosen(endpoint: str, deployment: str, cases: Collection[str]) -> tuple[str, list[SavedCase]]:
@@ -106,16 +113,20 @@ def _named(
     return list(rows.values())
 
 
+def call_of(row: SavedCase) -> Call:
+    return Call(
+        model=row.model,
+        inputs=read_inputs(row.inputs),
+        version=str(row.options.get("version") or ""),
+        parameters=row.options.get("parameters") or {},
+    )
+
+
 def _case(row: SavedCase) -> Case:
     return Case(
         id=row.id,
         name=row.name,
-        call=Call(
-            model=row.model,
-            inputs=read_inputs(row.inputs),
-            version=str(row.options.get("version") or ""),
-            parameters=row.options.get("parameters") or {},
-        ),
+        call=call_of(row),
         expected=arrays(row.expected),
         tolerance=Tolerance(**row.tolerance),
     )

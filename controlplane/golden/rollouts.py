@@ -68,8 +68,8 @@ def rollout_ask(rollout: str, *, now: datetime) -> bool:
     row = rollouts_active().filter(pk=rollout).first()
     if row is None or not _is_due(row, now):
         return False
-    candidate = _candidate(row)
-    if candidate is None or _asleep(candidate):
+    candidate = candidate_awake(row)
+    if candidate is None:
         return False
     mine = Rollout.objects.filter(pk=row.pk, state__in=ROLLING)
     # why claimed: of two jobs one asks; should it die, another does after the pace
@@ -89,11 +89,13 @@ def _is_due(row: Rollout, now: datetime) -> bool:
     return watched and golden_due(asked_at, float(row.memory["since"]), now.timestamp())
 
 
-def _candidate(row: Rollout) -> Deployment | None:
+def candidate_awake(row: Rollout) -> Deployment | None:
+    """None where it is gone, which the next look withdraws it for, or asleep."""
     try:
-        return deployment_get(row.endpoint.name, row.candidate)
-    except DomainError:  # it is gone, which the next look withdraws it for
+        candidate = deployment_get(row.endpoint.name, row.candidate)
+    except DomainError:
         return None
+    return None if _asleep(candidate) else candidate
 
 
 def _asleep(candidate: Deployment) -> bool:

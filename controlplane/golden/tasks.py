@@ -17,3 +17,17 @@ def golden_rollout(rollout: str) -> None:
     from controlplane.golden.rollouts import rollout_ask  # noqa: PLC0415 - see above
 
     rollout_ask(rollout, now=timezone.now())
+
+
+@shared_task(name="golden.comparisons")
+def golden_comparisons() -> None:
+    from controlplane.golden.comparisons import comparisons_due  # noqa: PLC0415 - see above
+
+    comparisons_due(now=timezone.now())
+
+
+@shared_task(name="golden.comparison")
+def golden_comparison(rollout: str) -> None:
+    from controlplane.golden.comparisons import comparison_ask  # noqa: PLC0415 - see above
+
+    comparison_ask(rollout, now=timezone.now())

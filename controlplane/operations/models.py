@@ -72,6 +72,8 @@ class Rollout(Stamped, Scoped):
     restarts_before = models.JSONField(default=dict)  # replica -> restarts when it began
     golden = models.JSONField(null=True)  # rollouts.Golden; None: nobody has asked yet
     golden_asked_at = models.DateTimeField(null=True, blank=True)  # whose turn it is to ask
+    compared = models.JSONField(null=True)  # rollouts.Compared; None: no input has been asked yet
+    compared_at = models.DateTimeField(null=True, blank=True)  # whose turn it is to ask
     samples_until = models.BigIntegerField()  # key of the last gateway sample that was looked at
     number = models.BigIntegerField(default=0)  # compare-and-set of every look and change
     judged_at = models.DateTimeField(null=True, blank=True)

@@ -5,7 +5,7 @@ from rest_framework import serializers
 
 from controlplane.deployments.serializers.endpoints import Fields
 from controlplane.operations.types import RolloutState, StageStatus
-from controlplane.rollouts import MEASURES
+from controlplane.rollouts import ASKED_AGAIN, MEASURES, WAYS
 
 
 @extend_schema_serializer(component_name="RolloutStepInput")
@@ -41,6 +41,23 @@ class GuardrailsInputSerializer(Fields):
         }
 
 
+@extend_schema_serializer(component_name="RolloutCompareInput")
+class CompareInputSerializer(Fields):
+    """Saved and random inputs that both versions are asked; the guardrail `answers` compares."""
+
+    per_minute = serializers.IntegerField(
+        help_text=f"inputs; each is one request of the candidate and {ASKED_AGAIN + 1} of the "
+        "stable version"
+    )
+    by = serializers.ChoiceField(
+        choices=list(WAYS),
+        required=False,
+        help_text="`best_class`: scores of classes agree where the best class does",
+    )
+    relative = serializers.FloatField(required=False, help_text="of the expected value; 1e-3")
+    absolute = serializers.FloatField(required=False, help_text="besides; 1e-5")
+
+
 @extend_schema_serializer(component_name="RolloutInput")
 class RolloutInputSerializer(Fields):
     deployment = serializers.CharField(max_length=32, help_text="the candidate")
@@ -53,6 +70,9 @@ class RolloutInputSerializer(Fields):
         required=False, help_text="that each arm has answered in a step before the next; 200"
     )
     guardrails = GuardrailsInputSerializer(required=False)
+    compare = CompareInputSerializer(
+        required=False, allow_null=True, help_text="no input is asked, unless said"
+    )
 
 
 @extend_schema_serializer(component_name="RolloutStage")
@@ -78,7 +98,7 @@ class FigureSerializer(Fields):
     measure = serializers.ChoiceField(choices=list(MEASURES))
     title = serializers.CharField()
     counts = serializers.ChoiceField(
-        choices=["requests", "replicas", "cases"], help_text="what `of` is a number of"
+        choices=["requests", "replicas", "inputs", "cases"], help_text="what `of` is a number of"
     )
     bad = serializers.IntegerField(
         help_text="of the candidate's requests, its restarts, or golden cases that it fails"
@@ -105,6 +125,24 @@ class GoldenSerializer(Fields):
     wrong = serializers.ListField(child=serializers.CharField(), help_text="name, and difference")
     unanswered = serializers.ListField(
         child=serializers.CharField(), help_text="timed out, or reached no replica"
+    )
+
+
+@extend_schema_serializer(component_name="RolloutCompare")
+class CompareSerializer(Fields):
+    per_minute = serializers.IntegerField()
+    by = serializers.ChoiceField(choices=list(WAYS))
+    relative = serializers.FloatField()
+    absolute = serializers.FloatField()
+
+
+@extend_schema_serializer(component_name="RolloutCompared")
+class ComparedSerializer(Fields):
+    """What both versions answered to the same inputs; the figure `answers` has the counts."""
+
+    unanswered = serializers.IntegerField(help_text="inputs that nothing was learned from")
+    example = serializers.CharField(
+        allow_blank=True, help_text="how the candidate differed the last time"
     )
 
 
@@ -135,6 +173,8 @@ class RolloutSerializer(Fields):
     missing_requests = serializers.IntegerField(help_text="that this step waits for")
     figures = FigureSerializer(many=True)
     latency = LatencySerializer(many=True)
+    compare = CompareSerializer(allow_null=True)
+    compared = ComparedSerializer(allow_null=True, help_text="null: no input has been asked")
     golden = GoldenSerializer(allow_null=True, help_text="null: nobody has asked")
     judged_at = serializers.DateTimeField(allow_null=True)
     paused_by = serializers.CharField(allow_blank=True)

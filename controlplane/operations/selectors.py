@@ -199,6 +199,8 @@ def rollout_shown(row: Rollout) -> Shown:
             for one in judged.get("figures", [])
         ],
         "golden": row.golden,
+        "compare": row.plan.get("compare"),
+        "compared": row.compared,
         "latency": judged.get("latency", []),
         "judged_at": row.judged_at,
         "paused_by": row.paused_by,

@@ -4,6 +4,15 @@ and of the stable version in the same windows.
 Nothing here reads a row or a clock; ``operations.services.rollout_looks`` does, and carries it out.
 """
 
+from controlplane.rollouts.agreement import (
+    ANSWERS,
+    ASKED_AGAIN,
+    Compared,
+    compared_from_json,
+    compared_to_json,
+    compared_with,
+    unanswered,
+)
 from controlplane.rollouts.counts import Arm, Window, windows
 from controlplane.rollouts.golden import (
     GOLDEN,
@@ -24,6 +33,8 @@ from controlplane.rollouts.judgement import (
 )
 from controlplane.rollouts.measures import MEASURES
 from controlplane.rollouts.plan import (
+    WAYS,
+    Compare,
     Guardrail,
     Plan,
     Step,
@@ -34,12 +45,17 @@ from controlplane.rollouts.plan import (
 from controlplane.rollouts.state import State, started, state_from_json, state_to_json
 
 __all__ = [
+    "ANSWERS",
+    "ASKED_AGAIN",
     "GOLDEN",
     "MEASURES",
     "SILENT_S",
+    "WAYS",
     "Action",
     "Arm",
     "Cause",
+    "Compare",
+    "Compared",
     "Facts",
     "Figure",
     "Golden",
@@ -50,6 +66,9 @@ __all__ = [
     "State",
     "Step",
     "Window",
+    "compared_from_json",
+    "compared_to_json",
+    "compared_with",
     "golden_due",
     "golden_from_json",
     "golden_text",
@@ -60,5 +79,6 @@ __all__ = [
     "started",
     "state_from_json",
     "state_to_json",
+    "unanswered",
     "windows",
 ]

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from controlplane.metrics.histogram import quantile_us
+from controlplane.rollouts.agreement import ANSWERS, Compared, compared_text
 from controlplane.rollouts.counts import Window
 from controlplane.rollouts.evidence import confidence
 from controlplane.rollouts.golden import GOLDEN, Golden, golden_text, golden_waits
@@ -54,7 +55,8 @@ class Facts:
     """What requests do not tell. ``candidate``: its name. ``idle``: its policy has taken it to
     zero, and a request wakes it. ``changed``: what it runs is not what the rollout began with.
     ``behind``: more has been counted, and is looked at next. ``golden``: what it answered to golden
-    cases; None where there are none."""
+    cases; None where there are none. ``compared``: what both answered to the same inputs; None
+    where nobody asks."""
 
     candidate: str
     own: Side = Side()
@@ -64,13 +66,14 @@ class Facts:
     behind: bool = False
     paused_by: str = ""
     golden: Golden | None = None
+    compared: Compared | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One guardrail. ``candidate`` and ``stable``: how many are bad, and of how many requests,
-    replicas or cases (``counts``). ``confidence``: that the candidate is worse; None where that is
-    no question."""
+    replicas, inputs or cases (``counts``). ``confidence``: that the candidate is worse; None where
+    that is no question."""
 
     measure: str
     title: str
@@ -189,6 +192,9 @@ def _figures(plan: Plan, state: State, facts: Facts) -> Iterable[Figure]:
         if name == GOLDEN:
             if facts.golden is not None and facts.golden.at is not None:
                 yield _golden(guardrail, facts.golden, facts.candidate)
+        elif name == ANSWERS:
+            if facts.compared is not None:
+                yield _answers(guardrail, facts.compared, facts.candidate)
         elif MEASURES[name].count is None:
             yield _restarts(name, guardrail, facts)
         else:
@@ -216,6 +222,22 @@ def _compared(name: str, guardrail: Guardrail, known: Known, candidate: str) -> 
         broken=sure >= needed,
         text=text,
         counts=measure.of,
+    )
+
+
+def _answers(guardrail: Guardrail, known: Compared, candidate: str) -> Figure:
+    needed, sure = guardrail.confidence or 1.0, known.confidence
+    return Figure(
+        measure=ANSWERS,
+        title=MEASURES[ANSWERS].title,
+        candidate=(known.candidate.bad, known.candidate.of),
+        stable=(known.stable.bad, known.stable.of),
+        confidence=sure,
+        needed=needed,
+        tolerance=guardrail.tolerance,
+        broken=sure >= needed,
+        text=compared_text(known, candidate, _sure(needed), _sure(sure)),
+        counts=MEASURES[ANSWERS].of,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from controlplane.metrics.histogram import GROWTH
+from controlplane.rollouts.agreement import ANSWERS
 from controlplane.rollouts.counts import Arm, Histogram, above, bucket_at
 from controlplane.rollouts.evidence import NOTHING, Tally
 from controlplane.rollouts.golden import GOLDEN
@@ -26,8 +27,8 @@ class Measure:
 
     ``tolerance``: the default of how many times as much as the stable version nobody minds, or how
     many, where it is not compared. ``confidence``: the default of what withdraws. The doubts of all
-    of them together are 1 %. ``scaled``: the tolerance is in ``count`` already. ``text`` goes on
-    after "of its requests".
+    that need no wish together are 1 %; ``answers``, which does, adds its own. ``scaled``: the
+    tolerance is in ``count`` already. ``text`` goes on after "of its requests".
     """
 
     title: str
@@ -106,6 +107,13 @@ MEASURES: Final[Mapping[str, Measure]] = {
         confidence=None,
         tolerance=1,
         of="replicas",
+    ),
+    ANSWERS: Measure(
+        title="Answers to the same inputs",
+        text="",
+        confidence=0.995,
+        tolerance=1.0,
+        of="inputs",
     ),
     GOLDEN: Measure(
         title="Golden cases",

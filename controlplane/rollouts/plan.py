@@ -12,8 +12,11 @@ MOST_STEPS: Final = 20
 LONGEST_HOLD_S: Final = 7 * 86_400
 MOST_REQUESTS: Final = 10_000_000
 LARGEST_TOLERANCE: Final = 100.0
+LARGEST_DIFFERENCE: Final = 1e30
 LONGEST_SHOWN: Final = 40  # characters of a number; JSON has no largest one
 LEAST_CONFIDENCE: Final = 0.5
+MOST_INPUTS: Final = 600  # a minute, each of them asked six times
+WAYS: Final = ("values", "best_class")
 HOLD_S: Final = 300
 MIN_REQUESTS: Final = 200
 
@@ -34,6 +37,17 @@ class Guardrail:
     confidence: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Inputs that both versions are asked. ``by``: whether scores of classes agree where their best
+    classes do; all else agrees within the tolerance, as with golden cases."""
+
+    per_minute: int
+    by: str = "values"
+    relative: float = 1e-3
+    absolute: float = 1e-5
+
+
 STEPS: Final = (Step(1), Step(10), Step(50), Step(100, 0))
 
 
@@ -44,11 +58,13 @@ def guardrails_default() -> dict[str, Guardrail]:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """``min_requests``: that each arm has answered in a step before the next. ``guardrails``: by
-    name; what is not there is not looked at. Raises Invalid, which names the field."""
+    name; what is not there is not looked at. ``compare``: None where no input is asked.
+    Raises Invalid, which names the field."""
 
     steps: tuple[Step, ...] = STEPS
     min_requests: int = MIN_REQUESTS
     guardrails: Mapping[str, Guardrail] = field(default_factory=guardrails_default)
+    compare: Compare | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.steps) <= MOST_STEPS:
@@ -63,13 +79,15 @@ class Plan:
         _within("min_requests", self.min_requests, 1, MOST_REQUESTS)
         for name, guardrail in self.guardrails.items():
             _guardrail_check(name, guardrail)
+        if self.compare is not None:
+            _compare_check(self.compare)
 
 
 def _guardrail_check(name: str, guardrail: Guardrail) -> None:
     where = f"guardrails.{name}"
     if name not in MEASURES:
         raise _invalid(where, f"no such measure, expected {', '.join(MEASURES)}")
-    compared = MEASURES[name].count is not None
+    compared = MEASURES[name].confidence is not None
     _within(f"{where}.tolerance", guardrail.tolerance, 1 if compared else 0, LARGEST_TOLERANCE)
     if compared != (guardrail.confidence is not None):
         wanted = "expected a number" if compared else "it is counted, and not compared"
@@ -77,6 +95,14 @@ def _guardrail_check(name: str, guardrail: Guardrail) -> None:
     if guardrail.confidence is not None and not LEAST_CONFIDENCE <= guardrail.confidence < 1:
         wanted = f"expected at least {LEAST_CONFIDENCE}, and less than 1"
         raise _invalid(f"{where}.confidence", f"{guardrail.confidence:g}; {wanted}")
+
+
+def _compare_check(compare: Compare) -> None:
+    _within("compare.per_minute", compare.per_minute, 1, MOST_INPUTS)
+    if compare.by not in WAYS:
+        raise _invalid("compare.by", f"{compare.by!r:.60}, expected one of {', '.join(WAYS)}")
+    _within("compare.relative", compare.relative, 0, 1)
+    _within("compare.absolute", compare.absolute, 0, LARGEST_DIFFERENCE)
 
 
 def _within(name: str, value: float, least: float, most: float) -> None:
@@ -93,6 +119,7 @@ def plan_asked(
     steps: Sequence[Mapping[str, int]] | None = None,
     min_requests: int | None = None,
     guardrails: Mapping[str, Mapping[str, float] | None] | None = None,
+    compare: Mapping[str, Any] | None = None,
 ) -> Plan:
     """What is not said has its default; a guardrail that is None is not looked at. Raises
     Invalid."""
@@ -114,6 +141,8 @@ def plan_asked(
         for name, default in defaults.items()
         if said.get(name, {}) is not None
     }
+    if compare is not None:
+        wanted["compare"] = Compare(**compare)
     return Plan(**wanted)
 
 
@@ -123,6 +152,7 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
         "steps": [asdict(step) for step in plan.steps],
         "min_requests": plan.min_requests,
         "guardrails": {name: asdict(one) for name, one in plan.guardrails.items()},
+        "compare": asdict(plan.compare) if plan.compare else None,
     }
 
 
@@ -131,4 +161,5 @@ def plan_from_json(told: Mapping[str, Any]) -> Plan:
         steps=tuple(Step(**step) for step in told["steps"]),
         min_requests=told["min_requests"],
         guardrails={name: Guardrail(**one) for name, one in told["guardrails"].items()},
+        compare=Compare(**told["compare"]) if told.get("compare") else None,
     )

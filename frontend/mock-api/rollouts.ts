@@ -46,6 +46,8 @@ const FIRST: Rollout = {
     { quantile: 0.95, candidate_us: 12_400, stable_us: 11_800 },
     { quantile: 0.99, candidate_us: 19_900, stable_us: 18_300 },
   ],
+  compare: null,
+  compared: null,
   golden: { at: Date.now() / 1000 - 20, cases: 3, wrong: [], unanswered: [] },
   judged_at: ago(1),
   paused_by: "",

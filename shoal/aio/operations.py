@@ -307,7 +307,7 @@ class RolloutOperations:
         self._blocking = blocking
 
     async def start(self, endpoint_name: str, deployment_name: str, **options: Any) -> Rollout:
-        """``options``: steps, min_requests, guardrails, supersede."""
+        """``options``: steps, min_requests, guardrails, compare, supersede."""
         return await run(self._blocking.start, endpoint_name, deployment_name, **options)
 
     async def get(self, endpoint_name: str, rollout_id: str | None = None) -> Rollout:

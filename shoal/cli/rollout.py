@@ -10,7 +10,7 @@ from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.display.units import duration, moment
 
 STEPS, HOLD_S = "1,10,50,100", 300
-GUARDRAILS = ("errors", "refusals", "latency_p95", "latency_p99", "restarts", "golden")
+GUARDRAILS = ("errors", "refusals", "latency_p95", "latency_p99", "restarts", "answers", "golden")
 id_argument = click.argument("rollout_id", required=False)
 
 
@@ -57,6 +57,17 @@ def rollout() -> None:
 @click.option(
     "--without", multiple=True, type=click.Choice(GUARDRAILS), help="Do not look at this."
 )
+@click.option(
+    "--compare",
+    type=click.IntRange(min=1),
+    metavar="PER_MINUTE",
+    help="Ask both versions so many saved and random inputs, and compare the answers.",
+)
+@click.option(
+    "--compare-by",
+    type=click.Choice(["values", "best_class"]),
+    help="best_class: scores of classes agree where the best class does.  [default: values]",
+)
 @click.option("--watch", is_flag=True, help="Follow it to its end; exit code 1 unless it succeeds.")
 @supersede_option
 @output_option
@@ -69,6 +80,8 @@ def start(
     tolerance: tuple[str, ...],
     confidence: tuple[str, ...],
     without: tuple[str, ...],
+    compare: int | None,
+    compare_by: str | None,
     watch: bool,
     supersede: bool,
     output: str,
@@ -85,6 +98,9 @@ def start(
     for option, given in (("tolerance", tolerance), ("confidence", confidence)):
         for name, value in pairs(given, f"--{option}").items():
             guardrails[name] = {**(guardrails.get(name) or {}), option: _number(value, option)}
+    if compare_by and compare is None:
+        raise click.UsageError("--compare-by says how --compare compares: give both.")
+    compared = {"per_minute": compare, **({"by": compare_by} if compare_by else {})}
     with Client() as client:
         item = client.start_rollout(
             endpoint,
@@ -92,6 +108,7 @@ def start(
             steps=_steps(steps or STEPS, hold) if steps or hold is not None else None,
             min_requests=min_requests,
             guardrails=guardrails or None,
+            compare=compared if compare else None,
             supersede=supersede,
         )
     if watch:

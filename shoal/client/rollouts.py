@@ -22,14 +22,22 @@ class Rollouts(Administration):
         steps: Sequence[Mapping[str, int]] | None = None,
         min_requests: int | None = None,
         guardrails: Mapping[str, Mapping[str, float] | None] | None = None,
+        compare: Mapping[str, Any] | None = None,
         supersede: bool = False,
     ) -> Rollout:
         """``steps``: ``{"percent": 10, "hold_s": 300}``, the last of them 100 percent.
 
         ``guardrails``: by name, ``{"errors": {"tolerance": 1.5, "confidence": 0.99}}``; None turns
-        one off. What is not said has the installation's defaults.
+        one off. ``compare``: ``{"per_minute": 30}`` asks both versions so many inputs and compares
+        the answers ``by`` their ``values`` or their ``best_class``. What is not said has the
+        installation's defaults.
         """
-        asked = {"steps": steps, "min_requests": min_requests, "guardrails": guardrails}
+        asked = {
+            "steps": steps,
+            "min_requests": min_requests,
+            "guardrails": guardrails,
+            "compare": compare,
+        }
         body: dict[str, Any] = {"deployment": deployment}
         body |= {name: value for name, value in asked.items() if value is not None}
         params = {"supersede": "true"} if supersede else {}

@@ -284,6 +284,7 @@ class Rollout(TypedDict):
     missing_requests: int
     figures: list[dict[str, Any]]
     latency: list[dict[str, float | None]]
+    compared: dict[str, Any] | None  # what came of it, besides the figure `answers`
     golden: dict[str, Any] | None  # answers to golden cases; None: nobody has asked
     judged_at: str | None
     paused_by: str

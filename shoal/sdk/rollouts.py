@@ -1,6 +1,7 @@
 """Rollouts: traffic to a candidate step by step. Azure's SDK has nothing like it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from shoal.client.client import Client
 from shoal.client.types import Rollout
@@ -21,12 +22,14 @@ class RolloutOperations:
         steps: Sequence[Mapping[str, int]] | None = None,
         min_requests: int | None = None,
         guardrails: Mapping[str, Mapping[str, float] | None] | None = None,
+        compare: Mapping[str, Any] | None = None,
         supersede: bool = False,
     ) -> Rollout:
         """Give a ready deployment the traffic of the first step, and more while it does no worse.
 
         ``steps``: ``{"percent": 10, "hold_s": 300}``, the last of them 100. ``guardrails``: by
-        name, ``{"errors": {"tolerance": 1.5}}``; None turns one off. ``supersede``: end the rollout
+        name, ``{"errors": {"tolerance": 1.5}}``; None turns one off. ``compare``:
+        ``{"per_minute": 30}`` asks both versions so many inputs. ``supersede``: end the rollout
         that is under way.
         """
         return self._client.start_rollout(
@@ -35,6 +38,7 @@ class RolloutOperations:
             steps=steps,
             min_requests=min_requests,
             guardrails=guardrails,
+            compare=compare,
             supersede=supersede,
         )
 

@@ -5,7 +5,16 @@ from collections.abc import Iterable
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.operations.models import Rollout
-from controlplane.rollouts import GOLDEN, Facts, Golden, Side, golden_from_json
+from controlplane.rollouts import (
+    ANSWERS,
+    GOLDEN,
+    Compared,
+    Facts,
+    Golden,
+    Side,
+    compared_from_json,
+    golden_from_json,
+)
 
 
 def facts_of(row: Rollout, endpoint: Endpoint, *, behind: bool) -> Facts:
@@ -24,7 +33,13 @@ def facts_of(row: Rollout, endpoint: Endpoint, *, behind: bool) -> Facts:
         behind=behind,
         paused_by=row.paused_by,
         golden=_golden(row),
+        compared=_compared(row),
     )
+
+
+def _compared(row: Rollout) -> Compared | None:
+    asked = row.plan.get("compare") and ANSWERS in row.plan["guardrails"]
+    return compared_from_json(row.compared) if asked else None
 
 
 def _golden(row: Rollout) -> Golden | None:

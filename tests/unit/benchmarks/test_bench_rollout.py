@@ -19,6 +19,14 @@ def test_a_candidate_that_fails_is_withdrawn_within_its_first_200_requests() -> 
     assert "holds" in told([found])
 
 
+def test_a_candidate_that_answers_wrongly_is_withdrawn_within_200_inputs() -> None:
+    found = outcome(named("5 % wrong answers"), 60)
+    assert found.early >= 0.95
+    assert {run.cause for run in found.runs if run.withdrawn} == {"answers"}
+    for name in ("the same answers", "the same, 20 % random"):
+        assert outcome(named(name), 20).withdrawn == 0
+
+
 def test_the_same_version_goes_through() -> None:
     case = replace(named("the same, 3 % errors in both"), rate=300.0)
     runs = [simulated(case, seed, SHORT) for seed in range(12)]

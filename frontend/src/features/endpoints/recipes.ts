@@ -16,7 +16,13 @@ export function trafficRecipe(endpoint: string, split: Split): Recipe {
 
 export function rolloutRecipe(
   endpoint: string,
-  body: { deployment: string; steps: { percent: number; hold_s: number }[]; min_requests: number; guardrails?: { golden: null } },
+  body: {
+    deployment: string;
+    steps: { percent: number; hold_s: number }[];
+    min_requests: number;
+    guardrails?: { golden: null };
+    compare?: { per_minute: number; by: string };
+  },
 ): Recipe {
   const steps = body.steps.map((step) => `${step.percent}:${step.hold_s}`).join(",");
   return {
@@ -25,6 +31,7 @@ export function rolloutRecipe(
       [
         ...["shoal", "rollout", "start", endpoint, body.deployment, "--steps", steps, "--min-requests", String(body.min_requests)],
         ...(body.guardrails ? ["--without", "golden"] : []),
+        ...(body.compare ? ["--compare", String(body.compare.per_minute), "--compare-by", body.compare.by] : []),
       ],
     ],
     api: [{ method: "POST", path: apiPath("endpoints", endpoint, "rollouts"), body }],

@@ -198,13 +198,13 @@ def test_of_two_jobs_one_asks(
     golden()
     begin(api)
     rollout = Rollout.objects.get().pk
-    taken = rollouts._candidate
+    taken = rollouts.candidate_awake
 
     def overtaken(row: Rollout) -> Any:
         Rollout.objects.update(golden_asked_at=later(4))
         return taken(row)
 
-    monkeypatch.setattr(rollouts, "_candidate", overtaken)
+    monkeypatch.setattr(rollouts, "candidate_awake", overtaken)
     candidate.asked.clear()
     assert not rollout_ask(rollout, now=later(5))
     assert candidate.asked == []

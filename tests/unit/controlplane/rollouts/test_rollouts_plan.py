@@ -19,8 +19,9 @@ def test_what_is_not_said_has_its_default() -> None:
     assert plan == Plan()
     assert [step.percent for step in plan.steps] == [1, 10, 50, 100]
     assert set(plan.guardrails) == set(MEASURES)
-    doubts = sum(1 - (one.confidence or 1) for one in plan.guardrails.values())
-    assert doubts == pytest.approx(0.01)  # all guardrails together
+    doubts = {name: 1 - (one.confidence or 1) for name, one in plan.guardrails.items()}
+    assert doubts.pop("answers") == pytest.approx(0.005)  # where somebody has inputs compared
+    assert sum(doubts.values()) == pytest.approx(0.01)  # all others together
 
 
 def test_some_of_it_may_be_said() -> None:

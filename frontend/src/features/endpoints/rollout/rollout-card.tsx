@@ -19,16 +19,16 @@ import classes from "./rollout-card.module.css";
 
 const compared = (bad: number, of: number) => `${of === 0 ? MISSING : percent(bad / of)} (${count(bad)} of ${count(of)})`;
 
-const own = ({ counts, bad, of }: RolloutFigure) =>
-  counts === "requests"
-    ? compared(bad, of)
-    : counts === "replicas"
-      ? `${count(bad)} in ${counted(of, "replica")}`
-      : `${count(bad)} of ${count(of)}`;
+const own = ({ counts, bad, of }: RolloutFigure) => {
+  if (counts === "replicas") return `${count(bad)} in ${counted(of, "replica")}`;
+  return counts === "cases" ? `${count(bad)} of ${count(of)}` : compared(bad, of);
+};
 
 /** The stable version is not asked golden cases: they say what is right. */
-const stable = ({ counts, stable_bad: bad, stable_of: of }: RolloutFigure) =>
-  counts === "requests" ? compared(bad, of) : counts === "replicas" ? `${count(bad)} in ${counted(of, "replica")}` : MISSING;
+const stable = ({ counts, stable_bad: bad, stable_of: of }: RolloutFigure) => {
+  if (counts === "replicas") return `${count(bad)} in ${counted(of, "replica")}`;
+  return counts === "cases" ? MISSING : compared(bad, of);
+};
 
 const COLUMNS: Column<RolloutFigure>[] = [
   { id: "title", header: "Guardrail", cell: (row) => row.title },

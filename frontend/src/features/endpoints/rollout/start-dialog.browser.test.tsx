@@ -38,6 +38,9 @@ test("a rollout begins with the steps that were typed; what is none is said, and
   await expect.element(dialog.getByRole("button", { name: "Begin" })).toBeDisabled();
   await steps.fill("20, 100");
   await dialog.getByLabelText("Minutes that each step holds").fill("2");
+  await expect.element(dialog.getByRole("combobox", { name: "Compared by" })).not.toBeInTheDocument();
+  await dialog.getByLabelText("Inputs a minute that both versions are asked").fill("30");
+  await expect.element(dialog.getByRole("combobox", { name: "Compared by" })).toHaveValue("all values, within a tolerance");
   await dialog.getByRole("button", { name: "Give green 20 %" }).click();
   await expect.element(begun).toHaveTextContent("20:120 100:0");
 });

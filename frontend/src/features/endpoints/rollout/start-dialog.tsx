@@ -1,5 +1,5 @@
 /** Begins a rollout: what share the candidate gets when, and what must be answered before it gets more. */
-import { NumberInput, Switch, TextInput } from "@mantine/core";
+import { NumberInput, Select, Switch, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
@@ -14,6 +14,11 @@ import { readSteps, sharesText } from "./rollout";
 const STEPS = [1, 10, 50, 100];
 const HOLD_MINUTES = 5;
 const MIN_REQUESTS = 200;
+const WAYS = [
+  { value: "values", label: "all values, within a tolerance" },
+  { value: "best_class", label: "the best class of scores" },
+];
+type Way = "values" | "best_class";
 
 export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: DeploymentDialogProps) {
   const client = useQueryClient();
@@ -23,10 +28,14 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
   const [minutes, setMinutes] = useState<number | string>(HOLD_MINUTES);
   const [requests, setRequests] = useState<number | string>(MIN_REQUESTS);
   const [golden, setGolden] = useState(true);
+  const [inputs, setInputs] = useState<number | string>(0);
+  const [way, setWay] = useState<Way>("values");
   const read = readSteps(text, Number(minutes) * 60);
   const numbers = typeof minutes === "number" && typeof requests === "number" && requests >= 1;
   const guardrails = golden ? {} : { guardrails: { golden: null } };
-  const body = read.ok && numbers ? { deployment: deployment.name, steps: read.steps, min_requests: requests, ...guardrails } : null;
+  const compare = typeof inputs === "number" && inputs > 0 ? { compare: { per_minute: inputs, by: way } } : {};
+  const body =
+    read.ok && numbers ? { deployment: deployment.name, steps: read.steps, min_requests: requests, ...guardrails, ...compare } : null;
   return (
     <ConfirmModal
       opened={opened}
@@ -70,6 +79,24 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
         checked={golden}
         onChange={(event) => setGolden(event.currentTarget.checked)}
       />
+      <NumberInput
+        label="Inputs a minute that both versions are asked"
+        description="Saved and random ones; another answer than the stable version's counts against it. 0: none"
+        min={0}
+        max={600}
+        allowDecimal={false}
+        value={inputs}
+        onChange={setInputs}
+      />
+      {"compare" in compare ? (
+        <Select
+          label="Compared by"
+          allowDeselect={false}
+          value={way}
+          data={WAYS}
+          onChange={(next) => setWay(next === "best_class" ? next : "values")}
+        />
+      ) : null}
       {body ? <AsCodeButton wide recipe={() => rolloutRecipe(endpoint.name, body)} /> : null}
     </ConfirmModal>
   );

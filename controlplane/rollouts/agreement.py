@@ -1,0 +1,96 @@
+"""The same inputs for both versions: how often the candidate answers otherwise, and how sure it is
+that this is more than the stable version differs from itself.
+
+The stable version answers an input, and both answer it again: the candidate once, the stable
+version ``ASKED_AGAIN`` times. If the candidate is the same, random parts of the model and of
+batching included, each of these answers is as likely as any other to differ from the first, so that
+of those that differ the candidate has a share of 1 / (1 + ``ASKED_AGAIN``): ``evidence`` weighs
+just that, one window for each input, and may be looked at any time. Where the stable version never
+differs from itself, five inputs that the candidate answers otherwise are enough.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from controlplane.rollouts.evidence import NOTHING, START, Tally, confidence, weighed
+
+ANSWERS: Final = "answers"  # its name among the measures
+ASKED_AGAIN: Final = 4
+LONGEST_KEPT: Final = 500  # characters of the example
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """``candidate`` and ``stable``: answers that differed from the stable version's first, and how
+    many were compared with it. ``unanswered``: inputs that nothing was learned from. ``refused``:
+    saved cases, and models with random inputs, that the stable version refuses: neither is asked
+    for them again. ``example``: how the candidate last differed."""
+
+    candidate: Tally = NOTHING
+    stable: Tally = NOTHING
+    weights: tuple[float, ...] = START
+    unanswered: int = 0
+    refused: tuple[str, ...] = ()
+    example: str = ""
+
+    @property
+    def confidence(self) -> float:
+        return confidence(self.weights)
+
+
+def compared_with(known: Compared, own: str, again: tuple[str, ...], odds: float) -> Compared:
+    """With one more input. ``own`` and ``again``: how the candidate and the stable version differed
+    from the first answer, empty where they did not. ``odds``: so many times as often is no
+    concern."""
+    new = Tally(int(bool(own)), 1)
+    old = Tally(sum(map(bool, again)), len(again))
+    return replace(
+        known,
+        candidate=known.candidate + new,
+        stable=known.stable + old,
+        weights=weighed(known.weights, new, old, odds, math.inf),
+        example=own[:LONGEST_KEPT] or known.example,
+    )
+
+
+def unanswered(known: Compared, refused: str = "") -> Compared:
+    """With an input that said nothing. ``refused``: where it came from, and is not taken again."""
+    more = (refused,) if refused and refused not in known.refused else ()
+    return replace(known, unanswered=known.unanswered + 1, refused=(*known.refused, *more))
+
+
+def compared_text(known: Compared, candidate: str, needed: str, sure: str) -> str:
+    """``needed`` and ``sure``: confidences, as the other guardrails write them."""
+    new, old = known.candidate, known.stable
+    example = f" Of the last: {known.example}." if known.example else ""
+    return (
+        f"{candidate} answered {new.bad:,} of {new.of:,} inputs otherwise than the stable version, "
+        f"which differed from itself in {old.bad:,} of {old.of:,}: it is worse with a confidence "
+        f"of {sure}, {needed} withdraws it.{example}"
+    )
+
+
+def compared_to_json(known: Compared) -> dict[str, Any]:
+    return {
+        "candidate": [known.candidate.bad, known.candidate.of],
+        "stable": [known.stable.bad, known.stable.of],
+        "weights": list(known.weights),
+        "unanswered": known.unanswered,
+        "refused": list(known.refused),
+        "example": known.example,
+    }
+
+
+def compared_from_json(kept: Mapping[str, Any] | None) -> Compared:
+    if not kept:
+        return Compared()
+    return Compared(
+        candidate=Tally(*kept["candidate"]),
+        stable=Tally(*kept["stable"]),
+        weights=tuple(kept["weights"]),
+        unanswered=kept["unanswered"],
+        refused=tuple(kept["refused"]),
+        example=kept["example"],
+    )
