@@ -133,9 +133,18 @@ def test_what_the_stable_version_refuses_is_never_asked_of_the_candidate(
     assert shown(api)["compared"]["unanswered"] == 2
 
 
-@pytest.mark.parametrize("silent", ["blue", "green"])
-def test_what_is_not_answered_says_nothing(api: APIClient, versions: Versions, silent: str) -> None:
-    versions.fails[silent] = InferenceFailed("GatewayUnreachable", "It is away.")
+@pytest.mark.parametrize(
+    ("silent", "error"),
+    [
+        ("blue", InferenceFailed("GatewayUnreachable", "It is away.")),
+        ("green", InferenceFailed("GatewayUnreachable", "It is away.")),
+        ("blue", InferenceFailed("InferenceFailed", "oh", status=500, deployment="blue")),
+    ],
+)
+def test_what_is_not_answered_says_nothing(
+    api: APIClient, versions: Versions, silent: str, error: InferenceFailed
+) -> None:
+    versions.fails[silent] = error
     comparison_ask(begin(api), now=later(5))
     kept = Rollout.objects.get().compared
     assert (kept["unanswered"], kept["candidate"], kept["refused"]) == (1, [0, 0], [])
