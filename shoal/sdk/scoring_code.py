@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any
 
 from shoal.client.client import Client
 from shoal.client.errors import ShoalError
@@ -25,9 +25,7 @@ from shoal.sdk.environments import EnvironmentOperations
 from shoal.sdk.models import ModelOperations, located
 from shoal.sdk.requirements import Requirements, conda_of, requirements_of
 from shoal.sdk.scoring_files import APP, MODELS, Placed, placed, scoring_package
-
-WORKERS: Final = "WORKER_COUNT"
-MOST_WORKERS: Final = 256
+from wire import scoring
 
 
 class ScriptUnusable(ShoalError):
@@ -179,22 +177,17 @@ class ScoringCode:
         """Files of a registered version: of one for scripts that ``part``, else all of them."""
         which = reference.version or reference.label or "latest"
         version = self._client.get_model_version(reference.name, which)
-        found = {PurePosixPath(row["path"]): row for row in version["manifest"]}
-        below = {path: row for path, row in found.items() if path.parts[1:3] == ("1", part)}
-        if part == APP and not below:
+        found = {row["path"]: row for row in version["manifest"]}
+        chosen = scoring.chosen(found, part)
+        if part == APP and not chosen:
             raise ScriptUnusable(
                 "There is no scoring script in that version",
                 f"code_configuration.code: azureml:{version['model']}:{version['version']}",
                 ["Give the local folder of the script."],
             )
-        scripted = any(path.parts[1:3] in (("1", APP), ("1", MODELS)) for path in found)
-        if scripted:
-            chosen = {PurePosixPath(*path.parts[3:]): row for path, row in below.items()}
-        else:
-            chosen = found
         return [
-            Listed(None, f"{target}/{path}", row["size"], row["sha256"])
-            for path, row in sorted(chosen.items())
+            Listed(None, f"{target}/{place}", found[path]["size"], found[path]["sha256"])
+            for path, place in sorted(chosen.items())
         ]
 
 
@@ -221,13 +214,12 @@ def brings_code(entity: OnlineDeployment, current: Deployment | None) -> bool:
 
 def workers_of(variables: Mapping[str, Any] | None) -> int:
     """How many processes Azure's server has, one if nothing is said. Raises ScriptUnusable."""
-    given = str((variables or {}).get(WORKERS, 1))
-    if not given.isdecimal() or not 1 <= int(given) <= MOST_WORKERS:
+    try:
+        return scoring.workers_of(variables)
+    except ValueError as error:
         raise ScriptUnusable(
-            "There cannot be so many workers",
-            f"environment_variables.{WORKERS}: {given!r}, expected 1 to {MOST_WORKERS}",
-        )
-    return int(given)
+            "There cannot be so many workers", f"environment_variables.{scoring.WORKERS}: {error}"
+        ) from error
 
 
 def _reference_of(model: str | Model | None) -> str | None:
@@ -243,20 +235,14 @@ def _configuration(entity: OnlineDeployment) -> CodeConfiguration:
 
 def _script(entity: OnlineDeployment) -> str:
     """The script's path in its folder. Raises ScriptUnusable."""
-    given = _configuration(entity).scoring_script
-    path = PurePosixPath(str(given or ""))
-    if not given or path.is_absolute() or ".." in path.parts or path.suffix != ".py":
+    given = str(_configuration(entity).scoring_script or "")
+    fault = scoring.script_fault(given)
+    if fault:
         raise ScriptUnusable(
-            "There is no scoring script",
-            f"code_configuration.scoring_script: {str(given or '')!r}, expected a .py file below "
-            "code_configuration.code",
+            "There is no such scoring script",
+            f"code_configuration.scoring_script: {given!r}: {fault}",
         )
-    if '"' in str(path) or "\\" in str(path) or not str(path).isprintable():
-        raise ScriptUnusable(
-            "The scoring script cannot be called so",
-            f"code_configuration.scoring_script: {str(path)!r} has quotes or backslashes",
-        )
-    return path.as_posix()
+    return PurePosixPath(given).as_posix()
 
 
 def _referring(

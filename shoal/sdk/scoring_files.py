@@ -13,28 +13,12 @@ from shoal.client.packing import Package, packaged, walked
 from shoal.entities import Environment
 from shoal.sdk.mlflow_signature import Signature, signature_of
 from shoal.sdk.requirements import Requirements, requirements_of
+from wire import scoring
+from wire.scoring import APP, MLMODEL, MODELS, PICKLES, wrapping
 
-APP: Final = "azureml-app"
-MODELS: Final = "azureml-models"
-MLMODEL: Final = "MLmodel"
+__all__ = ["APP", "MODELS", "Placed", "is_mlflow", "model_package", "placed", "scoring_package"]
+
 WAITS: Final = "is kept for scoring scripts: nothing in it is served by itself"
-# What Python's libraries keep models in.
-PICKLES: Final = frozenset({".pkl", ".pickle", ".joblib", ".sav", ".dill"})
-WRAPPER: Final = """from shoal_stub.scoring import ScoringScript
-
-
-class TritonPythonModel(ScoringScript):
-    pass
-"""
-CONFIG: Final = """backend: "python"
-input { name: "REQUEST" data_type: TYPE_STRING dims: [1] }
-input { name: "REQUEST_HEAD" data_type: TYPE_STRING dims: [1] optional: true }
-output { name: "RESPONSE" data_type: TYPE_STRING dims: [1] }
-output { name: "RESPONSE_HEAD" data_type: TYPE_STRING dims: [1] }
-"""
-_BODY = 'name: "REQUEST" data_type: TYPE_STRING dims: [1]'
-_SCRIPT = 'parameters { key: "AZUREML_ENTRY_SCRIPT" value { string_value: "%s" } }\n'
-_WORKERS = "instance_group { count: %d kind: KIND_AUTO }\n"
 _UNQUOTED = re.compile(r"[A-Za-z0-9._ -]+")
 
 Placed = tuple[Path, str]  # a file of this machine, and its place in the repository
@@ -56,12 +40,8 @@ def scoring_package(
     deployment. ``workers`` are its processes in each replica, ``signature`` the tensors that may
     stand for the request's body.
     """
-    config = CONFIG + (_SCRIPT % script if script else "")
-    if signature is not None and signature.inputs:
-        config = config.replace(_BODY, f"{_BODY} optional: true") + signature.text
-    config += _WORKERS % workers if workers > 1 else ""
-    written = {"config.pbtxt": config, "1/model.py": WRAPPER}
-    written |= {f"1/{place}": text for place, text in (texts or {}).items()}
+    tensors = signature.text if signature is not None and signature.inputs else ""
+    written = wrapping(script=script, workers=workers, texts=texts, tensors=tensors)
     with tempfile.TemporaryDirectory(prefix="shoal-scoring-") as folder:
         made = []
         for number, (place, text) in enumerate(written.items()):
@@ -95,10 +75,7 @@ def model_package(path: Path, name: str | None, *, may_wait: bool) -> Iterator[P
 
 
 def is_mlflow(path: Path) -> bool:
-    """A folder that MLflow saved; not one whose graph is served by itself."""
-    if not (path / MLMODEL).is_file() or (path / "config.pbtxt").exists():
-        return False
-    return not any(item.suffix == ".onnx" or item.name.isdigit() for item in path.iterdir())
+    return path.is_dir() and scoring.is_mlflow(item.name for item in path.iterdir())
 
 
 @contextmanager

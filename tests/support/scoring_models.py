@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.sdk.scoring_files import CONFIG, WRAPPER
+from wire.scoring import CONFIG, WRAPPER
 
 CPU = "instance_group { count: 1 kind: KIND_CPU }\n"
 
