@@ -5,6 +5,7 @@ Every change is said in words. What is not recognised is left for the inspection
 
 import re
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from controlplane.registry.archive import MAX_NAME_BYTES
@@ -109,6 +110,12 @@ def _model_file(path: Path) -> str | None:
     """The name that Triton looks for, if this file is a model."""
     name = MODEL_NAMES.get(path.name)
     return name or MODEL_SUFFIXES.get(path.suffix.lower())
+
+
+def serves_itself(paths: Iterable[str]) -> bool:
+    """Whether any of these files is, or says that there is, a model that needs no script."""
+    found = [Path(path) for path in paths]
+    return any(_model_file(path) or path.name in (CONFIG, SAVED_MODEL) for path in found)
 
 
 def _is_model(folder: Path) -> bool:

@@ -47,6 +47,18 @@ def upload_check(*, user: User, project: str, size: int, to_come: int) -> None:
     _room_check(to_come, promised=promised or 0)
 
 
+def growth_check(*, user: User, project: str, by: int) -> None:
+    """Whether an upload whose files nobody announced may grow ``by`` bytes.
+
+    Call it in the transaction that then says so in its row. Raises UploadQuotaExceeded,
+    ProjectQuotaExceeded, DiskFull.
+    """
+    _quota_check(user, by)
+    held = project_hold(project)
+    quota_check(held, "bytes", used=selectors.projects_bytes([project])[project], wanted=by)
+    _room_check(by, promised=0)
+
+
 def chunk_check() -> None:
     """Raises DiskFull when one more chunk may not fit."""
     _room_check(MAX_CHUNK_BYTES, promised=0)
