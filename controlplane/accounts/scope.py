@@ -1,7 +1,8 @@
 """The one gate of projects: whose rows the code that runs now may see, change and make.
 
 ``RolePermission`` says it for a request, and the managers of all rows that belong to a project keep
-to it, so that no view, selector or service has to. Within ``/api/`` it is shut until then.
+to it, so that no view, selector or service has to. Where people ask (``core.paths``) it is shut
+until then.
 
 Outside of requests it is open: jobs, agents and the host's own command line act for nobody.
 """
@@ -14,6 +15,8 @@ from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
 from django.db import models
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase
+
+from controlplane.core.paths import ASKED_BY_PEOPLE
 
 Scope = frozenset[str] | None  # names of projects; None: all there are, and will be
 NOTHING: Final[Scope] = frozenset()
@@ -84,7 +87,7 @@ class ProjectScopeMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not request.path.startswith("/api/"):
+        if not request.path.startswith(ASKED_BY_PEOPLE):
             answer: HttpResponseBase = self._get_response(request)
             return answer
         with within(NOTHING):

@@ -1,6 +1,6 @@
 """ASGI guards before Django and Channels: how large a body may be, whose page opens a socket."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -55,13 +55,21 @@ class BodyLimit:
     Django's handler spools a whole body before any view runs, so a view cannot refuse it in time.
     """
 
-    def __init__(self, app: Application, *, max_bytes: int) -> None:
+    def __init__(
+        self, app: Application, *, max_bytes: int, below: Mapping[str, int] | None = None
+    ) -> None:
         self.app = app
         self.max_bytes = max_bytes
+        self.below = below or {}  # path prefix -> how much it is there
+
+    def _most(self, path: str) -> int:
+        found = (most for prefix, most in self.below.items() if path.startswith(prefix))
+        return next(found, self.max_bytes)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         announced = header(scope, b"content-length")
-        if announced.isdecimal() and int(announced) > self.max_bytes:
+        most = self._most(scope["path"])
+        if announced.isdecimal() and int(announced) > most:
             await self._refuse(scope, receive, send)
             return
         received = 0
@@ -71,7 +79,7 @@ class BodyLimit:
             nonlocal received, refused
             message = await receive()
             received += len(message.get("body", b""))
-            if received > self.max_bytes and not refused:
+            if received > most and not refused:
                 refused = True
                 await self._refuse(scope, receive, send)
             # why: Django sees a client that went away, stops reading and drops all
@@ -86,7 +94,8 @@ class BodyLimit:
     async def _refuse(self, scope: Message, receive: Receive, send: Send) -> None:
         # why drained, up to a point: closing on unread bytes resets the connection, and the client
         # never sees the answer.
-        left = 4 * self.max_bytes
+        most = self._most(scope["path"])
+        left = 4 * most
         while left > 0:
             message = await receive()
             left -= len(message.get("body", b""))
@@ -95,7 +104,7 @@ class BodyLimit:
         response = problem_response(
             413,
             code="PayloadTooLarge",
-            detail=f"A request body may hold {self.max_bytes} bytes at most.",
+            detail=f"A request body may hold {most} bytes at most.",
             instance=scope["path"],
             hints=("Send files through /api/v1/uploads in chunks.",),
         )

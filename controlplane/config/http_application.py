@@ -12,6 +12,7 @@ django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402
 
+from controlplane.azure.types import BLOBS_PREFIX, MAX_BLOB_BODY_BYTES  # noqa: E402
 from controlplane.config.agent_pool import AgentRequestPool  # noqa: E402
 from controlplane.config.guards import Application, BodyLimit  # noqa: E402
 
@@ -19,4 +20,8 @@ from controlplane.config.guards import Application, BodyLimit  # noqa: E402
 def http_application() -> Application:
     """Serves the routes, and through the middlewares, that the settings name at this moment."""
     django_application = cast(Application, ASGIHandler())
-    return BodyLimit(AgentRequestPool(django_application), max_bytes=settings.SHOAL_MAX_BODY_BYTES)
+    # why more there: Azure's client sends a file of up to 64 MiB in one piece, and cannot be told
+    blobs = {BLOBS_PREFIX: MAX_BLOB_BODY_BYTES} if settings.SHOAL_AZURE_API else {}
+    return BodyLimit(
+        AgentRequestPool(django_application), max_bytes=settings.SHOAL_MAX_BODY_BYTES, below=blobs
+    )

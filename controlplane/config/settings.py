@@ -32,6 +32,8 @@ SHOAL_AGENT_BIND = env.text("SHOAL_AGENT_BIND", "127.0.0.1")
 SHOAL_AGENT_URL = env.https("SHOAL_AGENT_URL").rstrip("/") or (
     f"https://{urlsplit(SHOAL_PUBLIC_URL).netloc.rpartition(':')[0]}:{SHOAL_AGENT_PORT}"
 )
+# Whether Azure ML's own package is answered, below /subscriptions/; see docs/from-azure-ml.md.
+SHOAL_AZURE_API = env.flag("SHOAL_AZURE_API", default=False)
 SHOAL_AGENT_TLS_NAMES = [
     name.strip() for name in env.text("SHOAL_AGENT_TLS_NAMES", "").split(",") if name.strip()
 ]
@@ -142,6 +144,7 @@ INSTALLED_APPS = [
     "controlplane.deployments",
     "controlplane.operations",
     "controlplane.gateway",
+    "controlplane.azure",
     "controlplane.system",
     "controlplane.alerts",
     "controlplane.console",

@@ -4,6 +4,7 @@ import os
 import tempfile
 
 os.environ.setdefault("SHOAL_SECRET_KEY", "test-" + "x" * 50)
+os.environ.setdefault("SHOAL_AZURE_API", "on")
 os.environ.setdefault("SHOAL_GATEWAY_TOKEN", "test-gateway-token")
 os.environ.setdefault("SHOAL_HOME", tempfile.mkdtemp(prefix="shoal-test-"))
 # why nobody's port: a test must never talk to a Redis that happens to run here.

@@ -5,6 +5,7 @@ from django.urls import include, path, re_path
 from controlplane.accounts import page_urls as sign_in_pages
 from controlplane.accounts import urls as accounts
 from controlplane.alerts import urls as alerts
+from controlplane.azure import urls as azure
 from controlplane.bottlenecks import urls as bottlenecks
 from controlplane.config import agent_urls, document, spa
 from controlplane.console import urls as console
@@ -47,6 +48,7 @@ urlpatterns = [
     path("api/v1/", include(([route for app in APPS for route in app.urlpatterns], "api"))),
     *agent_urls.urlpatterns,
     *sign_in_pages.urlpatterns,
+    *azure.urlpatterns,
     # why: a missing API route or asset must be a 404, never the studio's page.
     re_path(r"^(?!api/|agent/|ws/|assets/).*$", spa.studio),
 ]

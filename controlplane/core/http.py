@@ -15,6 +15,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from controlplane.core import errors
+from controlplane.core.paths import ANSWERED_FOR_PROGRAMS
 from controlplane.core.request_id import request_id
 
 logger = logging.getLogger(__name__)
@@ -207,7 +208,7 @@ class SecurityHeadersMiddleware:
         response.headers.setdefault(
             "Permissions-Policy", "camera=(self), geolocation=(), microphone=(), payment=()"
         )
-        if request.path.startswith(("/api/", "/agent/")):
+        if request.path.startswith(ANSWERED_FOR_PROGRAMS):
             response.headers.setdefault("Cache-Control", "no-store")
         # why the setting: a proxy that ends TLS need not say so for browsers to be told
         if settings.SHOAL_PUBLIC_URL.startswith("https://"):

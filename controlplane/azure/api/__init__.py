@@ -1,0 +1,1 @@
+"""Azure Resource Manager's words for our services, one file per noun."""

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class AzureConfig(AppConfig):
+    name = "controlplane.azure"
+    label = "azure"

@@ -1,0 +1,16 @@
+"""What a client of Azure's may do wrong that nobody else can."""
+
+from controlplane.core.errors import Invalid, NotFound
+
+
+class AzureInvalid(Invalid):
+    tries = ("docs/from-azure-ml.md lists what is honoured, and what is refused.",)
+
+
+class AssetNotFound(NotFound):
+    tries = ("Send it again: files that no model was made of are kept for some days.",)
+
+
+class BlobNotFound(NotFound):
+    code = "BlobNotFound"
+    tries = ("Names are those that were sent, and case counts.",)

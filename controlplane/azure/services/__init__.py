@@ -1,0 +1,1 @@
+"""Writes that only Azure's clients need."""

@@ -1,0 +1,213 @@
+"""Models, environments and code from what was sent."""
+
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+from rest_framework.test import APIClient
+
+from controlplane.azure.api import patience
+from controlplane.environments.models import EnvironmentVersion
+from controlplane.registry.models import Model, ModelFile, ModelVersion, Upload
+from controlplane.registry.services import ingest, uploads
+from tests.support.azure_paths import DATASTORE, SENT, WORKSPACE
+from tests.unit.controlplane.azure.test_azure_blobs import code_of, put
+
+pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
+NET = f"{WORKSPACE}/models/net"
+URI = f"{DATASTORE}/LocalUpload/abc/net"
+
+
+def model_put(client: APIClient, version: str = "1", **properties: Any) -> Any:
+    body = {"properties": {"modelUri": URI, "modelType": "triton_model", **properties}}
+    return client.put(f"{NET}/versions/{version}", body, format="json")
+
+
+def send(client: APIClient, *names: str, content: bytes = b"weights") -> None:
+    for name in names or ("net/1/model.onnx",):
+        assert put(client, f"{SENT}/abc/{name}", content).status_code == 201
+
+
+def files() -> set[str]:
+    return set(ModelFile.objects.values_list("path", flat=True))
+
+
+def test_what_was_sent_becomes_a_version(api: APIClient) -> None:
+    assert code_of(api.get(NET)) == (404, "ModelNotFound")
+    send(api)
+    made = model_put(api, description="d", tags={"a": 1}, stage="Production")
+    assert made.status_code == 201, made.content
+    body = made.json()
+    assert body["id"] == f"{NET}/versions/1"
+    told = body["properties"]
+    assert (told["description"], told["tags"], told["stage"]) == ("d", {"a": "1"}, "Production")
+    assert told["modelUri"] == f"{DATASTORE}/registered/net/1"
+    assert files() == {"net/1/model.onnx"}
+    found = api.get(NET).json()["properties"]
+    assert (found["latestVersion"], found["nextVersion"]) == ("1", "2")
+    assert [row["name"] for row in api.get(f"{WORKSPACE}/models").json()["value"]] == ["net"]
+    assert [row["name"] for row in api.get(f"{NET}/versions").json()["value"]] == ["1"]
+
+
+def test_the_same_again_is_the_same_and_other_content_a_conflict(api: APIClient) -> None:
+    send(api)
+    model_put(api)
+    assert model_put(api, description="again").json()["properties"]["description"] == "again"
+    send(api, content=b"other")  # a client that has not seen that it is there
+    assert code_of(model_put(api)) == (409, "ModelVersionImmutable")
+    assert model_put(api, "2").status_code == 201
+
+
+def test_a_version_is_archived_as_the_package_does_it(api: APIClient) -> None:
+    send(api)
+    properties = model_put(api).json()["properties"]
+    body = {"properties": {**properties, "isArchived": True}}
+    assert api.put(f"{NET}/versions/1", body, format="json").status_code == 200
+    assert api.get(f"{NET}/versions").json()["value"] == []
+    listed = api.get(f"{NET}/versions?listViewType=ArchivedOnly").json()["value"]
+    assert [row["properties"]["isArchived"] for row in listed] == [True]
+    body["properties"]["isArchived"] = False
+    api.put(f"{NET}/versions/1", body, format="json")
+    assert len(api.get(f"{NET}/versions").json()["value"]) == 1
+    assert code_of(api.get(f"{NET}/versions?listViewType=x")) == (400, "BadArgument")
+    whole = api.put(NET, {"properties": {"isArchived": True}}, format="json")
+    assert whole.json()["properties"]["isArchived"] is True
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["https://elsewhere/x", "azureml://registries/a/models/b", f"{DATASTORE}/registered/net/2",
+     "runs:/1/model", "", f"{DATASTORE}/LocalUpload/abc"],
+)  # fmt: skip
+def test_addresses_of_other_places_are_not_fetched(api: APIClient, uri: str) -> None:
+    send(api)
+    assert code_of(model_put(api, modelUri=uri)) == (400, "BadArgument")
+
+
+@pytest.mark.parametrize("version", ["x", "0", "1.0", "9" * 12])
+def test_a_version_is_a_number(api: APIClient, version: str) -> None:
+    send(api)
+    assert code_of(model_put(api, version)) == (400, "BadArgument")
+
+
+def test_one_without_a_name_is_told_by_its_content(api: APIClient) -> None:
+    send(api)
+    assert model_put(api, "abcdef", isAnonymous=True).json()["name"] == "1"
+
+
+def test_what_is_wrong_with_the_files_is_said_and_they_may_come_again(api: APIClient) -> None:
+    send(api, content=b"BAD model")
+    assert code_of(model_put(api)) == (400, "NotAnOnnxFile")
+    assert not ModelVersion.objects.exists()
+    assert api.head(f"{SENT}/abc/net/1/model.onnx").status_code == 404
+    send(api)
+    assert model_put(api).status_code == 201
+
+
+def test_files_for_scripts_get_a_model_around_them(admin_api: APIClient) -> None:
+    send(admin_api, "net/model.pkl", "net/labels.txt")
+    made = model_put(admin_api, modelType="custom_model")
+    assert made.status_code == 201, made.content
+    assert files() == {
+        "net/config.pbtxt",
+        "net/1/model.py",
+        "net/1/azureml-models/net/model.pkl",
+        "net/1/azureml-models/net/labels.txt",
+    }
+
+
+def test_a_model_of_mlflow_brings_its_packages(admin_api: APIClient) -> None:
+    send(admin_api, "net/MLmodel", "net/model.pkl")
+    send(admin_api, "net/conda.yaml", content=b"dependencies:\n- pip:\n  - scikit-learn==1.5.0\n")
+    assert model_put(admin_api, modelType="mlflow_model").status_code == 201
+    assert "net/1/requirements.txt" in files()
+    assert "net/1/azureml-models/net/MLmodel" in files()
+
+
+def test_code_needs_whoever_may_bring_it(api: APIClient, settings: Settings) -> None:
+    settings.SHOAL_CODE_POLICY = "off"
+    send(api, "net/1/model.py")
+    assert code_of(model_put(api)) == (403, "CodeNotAllowed")
+
+
+def test_who_waits_longer_than_an_answer_may_take_asks_again(
+    api: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting: list[str] = []
+    monkeypatch.setattr(
+        uploads, "enqueue_on_commit", lambda *_, upload_id, **__: waiting.append(upload_id)
+    )
+    monkeypatch.setattr(patience, "LONGEST_S", 0.0)
+    send(api)
+    answer = model_put(api)
+    assert (*code_of(answer), answer["Retry-After"]) == (503, "UploadNotReady", "2")
+    ingest.ingest_run(upload_id=waiting[0])
+    assert model_put(api).status_code == 201
+    assert Upload.objects.count() == 1
+
+
+LISTED = "name: x\ndependencies:\n- python=3.10\n- numpy=1.26\n"
+
+
+def environment_put(client: APIClient, name: str, version: str, **properties: Any) -> Any:
+    path = f"{WORKSPACE}/environments/{name}/versions/{version}"
+    return client.put(path, {"properties": properties}, format="json")
+
+
+def test_an_environment_is_a_list_of_packages(api: APIClient) -> None:
+    said = {"condaFile": LISTED, "image": "mcr/x", "osType": "Linux"}
+    made = environment_put(api, "list", "1", **said)
+    assert made.status_code == 201, made.content
+    row = EnvironmentVersion.objects.get()
+    assert (row.requirements, row.image) == ("numpy==1.26.*\n", "mcr/x")
+    assert "numpy=1.26" in made.json()["properties"]["condaFile"]
+    assert (
+        environment_put(
+            api, "list", "1", condaFile=LISTED, image="mcr/x", osType="Linux"
+        ).status_code
+        == 200
+    )
+    other = environment_put(api, "list", "1", condaFile="dependencies: [scipy]")
+    assert code_of(other) == (409, "EnvironmentVersionImmutable")
+    anonymous = environment_put(api, "Cli", "a1b2", condaFile=LISTED, isAnonymous=True)
+    assert anonymous.json()["id"] == f"{WORKSPACE}/environments/Cli/versions/1"
+    listed = api.get(f"{WORKSPACE}/environments").json()["value"]
+    assert [row["name"] for row in listed] == ["Cli", "list"]
+    one = api.get(f"{WORKSPACE}/environments/list").json()["properties"]
+    assert (one["latestVersion"], one["nextVersion"]) == ("1", "2")
+    api.put(f"{WORKSPACE}/environments/list", {"properties": {"isArchived": True}}, format="json")
+    assert api.get(f"{WORKSPACE}/environments/list/versions").json()["value"] == []
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"image": "mcr/x"},
+        {"build": {"contextUri": "x"}},
+        {"condaFile": "dependencies: [cudatoolkit=11]"},
+        {"condaFile": "a: [b"},
+        {"condaFile": "- a"},
+        {"condaFile": "dependencies: [{pip: [-r other.txt]}]"},
+        {"condaFile": "dependencies: [{pip: [-r /etc/passwd]}]"},
+    ],
+)
+def test_what_pip_cannot_install_is_refused(api: APIClient, properties: dict[str, Any]) -> None:
+    assert code_of(environment_put(api, "list", "1", **properties)) == (400, "BadArgument")
+
+
+def test_code_is_an_asset_that_others_of_the_project_may_deploy(
+    api: APIClient, admin_api: APIClient
+) -> None:
+    code = f"{WORKSPACE}/codes/mine/versions/1"
+    assert api.get(code).status_code == 404
+    body = {"properties": {"codeUri": "u", "properties": {"hash_sha256": "h1"}}}
+    assert api.put(code, body, format="json").status_code == 404  # nothing was sent
+    address = "/azureml/blobs/w/store/code-mine-1"
+    assert put(api, f"{address}/src/score.py").status_code == 201
+    assert api.get(code).status_code == 404  # it is none yet
+    assert api.put(code, body, format="json").json()["id"] == code
+    found = admin_api.get(f"{WORKSPACE}/codes/other/versions?hash=h1&hashVersion=1").json()["value"]
+    assert [row["id"] for row in found] == [code]
+    assert admin_api.get(f"{WORKSPACE}/codes/other/versions?hash=h2").json()["value"] == []
+    assert admin_api.get(code).json()["properties"]["codeUri"] == "u"
+    assert not Model.objects.exists()
