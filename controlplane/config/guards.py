@@ -1,6 +1,7 @@
 """ASGI guards before Django and Channels: how large a body may be, whose page opens a socket."""
 
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -49,6 +50,15 @@ class AgentsOnly:
         await answer(refused, send, closing=True)
 
 
+@dataclass(frozen=True, slots=True)
+class LargerBodies:
+    """Where a body may be larger than elsewhere, for those of whom ``may_send`` is true."""
+
+    prefix: str
+    max_bytes: int
+    may_send: Callable[[Message], Awaitable[bool]]
+
+
 class BodyLimit:
     """413 before anything is stored, whether the length is announced or the body just keeps coming.
 
@@ -56,20 +66,26 @@ class BodyLimit:
     """
 
     def __init__(
-        self, app: Application, *, max_bytes: int, below: Mapping[str, int] | None = None
+        self, app: Application, *, max_bytes: int, exception: LargerBodies | None = None
     ) -> None:
         self.app = app
         self.max_bytes = max_bytes
-        self.below = below or {}  # path prefix -> how much it is there
+        self.exception = exception
 
-    def _most(self, path: str) -> int:
-        found = (most for prefix, most in self.below.items() if path.startswith(prefix))
-        return next(found, self.max_bytes)
+    async def _most(self, scope: Message, announced: int) -> int:
+        """For who says beforehand how much it is, and may send so much."""
+        found = self.exception
+        if found is None or not self.max_bytes < announced <= found.max_bytes:
+            return self.max_bytes
+        may = scope["path"].startswith(found.prefix) and await found.may_send(scope)
+        return found.max_bytes if may else self.max_bytes
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        announced = header(scope, b"content-length")
-        most = self._most(scope["path"])
-        if announced.isdecimal() and int(announced) > most:
+        length = header(scope, b"content-length")
+        # why a length: Python refuses to read numbers of thousands of digits
+        announced = int(length) if length.isdecimal() and len(length) < 20 else 0
+        most = await self._most(scope, announced)
+        if announced > most or len(length) >= 20:
             await self._refuse(scope, receive, send)
             return
         received = 0
@@ -94,8 +110,7 @@ class BodyLimit:
     async def _refuse(self, scope: Message, receive: Receive, send: Send) -> None:
         # why drained, up to a point: closing on unread bytes resets the connection, and the client
         # never sees the answer.
-        most = self._most(scope["path"])
-        left = 4 * most
+        left = 4 * self.max_bytes
         while left > 0:
             message = await receive()
             left -= len(message.get("body", b""))
@@ -104,7 +119,7 @@ class BodyLimit:
         response = problem_response(
             413,
             code="PayloadTooLarge",
-            detail=f"A request body may hold {most} bytes at most.",
+            detail=f"A request body may hold {self.max_bytes} bytes at most.",
             instance=scope["path"],
             hints=("Send files through /api/v1/uploads in chunks.",),
         )

@@ -143,13 +143,18 @@ def split(container: str, blob: str) -> tuple[str, str]:
     if container.startswith(CODE):
         return container, blob
     if container != DATASTORE:
-        raise AzureInvalid(f"There is no container {container[:60]!r}.", code="ContainerNotFound")
+        raise AzureInvalid(
+            f"There is no container {container[:60]!r}.",
+            code="ContainerNotFound",
+            hints=(f"{DATASTORE}, or the address that a code asset was given.",),
+        )
     first, _, rest = blob.partition("/")
     asset, _, path = rest.partition("/")
     if first != UPLOADS or not asset or not path:
         raise AzureInvalid(
             f"{blob[:120]!r} is no place to send a file to, expected {UPLOADS}/<hash>/<path>.",
             code="InvalidResourceName",
+            hints=("Azure's package sends to such places by itself.",),
         )
     return f"{first}/{asset}", path
 

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from controlplane.accounts.models import User
-from controlplane.azure.errors import AssetNotFound, AzureInvalid
+from controlplane.azure.errors import AssetNotFound, AzureInvalid, BlobNotFound
 from controlplane.azure.selectors import code_folder, folder_get, folder_of
 from controlplane.azure.services import folders
 from controlplane.environments.models import EnvironmentVersion
@@ -67,7 +67,7 @@ def model_upload(
         if row.path == path or row.path.startswith(f"{path}/")
     }
     if not rows:
-        raise AssetNotFound(f"Nothing was sent to {place}/{path[:120]}.", code="BlobNotFound")
+        raise BlobNotFound(f"Nothing was sent to {place}/{path[:120]}.")
     beside = {part.partition("/")[0] for part in (row.removeprefix(f"{path}/") for row in rows)}
     if scoring.is_mlflow(beside):
         script = f"{scoring.MODELS}/{path}/{scoring.MLMODEL}"

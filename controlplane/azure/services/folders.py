@@ -52,7 +52,9 @@ def blob_put(
     folder = folder_begin(user, place, path, project)
     if fresh and files_of(folder.upload_id).filter(path=path).exists():
         raise UploadStateConflict(
-            f"There is a blob {place}/{path} already.", code="BlobAlreadyExists"
+            f"There is a blob {place}/{path} already.",
+            code="BlobAlreadyExists",
+            hints=("Leave If-None-Match out to take its place.",),
         )
     return growing_lists.file_keep(
         upload_id=folder.upload_id, path=path, source=source, md5=_digest(md5)

@@ -122,7 +122,10 @@ def blocks_join(*, upload_id: str, path: str, blocks: Sequence[str]) -> Announce
             size, sha256 = _written(file, _Joined(places))
         except FileNotFoundError as error:
             raise Invalid(
-                f"A block of {path} has not arrived.", code="InvalidBlockList", field="blocks"
+                f"A block of {path} has not arrived.",
+                code="InvalidBlockList",
+                field="blocks",
+                hints=("Send its blocks again, then the list of them.",),
             ) from error
         kept = _listed(upload_id, path, part, size, sha256)
     with _held(upload_id) as upload:
@@ -162,7 +165,7 @@ def growing_list_complete(*, upload_id: str, actor: str) -> Upload:
     if upload.state == Upload.State.UPLOADING:
         paths = list(files_of(upload_id).values_list("path", flat=True))
         if not paths:
-            raise Invalid("No file was sent.", code="UploadIncomplete")
+            raise Invalid("No file was sent.", hints=("Send the files first, then complete it.",))
         try:
             for path in paths:
                 names.claim(safe_path(path), is_folder=False)

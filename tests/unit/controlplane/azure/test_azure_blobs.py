@@ -16,6 +16,7 @@ from rest_framework.test import APIClient
 
 from controlplane.accounts.models import ApiToken, User
 from controlplane.accounts.services import token_create
+from controlplane.azure.grants import may_send
 from controlplane.azure.models import SentFolder
 from controlplane.registry.models import AnnouncedFile, Upload
 from controlplane.registry.services import uploads
@@ -241,3 +242,21 @@ def test_files_leave_with_the_upload_when_its_time_is_over(api: APIClient, store
     Upload.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert uploads.uploads_expire(now=timezone.now()) == 1
     assert not SentFolder.objects.exists()
+
+
+def test_who_sends_a_large_body_is_asked_before_it_is_taken_in(api: APIClient) -> None:
+    token = api._credentials["HTTP_AUTHORIZATION"]
+    address, _, query = granted(api).partition("?")
+
+    def may(path: str, query: str = "", authorization: str = "") -> bool:
+        headers = [(b"authorization", authorization.encode())] if authorization else []
+        scope = {"path": path, "query_string": query.encode(), "headers": headers}
+        return async_to_sync(may_send)(scope)
+
+    assert may(FILE, authorization=token)
+    assert may(f"{address}/src/a", query)
+    assert not may(f"{address}x/src/a", query)
+    assert not may(FILE, query)
+    assert not may(FILE)
+    assert not may(FILE, authorization="Bearer shoal_guess")
+    assert not may(FILE, query, authorization="Bearer other")

@@ -5,7 +5,14 @@ from collections.abc import Iterable
 
 import pytest
 
-from controlplane.config.guards import BodyLimit, Message, Receive, SameOrigin, Send
+from controlplane.config.guards import (
+    BodyLimit,
+    LargerBodies,
+    Message,
+    Receive,
+    SameOrigin,
+    Send,
+)
 
 
 async def call(
@@ -52,6 +59,28 @@ async def test_a_body_beyond_it_is_refused_announced_or_not(headers: dict[str, s
     sent = await call(BodyLimit(echo, max_bytes=10), headers, [b"12345"] * 3)
     assert [message.get("status") for message in sent] == [413, None]
     assert b"PayloadTooLarge" in sent[1]["body"]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "length", "may", "status"),
+    [
+        ("/x", "15", True, 200),
+        ("/x", "15", False, 413),
+        ("/other", "15", True, 413),
+        ("/x", "21", True, 413),
+        ("/x", "", True, 413),  # who does not say how much it is
+        ("/x", "9" * 5000, True, 413),
+    ],
+)
+async def test_a_larger_body_is_for_who_may_send_it_there(
+    prefix: str, length: str, may: bool, status: int
+) -> None:
+    async def may_send(_: Message) -> bool:
+        return may
+
+    limit = BodyLimit(echo, max_bytes=10, exception=LargerBodies(prefix, 20, may_send))
+    sent = await call(limit, {"content-length": length} if length else {}, [b"12345"] * 3)
+    assert sent[0]["status"] == status
 
 
 @pytest.mark.parametrize(
