@@ -4,6 +4,8 @@ from typing import Any
 
 from rest_framework.request import Request
 
+from controlplane.accounts.projects import project_for
+from controlplane.accounts.types import DEFAULT_PROJECT
 from controlplane.azure.errors import AzureInvalid
 from controlplane.azure.types import Place, Values
 
@@ -35,6 +37,18 @@ def number_of(version: str, *, anonymous: bool) -> int | None:
         field="version",
         hints=("Leave it out to get the next one.",),
     )
+
+
+def called(name: str, project: str, *, anonymous: bool) -> str:
+    """What an asset is called here: one that nobody named has the same name in all projects, where
+    names are unique in the installation.
+
+    ``project``: as ``project_for`` takes it. Raises what that raises.
+    """
+    if not anonymous:
+        return name
+    chosen = project_for(project)
+    return name if chosen == DEFAULT_PROJECT else f"{name}.{chosen}"
 
 
 def container(

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.accounts.permissions import actor
-from controlplane.azure.api.assets import MOST_LISTED, archived_of, container, number_of
+from controlplane.azure.api.assets import MOST_LISTED, archived_of, called, container, number_of
 from controlplane.azure.api.base import ArmView, checked, page, properties_of
 from controlplane.azure.errors import AzureInvalid
 from controlplane.azure.services.assets import conda_read, packages_of
@@ -95,7 +95,10 @@ class VersionView(ArmView):
         """Registers a list of packages, or changes the words about one and whether it is archived.
         What pip cannot install is refused."""
         properties = properties_of(request)
-        values = checked(EnvironmentInputSerializer, _values(name, version, properties))
+        anonymous = properties.get("isAnonymous") is True
+        name = called(name, self.project(), anonymous=anonymous)
+        number = number_of(version, anonymous=anonymous)
+        values = checked(EnvironmentInputSerializer, _values(name, number, properties))
         values["project"] = self.project()
         row, created = services.environment_register(actor=actor(request), **values)
         if not created:
@@ -109,7 +112,7 @@ class VersionView(ArmView):
         return Response(version_resource(row, self.place), status=code)
 
 
-def _values(name: str, version: str, properties: Values) -> Values:
+def _values(name: str, number: int | None, properties: Values) -> Values:
     """As REST takes them. Raises AzureInvalid."""
     if properties.get("build") is not None:
         raise AzureInvalid(
@@ -126,7 +129,7 @@ def _values(name: str, version: str, properties: Values) -> Values:
     kept = {ours: properties.get(azure) for azure, ours in KEPT.items()}
     return {
         "name": name,
-        "version": number_of(version, anonymous=properties.get("isAnonymous") is True),
+        "version": number,
         "description": properties.get("description") or "",
         "tags": texts(properties.get("tags")),
         "requirements": packages_of(listed).text if listed is not None else "",

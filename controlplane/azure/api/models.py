@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from controlplane.accounts.models import User
 from controlplane.accounts.permissions import actor, may
 from controlplane.accounts.policy import Permission
-from controlplane.azure.api.assets import MOST_LISTED, archived_of, container, number_of
+from controlplane.azure.api.assets import MOST_LISTED, archived_of, called, container, number_of
 from controlplane.azure.api.base import ArmView, checked, page, properties_of
 from controlplane.azure.api.patience import Waiting, upload_read
 from controlplane.azure.errors import AzureInvalid
@@ -128,6 +128,7 @@ class VersionView(ArmView):
         if found is None:
             row = self._known(name, version, uri)
             return Response(self._worded(request, row, properties))
+        name = called(name, self.project(), anonymous=anonymous)
         upload = upload_read(
             request,
             lambda: assets.model_upload(

@@ -137,3 +137,23 @@ def test_files_go_into_the_project_of_the_workspace(
     assert Model.everything.get(name="net").project_name == OURS
     taken = client.put(f"{WORKSPACE}/models/{THEIRS}-model/versions/2", body, format="json")
     assert (taken.status_code, taken.json()["error"]["code"]) == (409, "NameTaken")
+
+
+def test_what_nobody_named_is_not_taken_by_another_project(
+    worlds: tuple[Things, Things], client_of: Callable[[User], APIClient]
+) -> None:
+    """The package calls all environments without a name alike, and models by their content."""
+    named = {}
+    for project in (OURS, THEIRS):
+        client = client_of(member(project, Membership.Role.DEPLOYER, f"mia-{project}"))
+        path = f"{WORKSPACE}/environments/Anonymous/versions/abc"
+        listed = {"condaFile": "dependencies: [numpy]", "isAnonymous": True}
+        made = client.put(path, {"properties": listed}, format="json")
+        assert made.status_code == 201, made.content
+        assert client.get(made.json()["id"]).status_code == 200
+        put(client, f"{SENT}/abc/net/1/model.onnx")
+        body = {"properties": {"modelUri": URI, "isAnonymous": True}}
+        model = client.put(f"{WORKSPACE}/models/0a1b/versions/1", body, format="json")
+        assert model.status_code == 201, model.content
+        named[project] = (made.json()["id"], model.json()["id"])
+    assert not set(named[OURS]) & set(named[THEIRS])
