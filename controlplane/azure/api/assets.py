@@ -10,7 +10,6 @@ from controlplane.azure.errors import AzureInvalid
 from controlplane.azure.types import Place, Values
 
 VIEWS = {"activeonly": "active", "archivedonly": "archived", "all": "all"}
-MOST_LISTED = 1000
 
 
 def archived_of(request: Request) -> str:

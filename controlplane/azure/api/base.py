@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework import serializers
@@ -21,6 +22,9 @@ from controlplane.core import http
 from controlplane.core.rest_exceptions import exception_handler
 from controlplane.core.validation_messages import explained
 
+Row = TypeVar("Row", bound=Model)
+MOST_LISTED = 200
+LONGEST_NUMBER = 9
 TOLD = ("WWW-Authenticate", "Retry-After", "Allow")
 
 
@@ -127,5 +131,28 @@ def properties_of(request: Request) -> Values:
     return found
 
 
-def page(items: list[Values]) -> Response:
-    return Response({"value": items, "nextLink": None})
+def page(items: list[Values], following: str | None = None) -> Response:
+    return Response({"value": items, "nextLink": following})
+
+
+def listed(
+    request: Request, rows: QuerySet[Row], shown: Callable[[list[Row]], list[Values]]
+) -> Response:
+    """A page of ``rows``, and where the next one is. With ``$top`` so many, and no more."""
+    skip, top = _number(request, "$skip", 0), _number(request, "$top", MOST_LISTED)
+    most = min(top, MOST_LISTED)
+    found = list(rows[skip : skip + most + 1])
+    following = None
+    if len(found) > most and "$top" not in request.query_params:
+        query = request.query_params.copy()
+        query["$skip"] = str(skip + most)
+        following = f"{settings.SHOAL_PUBLIC_URL}{request.path}?{query.urlencode()}"
+    return page(shown(found[:most]), following)
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    """Raises AzureInvalid."""
+    text = request.query_params.get(name, str(default))
+    if not text.isascii() or not text.isdecimal() or len(text) > LONGEST_NUMBER:
+        raise AzureInvalid(f"{name}: {text[:40]!r}, expected a whole number.", field=name)
+    return int(text)

@@ -9,8 +9,7 @@ from rest_framework.response import Response
 
 from controlplane.accounts.models import ApiToken, User
 from controlplane.azure import selectors
-from controlplane.azure.api.assets import MOST_LISTED
-from controlplane.azure.api.base import ArmView, page, properties_of
+from controlplane.azure.api.base import ArmView, listed, properties_of
 from controlplane.azure.errors import AssetNotFound, AzureInvalid
 from controlplane.azure.grants import grant
 from controlplane.azure.models import SentFolder
@@ -57,10 +56,12 @@ class CodeVersionsView(ArmView):
             if content
             else rows.filter(properties__name=name)
         )
-        found = list(rows.select_related("owner").order_by("-created_at")[:MOST_LISTED])
-        for row in found[:1]:  # who asks by content goes on with it instead of sending it again
-            upload_keep(upload_id=row.upload_id)
-        return page([code_resource(row, self.place) for row in found])
+        place = self.place
+        rows = rows.select_related("owner").order_by("-created_at")
+        if content and (newest := rows.first()) is not None:
+            # who asks by content goes on with it instead of sending it again
+            upload_keep(upload_id=newest.upload_id)
+        return listed(request, rows, lambda found: [code_resource(row, place) for row in found])
 
 
 class CodeVersionView(ArmView):
@@ -77,7 +78,7 @@ class CodeVersionView(ArmView):
         folder = selectors.folder_get(cast(User, request.user), selectors.code_place(name, version))
         kept = ("codeUri", "description", "tags", "properties", "isAnonymous")
         said = {key: properties.get(key) for key in kept}
-        folders.properties_set(folder, {**said, "name": name, "version": version})
+        folders.code_keep(folder, {**said, "name": name, "version": version})
         return Response(code_resource(folder, self.place))
 
 

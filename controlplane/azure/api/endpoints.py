@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from controlplane.accounts.permissions import actor
 from controlplane.accounts.policy import Permission
-from controlplane.azure.api.base import ArmView, body_of, checked, page, properties_of
+from controlplane.azure.api.base import ArmView, body_of, checked, listed, properties_of
 from controlplane.azure.api.operations import ROUTED_S, SOON, accepted, acted_on
 from controlplane.azure.errors import AzureInvalid
 from controlplane.azure.shapes import endpoint_resource, endpoint_values, texts
@@ -60,9 +60,9 @@ def answered(name: str, place: Place, *, code: int = status.HTTP_200_OK) -> Resp
 
 class EndpointsView(ArmView):
     def get(self, request: Request, **_: str) -> Response:
-        del request
         rows = endpoints_matching(project=self.project()).order_by("name")
-        return page(resources(list(rows), self.place))
+        place = self.place
+        return listed(request, rows, lambda found: resources(found, place))
 
 
 class EndpointView(ArmView):

@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.accounts.permissions import actor
-from controlplane.azure.api.assets import MOST_LISTED, archived_of, called, container, number_of
-from controlplane.azure.api.base import ArmView, checked, page, properties_of
+from controlplane.azure.api.assets import archived_of, called, container, number_of
+from controlplane.azure.api.base import ArmView, checked, listed, properties_of
 from controlplane.azure.errors import AzureInvalid
 from controlplane.azure.services.assets import conda_read, packages_of
 from controlplane.azure.shapes import system_data, texts
@@ -61,8 +61,12 @@ def environment_resource(row: EnvironmentVersion, place: Place) -> Values:
 class EnvironmentsView(ArmView):
     def get(self, request: Request, **_: str) -> Response:
         rows = selectors.environment_list(archived=archived_of(request), project=self.project())
-        rows = rows.order_by("name")[:MOST_LISTED]
-        return page([environment_resource(row, self.place) for row in rows])
+        place = self.place
+        return listed(
+            request,
+            rows.order_by("name"),
+            lambda found: [environment_resource(row, place) for row in found],
+        )
 
 
 class EnvironmentView(ArmView):
@@ -83,7 +87,8 @@ class EnvironmentView(ArmView):
 class VersionsView(ArmView):
     def get(self, request: Request, name: str, **_: str) -> Response:
         rows = selectors.version_list(name, archived=archived_of(request)).order_by("-version")
-        return page([version_resource(row, self.place) for row in rows[:MOST_LISTED]])
+        place = self.place
+        return listed(request, rows, lambda found: [version_resource(row, place) for row in found])
 
 
 class VersionView(ArmView):

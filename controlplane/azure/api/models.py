@@ -10,11 +10,13 @@ from rest_framework.response import Response
 from controlplane.accounts.models import User
 from controlplane.accounts.permissions import actor, may
 from controlplane.accounts.policy import Permission
-from controlplane.azure.api.assets import MOST_LISTED, archived_of, called, container, number_of
-from controlplane.azure.api.base import ArmView, checked, page, properties_of
+from controlplane.azure.api.assets import archived_of, called, container, number_of
+from controlplane.azure.api.base import ArmView, checked, listed, properties_of
 from controlplane.azure.api.patience import Waiting, upload_read
 from controlplane.azure.errors import AzureInvalid
+from controlplane.azure.selectors import folder_of
 from controlplane.azure.services import assets
+from controlplane.azure.services.folders import folder_leave
 from controlplane.azure.shapes import system_data, texts
 from controlplane.azure.types import DATASTORE, Place, Values
 from controlplane.registry import selectors
@@ -79,8 +81,12 @@ def model_resource(row: Model, place: Place) -> Values:
 class ModelsView(ArmView):
     def get(self, request: Request, **_: str) -> Response:
         rows = selectors.model_list(archived=archived_of(request), project=self.project())
-        rows = rows.order_by("name")[:MOST_LISTED]
-        return page([model_resource(row, self.place) for row in rows])
+        place = self.place
+        return listed(
+            request,
+            rows.order_by("name"),
+            lambda found: [model_resource(row, place) for row in found],
+        )
 
 
 class ModelView(ArmView):
@@ -103,13 +109,8 @@ class VersionsView(ArmView):
         view = archived_of(request)
         if view != "all":
             rows = rows.filter(archived=view == "archived")
-        most = _most(request)
-        return page([version_resource(row, self.place) for row in rows[:most]])
-
-
-def _most(request: Request) -> int:
-    text = request.query_params.get("$top", "")
-    return min(int(text), MOST_LISTED) if text.isdecimal() and len(text) < 10 else MOST_LISTED
+        place = self.place
+        return listed(request, rows, lambda found: [version_resource(row, place) for row in found])
 
 
 class VersionView(ArmView):
@@ -129,10 +130,11 @@ class VersionView(ArmView):
             row = self._known(name, version, uri)
             return Response(self._worded(request, row, properties))
         name = called(name, self.project(), anonymous=anonymous)
+        user = cast(User, request.user)
         upload = upload_read(
             request,
             lambda: assets.model_upload(
-                user=cast(User, request.user),
+                user=user,
                 place=found["place"],
                 path=found["path"].rstrip("/"),
                 name=name,
@@ -154,6 +156,9 @@ class VersionView(ArmView):
             actor=actor(request),
             may_run_code=may(request, Permission.CODE),
         )
+        sent = folder_of(user, found["place"])
+        if sent is not None and sent.upload_id != upload.pk:
+            folder_leave(sent)
         body = (
             version_resource(row, self.place) if created else self._worded(request, row, properties)
         )

@@ -3,9 +3,11 @@
 import base64
 import binascii
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from controlplane.accounts.models import User
 from controlplane.azure.errors import AzureInvalid
@@ -20,6 +22,8 @@ from controlplane.registry.storage import Readable
 
 MOST_METADATA = 8192  # characters of one blob, as in Azure
 LONGEST_PLACE = 400
+MOST_CODE = 50
+SOON = timedelta(hours=1)
 
 
 def folder_begin(user: User, place: str, path: str, project: str) -> SentFolder:
@@ -88,9 +92,22 @@ def metadata_set(*, user: User, place: str, path: str, metadata: dict[str, str])
 
 
 @transaction.atomic
-def properties_set(folder: SentFolder, properties: dict[str, Any]) -> None:
+def code_keep(folder: SentFolder, properties: dict[str, Any]) -> None:
+    """The folder is code from now on. Of one person the last ``MOST_CODE`` are kept, so that they
+    do not stand in the way of what else is sent; deployments hold copies."""
     folder.properties = properties
     folder.save(update_fields=["properties", "updated_at"])
+    mine = SentFolder.objects.filter(owner=folder.owner, properties__isnull=False)
+    for old in mine.order_by("-updated_at", "-pk")[MOST_CODE:]:
+        upload_delete(upload_id=old.upload_id, actor=folder.owner.get_username())
+
+
+def folder_leave(folder: SentFolder) -> None:
+    """Its files are in a model that was put together of them: they go soon, and not at once, as the
+    package still has a word to say about them."""
+    Upload.objects.filter(pk=folder.upload_id, state=Upload.State.UPLOADING).update(
+        expires_at=timezone.now() + SOON
+    )
 
 
 def _digest(text: str) -> bytes | None:

@@ -1,12 +1,16 @@
 """Models, environments and code from what was sent."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from controlplane.azure.api import patience
+from controlplane.azure.api import base, patience
+from controlplane.azure.models import SentFolder
+from controlplane.azure.services import folders
 from controlplane.environments.models import EnvironmentVersion
 from controlplane.registry.models import Model, ModelFile, ModelVersion, Upload
 from controlplane.registry.services import ingest, uploads
@@ -211,3 +215,46 @@ def test_code_is_an_asset_that_others_of_the_project_may_deploy(
     assert admin_api.get(f"{WORKSPACE}/codes/other/versions?hash=h2").json()["value"] == []
     assert admin_api.get(code).json()["properties"]["codeUri"] == "u"
     assert not Model.objects.exists()
+
+
+def test_of_code_the_last_folders_are_kept(api: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "MOST_CODE", 2)
+    for number in range(3):
+        put(api, f"/azureml/blobs/w/store/code-c{number}-1/src/score.py")
+        body = {"properties": {"codeUri": "u"}}
+        answer = api.put(f"{WORKSPACE}/codes/c{number}/versions/1", body, format="json")
+        assert answer.status_code == 200
+    there = [api.get(f"{WORKSPACE}/codes/c{n}/versions/1").status_code for n in range(3)]
+    assert there == [404, 200, 200]
+
+
+def test_files_that_a_model_was_put_together_of_go_soon(admin_api: APIClient) -> None:
+    send(admin_api, "net/model.pkl")
+    model_put(admin_api, modelType="custom_model")
+    sent = SentFolder.objects.get(place="LocalUpload/abc").upload
+    assert sent.expires_at < timezone.now() + timedelta(hours=2)
+    assert admin_api.head(f"{SENT}/abc/net/model.pkl").status_code == 200
+
+
+def test_long_lists_come_in_pages(api: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "MOST_LISTED", 2)
+    for name in "abcde":
+        Model.objects.create(name=name)
+    path, seen = f"{WORKSPACE}/models?api-version=x", []
+    while path:
+        answer = api.get(path).json()
+        seen += [row["name"] for row in answer["value"]]
+        path = (answer["nextLink"] or "").removeprefix("https://testserver")
+    assert seen == list("abcde")
+    one = api.get(f"{WORKSPACE}/models?$top=1").json()
+    assert (len(one["value"]), one["nextLink"]) == (1, None)
+    assert api.get(f"{WORKSPACE}/models?$skip=x").status_code == 400
+
+
+def test_without_https_the_datastore_says_why_not(api: APIClient, settings: Settings) -> None:
+    store = f"{WORKSPACE}/datastores/workspaceblobstore"
+    told = api.get(store).json()["properties"]
+    assert told["accountName"] == "testserver/azureml/blobs/w/store"
+    assert code_of(api.get(f"{WORKSPACE}/datastores/other")) == (404, "ResourceNotFound")
+    settings.SHOAL_PUBLIC_URL = "http://testserver"
+    assert code_of(api.get(store)) == (400, "HttpsNeeded")
