@@ -1,10 +1,16 @@
 """Reads of what was sent: folders by their place, blobs by their path, code by its name."""
 
+from typing import Final
+
+from django.db.models import QuerySet
+
 from controlplane.accounts.models import User
 from controlplane.azure.errors import BlobNotFound
 from controlplane.azure.models import SentFolder
 from controlplane.registry.models import AnnouncedFile, Upload
 from controlplane.registry.services.upload_progress import files_of
+
+CODE: Final = "code-"  # how places of code assets begin
 
 
 def folder_of(user: User, place: str) -> SentFolder | None:
@@ -30,11 +36,19 @@ def blob_get(user: User, place: str, path: str) -> AnnouncedFile:
     return row
 
 
-def code_folder(name: str, version: str) -> SentFolder | None:
-    """The newest of whomever's that the caller may see: who deploys need not have sent it."""
-    rows = SentFolder.objects.filter(place=code_place(name, version), properties__isnull=False)
-    return rows.select_related("upload").order_by("-created_at").first()
+def code_of(user: User) -> QuerySet[SentFolder]:
+    """Code assets of the caller alone.
+
+    why: their names and the digests that are said of them prove nothing, and what an administrator
+    deploys is approved by that. Somebody else's code under a known name would run unseen.
+    """
+    rows = SentFolder.objects.filter(owner=user, place__startswith=CODE, properties__isnull=False)
+    return rows.select_related("upload", "owner").order_by("-created_at")
+
+
+def code_folder(user: User, name: str, version: str) -> SentFolder | None:
+    return code_of(user).filter(place=code_place(name, version)).first()
 
 
 def code_place(name: str, version: str) -> str:
-    return f"code-{name}-{version}"
+    return f"{CODE}{name}-{version}"

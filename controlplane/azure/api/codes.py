@@ -49,7 +49,7 @@ def code_resource(folder: SentFolder, place: Place) -> Values:
 class CodeVersionsView(ArmView):
     def get(self, request: Request, name: str, **_: str) -> Response:
         """Those of this name; with ``hash`` those of that content, whatever they are called."""
-        rows = SentFolder.objects.filter(place__startswith="code-", properties__isnull=False)
+        rows = selectors.code_of(cast(User, request.user))
         content = request.query_params.get("hash")
         rows = (
             rows.filter(properties__properties__hash_sha256=content)
@@ -57,7 +57,6 @@ class CodeVersionsView(ArmView):
             else rows.filter(properties__name=name)
         )
         place = self.place
-        rows = rows.select_related("owner").order_by("-created_at")
         if content and (newest := rows.first()) is not None:
             # who asks by content goes on with it instead of sending it again
             upload_keep(upload_id=newest.upload_id)
@@ -66,8 +65,7 @@ class CodeVersionsView(ArmView):
 
 class CodeVersionView(ArmView):
     def get(self, request: Request, name: str, version: str, **_: str) -> Response:
-        del request
-        folder = selectors.code_folder(name, version)
+        folder = selectors.code_folder(cast(User, request.user), name, version)
         if folder is None:
             raise AssetNotFound(f"There is no code {name[:60]}:{version[:60]}.")
         return Response(code_resource(folder, self.place))

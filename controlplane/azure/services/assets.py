@@ -144,7 +144,7 @@ def script_upload(
     texts = scoring.wrapping(
         script=place, workers=workers, texts={"requirements.txt": listed} if listed else {}
     )
-    sent, registered = _code_files(code)
+    sent, registered = _code_files(user, code)
     if f"1/{place}" not in {*sent, *registered}:
         raise AzureInvalid(
             f"scoringScript: {script[:120]!r} is no file of that code.",
@@ -156,10 +156,11 @@ def script_upload(
 
 
 def _code_files(
+    user: User,
     code: tuple[str, str],
 ) -> tuple[dict[str, AnnouncedFile], dict[str, tuple[str, int]]]:
     name, version = code
-    folder = code_folder(name, version)
+    folder = code_folder(user, name, version)
     if folder is not None:
         rows = list(files_of(folder.upload_id))
         top = {PurePosixPath(row.path).parts[0] for row in rows}

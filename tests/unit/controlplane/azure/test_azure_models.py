@@ -199,9 +199,9 @@ def test_what_pip_cannot_install_is_refused(api: APIClient, properties: dict[str
     assert code_of(environment_put(api, "list", "1", **properties)) == (400, "BadArgument")
 
 
-def test_code_is_an_asset_that_others_of_the_project_may_deploy(
-    api: APIClient, admin_api: APIClient
-) -> None:
+def test_code_is_an_asset_of_whoever_sent_it(api: APIClient, admin_api: APIClient) -> None:
+    """What an administrator deploys is approved by that: of others' code neither the name nor the
+    digest that they say finds anything."""
     code = f"{WORKSPACE}/codes/mine/versions/1"
     assert api.get(code).status_code == 404
     body = {"properties": {"codeUri": "u", "properties": {"hash_sha256": "h1"}}}
@@ -210,10 +210,13 @@ def test_code_is_an_asset_that_others_of_the_project_may_deploy(
     assert put(api, f"{address}/src/score.py").status_code == 201
     assert api.get(code).status_code == 404  # it is none yet
     assert api.put(code, body, format="json").json()["id"] == code
-    found = admin_api.get(f"{WORKSPACE}/codes/other/versions?hash=h1&hashVersion=1").json()["value"]
-    assert [row["id"] for row in found] == [code]
-    assert admin_api.get(f"{WORKSPACE}/codes/other/versions?hash=h2").json()["value"] == []
-    assert admin_api.get(code).json()["properties"]["codeUri"] == "u"
+    found = f"{WORKSPACE}/codes/other/versions?hashVersion=1&hash="
+    assert [row["id"] for row in api.get(f"{found}h1").json()["value"]] == [code]
+    assert api.get(f"{found}h2").json()["value"] == []
+    assert admin_api.get(f"{found}h1").json()["value"] == []
+    assert admin_api.get(f"{WORKSPACE}/codes/mine/versions").json()["value"] == []
+    assert admin_api.get(code).status_code == 404
+    assert api.get(code).json()["properties"]["codeUri"] == "u"
     assert not Model.objects.exists()
 
 
