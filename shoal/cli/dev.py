@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from shoal.dev.runtime import DEBUG_PORT
+from shoal.dev import DEBUG_PORT
 
 HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
 

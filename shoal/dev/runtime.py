@@ -5,7 +5,6 @@ import sys
 
 from shoal.client.errors import ShoalError
 
-DEBUG_PORT = 5678  # debugpy's own
 _MODULE = "worker_runtime"
 
 

@@ -18,8 +18,9 @@ from shoal.client.absent import is_absent
 from shoal.client.client import Client
 from shoal.client.discovery import state_folder
 from shoal.client.errors import ShoalError
+from shoal.dev import DEBUG_PORT
 from shoal.dev.background import Background
-from shoal.dev.runtime import DEBUG_PORT, debug_flag
+from shoal.dev.runtime import debug_flag
 from shoal.display.watcher import Watcher
 from shoal.entities import OnlineDeployment, OnlineEndpoint
 from shoal.entities.base import Values

@@ -17,6 +17,7 @@ READERS = {
     "node_agent/launcher/fork_server.py",  # sets what the runtime that it forks reads
     "worker_runtime/backends/python/environment.py",
     "worker_runtime/backends/python/stub/shoal_stub/scoring/model.py",  # sets what scripts read
+    "worker_runtime/backends/python/stub/shoal_stub/debugger.py",  # sets what debugpy reads
     "shoal/client/discovery.py",
     "shoal/local/settings.py",
     "shoal/dev/background.py",  # hands it to the server of a local deployment

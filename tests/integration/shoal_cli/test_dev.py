@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from shoal.cli.init import KINDS
-from shoal.dev.runtime import DEBUG_PORT
+from shoal.dev import DEBUG_PORT
 from shoal.scaffold.project import create
 from tests.support.debug_adapter import DebugClient
 from tests.support.runtime_process import wait_until
