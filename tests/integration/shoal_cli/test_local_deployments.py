@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +20,10 @@ from shoal.dev.background import Background
 from shoal.entities import ManagedOnlineDeployment, ManagedOnlineEndpoint, load_online_deployment
 from shoal.scaffold.project import create
 from shoal.sdk.scoring import ScoringFailed
+from tests.support.onnx_models import FP32, identity, model_bytes
 from tests.support.runtime_process import wait_until
 
+AZURE_YAML = Path(__file__).parents[2] / "support" / "azure_yaml"
 SCRIPT = """
 import json, os, time
 
@@ -166,3 +169,35 @@ def test_a_model_for_triton_from_an_event_loop(project: Path) -> None:
             return found
 
     assert asyncio.run(flow())["outputs"][0]["data"] == [0.0, 0.0, 0.0]
+
+
+NET = {"inputs": [{"name": "X", "shape": [1, 3], "datatype": "FP32", "data": [1, 2, 3]}]}
+
+
+@pytest.mark.parametrize(
+    ("file", "more"),
+    [
+        ("deployment-code", {"environment": None}),  # names a registered one
+        ("deployment-container", {}),
+        ("deployment-no-endpoint", {}),
+        ("deployment-seed", {}),
+    ],
+)
+def test_files_that_the_genuine_package_loads_run_here(
+    client: MLClient, project: Path, file: str, more: dict[str, Any]
+) -> None:
+    """Those of tests/support/azure_yaml that bring their model, with one in its place."""
+    folder = project / "azure"
+    shutil.copytree(AZURE_YAML, folder)
+    net = model_bytes(identity(FP32, "N", 3, source="X"))
+    (folder / "models" / "net" / "1" / "model.onnx").write_bytes(net)
+    (folder / "code" / "score.py").write_text(SCRIPT)
+    given = [{"endpoint_name": "mine", "environment_variables": {"GREETING": "hello"}}]
+    deployment = load_online_deployment(folder / f"{file}.yml", params_override=given)
+    for name, value in more.items():
+        setattr(deployment, name, value)
+    client.begin_create_or_update(deployment, local=True).result()
+    if deployment.code_configuration is not None:
+        assert asked(client, 4)["twice"] == 8
+    else:
+        assert asked(client, NET)["outputs"][0]["data"] == [1.0, 2.0, 3.0]
