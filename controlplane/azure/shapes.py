@@ -31,14 +31,14 @@ PROBES: Final = {"livenessProbe": "liveness_probe", "readinessProbe": "readiness
 # Of a deployment: kept and given back, as files say it.
 KEPT: Final = {
     "appInsightsEnabled": "app_insights_enabled",
-    "egressPublicNetworkAccess": "egress_public_network_access",
     "instanceType": "instance_type",
     "modelMountPath": "model_mount_path",
     "properties": "properties",
-    "dataCollector": "data_collector",
     "environmentId": "environment",
 }
+EGRESS: Final = "egress_public_network_access"
 REFUSED: Final = {
+    "dataCollector": "requests and answers are not collected",
     "startupProbe": "readiness_probe says when a replica gets requests",
     "privateNetworkConnection": "there is no private network to connect to",
 }
@@ -58,8 +58,8 @@ def endpoint_values(body: Mapping[str, Any], properties: Mapping[str, Any]) -> V
             field="properties.authMode",
         )
     kept = {
-        "identity": body.get("identity"),
-        "public_network_access": properties.get("publicNetworkAccess"),
+        "identity": _identity_kept(body.get("identity")),
+        "public_network_access": _switch_kept(properties.get("publicNetworkAccess")),
         "compute": properties.get("compute"),
         "properties": _without_own(properties.get("properties")),
         # our own tokens stand for a directory's
@@ -99,16 +99,41 @@ def endpoint_resource(shown: Mapping[str, Any], place: Place, *, state: str) -> 
             "swaggerUri": shown["openapi_uri"],
             "traffic": shown["traffic"],
             "mirrorTraffic": shown["mirror_traffic"],
-            "publicNetworkAccess": declared.get("public_network_access") or "Enabled",
+            "publicNetworkAccess": _switch(declared.get("public_network_access") or "enabled"),
             **({"compute": declared["compute"]} if declared.get("compute") else {}),
         },
+    }
+
+
+def _identity_kept(given: object) -> Values | None:
+    """As files say it; None for the system's own, which the package names where nobody did."""
+    found = given if isinstance(given, dict) else {}
+    people = found.get("userAssignedIdentities")
+    if found.get("type") != "UserAssigned" or not isinstance(people, dict):
+        return None
+    return {
+        "type": "user_assigned",
+        "user_assigned_identities": [{"resource_id": str(name)} for name in people],
     }
 
 
 def _identity(kept: object) -> Values:
     """The package asks of what kind it is."""
     found = kept if isinstance(kept, dict) else {}
-    return {"type": "SystemAssigned", **found}
+    rows = found.get("user_assigned_identities")
+    if not isinstance(rows, list) or not rows:
+        return {"type": "SystemAssigned"}
+    names = [str(row.get("resource_id")) for row in rows if isinstance(row, dict)]
+    return {"type": "UserAssigned", "userAssignedIdentities": {name: {} for name in names}}
+
+
+def _switch_kept(given: object) -> str | None:
+    """Azure's `Disabled` as files say it; what is on by default is not kept."""
+    return "disabled" if str(given).lower() == "disabled" else None
+
+
+def _switch(kept: object) -> str:
+    return "Disabled" if str(kept).lower() == "disabled" else "Enabled"
 
 
 def _without_own(given: object) -> Values:
@@ -132,6 +157,9 @@ def deployment_values(body: Mapping[str, Any], properties: Mapping[str, Any]) ->
             hints=("`autoscale` in a file for `shoal online-deployment` sets a policy.",),
         )
     kept = {ours: properties.get(azure) for azure, ours in KEPT.items()}
+    kept[EGRESS] = _switch_kept(properties.get("egressPublicNetworkAccess"))
+    if str(properties.get("endpointComputeType")).lower() == "kubernetes":
+        kept["type"] = "kubernetes"
     code = properties.get("codeConfiguration")
     if isinstance(code, dict):
         kept["code_configuration"] = {
@@ -168,7 +196,8 @@ def _request_values(given: Mapping[str, Any]) -> Values:
 def deployment_resource(shown: Mapping[str, Any], place: Place) -> Values:
     declared = shown["declared"]
     properties: Values = {
-        "endpointComputeType": "Managed",
+        "endpointComputeType": _compute_type(declared),
+        "egressPublicNetworkAccess": _switch(declared.get(EGRESS)),
         "description": shown["description"],
         "model": place.id("models", shown["model"], "versions", shown["version"]),
         "environmentVariables": shown["environment"],
@@ -201,12 +230,16 @@ def deployment_resource(shown: Mapping[str, Any], place: Place) -> Values:
         "name": shown["name"],
         "type": "Microsoft.MachineLearningServices/workspaces/onlineEndpoints/deployments",
         "location": LOCATION,
-        "kind": "Managed",
+        "kind": _compute_type(declared),
         "tags": shown["tags"],
         "sku": {"name": "Default", "tier": "Standard", "capacity": shown["instance_count"]},
         "systemData": system_data("", shown["created_at"], shown["updated_at"]),
         "properties": properties,
     }
+
+
+def _compute_type(declared: Mapping[str, Any]) -> str:
+    return "Kubernetes" if declared.get("type") == "kubernetes" else "Managed"
 
 
 def _asset_id(reference: object, kind: str, place: Place) -> object:

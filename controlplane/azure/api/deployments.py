@@ -93,6 +93,12 @@ class DeploymentView(ArmView):
             return {"model": model[0], "version": model[1]} if model else {}
         field = "properties.codeConfiguration.codeId"
         made = asset_of(code.get("codeId"), "codes", field)
+        if environment is not None and environment.image and environment.conda_file is None:
+            raise AzureInvalid(
+                f"{environment.reference} is an image, and scripts run without one.",
+                field="properties.environmentId",
+                hints=("Give conda_file with the packages that the script needs.",),
+            )
         row = selectors.endpoint_get(endpoint)
         called = f"{row.name}-{name}"
         upload = upload_read(

@@ -124,7 +124,7 @@ def _values(name: str, number: int | None, properties: Values) -> Values:
             "Images are not built: build.", field="properties.build", hints=("Give condaFile.",)
         )
     text, image = properties.get("condaFile"), properties.get("image") or ""
-    if image and not text:
+    if image and not text and not properties.get("inferenceConfig"):  # else it serves by itself
         raise AzureInvalid(
             f"image: {str(image)[:120]!r} alone does not say what a script needs.",
             field="properties.image",

@@ -118,6 +118,7 @@ def test_settings_are_said_in_azures_units(api: APIClient, node: SimulatedNode) 
         ({"model": f"{WORKSPACE}/environments/digits/versions/1"}, "properties.model"),
         ({"scaleSettings": {"scaleType": "Target"}}, "properties.scaleSettings.scaleType"),
         ({"startupProbe": {}}, "properties.startupProbe"),
+        ({"dataCollector": {}}, "properties.dataCollector"),
         ({"livenessProbe": {"period": "often"}}, "properties.livenessProbe.period"),
         ({"livenessProbe": [1]}, "properties.livenessProbe"),
         ({"requestSettings": {"requestTimeout": "5"}}, "properties.requestSettings.requestTimeout"),
@@ -256,6 +257,46 @@ def test_code_that_nobody_approved_is_not_deployed(
     assert api.put(code, {"properties": {"codeUri": "u"}}, format="json").status_code == 200
     given = {"codeId": code, "scoringScript": "score.py"}
     assert code_of(put(api, codeConfiguration=given)) == (409, "CodeNotApproved")
+    image = {"image": "mcr/triton", "inferenceConfig": {"livenessRoute": {"path": "/x", "port": 1}}}
+    own = api.put(f"{WORKSPACE}/environments/own/versions/1", {"properties": image}, format="json")
+    assert own.json()["properties"]["inferenceConfig"] == image["inferenceConfig"]
+    named = put(api, codeConfiguration=given, environmentId=own.json()["id"])
+    assert named.json()["error"]["target"] == "properties.environmentId"
+    assert put(api, environmentId=own.json()["id"]).status_code == 201
     for script in ("other.py", "../score.py", "score.txt", ""):
         answer = put(api, codeConfiguration={**given, "scoringScript": script})
         assert code_of(answer) == (400, "BadArgument"), script
+
+
+def test_what_means_nothing_here_is_kept_as_files_say_it(
+    api: APIClient, node: SimulatedNode
+) -> None:
+    who = {"type": "UserAssigned", "userAssignedIdentities": {"/subscriptions/x": {}}}
+    properties = {"authMode": "AADToken", "publicNetworkAccess": "Disabled", "compute": "c"}
+    api.put(SHOP, {"identity": who, "properties": properties}, format="json")
+    put(api, egressPublicNetworkAccess="Disabled", endpointComputeType="Kubernetes")
+    endpoint = api.get("/api/v1/endpoints/shop").json()
+    assert endpoint["declared"] == {
+        "identity": {
+            "type": "user_assigned",
+            "user_assigned_identities": [{"resource_id": "/subscriptions/x"}],
+        },
+        "public_network_access": "disabled",
+        "compute": "c",
+        "auth_mode": "aad_token",
+    }
+    deployment = api.get("/api/v1/endpoints/shop/deployments/blue").json()
+    assert deployment["declared"] == {
+        "egress_public_network_access": "disabled",
+        "type": "kubernetes",
+    }
+    shown, ran = api.get(SHOP).json(), api.get(BLUE).json()
+    assert shown["identity"] == who
+    assert {name: shown["properties"][name] for name in properties} == properties
+    told = ran["properties"]
+    assert (told["egressPublicNetworkAccess"], told["endpointComputeType"]) == (
+        "Disabled",
+        "Kubernetes",
+    )
+    api.put(SHOP, {"identity": {"type": "SystemAssigned"}, "properties": {}}, format="json")
+    assert api.get("/api/v1/endpoints/shop").json()["declared"] == {}
