@@ -21,6 +21,7 @@ from controlplane.registry.services.uploads import upload_delete
 from controlplane.registry.storage import Readable
 
 MOST_METADATA = 8192  # characters of one blob, as in Azure
+MOST_DESCRIBED = 100  # blobs of one folder; the package describes one
 LONGEST_PLACE = 400
 MOST_CODE = 50
 SOON = timedelta(hours=1)
@@ -88,6 +89,8 @@ def metadata_set(*, user: User, place: str, path: str, metadata: dict[str, str])
     blob_get(user, place, path)
     row = SentFolder.objects.select_for_update().get(owner=user, place=place)
     row.metadata = {**row.metadata, path: metadata}
+    if len(row.metadata) > MOST_DESCRIBED:
+        raise AzureInvalid(f"metadata: expected of at most {MOST_DESCRIBED} blobs of one folder.")
     row.save(update_fields=["metadata", "updated_at"])
 
 

@@ -81,22 +81,35 @@ def test_blocks_are_joined_in_the_order_of_their_list(api: APIClient, stores: Pa
     uploads.upload_delete(upload_id=row.upload_id, actor="dora")
 
 
+def describe(client: APIClient, path: str, **metadata: str) -> Any:
+    """Sets a blob's metadata."""
+    token = client._credentials["HTTP_AUTHORIZATION"]
+    said = [(f"x-ms-meta-{name}".encode(), text.encode()) for name, text in metadata.items()]
+    # why a scope: Django's clients take the underscore away that the package's header has
+    return async_to_sync(AsyncClient().request)(
+        method="PUT",
+        path=path,
+        query_string="comp=metadata",
+        headers=[(b"host", b"testserver"), (b"authorization", token.encode()), *said],
+    )
+
+
 def test_metadata_is_kept_for_the_package_that_looks_for_it(api: APIClient) -> None:
     put(api, FILE)
-    token = api._credentials["HTTP_AUTHORIZATION"]
-    # why a scope: Django's clients take the underscore away that the package's header has
-    answer = async_to_sync(AsyncClient().request)(
-        method="PUT",
-        path=FILE,
-        query_string="comp=metadata",
-        headers=[
-            (b"host", b"testserver"),
-            (b"authorization", token.encode()),
-            (b"x-ms-meta-upload_status", b"completed"),
-        ],
-    )
-    assert answer.status_code == 200
+    assert describe(api, FILE, upload_status="completed").status_code == 200
     assert api.head(FILE)["x-ms-meta-upload_status"] == "completed"
+
+
+def test_metadata_is_bounded(api: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("controlplane.azure.services.folders.MOST_DESCRIBED", 1)
+    other = f"{SENT}/abc/net/config.pbtxt"
+    put(api, FILE)
+    put(api, other)
+    assert describe(api, FILE, name="x" * 9000).status_code == 400
+    assert describe(api, FILE, name="x").status_code == 200
+    assert describe(api, FILE, name="y").status_code == 200
+    assert describe(api, other, name="x").status_code == 400
+    assert describe(api, f"{SENT}/abc/nothing", name="x").status_code == 404
 
 
 def test_the_list_has_names_as_they_were_sent(api: APIClient) -> None:
