@@ -261,3 +261,22 @@ def test_without_https_the_datastore_says_why_not(api: APIClient, settings: Sett
     assert code_of(api.get(f"{WORKSPACE}/datastores/other")) == (404, "ResourceNotFound")
     settings.SHOAL_PUBLIC_URL = "http://testserver"
     assert code_of(api.get(store)) == (400, "HttpsNeeded")
+
+
+@pytest.mark.parametrize("names", [("net/a", "net/a/b"), ("net/A.onnx", "net/a.onnx")])
+def test_paths_that_no_folder_can_hold_together_are_refused(
+    api: APIClient, names: tuple[str, str]
+) -> None:
+    send(api, *names)
+    assert code_of(model_put(api)) == (400, "ArchiveUnsafe")
+
+
+def test_what_waits_for_ingest_takes_no_more(api: APIClient) -> None:
+    send(api)
+    model_put(api)
+    first = Upload.objects.get()
+    assert first.state == Upload.State.READY
+    send(api, "net/2/model.onnx")  # begins anew, the model keeps what it has
+    assert Upload.objects.count() == 2
+    assert files() == {"net/1/model.onnx"}
+    assert not first.announced.filter(path="net/2/model.onnx").exists()
