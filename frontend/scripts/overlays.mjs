@@ -85,6 +85,8 @@ export const OVERLAYS = [
       "type-remove": [button(/^Actions for/), item("Remove")],
     },
   },
+  { path: "/alerts", opened: { "alert-menu": [button(/^Actions for Requests wait/)] } },
+  { path: "/alerts?tab=channels", opened: { "channel-add": [button("Add a channel")], "channel-menu": [button("Actions for on-call")] } },
   { path: "/activity", opened: { "log-verified": [button("Verify")] } },
   {
     path: "/metrics?ids=resnet50-prod/blue",

@@ -11,7 +11,7 @@ const WIDTH = 600;
 const HEIGHT = 80;
 
 /** The line's path and the height of zero, both in the box; a budget that is overdrawn goes below. */
-export function budgetPath(points: ObjectiveHistory["points"]): { path: string; zero: number } {
+function budgetPath(points: ObjectiveHistory["points"]): { path: string; zero: number } {
   const values = points.map((point) => point.budget_left ?? 1);
   const low = Math.min(0, ...values);
   const y = (value: number) => HEIGHT - ((value - low) / (1 - low)) * HEIGHT;
