@@ -304,6 +304,11 @@ def test_of_two_senders_one_sends(boss: APIClient, receiver: Receiver) -> None:
     other = Delivery.objects.get()
     assert deliveries._take(row, now)
     assert not deliveries._take(other, now)
+    # who took it has died: once its lease has ended another one sends it
+    assert deliveries.deliver(now=now + timedelta(seconds=59)) == 0
+    assert deliveries.deliver(now=now + timedelta(seconds=61)) == 1
+    assert receiver.events() == ["firing"]
+    assert Delivery.objects.get().attempts == 2
 
 
 def test_private_addresses_are_refused_unless_allowed(

@@ -107,7 +107,12 @@ export function AlertsPage() {
         />
       </div>
       {tab === "active" ? <Active chosen={alert} /> : null}
-      {tab === "history" ? <Past chosen={alert} /> : null}
+      {/* Messages link to one alert, which may be resolved by the time that somebody follows. */}
+      {tab === "history" || (tab === "active" && alert) ? (
+        <div className={tab === "active" ? classes["below"] : undefined}>
+          <Past chosen={alert} />
+        </div>
+      ) : null}
       {tab === "silences" ? (
         <Card flush>
           <SilencesList />
