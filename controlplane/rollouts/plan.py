@@ -157,9 +157,14 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
 
 
 def plan_from_json(told: Mapping[str, Any]) -> Plan:
+    """Guardrails in the order of the table: PostgreSQL keeps objects in one of its own."""
     return Plan(
         steps=tuple(Step(**step) for step in told["steps"]),
         min_requests=told["min_requests"],
-        guardrails={name: Guardrail(**one) for name, one in told["guardrails"].items()},
+        guardrails={
+            name: Guardrail(**told["guardrails"][name])
+            for name in MEASURES
+            if name in told["guardrails"]
+        },
         compare=Compare(**told["compare"]) if told.get("compare") else None,
     )

@@ -62,3 +62,10 @@ def test_what_makes_no_sense_is_refused(asked: dict[str, Any], field: str, text:
         plan_asked(**asked)
     assert refused.value.field == field
     assert text in refused.value.message
+
+
+def test_guardrails_come_in_the_order_of_the_table_however_they_were_kept() -> None:
+    kept = plan_to_json(Plan())
+    kept["guardrails"] = dict(sorted(kept["guardrails"].items(), key=lambda pair: len(pair[0])))
+    assert list(kept["guardrails"]) != list(MEASURES)
+    assert list(plan_from_json(kept).guardrails) == list(MEASURES)
