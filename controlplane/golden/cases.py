@@ -15,6 +15,7 @@ from controlplane.console.models import SavedCase
 from controlplane.console.models_served import served
 from controlplane.console.reading import read_inputs
 from controlplane.console.tensors import Tensor
+from controlplane.core.borrowed import give_back
 from controlplane.core.errors import Invalid
 from controlplane.deployments.selectors import endpoint_get
 from controlplane.deployments.services.keys import endpoint_key_use
@@ -71,7 +72,9 @@ def asked(
     endpoint: str, deployment: str, rows: Collection[SavedCase], *, within_s: float
 ) -> Iterator[Outcome]:
     """Through the gateway, with the endpoint's key, as its clients would."""
-    yield from ask(target_of(endpoint, deployment), map(_case, rows), within_s=within_s)
+    target = target_of(endpoint, deployment)
+    give_back()  # why: models may take their time, and others want the pool's connections
+    yield from ask(target, map(_case, rows), within_s=within_s)
 
 
 def target_of(endpoint: str, deployment: str) -> Target:

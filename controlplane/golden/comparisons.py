@@ -8,6 +8,7 @@ from typing import Final
 from answers import Tolerance
 from controlplane.console.inference import Call, Target
 from controlplane.console.models_served import served
+from controlplane.core.borrowed import give_back
 from controlplane.core.jobs import enqueue_on_commit
 from controlplane.golden.asking import CASE_S, Caller, Case, Outcome, Status, as_arrays, caller
 from controlplane.golden.cases import MOST_CASES, call_of, saved_cases, target_of
@@ -88,6 +89,7 @@ def _asked(row: Rollout, stable: str, count: int, *, seed: int) -> Compared:
     saved = {f"{one.model}/{one.name}": call_of(one) for one in rows}
     known = compared_from_json(row.compared)
     targets = target_of(endpoint, stable), target_of(endpoint, row.candidate)
+    give_back()  # why: models may take their time, and others want the pool's connections
     until = time.monotonic() + WITHIN_S
     with caller() as call:
         asked = inputs(models, saved, known.refused, seed, count)
