@@ -57,7 +57,7 @@ function bestLabels(tensor: OutputTensor, labels: readonly string[] | null): str
 }
 
 /** "dog, the first cat", or of several rows how many agree; null where these are no scores of classes, or all agree. */
-export function labelChange(first: OutputTensor, other: OutputTensor, labels: readonly string[] | null): string | null {
+function labelChange(first: OutputTensor, other: OutputTensor, labels: readonly string[] | null): string | null {
   if (!first.complete || !other.complete || !isClassTensor(other.datatype, other.shape)) return null;
   const [before, after] = [bestLabels(first, labels), bestLabels(other, labels)];
   const changed = after.flatMap((label, row) => (label === before[row] ? [] : [row]));

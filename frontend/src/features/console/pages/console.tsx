@@ -3,7 +3,7 @@ import "@mantine/core/styles/Pill.css";
 import "@mantine/core/styles/PillsInput.css";
 import { MultiSelect, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useState } from "react";
 import { testCaseQuery } from "@/api/test-cases";
 import type { ConsoleModel, Endpoint, TestCase } from "@/api/types";
 import { Card } from "@/components/card";
@@ -36,7 +36,7 @@ export function Console({ endpoint, deployment, onDeployment, preset, onPreset }
   const ready = endpoint.deployments.filter((one) => one.replicas.some((replica) => replica.state.toLowerCase() === "ready"));
   const [also, setAlso] = useState<string[]>([]);
   const comparable = ready.map((one) => one.name).filter((name) => name !== deployment);
-  const others = useMemo(() => also.filter((name) => comparable.includes(name)), [also, comparable.join(" ")]);
+  const others = also.filter((name) => comparable.includes(name));
   return (
     <div className={shared["stack"]}>
       <div className={shared["bar"]}>
