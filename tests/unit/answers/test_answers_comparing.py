@@ -108,3 +108,47 @@ def test_answers_are_read_in_binary_and_in_json() -> None:
     found = arrays(answer(head + binary, {"inference-header-content-length": str(len(head))}))
     assert found["y"][1].tolist() == [[1.5, math.inf]]
     assert found["label"][1].tolist() == [b"cat"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "told"),
+    [
+        (tensor("FP32", [2], [0.1, 0.9]), tensor("FP32", [2], [0.4, 0.6]), None),
+        (
+            tensor("FP32", [2], [0.1, 0.9]),
+            tensor("FP32", [2], [0.6, 0.4]),
+            "1 of 1 best classes differ [0]: 0, expected 1",
+        ),
+        (
+            tensor("FP32", [2, 2], [0, 1, 0, 1]),
+            tensor("FP32", [2, 2], [0, 1, 1, 0]),
+            "1 of 2 best classes differ [1]: 0, expected 1",
+        ),
+        (tensor("FP32", [2], [0, 1]), tensor("FP32", [1], [0]), "has shape [1], expected [2]"),
+        # what is no row of scores is compared by its values
+        (
+            tensor("FP32", [1], [1]),
+            tensor("FP32", [1], [2]),
+            "1 of 1 values differ [0]: 2, expected 1",
+        ),
+        (
+            tensor("INT64", [2], [1, 2]),
+            tensor("INT64", [2], [1, 3]),
+            "1 of 2 values differ [1]: 3, expected 2",
+        ),
+    ],
+)
+def test_of_scores_the_best_class_may_be_all_that_counts(
+    expected: dict[str, Any], got: dict[str, Any], told: str | None
+) -> None:
+    found = differences(arrays([expected]), arrays([got]), ONE, by_class=True)
+    assert [one.text for one in found] == ([] if told is None else [told])
+
+
+@pytest.mark.parametrize(
+    ("datatype", "content"),
+    [("BYTES", b"\x05\x00\x00\x00abc"), ("BYTES", b"\x01"), ("FP8", b"1"), ("FP32", b"123")],
+)
+def test_bytes_that_are_no_such_tensor_are_refused(datatype: str, content: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        array(datatype, [1], content)

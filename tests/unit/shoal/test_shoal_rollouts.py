@@ -37,6 +37,11 @@ def shown(state: str = "Running", **changes: Any) -> dict[str, Any]:
     ("options", "body"),
     [
         ([], {}),
+        (["--compare", "30"], {"compare": {"per_minute": 30}}),
+        (
+            ["--compare", "5", "--compare-by", "best_class", "--without", "golden"],
+            {"compare": {"per_minute": 5, "by": "best_class"}, "guardrails": {"golden": None}},
+        ),
         (["--hold", "60"], {"steps": [{"percent": n, "hold_s": 60} for n in (1, 10, 50, 100)]}),
         (
             ["--steps", "5:30, 100%", "--min-requests", "50"],
@@ -138,3 +143,8 @@ def test_what_golden_cases_showed_is_printed(installed: FakeServer, capsys: Capt
     (row,) = [line for line in out.splitlines() if "1 of 3  " in line]
     assert "0 of 0" not in row
     assert "more than 0" in row
+
+
+def test_how_to_compare_needs_how_much(installed: FakeServer, capsys: Capture) -> None:
+    assert main(["rollout", "start", "net", "green", "--compare-by", "values"]) == 2
+    assert "--compare-by says how --compare compares" in capsys.readouterr().err
