@@ -30,13 +30,18 @@ from controlplane.config import broker, watchdog
 from controlplane.core import fanout
 
 CONTROL, INGEST = "control", "ingest"
-# Jobs that read, write or remove models' bytes. They have workers of their own: however many take
-# their time, those that heal and converge are done. All others are jobs of seconds.
+# Jobs that read, write or remove models' bytes, or wait for what models answer. They have workers
+# of their own: however many take their time, those that heal and converge are done. All others are
+# jobs of seconds.
 INGEST_TASKS = (
     "registry.ingest",
     "registry.assess_versions",
     "registry.expire_uploads",
     "registry.collect_blobs",
+    "golden.rollouts",
+    "golden.rollout",
+    "golden.comparisons",
+    "golden.comparison",
 )
 
 

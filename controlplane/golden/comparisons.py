@@ -41,7 +41,7 @@ def comparisons_due(*, now: datetime) -> int:
     many."""
     due = [row for row in rollouts_active() if _count(row, now)]
     for row in due:
-        enqueue_on_commit("golden.comparison", expires_s=10, rollout=row.pk)
+        enqueue_on_commit("golden.comparison", queue="ingest", expires_s=10, rollout=row.pk)
     return len(due)
 
 

@@ -17,12 +17,13 @@ from controlplane.rollouts import (
     GOLDEN,
     Golden,
     golden_due,
+    golden_from_json,
     golden_text,
     plan_asked,
     plan_from_json,
 )
 
-WITHIN_S: Final = 20.0  # that all cases may take once; jobs are of seconds
+WITHIN_S: Final = 20.0  # that all cases may take once
 
 
 class GoldenCasesFailed(Conflict):
@@ -59,7 +60,7 @@ def rollouts_due(*, now: datetime) -> int:
     """Have the candidates asked whose turn it is, each by a job of its own. Returns how many."""
     due = [row for row in rollouts_active() if _is_due(row, now)]
     for row in due:
-        enqueue_on_commit("golden.rollout", expires_s=10, rollout=row.pk)
+        enqueue_on_commit("golden.rollout", queue="ingest", expires_s=10, rollout=row.pk)
     return len(due)
 
 
@@ -86,7 +87,8 @@ def rollout_ask(rollout: str, *, now: datetime) -> bool:
 def _is_due(row: Rollout, now: datetime) -> bool:
     asked_at = row.golden_asked_at.timestamp() if row.golden_asked_at else None
     watched = GOLDEN in plan_from_json(row.plan).guardrails
-    return watched and golden_due(asked_at, float(row.memory["since"]), now.timestamp())
+    slow, since = golden_from_json(row.golden).slow, float(row.memory["since"])
+    return watched and golden_due(asked_at, since, now.timestamp(), slow=slow)
 
 
 def candidate_awake(row: Rollout) -> Deployment | None:
@@ -104,15 +106,26 @@ def _asleep(candidate: Deployment) -> bool:
 
 
 def _answers(candidate: Deployment, now: datetime) -> Golden:
+    """After a time-out no further one is asked: they would time out, too."""
     endpoint, name = candidate.endpoint.name, candidate.name
     rows = list(golden_cases(endpoint, name)[:MOST_CASES])
-    outcomes = list(asked(endpoint, name, rows, within_s=WITHIN_S)) if rows else []
+    outcomes: list[Outcome] = []
+    slow = False
+    for one in asked(endpoint, name, rows, within_s=WITHIN_S) if rows else ():
+        outcomes.append(one)
+        slow = one.status == Status.UNANSWERED and not one.code
+        if slow:
+            break
     return Golden(
         at=now.timestamp(),
         revision=candidate.revision.number,
-        cases=len(outcomes),
+        cases=len(rows),
         wrong=tuple(_told(one) for one in outcomes if one.wrong),
-        unanswered=tuple(_told(one) for one in outcomes if one.status == Status.UNANSWERED),
+        unanswered=(
+            *(_told(one) for one in outcomes if one.status == Status.UNANSWERED),
+            *(f"{row.name!r} of {row.model}, it was not asked" for row in rows[len(outcomes) :]),
+        ),
+        slow=slow,
     )
 
 

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 GOLDEN: Final = "golden"  # its name among the measures
 PACE_S: Final = 60.0  # while a step holds, they are asked again so often
+# After a time-out: what we give up counts among the requests that the candidate refused.
+SLOW_PACE_S: Final = 600.0
 LONGEST_KEPT: Final = 500  # characters of one
 
 
@@ -14,7 +16,7 @@ class Golden:
     """``at``: when the candidate was asked (Unix seconds), None where it has not been yet.
 
     ``wrong`` and ``unanswered`` have a part of a sentence for each such case. What was not answered
-    says nothing of the candidate. ``revision``: what it ran.
+    says nothing of the candidate. ``slow``: one of them timed out. ``revision``: what it ran.
     """
 
     at: float | None = None
@@ -22,6 +24,7 @@ class Golden:
     cases: int = 0
     wrong: tuple[str, ...] = ()
     unanswered: tuple[str, ...] = ()
+    slow: bool = False
 
     @property
     def answered(self) -> int:
@@ -35,6 +38,7 @@ class Golden:
             "cases": self.cases,
             "wrong": [one[:LONGEST_KEPT] for one in self.wrong],
             "unanswered": [one[:LONGEST_KEPT] for one in self.unanswered],
+            "slow": self.slow,
         }
 
 
@@ -47,14 +51,17 @@ def golden_from_json(kept: Mapping[str, Any] | None) -> Golden:
         cases=kept["cases"],
         wrong=tuple(kept["wrong"]),
         unanswered=tuple(kept["unanswered"]),
+        slow=kept["slow"],
     )
 
 
-def golden_due(asked_at: float | None, since: float, now: float) -> bool:
+def golden_due(asked_at: float | None, since: float, now: float, *, slow: bool = False) -> bool:
     """Whether it is time to ask: once in each step, which began at ``since``, and at a pace."""
     if asked_at is None or asked_at < since:
         return True
-    return not 0 <= now - asked_at < PACE_S  # the clock may have been set back
+    return (
+        not 0 <= now - asked_at < (SLOW_PACE_S if slow else PACE_S)
+    )  # the clock may have been set back
 
 
 def golden_text(golden: Golden, candidate: str) -> str:

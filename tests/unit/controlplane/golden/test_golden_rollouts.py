@@ -170,6 +170,23 @@ def test_what_is_not_answered_is_told_and_not_taken_for_wrong(
     assert Event.objects.filter(verb="rollout.held").count() == 1
 
 
+def test_after_a_time_out_no_further_case_is_asked_and_the_next_try_is_later(
+    api: APIClient, candidate: Candidate
+) -> None:
+    golden("one")
+    golden("two")
+    candidate.fails = InferenceFailed("GatewayUnreachable", "It took too long.")
+    begun = begin(api).json()
+    assert candidate.asked == ["green v2/models/digits/infer"]
+    assert begun["golden"]["unanswered"] == [
+        "'one' of digits, It took too long",
+        "'two' of digits, it was not asked",
+    ]
+    assert rollout_ask(begun["id"], now=later(5))
+    assert rollouts_due(now=later(70)) == 0
+    assert rollouts_due(now=later(606)) == 1
+
+
 def test_a_refusal_of_the_candidate_is_wrong(api: APIClient, candidate: Candidate) -> None:
     golden()
     candidate.fails = InferenceFailed(

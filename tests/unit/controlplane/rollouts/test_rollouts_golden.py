@@ -117,19 +117,22 @@ def test_the_figure_counts_cases() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked_at", "now", "due"),
+    ("asked_at", "now", "slow", "due"),
     [
-        (None, 1001, True),
-        (999, 1001, True),  # in the step before
-        (1000, 1001, False),
-        (1000, 1060, True),
-        (5000, 1060, True),  # the clock was set back
+        (None, 1001, False, True),
+        (999, 1001, False, True),  # in the step before
+        (1000, 1001, False, False),
+        (1000, 1060, False, True),
+        (5000, 1060, False, True),  # the clock was set back
+        (999, 1001, True, True),
+        (1000, 1060, True, False),
+        (1000, 1600, True, True),
     ],
 )
 def test_they_are_asked_once_in_each_step_and_at_a_pace(
-    asked_at: float | None, now: float, due: bool
+    asked_at: float | None, now: float, slow: bool, due: bool
 ) -> None:
-    assert golden_due(asked_at, BEGAN, now) == due
+    assert golden_due(asked_at, BEGAN, now, slow=slow) == due
 
 
 def test_it_is_kept_as_json_and_long_texts_are_cut() -> None:
