@@ -283,6 +283,30 @@ def test_a_saved_case_opens_for_others(watched: WatchedPage, zoo: Client) -> Non
     assert zoo._get("/test-cases")["items"] == []
 
 
+def test_a_case_expects_what_is_answered_and_is_asked_again(
+    watched: WatchedPage, zoo: Client
+) -> None:
+    page = watched.page
+    open_model(page, "echo_int64")
+    for column, text in enumerate(TYPED["INT64"]):
+        page.get_by_label(f"INPUT0, value {column}", exact=True).fill(text)
+    page.get_by_role("button", name="Cases").click()
+    page.get_by_role("button", name="Save this call").click()
+    page.get_by_label("Name", exact=True).fill("the long ones")
+    page.get_by_role("button", name="Save", exact=True).click()
+    row = page.get_by_role("table", name="Golden cases").get_by_role("row", name="the long ones")
+    expect(row).to_contain_text("expects nothing")
+    page.get_by_role("button", name="Actions for the case the long ones").click()
+    page.get_by_role("menuitem", name="Expect what").click()
+    expect(row).to_contain_text("not asked")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(row).to_contain_text("As expected")
+    watched.shoot("console-golden")
+    (saved,) = zoo._get("/test-cases")["items"]
+    assert saved["golden"]
+    zoo._transport.json("DELETE", f"/test-cases/{saved['id']}")
+
+
 def test_the_code_makes_the_same_call(watched: WatchedPage, product: Product, zoo: Client) -> None:
     page = watched.page
     open_model(page, "echo_fp32")
