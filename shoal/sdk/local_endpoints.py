@@ -10,6 +10,7 @@ import fcntl
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -25,6 +26,7 @@ from shoal.display.watcher import Watcher
 from shoal.entities import OnlineDeployment, OnlineEndpoint
 from shoal.entities.base import Values
 from shoal.entities.loading import load_online_deployment, load_online_endpoint
+from shoal.entities.settings import OwnSettings
 from shoal.sdk import scoring
 from shoal.sdk.local_files import LocalFiles, absolute
 from shoal.sdk.shapes import WORKSPACE, texts
@@ -33,8 +35,8 @@ T = TypeVar("T")
 _TIMEOUT: Final = "SCORING_TIMEOUT_MS"
 # What one process on one machine does nothing with.
 _UNUSED: Final = (
-    "autoscale", "scale_settings", "liveness_probe", "readiness_probe", "response_cache_bytes",
-    "resources", "instance_type", "data_collector",
+    "autoscale", "scale_settings", "liveness_probe", "readiness_probe", "resources",
+    "instance_type", "data_collector", *(field.name for field in fields(OwnSettings)),
 )  # fmt: skip
 _UNUSED_REQUEST: Final = ("max_concurrent_requests_per_instance", "max_queue_wait_ms")
 

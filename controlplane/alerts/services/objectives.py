@@ -43,7 +43,11 @@ def objective_set(
         of = endpoint_get(endpoint)
         row = of.objectives.select_for_update().filter(name=name).first()
         if row is None and of.objectives.count() >= MOST:
-            raise Conflict(f"{endpoint} has {MOST} objectives already.", code="TooManyObjectives")
+            raise Conflict(
+                f"{endpoint} has {MOST} objectives already.",
+                code="TooManyObjectives",
+                hints=("Change one that is there, or remove it first.",),
+            )
         before = _values(row) if row else None
         if row is None:
             name_check(name, field="name")

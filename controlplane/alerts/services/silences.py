@@ -76,7 +76,11 @@ def silence_end(*, row: Silence, actor: str, now: datetime) -> Silence:
     """Now. What still fires is told then. Raises Conflict where it has ended."""
     with transaction.atomic():
         if not Silence.objects.filter(pk=row.pk, ends_at__gt=now).update(ends_at=now):
-            raise Conflict(f"The silence {row.pk} has ended already.", code="SilenceEnded")
+            raise Conflict(
+                f"The silence {row.pk} has ended already.",
+                code="SilenceEnded",
+                hints=("`shoal alert silences` lists those that still hold.",),
+            )
         _record(row, "silence.ended", actor, f"ended the silence of {about(row)}")
     row.ends_at = now
     return row

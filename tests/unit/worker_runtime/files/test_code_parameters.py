@@ -7,7 +7,7 @@ from pathlib import Path
 
 import worker_runtime.backends as backends
 from worker_runtime.backends.onnxruntime.providers import _TENSORRT
-from worker_runtime.backends.python.backend import STUB_TIMEOUT
+from worker_runtime.backends.python.backend import DEBUG_PORT, STUB_TIMEOUT
 from worker_runtime.repository.code.parameters import (
     READ,
     accelerator_kind,
@@ -19,7 +19,10 @@ from worker_runtime.types.code import LIBRARY, UNKNOWN
 ROOT = Path(str(backends.__file__)).parent
 GIVEN = {"parameters", "given", "spec"}
 # Read from elsewhere than a model's parameters, or texts that are no keys.
-OTHERS = {STUB_TIMEOUT, "true", "false", "input", "output", "0", "$$TRITON_MODEL_DIRECTORY"}
+OTHERS = {
+    *(STUB_TIMEOUT, DEBUG_PORT),
+    *("true", "false", "input", "output", "0", "$$TRITON_MODEL_DIRECTORY"),
+}
 
 
 def sources(backend: str) -> list[Path]:

@@ -1,6 +1,7 @@
 """Configuration text from anywhere: it is read or refused as ConfigInvalid, nothing else."""
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -68,6 +69,8 @@ GARBAGE = st.one_of(
     st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join),
     st.lists(st.sampled_from(WORDS), max_size=60).map("".join),
 )
+# Not the largest of 32 bits: protobuf writes that rounded up, and reads nothing that is larger.
+LARGEST = 2.0**127
 
 
 @given(GARBAGE)
@@ -152,7 +155,8 @@ def configurations(draw: Any) -> Any:
             batching.priority_queue_policy[level].max_queue_size = draw(st.integers(0, 2**32 - 1))
     elif draw(st.booleans()):
         batching = config.sequence_batching
-        batching.direct.minimum_slot_utilization = draw(st.floats(width=32, allow_nan=False))
+        slots = st.floats(-LARGEST, LARGEST, width=32) | st.sampled_from((math.inf, -math.inf))
+        batching.direct.minimum_slot_utilization = draw(slots)
         state = batching.state.add(input_name=draw(NAMES))
         state.initial_state.add(dims=draw(DIMS), zero_data=draw(st.booleans()))
     for _ in range(draw(st.integers(0, 2))):
