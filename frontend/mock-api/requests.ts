@@ -26,7 +26,7 @@ const ANY: SeenRequest = {
   details: "via_upstream",
 };
 
-export const seenRequests: SeenRequest[] = [
+const seenRequests: SeenRequest[] = [
   {
     ...ANY,
     id: "5a1c0f7e-10f9-4f0c-8a5d-91be6a40a7f3",

@@ -94,7 +94,7 @@ export const OVERLAYS = [
   },
   {
     path: "/endpoints/resnet50-prod/overview",
-    opened: { "panel-formula": [focus(/is computed$/)] },
+    opened: { "panel-formula": [focus(/is computed$/)], "why-slow": [button("Why is it slow?")] },
   },
   {
     path: "/test?endpoint=resnet50-prod",

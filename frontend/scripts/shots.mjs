@@ -41,6 +41,7 @@ const ROUTES = {
   deployments: "/endpoints/resnet50-prod/deployments",
   consume: "/endpoints/resnet50-prod/consume",
   keys: "/endpoints/resnet50-prod/keys",
+  requests: "/endpoints/resnet50-prod/requests",
   logs: "/endpoints/resnet50-prod/logs",
   events: "/endpoints/resnet50-prod/events",
   settings: "/endpoints/resnet50-prod/settings",
