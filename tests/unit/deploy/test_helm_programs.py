@@ -36,6 +36,11 @@ GATEWAY = read_by("controlplane/gateway/settings.py")
 NODE = read_by("node_agent/settings.py", "node_agent/inherited.py")
 # Not ours: AWS's own, and what the chart makes others of.
 OTHERS = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "POD_IP", "OWN_NAME"}
+# Of these the chart says only what somebody writes into `settings`.
+CHOSEN = SIGN_IN | {
+    "SHOAL_ALERT_NETWORKS",
+    *(f"SHOAL_EMAIL_{name}" for name in ("HOST", "PORT", "USER", "PASSWORD", "TLS", "FROM")),
+}
 each_set = pytest.mark.parametrize("values", VALUES)
 
 
@@ -67,9 +72,9 @@ def test_every_variable_is_one_that_its_program_reads(values: str) -> None:
 def test_what_compose_says_to_a_program_the_chart_says_too() -> None:
     """But for where the data is, what only one of the two has, and what the cluster says itself."""
     told = {
-        "web/web": ("web", SIGN_IN),
-        "agents/agents": ("agents", SIGN_IN),
-        "worker/worker": ("worker", SIGN_IN),
+        "web/web": ("web", CHOSEN),
+        "agents/agents": ("agents", CHOSEN),
+        "worker/worker": ("worker", CHOSEN),
         "gateway/envoy": ("envoy", set()),
         "gateway/agent": ("gateway", set()),
         "node-cpu/node": ("node", {"SHOAL_JOIN_TOKEN_FILE"}),

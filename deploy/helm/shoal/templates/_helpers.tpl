@@ -112,6 +112,10 @@ $(POD_IP),{{ include "shoal.host" (include "shoal.studioUrl" .) }},localhost,127
   valueFrom: {secretKeyRef: {name: {{ $secrets.signIn }}, key: {{ $name }}, optional: true}}
 {{- end }}
 {{- end }}
+{{- if $secrets.mail }}
+- name: SHOAL_EMAIL_PASSWORD
+  valueFrom: {secretKeyRef: {name: {{ $secrets.mail }}, key: SHOAL_EMAIL_PASSWORD}}
+{{- end }}
 - {name: SHOAL_PUBLIC_URL, value: {{ include "shoal.studioUrl" . | quote }}}
 - {name: SHOAL_ALLOWED_HOSTS, value: {{ include "shoal.hosts" . | quote }}}
 - {name: SHOAL_TRUSTED_PROXIES, value: {{ join "," .Values.studio.trustedProxies | quote }}}
