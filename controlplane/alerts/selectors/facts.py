@@ -197,7 +197,9 @@ def certificates(rule: Settings, now: datetime) -> Iterator[Observation]:
         # one that is about to be followed by another need not be looked after
         if one.signs:
             ends_at = one.certificate.not_valid_after_utc
-            yield _certificate(rule, INSTALLATION, "authority of endpoints", ends_at, now)
+            # of those that are supplied several may sign
+            part = f"of the endpoints' authority {one.sha256[:8]}"
+            yield _certificate(rule, INSTALLATION, part, ends_at, now)
 
 
 def _certificate(

@@ -37,21 +37,20 @@ def observe(rule: Settings, now: datetime) -> Iterator[Observation]:
     at = now.timestamp()
     known = {row.replica: row for row in RestartMarks.objects.all()}
     counts: dict[int, int] = {}
-    replicas = list(Replica.objects.order_by("pk"))
-    for replica in replicas:
-        count = int(replica.observed.get("restarts", 0)) + replica.attempts
-        row = known.get(replica.pk)
+    # why these alone: there may be thousands of replicas, whose rows are long
+    columns = ("pk", "deployment_id", "attempts", "created_at", "observed__restarts")
+    replicas = list(Replica.objects.order_by("pk").values_list(*columns))
+    for pk, deployment, attempts, created_at, restarts in replicas:
+        count = int(restarts or 0) + attempts
+        row = known.get(pk)
         if row is None and count == 0:
             continue
         before = row.marks if row else []
-        age_s = max(0.0, (now - replica.created_at).total_seconds())
-        marks = marked(before, count, at, age_s)
+        marks = marked(before, count, at, max(0.0, (now - created_at).total_seconds()))
         if marks != before:
-            RestartMarks.objects.update_or_create(
-                replica=replica.pk, defaults={"marks": marks, "at": at}
-            )
-        counts[replica.deployment_id] = counts.get(replica.deployment_id, 0) + restarted(marks, at)
-    RestartMarks.objects.exclude(replica__in=[replica.pk for replica in replicas]).delete()
+            RestartMarks.objects.update_or_create(replica=pk, defaults={"marks": marks, "at": at})
+        counts[deployment] = counts.get(deployment, 0) + restarted(marks, at)
+    RestartMarks.objects.exclude(replica__in=[one[0] for one in replicas]).delete()
     for of in Deployment.objects.select_related("endpoint").order_by("pk"):
         times = counts.get(of.pk, 0)
         yield Observation(
