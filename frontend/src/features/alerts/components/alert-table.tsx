@@ -17,6 +17,15 @@ import classes from "../alerts.module.css";
 import { stateOf, subjectOf } from "../words";
 import { SilenceDialog } from "./silence-dialog";
 
+function Subject({ alert }: { alert: Alert }) {
+  const { link, text } = subjectOf(alert);
+  return (
+    <Link {...link} className="link">
+      {text}
+    </Link>
+  );
+}
+
 function What({ alert, chosen }: { alert: Alert; chosen: boolean }) {
   return (
     <div className={classes["what"]} aria-current={chosen ? "true" : undefined}>
@@ -25,6 +34,9 @@ function What({ alert, chosen }: { alert: Alert; chosen: boolean }) {
         <Link {...paths.alerts({ tab: "rules", rule: alert.rule })} className="link">
           What to do
         </Link>
+      </span>
+      <span className={classes["narrow"]}>
+        <Subject alert={alert} />
       </span>
       <span className="secondary">{alert.resolution || alert.summary}</span>
       {alert.untold ? <span className="muted">Not known now: {alert.untold}</span> : null}
@@ -88,14 +100,8 @@ export function AlertTable({ label, rows, loading, empty, chosen, past = false }
       id: "about",
       header: "About",
       width: 190,
-      cell: (row) => {
-        const { link, text } = subjectOf(row);
-        return (
-          <Link {...link} className="link">
-            {text}
-          </Link>
-        );
-      },
+      hideBelow: "sm",
+      cell: (row) => <Subject alert={row} />,
     },
     { id: "severity", header: "Severity", width: 90, hideBelow: "md", cell: (row) => row.severity },
     {

@@ -30,7 +30,7 @@ export function ObjectivesCard({ endpoint }: { endpoint: string }) {
   const columns: Column<Objective>[] = [
     { id: "name", header: "Objective", cell: (row) => <b>{row.name}</b> },
     { id: "promise", header: "Promise", cell: promise },
-    { id: "good", header: "Good", align: "right", cell: (row) => goodText(row.good_percent) },
+    { id: "good", header: "Good", align: "right", hideBelow: "sm", cell: (row) => goodText(row.good_percent) },
     { id: "requests", header: "Requests", align: "right", hideBelow: "lg", cell: (row) => count(row.requests) },
     { id: "left", header: "Budget left", align: "right", cell: (row) => leftText(row.budget_left) },
     { id: "burn", header: "Burn rate", hideBelow: "md", cell: burnText },
