@@ -8,6 +8,11 @@ class ObjectiveNotFound(NotFound):
     tries = ("`shoal objective list ENDPOINT` shows those that there are.",)
 
 
+class TooManyObjectives(Conflict):
+    code = "TooManyObjectives"
+    tries = ("Remove one that nobody looks at: `shoal objective delete`.",)
+
+
 class AlertNotFound(NotFound):
     code = "AlertNotFound"
     tries = ("`shoal alert list --all` shows those that are kept.",)
@@ -26,6 +31,11 @@ class AlertResolved(Conflict):
 class SilenceNotFound(NotFound):
     code = "SilenceNotFound"
     tries = ("`shoal alert silences` lists them.",)
+
+
+class SilenceEnded(Conflict):
+    code = "SilenceEnded"
+    tries = ("Make another one: `shoal alert silence`.",)
 
 
 class ChannelNotFound(NotFound):

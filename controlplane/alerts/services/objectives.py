@@ -4,10 +4,10 @@ from typing import Any
 
 from django.db import transaction
 
+from controlplane.alerts.errors import TooManyObjectives
 from controlplane.alerts.models import ObjectiveRow
 from controlplane.alerts.selectors.objectives import objective_get
 from controlplane.core import events
-from controlplane.core.errors import Conflict
 from controlplane.core.names import name_check
 from controlplane.deployments.selectors import endpoint_get
 from controlplane.objectives import objective_asked
@@ -25,7 +25,7 @@ def objective_set(
     threshold_ms: float | None,
     actor: str,
 ) -> tuple[ObjectiveRow, bool]:
-    """The objective as it is now, and whether it is new. Raises Invalid, Conflict."""
+    """The objective as it is now, and whether it is new. Raises Invalid, TooManyObjectives."""
 
     asked = objective_asked(
         kind=kind,
@@ -43,11 +43,7 @@ def objective_set(
         of = endpoint_get(endpoint)
         row = of.objectives.select_for_update().filter(name=name).first()
         if row is None and of.objectives.count() >= MOST:
-            raise Conflict(
-                f"{endpoint} has {MOST} objectives already.",
-                code="TooManyObjectives",
-                hints=("Change one that is there, or remove it first.",),
-            )
+            raise TooManyObjectives(f"{endpoint} has {MOST} objectives already.")
         before = _values(row) if row else None
         if row is None:
             name_check(name, field="name")

@@ -7,13 +7,13 @@ from uuid import uuid4
 from django.db import transaction
 from django.db.models import F
 
-from controlplane.alerts.errors import AlertResolved, AlertRuleNotFound
+from controlplane.alerts.errors import AlertResolved, AlertRuleNotFound, SilenceEnded
 from controlplane.alerts.models import Alert, AlertRuleRow, Silence
 from controlplane.alerts.rules import RULES, Settings
 from controlplane.alerts.selectors.alerts import alert_get, rule_settings_get
 from controlplane.alerts.types import ACTIVE
 from controlplane.core import events
-from controlplane.core.errors import Conflict, Invalid
+from controlplane.core.errors import Invalid
 
 LONGEST: Final = timedelta(days=90)
 
@@ -73,14 +73,10 @@ def silence_create(
 
 
 def silence_end(*, row: Silence, actor: str, now: datetime) -> Silence:
-    """Now. What still fires is told then. Raises Conflict where it has ended."""
+    """Now. What still fires is told then. Raises SilenceEnded."""
     with transaction.atomic():
         if not Silence.objects.filter(pk=row.pk, ends_at__gt=now).update(ends_at=now):
-            raise Conflict(
-                f"The silence {row.pk} has ended already.",
-                code="SilenceEnded",
-                hints=("`shoal alert silences` lists those that still hold.",),
-            )
+            raise SilenceEnded(f"The silence {row.pk} has ended already.")
         _record(row, "silence.ended", actor, f"ended the silence of {about(row)}")
     row.ends_at = now
     return row
