@@ -30,9 +30,10 @@ from controlplane.core import events, jobs
 
 logger = logging.getLogger(__name__)
 LEASE: Final = timedelta(seconds=60)  # who took longer has died, and another sends it
-MOST_AT_ONCE: Final = 16
+MOST_AT_ONCE: Final = 8
 THREADS: Final = 8
-PATIENCE_S: Final = 20.0  # of one job, for all that it sends
+# Of one job, for all that it sends: where there is one worker, operations wait for it.
+PATIENCE_S: Final = 6.0
 MOST_LOGGED: Final = 10  # tries that a delivery remembers
 
 
