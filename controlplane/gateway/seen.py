@@ -16,6 +16,7 @@ LONGEST_PATH: Final = 200
 LONGEST_WORD: Final = 64
 OURS, THEIRS = "5xx", "4xx"
 SLOW, FAILED, SAMPLED = "slow", "failed", "sampled"
+REQUEST_ID: Final = -3  # of an entry's columns
 GRPC_PREFIX: Final = "/inference.GRPCInferenceService/"
 
 
@@ -30,7 +31,7 @@ class _Some:
         self.count += 1
         if len(self.kept) < OF_EACH:
             self.kept.append(entry)
-        elif (place := random.randrange(self.count)) < OF_EACH:  # noqa: S311 # no secret
+        elif (place := int(random.random() * self.count)) < OF_EACH:  # noqa: S311 # no secret
             self.kept[place] = entry
 
 
@@ -77,35 +78,36 @@ class Chooser:
             ((FAILED, entry) for one in each for entry in one.theirs.kept),
             ((SAMPLED, entry) for one in each for entry in one.any.kept),
         ):
-            if len(found) < MOST and entry.request_id not in found:
-                found[entry.request_id] = seen(entry, why)
+            if len(found) < MOST and entry.columns[REQUEST_ID] not in found:
+                found[entry.columns[REQUEST_ID]] = seen(entry, why)
         return tuple(found.values())
 
 
 def seen(entry: Entry, why: str) -> SeenRequest:
-    prefix = f"/endpoints/{entry.endpoint}"
-    path = entry.path.removeprefix(prefix).removeprefix(GRPC_PREFIX) or "/"
+    at, _, _, host, attempts, status, grpc_status, *_, flags, details, _, _ = entry.columns[:-3]
+    request_id, method, path = entry.columns[-3:]
+    path = path.removeprefix(f"/endpoints/{entry.endpoint}").removeprefix(GRPC_PREFIX) or "/"
     return SeenRequest(
-        id=plain(entry.request_id, LONGEST_WORD),
+        id=plain(request_id, LONGEST_WORD),
         endpoint=entry.endpoint,
         deployment=entry.deployment,
-        at=entry.at,
+        at=float(at),
         why=why,
-        method=plain(entry.method, LONGEST_WORD),
+        method=plain(method, LONGEST_WORD),
         path=plain(path, LONGEST_PATH),
-        status=entry.status,
-        grpc_status=entry.grpc_status,
+        status=int(status),
+        grpc_status=None if grpc_status == "-" else int(grpc_status),
         status_class=entry.status_class,
-        host=plain(entry.host, LONGEST_WORD),
-        attempts=entry.attempts,
+        host="" if host == "-" else plain(host, LONGEST_WORD),
+        attempts=0 if attempts == "-" else int(attempts),
         duration_us=entry.duration_us,
         receive_us=entry.receive_us,
         send_us=entry.send_us,
         request_bytes=entry.request_bytes,
         response_bytes=entry.response_bytes,
         as_json=entry.as_json,
-        flags="" if entry.flags == "-" else plain(entry.flags, LONGEST_WORD),
-        details=plain(entry.details, LONGEST_WORD),
+        flags="" if flags == "-" else plain(flags, LONGEST_WORD),
+        details=plain(details, LONGEST_WORD),
     )
 
 

@@ -111,6 +111,15 @@ def test_requests_become_samples(
     counted = [s for batch in control_plane.batches for s in batch.samples if s.deployment]
     assert sum(sum(sample.histogram.values()) for sample in counted) == 20
     assert sum(sample.request_bytes for sample in counted) == 200
+    assert sum(sample.timed for sample in counted) == 20
+    assert 0 < sum(sample.receive_us for sample in counted)
+    assert sum(sample.new_connections for sample in counted) == 1, "one client, one connection"
+    told = [seen for batch in control_plane.batches for seen in batch.requests]
+    refused = [seen for seen in told if seen.status == 401]
+    assert [(seen.why, seen.deployment, seen.host) for seen in refused] == [("failed", "", "")]
+    answered = [seen for seen in told if seen.deployment == "blue"]
+    assert all(seen.host.startswith("127.0.0.1:") for seen in answered)
+    assert len({seen.id for seen in answered}) == len(answered) >= 3
 
 
 def test_scoring_goes_on_while_the_control_plane_is_away_and_envoy_restarts(

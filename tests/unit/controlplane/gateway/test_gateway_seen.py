@@ -1,7 +1,5 @@
 """Which requests are told of one by one: few, whatever comes."""
 
-from typing import Any
-
 import pytest
 
 from controlplane.gateway import seen
@@ -10,12 +8,10 @@ from controlplane.gateway.seen import FAILED, SAMPLED, SLOW, Chooser, plain
 from tests.unit.controlplane.gateway.test_gateway_access_log import line
 
 
-def entry(number: int, *, status: str = "2xx", us: float | None = 100.0, **more: Any) -> Entry:
-    endpoint = more.pop("endpoint", "digits")
-    return Entry(
-        endpoint, "blue", status, us, 1, 2, request_id=f"id-{endpoint}-{number}",
-        path=f"/endpoints/{endpoint}/v2/models/m/infer", method="POST", status=200, **more
-    )  # fmt: skip
+def entry(number: int, *, status: str = "2xx", us: float | None = 100.0, at: str = "") -> Entry:
+    endpoint = at or "digits"
+    columns = line(endpoint=endpoint).replace("\tid\t", f"\tid-{endpoint}-{number}\t").split("\t")
+    return Entry(endpoint, "blue", status, us, 1, 2, columns=columns)
 
 
 def chosen(*entries: Entry) -> dict[str, str]:
@@ -67,8 +63,8 @@ def test_failures_of_ours_and_refusals_do_not_push_each_other_out() -> None:
 def test_of_very_many_endpoints_failures_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seen, "MOST", 10)
     found = chosen(
-        *(entry(number, endpoint=f"e{number}") for number in range(50)),
-        *(entry(number, endpoint=f"e{number}", status="5xx") for number in range(50, 58)),
+        *(entry(number, at=f"e{number}") for number in range(50)),
+        *(entry(number, at=f"e{number}", status="5xx") for number in range(50, 58)),
     )
     assert len(found) == 10
     assert sum(why == FAILED for why in found.values()) == 8
