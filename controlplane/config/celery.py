@@ -40,7 +40,6 @@ INGEST_TASKS = (
     "registry.collect_blobs",
     "golden.rollouts",
     "golden.rollout",
-    "golden.comparisons",
     "golden.comparison",
 )
 
@@ -73,8 +72,7 @@ BEAT_SCHEDULE = {
     # why so rarely: what makes a message sends it, too; this is for tries after the first
     "tell it": every(5, "alerts.deliver"),
     "drop alerts of long ago": every(3600, "alerts.prune"),
-    "ask candidates of rollouts their golden cases": every(5, "golden.rollouts"),
-    "ask both versions of rollouts the same": every(5, "golden.comparisons"),
+    "ask versions of rollouts what they answer": every(5, "golden.rollouts"),
     "wake the nodes again": every(20, "deployments.wake_nodes"),
     "notice silent nodes": every(5, "nodes.expire"),
     "notice silent gateways": every(5, "gateway.watch"),

@@ -7,9 +7,12 @@ from django.utils import timezone
 @shared_task(name="golden.rollouts")
 def golden_rollouts() -> None:
     # why here: what calls models takes memory that no other job needs
+    from controlplane.golden.comparisons import comparisons_due  # noqa: PLC0415
     from controlplane.golden.rollouts import rollouts_due  # noqa: PLC0415
 
-    rollouts_due(now=timezone.now())
+    now = timezone.now()
+    rollouts_due(now=now)
+    comparisons_due(now=now)
 
 
 @shared_task(name="golden.rollout")
@@ -17,13 +20,6 @@ def golden_rollout(rollout: str) -> None:
     from controlplane.golden.rollouts import rollout_ask  # noqa: PLC0415 - see above
 
     rollout_ask(rollout, now=timezone.now())
-
-
-@shared_task(name="golden.comparisons")
-def golden_comparisons() -> None:
-    from controlplane.golden.comparisons import comparisons_due  # noqa: PLC0415 - see above
-
-    comparisons_due(now=timezone.now())
 
 
 @shared_task(name="golden.comparison")
