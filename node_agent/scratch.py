@@ -120,11 +120,24 @@ def _bytes_in(folder: int, levels: int) -> int:
 def own_user(scratch: Scratch, users: range) -> int:
     """The user of this replica: the one that it had, or one that no other replica here has.
 
-    Which are taken is told by who owns their folders. By chance, so that nobody soon gets a number
-    that another had, and may have left something under.
+    Which are taken is told by who owns their folders, and by what runs: another agent of this
+    machine may have given a number out, and whoever starts under it would end the other's
+    processes. By chance, so that nobody soon gets a number that another had, and may have left
+    something under.
     """
     if (had := scratch.owner()) in users:
         return had
     replicas = scratch.path.parents[1]
     taken = {Scratch(folder / scratch.path.name).owner() for folder in replicas.iterdir()}
+    taken |= running_users()
     return random.SystemRandom().choice([user for user in users if user not in taken])
+
+
+def running_users() -> set[int]:
+    """Whose processes there are on this machine."""
+    found = set()
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
+                found.add(folder.lstat().st_uid)
+    return found

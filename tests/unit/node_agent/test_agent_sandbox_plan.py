@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,7 @@ def test_what_was_written_is_counted_and_links_are_not_followed(tmp_path: Path) 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_each_replica_keeps_a_user_that_no_other_has(tmp_path: Path) -> None:
-    users = range(1_900_000_000, 1_900_000_003)
+    users = range(1_900_100_000, 1_900_100_003)  # which no agent has
     found = []
     for name in ("r1", "r2", "r3"):
         scratch = Scratch(tmp_path / name / "scratch")
@@ -244,3 +245,15 @@ def test_cuda_starts_in_the_whole_sandbox(
     assert not made.offered["cuda"]
     assert "CUDA does not start in the sandbox of replicas" in caplog.text
     assert not load(made.launch(["x"], WANTED, folder).given).cuda
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root starts processes of others")
+def test_a_user_of_whom_something_runs_is_nobody_else_s(tmp_path: Path) -> None:
+    """Another agent of this machine may have given it out: to start under it ends all of its."""
+    users = range(1_900_200_000, 1_900_200_002)  # which no other test has
+    with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, user=users[0]) as other:
+        for name in ("r1", "r2", "r3", "r4"):
+            scratch = Scratch(tmp_path / name / "scratch")
+            scratch.path.mkdir(parents=True)
+            assert own_user(scratch, users) == users[1]
+        other.communicate()
