@@ -10,7 +10,6 @@ from tests.support.regexes import MOST, SLOW_S, Found, expressions, slowest
 AT_RUN_TIME = {
     "controlplane/core/validation_messages.py:re.compile(rules[0].regex)": "a field's own",
     "shoal/cli/hints.py:re.compile(pattern)": "of the table there",
-    "shoal/client/ignoring.py:re.compile(pattern, re.DOTALL)": "of a file beside the code",
     "shoal/local/ready.py:re.compile(pattern)": "the supervisor's, over logs of its programs",
     "worker_runtime/core/parameters.py:re.compile(pattern, re.IGNORECASE)": "of a flag, who starts "
     "the runtime",
