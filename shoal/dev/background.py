@@ -4,7 +4,6 @@ Whether it runs is told by a lock that it holds from its first to its last momen
 process with its number is never taken for it.
 """
 
-import contextlib
 import fcntl
 import json
 import os
@@ -26,6 +25,7 @@ from shoal.local.home import tail
 _HOST = "127.0.0.1"
 _POLL_S = 0.05
 _PATIENCE_S = 40.0  # longer than the server's own for requests that run
+_KILLED_S = 10.0
 _ASK_S = 5.0
 _LONGEST_LOG, _MOST_LINES = 1 << 20, 20_000  # bytes and lines that are read of its end
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -60,17 +60,14 @@ class Background:
         descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            found = subprocess.run(
+            subprocess.run(
                 [*started, *command],
                 env={**own, **variables},
                 pass_fds=(descriptor,),
-                stdout=subprocess.PIPE,
                 check=True,
-                text=True,
             )
         finally:
             os.close(descriptor)  # the server's own goes on holding the lock
-        self._pid.write_text(found.stdout)
 
     def is_alive(self) -> bool:
         try:
@@ -119,18 +116,32 @@ class Background:
         return [found for line in lines if (found := server_line(line)) is not None]
 
     def stop(self) -> None:
-        """End it in order, or else at once; nothing where it does not run."""
-        if not self.is_alive():
+        """End it in order, or else at once; nothing where it does not run. Raises ShoalError where
+        even that does not end it."""
+        if self._ended_by(signal.SIGTERM, _PATIENCE_S) or self._ended_by(signal.SIGKILL, _KILLED_S):
             return
-        process = int(self._pid.read_text())
-        os.kill(process, signal.SIGTERM)
-        deadline = time.monotonic() + _PATIENCE_S
-        while self.is_alive() and time.monotonic() < deadline:
-            time.sleep(_POLL_S)
+        raise ShoalError(
+            "The deployment does not end",
+            f"something holds {self._lock}",
+            [f"`fuser {self._lock}` tells which process; it is safe to end it."],
+        )
+
+    def _ended_by(self, number: signal.Signals, patience_s: float) -> bool:
+        deadline, sent = time.monotonic() + patience_s, False
         while self.is_alive():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+            sent = sent or self._signal(number)
+            if time.monotonic() > deadline:
+                return False
             time.sleep(_POLL_S)
+        return True
+
+    def _signal(self, number: signal.Signals) -> bool:
+        """Whether it was sent: one that has only begun has not written its number yet."""
+        try:
+            os.kill(int(self._pid.read_text()), number)
+        except (FileNotFoundError, ValueError, ProcessLookupError):
+            return False
+        return True
 
     def remove(self) -> None:
         self.stop()
