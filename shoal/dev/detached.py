@@ -9,6 +9,7 @@ threads.
 import os
 import signal
 import sys
+from pathlib import Path
 
 
 def main(folder: str, log: str, *command: str) -> None:
@@ -19,8 +20,7 @@ def main(folder: str, log: str, *command: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.chdir(folder)
     # why here: whoever asked may be interrupted before it could write down an answer.
-    with open("pid", "w") as pid:
-        pid.write(str(os.getpid()))
+    Path("pid").write_text(str(os.getpid()))
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for number, descriptor in enumerate((nothing, output, output)):

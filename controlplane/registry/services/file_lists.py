@@ -5,17 +5,13 @@ once ingest has hashed them, in a worker.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from datetime import timedelta
 from pathlib import Path
-from uuid import uuid4
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from controlplane.accounts.models import User
-from controlplane.accounts.projects import project_for
-from controlplane.core import events
 from controlplane.core.errors import Invalid
 from controlplane.registry import selectors, storage
 from controlplane.registry.archive import IGNORED, Names, Refused, safe_path
@@ -37,14 +33,13 @@ from controlplane.registry.services.upload_progress import (
     part_name,
     progress_of,
 )
-from controlplane.registry.services.uploads import check_growing, plain_name
+from controlplane.registry.services.uploads import check_growing, upload_begin
 from controlplane.registry.stores import blob_store
 from controlplane.registry.types import (
     EMPTY_SHA256,
     MAX_CHUNK_BYTES,
     FileEntry,
     FileProgress,
-    steps_new,
 )
 
 
@@ -71,27 +66,16 @@ def file_list_create(
     stored = contents_stored(sizes)
     missing = {sha256 for sha256, size in sizes.items() if size and sha256 not in stored}
     to_come = sum(sizes[sha256] for sha256 in missing)
-    chosen = project_for(project)
-    room.upload_check(user=user, project=chosen, size=total, to_come=to_come)
-    upload = Upload.objects.create(
-        id=uuid4().hex,
-        project_id=chosen,
-        filename=plain_name(filename),
+    upload = upload_begin(
+        filename=filename,
         size=total,
-        offset=total - to_come,
-        steps=steps_new(),
-        created_by=user,
-        expires_at=timezone.now() + timedelta(seconds=settings.SHOAL_UPLOAD_TTL_S),
+        to_come=to_come,
+        user=user,
+        project=project,
+        files={"files": len(kept), "missing": len(missing)},
     )
     AnnouncedFile.objects.bulk_create(
         AnnouncedFile(upload=upload, arrived=_arrived(entry, missing), **entry) for entry in kept
-    )
-    events.record(
-        actor=user.username,
-        verb="upload.started",
-        subject=f"upload/{upload.pk}",
-        message=f"Upload of {upload.filename} started",
-        data={"size": total, "files": len(kept), "missing": len(missing)},
     )
     return upload
 

@@ -7,7 +7,6 @@ tells them apart. A file may come in blocks, in any order, that are joined in th
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
@@ -18,8 +17,6 @@ from django.db.models import F
 from django.utils import timezone
 
 from controlplane.accounts.models import User
-from controlplane.accounts.projects import project_for
-from controlplane.core import events
 from controlplane.core.errors import Invalid
 from controlplane.registry import selectors, storage
 from controlplane.registry.archive import IGNORED, Names, Refused, safe_path
@@ -27,9 +24,9 @@ from controlplane.registry.errors import ChecksumMismatch, UploadTooLarge
 from controlplane.registry.models import AnnouncedFile, Upload
 from controlplane.registry.services import room
 from controlplane.registry.services.upload_progress import files_of, part_name
-from controlplane.registry.services.uploads import check_growing, plain_name, upload_complete
+from controlplane.registry.services.uploads import check_growing, upload_begin, upload_complete
 from controlplane.registry.stores.disk import link_or_copy
-from controlplane.registry.types import LIMIT_FILES, steps_new
+from controlplane.registry.types import LIMIT_FILES
 
 MOST_BLOCKS = 50_000
 
@@ -39,25 +36,7 @@ def growing_list_create(*, filename: str, user: User, project: str = "") -> Uplo
     """An empty one. Raises Invalid, TooManyUploads, UploadQuotaExceeded, DiskFull, ProjectNotFound,
     ProjectArchived, ProjectQuotaExceeded."""
     room.alone()
-    chosen = project_for(project)
-    room.upload_check(user=user, project=chosen, size=0, to_come=0)
-    upload = Upload.objects.create(
-        id=uuid4().hex,
-        project_id=chosen,
-        filename=plain_name(filename),
-        size=0,
-        steps=steps_new(),
-        created_by=user,
-        expires_at=timezone.now() + timedelta(seconds=settings.SHOAL_UPLOAD_TTL_S),
-    )
-    events.record(
-        actor=user.username,
-        verb="upload.started",
-        subject=f"upload/{upload.pk}",
-        message=f"Upload of {upload.filename} started",
-        data={"size": 0},
-    )
-    return upload
+    return upload_begin(filename=filename, size=0, to_come=0, user=user, project=project)
 
 
 def path_checked(path: str) -> str:

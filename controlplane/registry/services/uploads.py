@@ -1,6 +1,7 @@
 """Uploads: started, grown by offset, completed, dropped."""
 
 import time
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -48,13 +49,31 @@ def upload_create(
             hints=("An administrator may raise SHOAL_MAX_UPLOAD_BYTES.",),
         )
     room.alone()
+    return upload_begin(
+        filename=filename, size=size, to_come=size, sha256=sha256, user=user, project=project
+    )
+
+
+def upload_begin(
+    *,
+    filename: str,
+    size: int,
+    to_come: int,
+    user: User,
+    project: str,
+    sha256: str = "",
+    files: Mapping[str, int] | None = None,
+) -> Upload:
+    """An upload of ``size`` bytes, ``to_come`` of which are not here yet; ``files``, its counts,
+    go into the event. Call it ``room.alone()``. Raises as ``upload_create``."""
     chosen = project_for(project)
-    room.upload_check(user=user, project=chosen, size=size, to_come=size)
+    room.upload_check(user=user, project=chosen, size=size, to_come=to_come)
     upload = Upload.objects.create(
         id=uuid4().hex,
         project_id=chosen,
         filename=plain_name(filename),
         size=size,
+        offset=size - to_come,
         sha256_expected=sha256,
         sha256=sha256,
         steps=steps_new(),
@@ -64,9 +83,9 @@ def upload_create(
     events.record(
         actor=user.username,
         verb="upload.started",
-        subject=f"upload/{upload.id}",
+        subject=f"upload/{upload.pk}",
         message=f"Upload of {upload.filename} started",
-        data={"size": size},
+        data={"size": size, **(files or {})},
     )
     return upload
 

@@ -77,7 +77,7 @@ def test_a_lock_that_outlives_the_server_is_told_of(
     monkeypatch.setattr(background, "_KILLED_S", 0.2)
     survivor = int(run.log.read_text().split()[0])
     try:
-        with pytest.raises(ShoalError, match="does not end: something holds .*running.lock"):
+        with pytest.raises(ShoalError, match=r"does not end: something holds .*running\.lock"):
             run.stop()
     finally:
         os.kill(survivor, signal.SIGKILL)
