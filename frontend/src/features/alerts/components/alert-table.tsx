@@ -1,6 +1,5 @@
 /** Alerts, each with the page of what it is about, its runbook, and what may be done about it. */
-import { ActionIcon, Menu } from "@mantine/core";
-import { IconDotsVertical } from "@tabler/icons-react";
+import { Menu } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -9,6 +8,7 @@ import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import type { Alert } from "@/api/types";
 import { paths } from "@/app/paths";
+import { actionsColumn, RowMenu } from "@/components/actions-column";
 import { type Column, DataTable } from "@/components/data-table";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { Status } from "@/components/status";
@@ -56,21 +56,14 @@ function Actions({ alert, onSilence }: { alert: Alert; onSilence: () => void }) 
     onError: (problem) => notifyProblem(problem, "It was not acknowledged"),
   });
   return (
-    <Menu>
-      <Menu.Target>
-        <ActionIcon aria-label={`Actions for ${alert.title}, ${subjectOf(alert).text}`} disabled={refusal !== undefined} title={refusal}>
-          <IconDotsVertical size={16} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item disabled={alert.acknowledged_by !== "" || acknowledge.isPending} onClick={() => acknowledge.mutate()}>
-          Acknowledge
-        </Menu.Item>
-        <Menu.Item disabled={alert.silence !== ""} onClick={onSilence}>
-          Silence
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <RowMenu of={`${alert.title}, ${subjectOf(alert).text}`} refusal={refusal}>
+      <Menu.Item disabled={alert.acknowledged_by !== "" || acknowledge.isPending} onClick={() => acknowledge.mutate()}>
+        Acknowledge
+      </Menu.Item>
+      <Menu.Item disabled={alert.silence !== ""} onClick={onSilence}>
+        Silence
+      </Menu.Item>
+    </RowMenu>
   );
 }
 
@@ -113,14 +106,7 @@ export function AlertTable({ label, rows, loading, empty, chosen, past = false }
     },
     { id: "who", header: "Looked after by", width: 130, hideBelow: "lg", cell: (row) => row.acknowledged_by || "–" },
   ];
-  if (!past)
-    columns.push({
-      id: "more",
-      header: <span className="sr-only">Actions</span>,
-      align: "right",
-      width: 44,
-      cell: (row) => <Actions alert={row} onSilence={() => setSilencing(row)} />,
-    });
+  if (!past) columns.push(actionsColumn((row) => <Actions alert={row} onSilence={() => setSilencing(row)} />));
   return (
     <>
       <DataTable label={label} columns={columns} rows={rows} rowKey={(row) => row.id} loading={loading} empty={empty} />

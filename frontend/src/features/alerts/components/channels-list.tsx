@@ -1,12 +1,13 @@
 /** Where alerts are told: each channel with a test, and what was sent to it. */
-import { ActionIcon, Menu } from "@mantine/core";
-import { IconDotsVertical, IconPlus, IconSend } from "@tabler/icons-react";
+import { Menu } from "@mantine/core";
+import { IconPlus, IconSend } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { channelsQuery, deleteChannel, setChannelEnabled, testChannel } from "@/api/alerts";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import type { Channel } from "@/api/types";
+import { actionsColumn, RowMenu } from "@/components/actions-column";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { type Column, DataTable } from "@/components/data-table";
@@ -52,33 +53,20 @@ export function ChannelsList() {
     { id: "told", header: "It is told", hideBelow: "md", cell: (row) => row.severities.join(", ") || "every alert" },
     { id: "projects", header: "Of projects", hideBelow: "lg", cell: (row) => row.projects.join(", ") || "all" },
     { id: "on", header: "State", cell: (row) => <Status state={row.enabled ? "on" : "off"} tone={row.enabled ? "ok" : "idle"} /> },
-    {
-      id: "more",
-      header: <span className="sr-only">Actions</span>,
-      align: "right",
-      width: 44,
-      cell: (row) => (
-        <Menu>
-          <Menu.Target>
-            <ActionIcon aria-label={`Actions for ${row.name}`}>
-              <IconDotsVertical size={16} />
-            </ActionIcon>
-          </Menu.Target>
-          <Menu.Dropdown>
-            <Menu.Item disabled={test.isPending} onClick={() => test.mutate(row.name)}>
-              Send a test
-            </Menu.Item>
-            <Menu.Item onClick={() => setShown(row.name)}>What was sent</Menu.Item>
-            <Menu.Item disabled={!edits} onClick={() => turn.mutate(row)}>
-              {row.enabled ? "Turn off" : "Turn on"}
-            </Menu.Item>
-            <Menu.Item disabled={!edits} onClick={() => setLeaving(row.name)}>
-              Remove
-            </Menu.Item>
-          </Menu.Dropdown>
-        </Menu>
-      ),
-    },
+    actionsColumn((row) => (
+      <RowMenu of={row.name}>
+        <Menu.Item disabled={test.isPending} onClick={() => test.mutate(row.name)}>
+          Send a test
+        </Menu.Item>
+        <Menu.Item onClick={() => setShown(row.name)}>What was sent</Menu.Item>
+        <Menu.Item disabled={!edits} onClick={() => turn.mutate(row)}>
+          {row.enabled ? "Turn off" : "Turn on"}
+        </Menu.Item>
+        <Menu.Item disabled={!edits} onClick={() => setLeaving(row.name)}>
+          Remove
+        </Menu.Item>
+      </RowMenu>
+    )),
   ];
   return (
     <>

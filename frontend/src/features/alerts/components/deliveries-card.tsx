@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { deliveriesQuery, replayDelivery } from "@/api/alerts";
 import { keys } from "@/api/keys";
 import type { Delivery } from "@/api/types";
+import { actionsColumn } from "@/components/actions-column";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
@@ -38,17 +39,14 @@ export function DeliveriesCard({ channel, onClose }: { channel: string; onClose:
       hideBelow: "md",
       cell: (row) => (row.next_at ? <Time at={row.next_at} /> : "–"),
     },
-    {
-      id: "more",
-      header: <span className="sr-only">Actions</span>,
-      align: "right",
-      width: 120,
-      cell: (row) => (
+    actionsColumn(
+      (row) => (
         <Button variant="default" disabled={replay.isPending} onClick={() => replay.mutate(row)}>
           Send again
         </Button>
       ),
-    },
+      120,
+    ),
   ];
   return (
     <Card

@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { endSilence, silencesQuery } from "@/api/alerts";
 import { keys } from "@/api/keys";
 import type { Silence } from "@/api/types";
+import { actionsColumn } from "@/components/actions-column";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
@@ -40,12 +41,8 @@ export function SilencesList() {
         </>
       ),
     },
-    {
-      id: "more",
-      header: <span className="sr-only">Actions</span>,
-      align: "right",
-      width: 110,
-      cell: (row) =>
+    actionsColumn(
+      (row) =>
         ended(row) ? null : (
           <RefusingButton
             needs={row.project === null ? "operate" : "deploy"}
@@ -56,7 +53,8 @@ export function SilencesList() {
             End now
           </RefusingButton>
         ),
-    },
+      110,
+    ),
   ];
   return (
     <DataTable

@@ -1,12 +1,13 @@
 /** Golden cases of a model: asked of a deployment, compared, accepted, and how much an answer may differ. */
-import { ActionIcon, Menu, Select } from "@mantine/core";
-import { IconCheck, IconDots, IconFolderOpen, IconRulerMeasure } from "@tabler/icons-react";
+import { Menu, Select } from "@mantine/core";
+import { IconCheck, IconFolderOpen, IconRulerMeasure } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import { acceptTestCase, runTestCases, testCasesQuery } from "@/api/test-cases";
 import type { Endpoint, TestCaseSummary, TestOutcome } from "@/api/types";
+import { actionsColumn, RowMenu } from "@/components/actions-column";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { counted, MISSING, seconds } from "@/components/format";
@@ -73,41 +74,29 @@ export function GoldenCard({ endpoint, model, deployment, onOpen }: GoldenCardPr
     },
     { id: "text", header: "Difference", cell: ({ outcome }) => <span className={classes["text"]}>{outcome?.text ?? ""}</span> },
     { id: "took", header: "Took", align: "right", hideBelow: "md", cell: ({ outcome }) => (outcome ? seconds(outcome.seconds) : MISSING) },
-    {
-      id: "menu",
-      header: "",
-      width: 40,
-      cell: ({ saved }) => (
-        <Menu>
-          <Menu.Target>
-            <ActionIcon size={26} aria-label={`Actions for the case ${saved.name}`}>
-              <IconDots size={17} />
-            </ActionIcon>
-          </Menu.Target>
-          <Menu.Dropdown>
-            <Menu.Item leftSection={<IconFolderOpen size={16} />} onClick={() => onOpen(saved.id)}>
-              Open in the console
-            </Menu.Item>
-            <Menu.Item
-              leftSection={<IconCheck size={16} />}
-              disabled={refusal !== undefined || target === ""}
-              title={refusal}
-              onClick={() => accept.mutate(saved)}
-            >
-              Expect what {target} answers
-            </Menu.Item>
-            <Menu.Item
-              leftSection={<IconRulerMeasure size={16} />}
-              disabled={refusal !== undefined}
-              title={refusal}
-              onClick={() => setTolerance(saved)}
-            >
-              Tolerance
-            </Menu.Item>
-          </Menu.Dropdown>
-        </Menu>
-      ),
-    },
+    actionsColumn(({ saved }) => (
+      <RowMenu of={`the case ${saved.name}`}>
+        <Menu.Item leftSection={<IconFolderOpen size={16} />} onClick={() => onOpen(saved.id)}>
+          Open in the console
+        </Menu.Item>
+        <Menu.Item
+          leftSection={<IconCheck size={16} />}
+          disabled={refusal !== undefined || target === ""}
+          title={refusal}
+          onClick={() => accept.mutate(saved)}
+        >
+          Expect what {target} answers
+        </Menu.Item>
+        <Menu.Item
+          leftSection={<IconRulerMeasure size={16} />}
+          disabled={refusal !== undefined}
+          title={refusal}
+          onClick={() => setTolerance(saved)}
+        >
+          Tolerance
+        </Menu.Item>
+      </RowMenu>
+    )),
   ];
   return (
     <Card

@@ -3,6 +3,7 @@ import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { paths } from "@/app/paths";
 import type { Deployment, Endpoint } from "@/api/types";
+import { actionsColumn } from "@/components/actions-column";
 import { Card } from "@/components/card";
 import { deploymentStyles, PLAIN } from "@/components/charts/palette";
 import { type Column, DataTable } from "@/components/data-table";
@@ -73,13 +74,7 @@ export function DeploymentsCard({ endpoint, series }: { endpoint: Endpoint; seri
         ]
       : []),
     { id: "traffic", header: "Traffic", align: "right", cell: (row) => `${endpoint.traffic[row.name] ?? 0}\u00a0%` },
-    {
-      id: "menu",
-      header: <span className="sr-only">Actions</span>,
-      align: "right",
-      width: 40,
-      cell: (row) => <DeploymentMenu endpoint={endpoint} deployment={row} />,
-    },
+    actionsColumn((row) => <DeploymentMenu endpoint={endpoint} deployment={row} />, 40),
   ];
   const editable = endpoint.deployments.length > 1;
   return (

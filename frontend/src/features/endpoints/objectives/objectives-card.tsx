@@ -7,6 +7,7 @@ import { deleteObjective, objectivesQuery } from "@/api/alerts";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import type { Objective } from "@/api/types";
+import { actionsColumn } from "@/components/actions-column";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { type Column, DataTable } from "@/components/data-table";
@@ -39,22 +40,16 @@ export function ObjectivesCard({ endpoint }: { endpoint: string }) {
       header: "State",
       cell: (row) => <Status state={STATE_WORDS[row.state]} tone={STATE_TONES[row.state]} title={row.told} />,
     },
-    {
-      id: "more",
-      header: <span className="sr-only">Actions</span>,
-      align: "right",
-      width: 44,
-      cell: (row) => (
-        <ActionIcon
-          aria-label={`Remove ${row.name}`}
-          disabled={refusal !== undefined}
-          title={refusal ?? `Remove ${row.name}`}
-          onClick={() => setLeaving(row)}
-        >
-          <IconTrash size={16} />
-        </ActionIcon>
-      ),
-    },
+    actionsColumn((row) => (
+      <ActionIcon
+        aria-label={`Remove ${row.name}`}
+        disabled={refusal !== undefined}
+        title={refusal ?? `Remove ${row.name}`}
+        onClick={() => setLeaving(row)}
+      >
+        <IconTrash size={16} />
+      </ActionIcon>
+    )),
   ];
   return (
     <Card

@@ -10,7 +10,7 @@ import { AsCodeButton, type Recipe } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
-import { Chip } from "@/components/status";
+import { TagChips } from "./tag-chips";
 import classes from "../models.module.css";
 
 export interface DetailsCardProps {
@@ -23,7 +23,6 @@ export interface DetailsCardProps {
 export function DetailsCard({ title, details, save, recipe }: DetailsCardProps) {
   const refusal = useRefusal("deploy");
   const [editing, setEditing] = useState(false);
-  const tags = Object.entries(details.tags);
   return (
     <Card
       title={title}
@@ -40,14 +39,7 @@ export function DetailsCard({ title, details, save, recipe }: DetailsCardProps) 
       ) : (
         <>
           <p className={classes["description"]}>{details.description || <span className="muted">No description.</span>}</p>
-          <div className={classes["chips"]}>
-            {tags.map(([key, value]) => (
-              <Chip key={key} mono>
-                {value ? `${key}=${value}` : key}
-              </Chip>
-            ))}
-            {tags.length === 0 ? <span className="muted">No tags.</span> : null}
-          </div>
+          <TagChips tags={details.tags} none={<span className="muted">No tags.</span>} />
         </>
       )}
     </Card>

@@ -12,6 +12,7 @@ import { npyHeader, type NpyHeader } from "../files/npy-header";
 import { onnxHead, opsetsOf, type OnnxHead } from "../files/onnx-head";
 import { HEAD_BYTES, hexLines, labelsOf, prettyJson, textOf, type PreviewKind } from "../files/preview";
 import { readRange } from "../files/read-range";
+import { Facts } from "./facts";
 import classes from "../models.module.css";
 
 export interface FileContentsProps {
@@ -73,19 +74,6 @@ function Text({ file, text, cut, json }: { file: ManifestFile; text: string; cut
         <CodeBlock code={pretty.text} label={`Contents of ${file.path}`} />
       </div>
     </>
-  );
-}
-
-function Facts({ facts }: { facts: readonly (readonly [string, React.ReactNode])[] }) {
-  return (
-    <dl className={classes["facts"]}>
-      {facts.map(([term, value]) => (
-        <div key={term}>
-          <dt>{term}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }
 

@@ -1,7 +1,7 @@
 /** What can be done with a version and its model: deploy, download, archive, delete. */
 import { ActionIcon, Checkbox, Menu } from "@mantine/core";
-import { IconArchive, IconArchiveOff, IconCode, IconDots, IconDownload, IconRocket, IconTrash, IconUpload } from "@tabler/icons-react";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { IconCode, IconDots, IconDownload, IconRocket, IconTrash, IconUpload } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { keys } from "@/api/keys";
@@ -12,8 +12,9 @@ import { paths } from "@/app/paths";
 import { AsCodeButton, asCodeWords, showAsCode } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { LinkButton } from "@/components/link-button";
-import { notifyDone, notifyProblem } from "@/components/notify";
+import { notifyDone } from "@/components/notify";
 import { deleteRecipe, versionRecipe } from "../recipes";
+import { ArchiveItem } from "./archiving";
 
 type Asked = "version" | "model" | null;
 
@@ -24,14 +25,6 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
   const [asked, setAsked] = useState<Asked>(null);
   const [force, setForce] = useState(false);
   const refresh = () => queryClient.invalidateQueries({ queryKey: keys.models.all });
-  const change = useMutation({
-    mutationFn: ({ run }: { run: () => Promise<unknown>; done: string; failed: string }) => run(),
-    onSuccess: async (_, { done }) => {
-      await refresh();
-      notifyDone(done);
-    },
-    onError: (error, { failed }) => notifyProblem(error, failed),
-  });
   const { name } = model;
   const words = `version ${version.version}`;
   const state = { name, version: version.version, versionArchived: version.archived, modelArchived: model.archived };
@@ -62,36 +55,25 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
             Upload a new version
           </Menu.Item>
           <Menu.Label>{words}</Menu.Label>
-          <Menu.Item
-            leftSection={version.archived ? <IconArchiveOff size={16} /> : <IconArchive size={16} />}
-            disabled={refusal !== undefined}
-            onClick={() =>
-              change.mutate({
-                run: () => (version.archived ? restoreVersion : archiveVersion)(name, version.version),
-                done: `${words} is ${version.archived ? "back" : "archived"}`,
-                failed: `${words} could not be ${version.archived ? "restored" : "archived"}`,
-              })
-            }
-          >
-            {version.archived ? "Restore" : "Archive"} {words}
-          </Menu.Item>
+          <ArchiveItem
+            what={words}
+            archived={version.archived}
+            archive={() => archiveVersion(name, version.version)}
+            restore={() => restoreVersion(name, version.version)}
+            onDone={refresh}
+          />
           <Menu.Item color="red" leftSection={<IconTrash size={16} />} disabled={refusal !== undefined} onClick={() => setAsked("version")}>
             Delete {words}
           </Menu.Item>
           <Menu.Label>all versions of {name}</Menu.Label>
-          <Menu.Item
-            leftSection={model.archived ? <IconArchiveOff size={16} /> : <IconArchive size={16} />}
-            disabled={refusal !== undefined}
-            onClick={() =>
-              change.mutate({
-                run: () => (model.archived ? restoreModel : archiveModel)(name),
-                done: `${name} is ${model.archived ? "back" : "archived"}`,
-                failed: `${name} could not be ${model.archived ? "restored" : "archived"}`,
-              })
-            }
-          >
-            {model.archived ? "Restore the model" : "Archive the model"}
-          </Menu.Item>
+          <ArchiveItem
+            what={name}
+            label="the model"
+            archived={model.archived}
+            archive={() => archiveModel(name)}
+            restore={() => restoreModel(name)}
+            onDone={refresh}
+          />
           <Menu.Item color="red" leftSection={<IconTrash size={16} />} disabled={refusal !== undefined} onClick={() => setAsked("model")}>
             Delete the model
           </Menu.Item>

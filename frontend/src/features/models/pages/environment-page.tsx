@@ -1,7 +1,7 @@
 /** One environment: the packages of a version, what they were made from, and who uses them. */
 import { ActionIcon, Menu, Select } from "@mantine/core";
-import { IconArchive, IconArchiveOff, IconCode, IconDots } from "@tabler/icons-react";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { IconCode, IconDots } from "@tabler/icons-react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import {
   archiveEnvironment,
@@ -11,7 +11,6 @@ import {
   restoreEnvironmentVersion,
 } from "@/api/environments";
 import { keys } from "@/api/keys";
-import { useRefusal } from "@/api/permissions";
 import { toProblem } from "@/api/problem";
 import type { Environment } from "@/api/types";
 import { paths } from "@/app/paths";
@@ -21,7 +20,6 @@ import { CodeBlock, CopyField } from "@/components/copy";
 import { EmptyState } from "@/components/empty-state";
 import { counted } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
-import { notifyDone, notifyProblem } from "@/components/notify";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
 import { SkeletonRows } from "@/components/skeleton";
@@ -30,6 +28,9 @@ import { Time } from "@/components/time";
 import { UsedBy } from "../components/used-by";
 import { packagesOf } from "../packages";
 import { environmentRecipe } from "../recipes";
+import { ArchiveItem } from "../components/archiving";
+import { type Fact, Facts } from "../components/facts";
+import { TagChips } from "../components/tag-chips";
 import classes from "../models.module.css";
 
 export function EnvironmentPage() {
@@ -107,7 +108,7 @@ export function EnvironmentView({ name, version }: { name: string; version: numb
           <Card title="Used by" hint={counted(one.used_by.length, "endpoint")}>
             <UsedBy endpoints={one.used_by} none="No endpoint uses this version." />
           </Card>
-          <Facts one={one} />
+          <About one={one} />
         </div>
       </div>
     </>
@@ -130,36 +131,18 @@ function Packages({ one }: { one: Environment }) {
   );
 }
 
-function Facts({ one }: { one: Environment }) {
-  const tags = Object.entries(one.tags);
-  const facts: [string, React.ReactNode][] = [
+function About({ one }: { one: Environment }) {
+  const facts: Fact[] = [
     ["Named", <CopyField key="n" text={`azureml:${one.name}:${one.version}`} label="reference" />],
     ["Project", one.project],
     ["Registered", <Time key="t" at={one.created_at} />],
     ["By", one.created_by],
-    ...(one.image ? [["Image", <span key="i" className="mono">{`${one.image} (not run)`}</span>] as [string, React.ReactNode]] : []),
-    [
-      "Tags",
-      <span key="g" className={classes["chips"]}>
-        {tags.map(([key, value]) => (
-          <Chip key={key} mono>
-            {value ? `${key}=${value}` : key}
-          </Chip>
-        ))}
-        {tags.length === 0 ? "–" : null}
-      </span>,
-    ],
+    ...(one.image ? [["Image", <span key="i" className="mono">{`${one.image} (not run)`}</span>] satisfies Fact] : []),
+    ["Tags", <TagChips key="t" tags={one.tags} />],
   ];
   return (
     <Card title="About this version">
-      <dl className={classes["facts"]}>
-        {facts.map(([term, value]) => (
-          <div key={term}>
-            <dt>{term}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={facts} />
     </Card>
   );
 }
@@ -167,21 +150,14 @@ function Facts({ one }: { one: Environment }) {
 function Actions({ one, all }: { one: Environment; all: readonly Environment[] }) {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
-  const refusal = useRefusal("deploy");
   const { name, version } = one;
   const allArchived = all.every((item) => item.archived);
-  const change = useMutation({
-    mutationFn: ({ run }: { run: () => Promise<unknown>; done: string; failed: string }) => run(),
-    onSuccess: async (_, { done }) => {
-      // Without a number the page would leave a version that has just been archived.
-      await navigate({ ...paths.environment(name, version), replace: true });
-      await queryClient.invalidateQueries({ queryKey: keys.environments.all });
-      notifyDone(done);
-    },
-    onError: (error, { failed }) => notifyProblem(error, failed),
-  });
   const recipe = () => environmentRecipe({ name, version, versionArchived: one.archived, modelArchived: allArchived });
-  const words = `version ${version}`;
+  const onDone = async () => {
+    // Without a number the page would leave a version that has just been archived.
+    await navigate({ ...paths.environment(name, version), replace: true });
+    await queryClient.invalidateQueries({ queryKey: keys.environments.all });
+  };
   return (
     <Menu>
       <Menu.Target>
@@ -193,32 +169,21 @@ function Actions({ one, all }: { one: Environment; all: readonly Environment[] }
         <Menu.Item leftSection={<IconCode size={16} />} onClick={() => showAsCode(recipe())}>
           {asCodeWords(recipe())}
         </Menu.Item>
-        <Menu.Item
-          leftSection={one.archived ? <IconArchiveOff size={16} /> : <IconArchive size={16} />}
-          disabled={refusal !== undefined}
-          onClick={() =>
-            change.mutate({
-              run: () => (one.archived ? restoreEnvironmentVersion : archiveEnvironmentVersion)(name, version),
-              done: `${words} is ${one.archived ? "back" : "archived"}`,
-              failed: `${words} could not be ${one.archived ? "restored" : "archived"}`,
-            })
-          }
-        >
-          {one.archived ? "Restore" : "Archive"} {words}
-        </Menu.Item>
-        <Menu.Item
-          leftSection={allArchived ? <IconArchiveOff size={16} /> : <IconArchive size={16} />}
-          disabled={refusal !== undefined}
-          onClick={() =>
-            change.mutate({
-              run: () => (allArchived ? restoreEnvironment : archiveEnvironment)(name),
-              done: `${name} is ${allArchived ? "back" : "archived"}`,
-              failed: `${name} could not be ${allArchived ? "restored" : "archived"}`,
-            })
-          }
-        >
-          {allArchived ? "Restore" : "Archive"} all versions
-        </Menu.Item>
+        <ArchiveItem
+          what={`version ${version}`}
+          archived={one.archived}
+          archive={() => archiveEnvironmentVersion(name, version)}
+          restore={() => restoreEnvironmentVersion(name, version)}
+          onDone={onDone}
+        />
+        <ArchiveItem
+          what={name}
+          label="all versions"
+          archived={allArchived}
+          archive={() => archiveEnvironment(name)}
+          restore={() => restoreEnvironment(name)}
+          onDone={onDone}
+        />
       </Menu.Dropdown>
     </Menu>
   );

@@ -1,5 +1,5 @@
 /** Environments: the newest version of each list of packages, and the endpoints that use it. */
-import { Button, Select } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { IconPackages } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
@@ -23,6 +23,7 @@ import toolbar from "@/components/toolbar.module.css";
 import { UsedBy } from "../components/used-by";
 import { usePaged } from "../components/pager";
 import { packagesOf } from "../packages";
+import { ArchivedSelect } from "../components/archiving";
 
 type Filters = ReturnType<typeof environmentsSearch>;
 const REGISTER = "shoal environment create --name my-env --conda-file conda.yaml";
@@ -77,18 +78,7 @@ export function EnvironmentsPage() {
         <div className={toolbar["toolbar"]}>
           <ProjectSwitcher />
           <ListFilter label="Filter by name or package" value={search.q ?? ""} onChange={(q) => filter({ q: q || undefined })} />
-          <Select
-            aria-label="Archived"
-            w={150}
-            allowDeselect={false}
-            value={search.archived ?? "active"}
-            data={[
-              { value: "active", label: "Without archived" },
-              { value: "archived", label: "Archived only" },
-              { value: "all", label: "With archived" },
-            ]}
-            onChange={(value) => filter({ archived: value === "archived" || value === "all" ? value : undefined })}
-          />
+          <ArchivedSelect value={search.archived} onChange={(archived) => filter({ archived })} />
           <span className="secondary" role="status">
             {found ? counted(found.length, "environment") : ""}
           </span>

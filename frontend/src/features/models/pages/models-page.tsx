@@ -23,6 +23,8 @@ import { Chip } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { UsedBy } from "../components/used-by";
+import { ArchivedSelect } from "../components/archiving";
+import { TagChips } from "../components/tag-chips";
 import classes from "../models.module.css";
 
 const PAGE = 50;
@@ -104,19 +106,7 @@ const COLUMNS: Column<Model>[] = [
     id: "tags",
     header: "Tags",
     hideBelow: "lg",
-    cell: (row) => {
-      const tags = Object.entries(row.tags);
-      return (
-        <span className={classes["chips"]}>
-          {tags.slice(0, 3).map(([key, value]) => (
-            <Chip key={key} mono>
-              {value ? `${key}=${value}` : key}
-            </Chip>
-          ))}
-          {tags.length === 0 ? "–" : null}
-        </span>
-      );
-    },
+    cell: (row) => <TagChips tags={row.tags} most={3} />,
   },
   { id: "size", header: "Size", align: "right", hideBelow: "sm", cell: (row) => bytes(row.latest?.size) },
   {
@@ -205,18 +195,7 @@ export function ModelsPage() {
             onChange={(deployed) => filter({ deployed: deployed ?? undefined })}
           />
           <TagFilter value={search.tag ?? ""} onChange={(tag) => filter({ tag: tag || undefined })} />
-          <Select
-            aria-label="Archived"
-            w={150}
-            allowDeselect={false}
-            value={search.archived ?? "active"}
-            data={[
-              { value: "active", label: "Without archived" },
-              { value: "archived", label: "Archived only" },
-              { value: "all", label: "With archived" },
-            ]}
-            onChange={(value) => filter({ archived: value === "active" ? undefined : (value ?? undefined) })}
-          />
+          <ArchivedSelect value={search.archived} onChange={(archived) => filter({ archived })} />
           <span className="secondary" role="status">
             {data ? `${count(data.total)} ${data.total === 1 ? "model" : "models"}` : ""}
           </span>

@@ -17,10 +17,11 @@ import { TensorTable } from "../components/tensor-table";
 import { DetailsCard } from "../components/details-card";
 import { useVersion } from "../hooks";
 import { detailsRecipe } from "../recipes";
+import { type Fact, Facts } from "../components/facts";
 import classes from "../models.module.css";
 
-function Facts({ version }: { version: ModelVersion }) {
-  const facts: [string, React.ReactNode][] = [
+function About({ version }: { version: ModelVersion }) {
+  const facts: Fact[] = [
     ["Type", version.type],
     [
       "Uploaded file",
@@ -44,20 +45,13 @@ function Facts({ version }: { version: ModelVersion }) {
   ];
   return (
     <Card title="About this version">
-      <dl className={classes["facts"]}>
-        {facts.map(([term, value]) => (
-          <div key={term}>
-            <dt>{term}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={facts} />
     </Card>
   );
 }
 
 /** Why it runs code and who let it, where it does. */
-function codeFacts({ code }: ModelVersion): [string, React.ReactNode][] {
+function codeFacts({ code }: ModelVersion): Fact[] {
   if (code.state === "none") return [];
   const why = code.reasons.map((reason) => reason.message).join(" ");
   return [["Runs code", code.approved_by ? `${why} Approved by ${code.approved_by}.` : why]];
@@ -132,7 +126,7 @@ export function OverviewTab() {
       </div>
       <div className={classes["stack"]}>
         <ChecksCard name={name} version={version.version} repoModel={shown.name} revision={revision} warnings={version.warnings} />
-        <Facts version={version} />
+        <About version={version} />
         <SignaturesCard name={name} version={version.version} revision={revision} />
         <DetailsCard
           key={`version ${version.version}`}

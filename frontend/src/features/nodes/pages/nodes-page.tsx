@@ -9,6 +9,7 @@ import { useRefusal } from "@/api/permissions";
 import { sessionQuery } from "@/api/session";
 import type { NodeItem } from "@/api/types";
 import { paths } from "@/app/paths";
+import { actionsColumn } from "@/components/actions-column";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
@@ -106,13 +107,7 @@ const versionColumn = (version: string): Column<NodeItem> => ({
   cell: (row) => (row.info.agent_version === version ? row.info.agent_version : <Chip tone="warn">{row.info.agent_version}</Chip>),
 });
 
-const MENU: Column<NodeItem> = {
-  id: "more",
-  header: <span className="sr-only">Actions</span>,
-  align: "right",
-  width: 44,
-  cell: (row) => <NodeMenu node={row} />,
-};
+const MENU: Column<NodeItem> = actionsColumn((row) => <NodeMenu node={row} />);
 
 /** Only for those who may do something to what they tick. */
 function tickColumn(rows: readonly NodeItem[], ticked: ReadonlySet<string>, onChange: (ticked: Set<string>) => void): Column<NodeItem> {

@@ -7,6 +7,7 @@ import { keys } from "@/api/keys";
 import { createProject, membersQuery, removeMember, setMember, updateProject } from "@/api/projects";
 import type { Member, Project, ProjectRole } from "@/api/types";
 import { usersQuery } from "@/api/users";
+import { actionsColumn } from "@/components/actions-column";
 import { AsCodeButton } from "@/components/as-code";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
@@ -124,17 +125,11 @@ export function MembersModal({ project, onClose }: { project: string; onClose: (
         />
       ),
     },
-    {
-      id: "remove",
-      header: <span className="sr-only">Actions</span>,
-      align: "right",
-      width: 44,
-      cell: (row) => (
-        <ActionIcon aria-label={`Take the role of ${row.username} away`} onClick={() => remove.mutate(row.username)}>
-          <IconTrash size={16} />
-        </ActionIcon>
-      ),
-    },
+    actionsColumn((row) => (
+      <ActionIcon aria-label={`Take the role of ${row.username} away`} onClick={() => remove.mutate(row.username)}>
+        <IconTrash size={16} />
+      </ActionIcon>
+    )),
   ];
   return (
     <Modal opened onClose={onClose} size={560} title={`Members of ${project}`} closeButtonProps={{ "aria-label": "Close" }}>

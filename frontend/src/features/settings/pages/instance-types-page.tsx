@@ -1,12 +1,13 @@
 /** The kinds of machine that deployments can ask for. */
-import { ActionIcon, Button, Menu } from "@mantine/core";
-import { IconCpu, IconDotsVertical, IconPlus } from "@tabler/icons-react";
+import { Button, Menu } from "@mantine/core";
+import { IconCpu, IconPlus } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { deleteInstanceType, instanceTypesQuery } from "@/api/installation";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import type { InstanceType } from "@/api/types";
+import { actionsColumn, RowMenu } from "@/components/actions-column";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { type Column, DataTable } from "@/components/data-table";
@@ -84,25 +85,12 @@ export function InstanceTypesPage() {
   // Undefined: no form is open. Null: the form of a new one.
   const [editing, setEditing] = useState<InstanceType | null | undefined>(undefined);
   const [removing, setRemoving] = useState<InstanceType | null>(null);
-  const menu: Column<InstanceType> = {
-    id: "more",
-    header: <span className="sr-only">Actions</span>,
-    align: "right",
-    width: 44,
-    cell: (row) => (
-      <Menu>
-        <Menu.Target>
-          <ActionIcon aria-label={`Actions for ${row.name}`}>
-            <IconDotsVertical size={16} />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item onClick={() => setEditing(row)}>Change</Menu.Item>
-          <Menu.Item onClick={() => setRemoving(row)}>Remove</Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-    ),
-  };
+  const menu: Column<InstanceType> = actionsColumn((row) => (
+    <RowMenu of={row.name}>
+      <Menu.Item onClick={() => setEditing(row)}>Change</Menu.Item>
+      <Menu.Item onClick={() => setRemoving(row)}>Remove</Menu.Item>
+    </RowMenu>
+  ));
   if (error && !data) return <LoadProblem error={error} what="The instance types" needs="read" onRetry={() => void refetch()} />;
   return (
     <div className={classes["wide"]}>

@@ -1,12 +1,13 @@
 /** Projects, with what they use of their quotas. */
-import { ActionIcon, Menu, Progress } from "@mantine/core";
-import { IconDotsVertical, IconFolders, IconPlus } from "@tabler/icons-react";
+import { Menu, Progress } from "@mantine/core";
+import { IconFolders, IconPlus } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import { archiveProject, projectsQuery, restoreProject } from "@/api/projects";
 import type { Project } from "@/api/types";
+import { actionsColumn, RowMenu } from "@/components/actions-column";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
@@ -74,29 +75,15 @@ export function ProjectsPage() {
       hideBelow: "sm",
       cell: (row) => <Used label={`Models of ${row.name}`} used={row.used_bytes} most={row.max_bytes} show={bytes} />,
     },
-    {
-      id: "more",
-      header: <span className="sr-only">Actions</span>,
-      align: "right",
-      width: 44,
-      cell: (row) =>
-        refusal ? null : (
-          <Menu>
-            <Menu.Target>
-              <ActionIcon aria-label={`Actions for ${row.name}`}>
-                <IconDotsVertical size={16} />
-              </ActionIcon>
-            </Menu.Target>
-            <Menu.Dropdown>
-              <Menu.Item onClick={() => setMembers(row.name)}>Members</Menu.Item>
-              <Menu.Item onClick={() => setEditing(row)}>Change</Menu.Item>
-              {row.name === "default" ? null : (
-                <Menu.Item onClick={() => void archive(row)}>{row.archived ? "Restore" : "Archive"}</Menu.Item>
-              )}
-            </Menu.Dropdown>
-          </Menu>
-        ),
-    },
+    actionsColumn((row) =>
+      refusal ? null : (
+        <RowMenu of={row.name}>
+          <Menu.Item onClick={() => setMembers(row.name)}>Members</Menu.Item>
+          <Menu.Item onClick={() => setEditing(row)}>Change</Menu.Item>
+          {row.name === "default" ? null : <Menu.Item onClick={() => void archive(row)}>{row.archived ? "Restore" : "Archive"}</Menu.Item>}
+        </RowMenu>
+      ),
+    ),
   ];
   return (
     <div className={classes["wide"]}>

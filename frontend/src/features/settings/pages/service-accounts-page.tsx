@@ -1,12 +1,13 @@
 /** Programs that call: each with a role, and tokens that end. */
-import { ActionIcon, Button, Menu } from "@mantine/core";
-import { IconDotsVertical, IconPlus, IconRobot } from "@tabler/icons-react";
+import { Button, Menu } from "@mantine/core";
+import { IconPlus, IconRobot } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import { deleteServiceAccount, serviceAccountsQuery } from "@/api/service-accounts";
 import type { ServiceAccount } from "@/api/types";
+import { actionsColumn, RowMenu } from "@/components/actions-column";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { type Column, DataTable } from "@/components/data-table";
@@ -64,25 +65,12 @@ export function ServiceAccountsPage() {
       hideBelow: "sm",
       cell: (row) => (lastUsed(row) ? <Time at={lastUsed(row)} /> : <span className="muted">never</span>),
     },
-    {
-      id: "more",
-      header: <span className="sr-only">Actions</span>,
-      align: "right",
-      width: 44,
-      cell: (row) => (
-        <Menu>
-          <Menu.Target>
-            <ActionIcon aria-label={`Actions for ${row.name}`}>
-              <IconDotsVertical size={16} />
-            </ActionIcon>
-          </Menu.Target>
-          <Menu.Dropdown>
-            <Menu.Item onClick={() => setRotating(row.name)}>Fresh token</Menu.Item>
-            <Menu.Item onClick={() => setLeaving(row.name)}>Delete</Menu.Item>
-          </Menu.Dropdown>
-        </Menu>
-      ),
-    },
+    actionsColumn((row) => (
+      <RowMenu of={row.name}>
+        <Menu.Item onClick={() => setRotating(row.name)}>Fresh token</Menu.Item>
+        <Menu.Item onClick={() => setLeaving(row.name)}>Delete</Menu.Item>
+      </RowMenu>
+    )),
   ];
   return (
     <div className={classes["wide"]}>

@@ -1,6 +1,6 @@
 /** Who may use this installation, and as what. */
-import { Button, Menu, ActionIcon, Select } from "@mantine/core";
-import { IconDotsVertical, IconPlus, IconUsers } from "@tabler/icons-react";
+import { Button, Menu, Select } from "@mantine/core";
+import { IconPlus, IconUsers } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
@@ -9,6 +9,7 @@ import { useRefusal } from "@/api/permissions";
 import { sessionQuery } from "@/api/session";
 import type { Person, Role } from "@/api/types";
 import { resetSecondFactor, updateUser, usersQuery } from "@/api/users";
+import { actionsColumn, RowMenu } from "@/components/actions-column";
 import { AsCodeButton, asCodeWords, showAsCode } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
@@ -90,33 +91,20 @@ export function UsersPage() {
     },
     { id: "tokens", header: "Tokens", align: "right", hideBelow: "md", cell: (row) => row.token_count },
     { id: "since", header: "Since", hideBelow: "md", cell: (row) => <Time at={row.created_at} /> },
-    {
-      id: "more",
-      header: <span className="sr-only">Actions</span>,
-      align: "right",
-      width: 44,
-      cell: (row) => (
-        <Menu>
-          <Menu.Target>
-            <ActionIcon aria-label={`Actions for ${row.username}`}>
-              <IconDotsVertical size={16} />
-            </ActionIcon>
-          </Menu.Target>
-          <Menu.Dropdown>
-            {isKeptElsewhere(row.sign_in) ? null : <Menu.Item onClick={() => setResetting(row)}>New password</Menu.Item>}
-            {row.second_factor && row.username !== me ? <Menu.Item onClick={() => setLosing(row)}>Reset second factor</Menu.Item> : null}
-            <Menu.Item onClick={() => showAsCode(roleRecipe(row.username, row.role))}>
-              {asCodeWords(roleRecipe(row.username, row.role), "Show the role as")}
-            </Menu.Item>
-            {row.active ? (
-              <Menu.Item onClick={() => setLeaving(row)}>Deactivate</Menu.Item>
-            ) : (
-              <Menu.Item onClick={() => change.mutate({ person: row, active: true })}>Activate</Menu.Item>
-            )}
-          </Menu.Dropdown>
-        </Menu>
-      ),
-    },
+    actionsColumn((row) => (
+      <RowMenu of={row.username}>
+        {isKeptElsewhere(row.sign_in) ? null : <Menu.Item onClick={() => setResetting(row)}>New password</Menu.Item>}
+        {row.second_factor && row.username !== me ? <Menu.Item onClick={() => setLosing(row)}>Reset second factor</Menu.Item> : null}
+        <Menu.Item onClick={() => showAsCode(roleRecipe(row.username, row.role))}>
+          {asCodeWords(roleRecipe(row.username, row.role), "Show the role as")}
+        </Menu.Item>
+        {row.active ? (
+          <Menu.Item onClick={() => setLeaving(row)}>Deactivate</Menu.Item>
+        ) : (
+          <Menu.Item onClick={() => change.mutate({ person: row, active: true })}>Activate</Menu.Item>
+        )}
+      </RowMenu>
+    )),
   ];
   return (
     <div className={classes["wide"]}>

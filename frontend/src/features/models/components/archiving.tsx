@@ -1,0 +1,60 @@
+/** What is archived, is hidden from lists and brought back again. */
+import { Menu, Select } from "@mantine/core";
+import { IconArchive, IconArchiveOff } from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
+import { useRefusal } from "@/api/permissions";
+import { notifyDone, notifyProblem } from "@/components/notify";
+
+/** Absent: without what is archived. */
+export type Archived = "archived" | "all" | undefined;
+
+export function ArchivedSelect({ value, onChange }: { value: Archived; onChange: (value: Archived) => void }) {
+  return (
+    <Select
+      aria-label="Archived"
+      w={150}
+      allowDeselect={false}
+      value={value ?? "active"}
+      data={[
+        { value: "active", label: "Without archived" },
+        { value: "archived", label: "Archived only" },
+        { value: "all", label: "With archived" },
+      ]}
+      onChange={(chosen) => onChange(chosen === "archived" || chosen === "all" ? chosen : undefined)}
+    />
+  );
+}
+
+interface ArchiveItemProps {
+  /** As in "version 2". */
+  what: string;
+  /** What the item calls it, where that is something else. */
+  label?: string;
+  archived: boolean;
+  archive: () => Promise<unknown>;
+  restore: () => Promise<unknown>;
+  /** Before anybody is told that it is done. */
+  onDone: () => Promise<unknown>;
+}
+
+export function ArchiveItem({ what, label = what, archived, archive, restore, onDone }: ArchiveItemProps) {
+  const refusal = useRefusal("deploy");
+  const change = useMutation({
+    // As it was when it was asked for: the page may hear of the change before the answer comes.
+    mutationFn: (was: boolean) => (was ? restore : archive)(),
+    onSuccess: async (_, was) => {
+      await onDone();
+      notifyDone(`${what} is ${was ? "back" : "archived"}`);
+    },
+    onError: (error, was) => notifyProblem(error, `${what} could not be ${was ? "restored" : "archived"}`),
+  });
+  return (
+    <Menu.Item
+      leftSection={archived ? <IconArchiveOff size={16} /> : <IconArchive size={16} />}
+      disabled={refusal !== undefined}
+      onClick={() => change.mutate(archived)}
+    >
+      {archived ? "Restore" : "Archive"} {label}
+    </Menu.Item>
+  );
+}
