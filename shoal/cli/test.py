@@ -1,6 +1,7 @@
 """``shoal test``: golden cases, which say what a model should answer."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -162,10 +163,7 @@ def run(
             "passed": one.passed,
             "seconds": round(one.seconds, 4),
             "error": one.error,
-            "differences": [
-                {"output": found.output, "text": found.text, "count": found.count}
-                for found in one.differences
-            ],
+            "differences": [asdict(found) for found in one.differences],
         }
         for one in outcomes
     ]
@@ -216,10 +214,7 @@ def compare(
                 zip((deployment, other), (round(one, 4) for one in one.seconds), strict=True)
             ),
             "error": one.error,
-            "differences": [
-                {"output": each.output, "text": each.text, "count": each.count}
-                for each in one.differences
-            ],
+            "differences": [asdict(found) for found in one.differences],
         }
         for one in found
     ]

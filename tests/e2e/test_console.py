@@ -262,8 +262,7 @@ def test_a_sequence_goes_on_from_call_to_call(watched: WatchedPage) -> None:
     expect(page.get_by_role("checkbox", name="Start")).to_be_checked()
 
 
-def test_a_saved_case_opens_for_others(watched: WatchedPage, zoo: Client) -> None:
-    page = watched.page
+def save_the_long_ones(page: Page) -> None:
     open_model(page, "echo_int64")
     for column, text in enumerate(TYPED["INT64"]):
         page.get_by_label(f"INPUT0, value {column}", exact=True).fill(text)
@@ -271,6 +270,11 @@ def test_a_saved_case_opens_for_others(watched: WatchedPage, zoo: Client) -> Non
     page.get_by_role("button", name="Save this call").click()
     page.get_by_label("Name", exact=True).fill("the long ones")
     page.get_by_role("button", name="Save", exact=True).click()
+
+
+def test_a_saved_case_opens_for_others(watched: WatchedPage, zoo: Client) -> None:
+    page = watched.page
+    save_the_long_ones(page)
     expect(page).to_have_url(re.compile("preset="))
     page.goto(page.url)
     expect(page.get_by_label("INPUT0, value 1", exact=True)).to_have_value(TYPED["INT64"][1])
@@ -287,13 +291,7 @@ def test_a_case_expects_what_is_answered_and_is_asked_again(
     watched: WatchedPage, zoo: Client
 ) -> None:
     page = watched.page
-    open_model(page, "echo_int64")
-    for column, text in enumerate(TYPED["INT64"]):
-        page.get_by_label(f"INPUT0, value {column}", exact=True).fill(text)
-    page.get_by_role("button", name="Cases").click()
-    page.get_by_role("button", name="Save this call").click()
-    page.get_by_label("Name", exact=True).fill("the long ones")
-    page.get_by_role("button", name="Save", exact=True).click()
+    save_the_long_ones(page)
     row = page.get_by_role("table", name="Golden cases").get_by_role("row", name="the long ones")
     expect(row).to_contain_text("expects nothing")
     page.get_by_role("button", name="Actions for the case the long ones").click()

@@ -98,6 +98,13 @@ class ArmView(ProjectAPIView):
             self.kwargs.get("workspace", ""),
         )
 
+    def listed(
+        self, request: Request, rows: QuerySet[Row], resource: Callable[[Row, Place], Values]
+    ) -> Response:
+        """A page of ``rows``, each as its ``resource``."""
+        place = self.place
+        return listed(request, rows, lambda found: [resource(row, place) for row in found])
+
     def project(self) -> str:
         """The project that the workspace is called as, if it is one of the caller's."""
         return project_called(self.place.workspace)

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from controlplane.accounts.models import ApiToken, User
 from controlplane.azure import selectors
-from controlplane.azure.api.base import ArmView, listed, properties_of
+from controlplane.azure.api.base import ArmView, properties_of
 from controlplane.azure.errors import AssetNotFound, AzureInvalid
 from controlplane.azure.grants import grant
 from controlplane.azure.models import SentFolder
@@ -56,11 +56,10 @@ class CodeVersionsView(ArmView):
             if content
             else rows.filter(properties__name=name)
         )
-        place = self.place
         if content and (newest := rows.first()) is not None:
             # who asks by content goes on with it instead of sending it again
             upload_keep(upload_id=newest.upload_id)
-        return listed(request, rows, lambda found: [code_resource(row, place) for row in found])
+        return self.listed(request, rows, code_resource)
 
 
 class CodeVersionView(ArmView):

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from controlplane.accounts.permissions import actor
 from controlplane.azure.api.assets import archived_of, called, container, number_of
-from controlplane.azure.api.base import ArmView, checked, listed, properties_of
+from controlplane.azure.api.base import ArmView, checked, properties_of
 from controlplane.azure.errors import AzureInvalid
 from controlplane.azure.services.assets import conda_read, packages_of
 from controlplane.azure.shapes import system_data, texts
@@ -61,12 +61,7 @@ def environment_resource(row: EnvironmentVersion, place: Place) -> Values:
 class EnvironmentsView(ArmView):
     def get(self, request: Request, **_: str) -> Response:
         rows = selectors.environment_list(archived=archived_of(request), project=self.project())
-        place = self.place
-        return listed(
-            request,
-            rows.order_by("name"),
-            lambda found: [environment_resource(row, place) for row in found],
-        )
+        return self.listed(request, rows.order_by("name"), environment_resource)
 
 
 class EnvironmentView(ArmView):
@@ -87,8 +82,7 @@ class EnvironmentView(ArmView):
 class VersionsView(ArmView):
     def get(self, request: Request, name: str, **_: str) -> Response:
         rows = selectors.version_list(name, archived=archived_of(request)).order_by("-version")
-        place = self.place
-        return listed(request, rows, lambda found: [version_resource(row, place) for row in found])
+        return self.listed(request, rows, version_resource)
 
 
 class VersionView(ArmView):

@@ -11,7 +11,7 @@ from controlplane.accounts.models import User
 from controlplane.accounts.permissions import actor, may
 from controlplane.accounts.policy import Permission
 from controlplane.azure.api.assets import archived_of, called, container, number_of
-from controlplane.azure.api.base import ArmView, checked, listed, properties_of
+from controlplane.azure.api.base import ArmView, checked, properties_of
 from controlplane.azure.api.patience import Waiting, upload_read
 from controlplane.azure.errors import AzureInvalid
 from controlplane.azure.selectors import folder_of
@@ -81,12 +81,7 @@ def model_resource(row: Model, place: Place) -> Values:
 class ModelsView(ArmView):
     def get(self, request: Request, **_: str) -> Response:
         rows = selectors.model_list(archived=archived_of(request), project=self.project())
-        place = self.place
-        return listed(
-            request,
-            rows.order_by("name"),
-            lambda found: [model_resource(row, place) for row in found],
-        )
+        return self.listed(request, rows.order_by("name"), model_resource)
 
 
 class ModelView(ArmView):
@@ -109,8 +104,7 @@ class VersionsView(ArmView):
         view = archived_of(request)
         if view != "all":
             rows = rows.filter(archived=view == "archived")
-        place = self.place
-        return listed(request, rows, lambda found: [version_resource(row, place) for row in found])
+        return self.listed(request, rows, version_resource)
 
 
 class VersionView(ArmView):
