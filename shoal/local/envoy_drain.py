@@ -11,10 +11,11 @@ from pathlib import Path
 
 POLL_S = 0.05
 ANSWER_S = 3.0
-CLOSING_S = 0.2  # Envoy's threads close their listeners within it
+CLOSING_S = 5.0  # a busy machine gives the turn to all of Envoy's threads within it
 # For how long no request must be open where connections stay: those are idle, and their clients'.
 QUIET_S = 0.5
 OPEN = r"^http\..*\.downstream_(cx|rq)_active$"
+LISTENERS = r"^listener_manager\.(listener_stopped|total_listeners_active)$"
 
 
 class _Admin(http.client.HTTPConnection):
@@ -50,13 +51,23 @@ def drain(admin: Path, bound_s: float) -> None:
         # why in this order: answers say `Connection: close` (GOAWAY) from the second step on, and
         # clients that came back before the first would be among those that a closed listener resets
         connection.ask("POST", "/drain_listeners")
-        time.sleep(CLOSING_S)
+        _wait_closed(connection, min(deadline, time.monotonic() + CLOSING_S))
         connection.ask("POST", "/healthcheck/fail")
         _wait(connection, deadline)
     except (OSError, http.client.HTTPException):
         return
     finally:
         connection.close()
+
+
+def _wait_closed(connection: _Admin, deadline: float) -> None:
+    """Envoy counts a listener as stopped once the last of its threads has, and closes it then."""
+    while time.monotonic() < deadline:
+        counts = _counted(connection, LISTENERS)
+        stopped = counts["listener_manager.listener_stopped"]
+        if stopped >= counts["listener_manager.total_listeners_active"]:
+            return
+        time.sleep(POLL_S)
 
 
 def _wait(connection: _Admin, deadline: float) -> None:
@@ -72,9 +83,13 @@ def _wait(connection: _Admin, deadline: float) -> None:
 
 def _open(connection: _Admin) -> tuple[int, int]:
     """Connections and requests of clients."""
-    stats = json.loads(connection.ask("GET", f"/stats?format=json&filter={OPEN}"))["stats"]
     counts = {"cx": 0, "rq": 0}
-    for item in stats:
-        if not item["name"].startswith("http.admin."):
-            counts[item["name"].rpartition("downstream_")[2][:2]] += item["value"]
+    for name, value in _counted(connection, OPEN).items():
+        if not name.startswith("http.admin."):
+            counts[name.rpartition("downstream_")[2][:2]] += value
     return counts["cx"], counts["rq"]
+
+
+def _counted(connection: _Admin, names: str) -> dict[str, int]:
+    stats = json.loads(connection.ask("GET", f"/stats?format=json&filter={names}"))["stats"]
+    return {item["name"]: item["value"] for item in stats}

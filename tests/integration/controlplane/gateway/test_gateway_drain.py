@@ -106,6 +106,15 @@ class Caller(threading.Thread):
                 return
 
 
+def taken(gateway: Gateway) -> int:
+    """Connections of clients that Envoy's threads have taken from the kernel."""
+    transport = httpx.HTTPTransport(uds=str(admin_socket(gateway.settings)))
+    names = {"format": "json", "filter": r"^http\..*\.downstream_cx_active$"}
+    with httpx.Client(transport=transport, base_url="http://envoy") as admin:
+        stats = admin.get("/stats", params=names).json()["stats"]
+    return sum(item["value"] for item in stats if not item["name"].startswith("http.admin."))
+
+
 def test_a_gateway_that_is_stopped_answers_what_it_was_sent(
     contained: Gateway, upstreams: Callable[[str], Upstream]
 ) -> None:
@@ -118,6 +127,8 @@ def test_a_gateway_that_is_stopped_answers_what_it_was_sent(
     slow = Caller(port, 1500)  # much longer than it takes the signal to arrive
     slow.start()
     assert slow.sent.wait(20)
+    # why: what no thread of Envoy has taken from the kernel yet, nobody was given to answer
+    wait_until(lambda: taken(contained) == CALLERS + 1, "Envoy has all connections")
     contained.process.send_signal(signal.SIGTERM)
     assert contained.process.wait(30) == 0
     for caller in (slow, *callers):
