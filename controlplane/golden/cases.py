@@ -113,7 +113,7 @@ def _named(
                 f"{', '.join(models)}, which {deployment} serves.",
                 field="cases",
             )
-    return list(rows.values())
+    return [rows[case] for case in dict.fromkeys(cases)]  # why: answers come as they were asked for
 
 
 def call_of(row: SavedCase) -> Call:

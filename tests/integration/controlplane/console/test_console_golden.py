@@ -72,6 +72,13 @@ def test_an_answer_is_accepted_and_a_refused_case_stays_as_it_is(client: APIClie
     assert (again["passed"], len(again["cases"])) == (1, 1)
 
 
+def test_answers_come_in_the_order_of_the_cases_that_were_named(client: APIClient) -> None:
+    names = {keep(client, name, [2, 4, 6]): name for name in ("c", "a", "b")}
+    for ids in (list(names), sorted(names), sorted(names, reverse=True)):
+        found = client.post(RUN, {"cases": [*ids, ids[0]]}, format="json").json()
+        assert [one["case"] for one in found["cases"]] == [names[one] for one in ids]
+
+
 def test_a_deployment_that_is_not_routed_says_nothing_of_the_model(
     client: APIClient, served: Gateway
 ) -> None:
