@@ -12,6 +12,7 @@ import re
 import stat
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -28,6 +29,8 @@ BUILD: Final = (sys.executable, "-P", "-m", "worker_runtime.backends.python.envi
 PACKAGES: Final = "packages"  # the kind of code
 UNUSED_S: Final = 7 * 86400.0
 REASON_BYTES: Final = 4000
+LOOK_S: Final = 1.0  # at what the installer said last
+LINE_CHARACTERS: Final = 200
 LISTS: Final = ("*/requirements.txt", "*/*/requirements.txt")
 # What says the same for every model: no files beside it, no variables of a deployment.
 _PLAIN = re.compile(
@@ -46,11 +49,14 @@ class Environments:
     build: tuple[str, ...] = BUILD
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
-    async def provide(self, replica: DesiredReplica, folder: ReplicaFolder) -> tuple[Path, ...]:
+    async def provide(
+        self, replica: DesiredReplica, folder: ReplicaFolder, told: Callable[[str], None]
+    ) -> tuple[Path, ...]:
         """Folders with the environments of this replica's models, to be read; built where they are
         not there yet. What only concerns this replica it installs itself.
 
-        Raises ReplicaFailed in pip's words, OSError.
+        ``told`` gets a line about it whenever there is news. Raises ReplicaFailed in pip's words,
+        OSError.
         """
         if self.sandbox.settings.mode == OFF or PACKAGES not in (replica.code or ()):
             return ()
@@ -61,9 +67,12 @@ class Environments:
             name = _name(requirements.read_bytes())
             lock = self._locks.setdefault(name, asyncio.Lock())
             try:
-                async with asyncio.timeout(replica.load_timeout_s), lock:
-                    if not self._built(name).exists():
-                        await self._make(name, requirements, replica, folder)
+                async with asyncio.timeout(replica.load_timeout_s):
+                    if lock.locked():
+                        told("another replica of this node installs the same")
+                    async with lock:
+                        if not self._built(name).exists():
+                            await self._make(name, requirements, replica, folder, told)
             except TimeoutError as error:
                 raise _late(requirements.name, replica.load_timeout_s) from error
             os.utime(self._built(name))
@@ -75,9 +84,15 @@ class Environments:
         return self.folder / name / "built"
 
     async def _make(
-        self, name: str, requirements: Path, replica: DesiredReplica, folder: ReplicaFolder
+        self,
+        name: str,
+        requirements: Path,
+        replica: DesiredReplica,
+        folder: ReplicaFolder,
+        told: Callable[[str], None],
     ) -> None:
         shown = requirements.relative_to(folder.repository)
+        told(str(shown))
         folder.note(f"installing {shown} for all replicas of this node")
         await asyncio.to_thread(self._sweep, folder.path.parent)
         made = self.folder / name / "made"
@@ -97,9 +112,11 @@ class Environments:
             environment=wanted.environment,
             given=wanted.given,
         )
+        following = asyncio.create_task(_follow(folder.runtime_log, before, told))
         try:
             status = await process.exited(running)
         finally:
+            following.cancel()
             await process.end(running, grace_s=0.0)
             self.sandbox.ended(replica.replica_id, folder)
         if status != 0:
@@ -164,6 +181,17 @@ def _taken_over(folder: Path) -> None:
     folder.chmod(0o755)
 
 
+async def _follow(log: Path, before: int, told: Callable[[str], None]) -> None:
+    """Tell of the last line of what ``log`` got after ``before`` bytes, until it is cancelled."""
+    seen = ""
+    while True:
+        await asyncio.sleep(LOOK_S)
+        lines = (await asyncio.to_thread(_said, log, before)).splitlines()
+        if lines and lines[-1] != seen:
+            seen = lines[-1]
+            told(seen.strip()[:LINE_CHARACTERS])
+
+
 def _late(shown: str, timeout_s: float) -> ReplicaFailed:
     return ReplicaFailed(
         "LoadTimeout",
@@ -172,11 +200,15 @@ def _late(shown: str, timeout_s: float) -> ReplicaFailed:
     )
 
 
-def _failed(shown: str, log: Path, before: int) -> ReplicaFailed:
+def _said(log: Path, before: int) -> str:
+    """The end of what the log got after ``before`` bytes."""
     with log.open("rb") as file:
         file.seek(max(before, log.stat().st_size - REASON_BYTES))
-        said = file.read().decode("utf-8", "replace").strip()
-    lines = said.splitlines()
+        return file.read().decode("utf-8", "replace").strip()
+
+
+def _failed(shown: str, log: Path, before: int) -> ReplicaFailed:
+    lines = _said(log, before).splitlines()
     first = next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "")
     return ReplicaFailed(
         "ModelLoadFailed",

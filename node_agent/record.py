@@ -16,7 +16,7 @@ from wire.messages import DesiredReplica, ObservedReplica
 
 logger = logging.getLogger(__name__)
 
-NO_PROCESS = {"pid": 0, "http_port": 0, "grpc_port": 0, "metrics_port": 0}
+NO_PROCESS = {"pid": 0, "http_port": 0, "grpc_port": 0, "metrics_port": 0, "installing": ""}
 
 
 class Record:
@@ -95,7 +95,11 @@ class Record:
 
     def last_lines(self, count: int) -> str:
         """Of the runtime's log, without the deployment's secrets."""
-        return masked(self.replica, last_lines(self.folder.runtime_log, count))
+        return self.masked(last_lines(self.folder.runtime_log, count))
+
+    def masked(self, text: str) -> str:
+        """Without the deployment's secrets."""
+        return masked(self.replica, text)
 
     def with_log(self, error: ReplicaFailed) -> ReplicaFailed:
         """`error` with the log's last lines, and with what they hint at."""

@@ -99,11 +99,21 @@ class Serving:
         if record.host.environments is None:
             return ()
         record.host.check_signature(record.replica)
-        record.set(state="starting", **NO_PROCESS)
+        began, seconds = time.monotonic(), 0.0
+
+        def told(line: str) -> None:
+            nonlocal seconds
+            seconds = time.monotonic() - began
+            record.set(state="starting", **NO_PROCESS | {"installing": record.masked(line)})
+
         try:
-            return await record.host.environments.provide(record.replica, record.folder)
+            found = await record.host.environments.provide(record.replica, record.folder, told)
         except ReplicaFailed as error:
             raise record.with_log(error) from error
+        if seconds:
+            seconds = time.monotonic() - began
+        record.set(state="starting", install_seconds=seconds, **NO_PROCESS)
+        return found
 
     def _unseen_repository(self) -> bool:
         """Laid out by an agent before this one, which may have had no keys."""

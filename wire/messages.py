@@ -121,6 +121,8 @@ class ObservedReplica:
     configs: dict[str, Any] = field(default_factory=dict)  # of a ready trial: model -> config
     log: str = ""  # of a ready trial: its last lines
     runtime_version: str = ""  # of the program that runs; empty: an agent of before started it
+    installing: str = ""  # while packages of its models are: what the installer said last
+    install_seconds: float = 0.0  # that the node took for them; 0: they were there, or none are
     ended: str = ""  # how its last process did ("was killed by SIGKILL"); until the next is ready
 
 

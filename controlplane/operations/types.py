@@ -24,6 +24,7 @@ class StageName(TextChoices):
     VALIDATE = "validate"
     PLACE = "place"
     DOWNLOAD = "download"
+    INSTALL = "install"
     LOAD = "load"
     WARM = "warm"
     ROUTE = "route"

@@ -48,6 +48,12 @@ def trial_state(trial_id: str) -> tuple[Any, ...] | None:
     return TryLoad.objects.filter(pk=trial_id).values_list("state").first()
 
 
+def phase(observed: dict[str, Any]) -> str:
+    if observed.get("installing"):
+        return "installing packages"
+    return str(observed.get("state", ReplicaState.PENDING.value))
+
+
 def trial_shown(row: TryLoad) -> dict[str, Any]:
     observed = row.observed
     version, revision = row.model_version, row.config_revision
@@ -62,7 +68,7 @@ def trial_shown(row: TryLoad) -> dict[str, Any]:
         "upload_id": row.upload_id,
         "edited": sorted(row.configs),
         "node": row.node_name,
-        "phase": observed.get("state", ReplicaState.PENDING.value),
+        "phase": phase(observed),
         "downloaded_bytes": observed.get("downloaded_bytes", 0),
         "total_bytes": observed.get("total_bytes", 0),
         "load_seconds": observed.get("load_seconds") or None,

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from controlplane.deployments.types import Failure, ReplicaState
-from controlplane.operations.reconcile.stages import TITLES, Verdict, examine
+from controlplane.operations.reconcile.stages import TITLES, Verdict, examine, with_install
 from controlplane.operations.reconcile.values import (
     DELETIONS,
     Cancel,
@@ -30,7 +30,7 @@ def operation_step(case: Case) -> Step:
             return Step(_closed(case, StageStatus.FAILED, failure.message), (Fail(failure),))
         if (moved := _lost(case)) is not None:
             return moved
-    stages = list(case.stages)
+    stages = list(with_install(case))
     for index, stage in enumerate(stages):
         if stage.status == StageStatus.SUCCEEDED:
             continue

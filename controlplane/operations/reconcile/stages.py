@@ -19,19 +19,26 @@ from controlplane.operations.reconcile.values import (
     Stop,
 )
 from controlplane.operations.reconcile.waves import wave_of
-from controlplane.operations.types import OperationKind, StageName
+from controlplane.operations.types import OperationKind, StageName, StageStatus
 
 PLACE_TIMEOUT: Final = timedelta(seconds=20)  # a node may just be (re)starting
 UNROUTE_TIMEOUT: Final = timedelta(seconds=10)  # a deletion does not wait for a dead gateway
 STOP_TIMEOUT: Final = timedelta(seconds=60)  # more than an agent needs to drain and stop
 
 NAMED_NODES: Final = 8  # more are counted, not listed
-IN_WAVES: Final = (StageName.PLACE, StageName.DOWNLOAD, StageName.LOAD, StageName.WARM)
+IN_WAVES: Final = (
+    StageName.PLACE,
+    StageName.DOWNLOAD,
+    StageName.INSTALL,
+    StageName.LOAD,
+    StageName.WARM,
+)
 
 TITLES: Final = {
     StageName.VALIDATE: "Validate",
     StageName.PLACE: "Choose nodes",
     StageName.DOWNLOAD: "Download to the nodes",
+    StageName.INSTALL: "Install packages",
     StageName.LOAD: "Load the model",
     StageName.WARM: "First inference",
     StageName.ROUTE: "Route traffic",
@@ -71,6 +78,23 @@ class Verdict:
 
 def stages_new(kind: OperationKind) -> tuple[Stage, ...]:
     return tuple(Stage(name) for name in STAGES[kind])
+
+
+def with_install(case: Case) -> tuple[Stage, ...]:
+    """Its stages, with one for packages of Python models as soon as a node installs any.
+
+    why not from the beginning: most models have no packages, and whether a node has them already it
+    knows itself.
+    """
+    names = [stage.name for stage in case.stages]
+    if StageName.LOAD not in names or StageName.INSTALL in names:
+        return case.stages
+    loading = names.index(StageName.LOAD)
+    if case.stages[loading].status == StageStatus.SUCCEEDED:
+        return case.stages
+    if not any(replica.installing or replica.install_seconds for replica in case.own()):
+        return case.stages
+    return (*case.stages[:loading], Stage(StageName.INSTALL), *case.stages[loading:])
 
 
 def _validate(case: Case, stage: Stage) -> Verdict:
@@ -124,6 +148,20 @@ def _download(case: Case, stage: Stage) -> Verdict:
     share = min(1.0, fetched / total) if known else None
     detail = f"{size_text(fetched)} of {size_text(total)}" if known else "waiting for the node"
     return Verdict(detail=_with_silence(own, detail), progress=share)
+
+
+def _install(case: Case, stage: Stage) -> Verdict:
+    del stage
+    own = case.own()
+    there = sum(replica.rank >= RANK[R.STARTING] and not replica.installing for replica in own)
+    if there == len(own):
+        seconds = max((replica.install_seconds for replica in own), default=0.0)
+        return Verdict(done=True, detail=f"in {seconds:.0f} s" if seconds else "already there")
+    said = next((f"{one.node}: {one.installing}" for one in own if one.installing), "")
+    counted = f"{there} of {len(own)} replica(s)" if len(own) > 1 else ""
+    detail = "; ".join(part for part in (counted, said) if part)
+    progress = there / len(own) if len(own) > 1 else None
+    return Verdict(detail=_with_silence(own, detail), progress=progress)
 
 
 def _until(rank: int, doing: str, did: str) -> Callable[[Case, Stage], Verdict]:
@@ -193,6 +231,7 @@ HANDLERS: Final[dict[StageName, Callable[[Case, Stage], Verdict]]] = {
     StageName.VALIDATE: _validate,
     StageName.PLACE: _place,
     StageName.DOWNLOAD: _download,
+    StageName.INSTALL: _install,
     StageName.LOAD: _until(RANK[R.WARMING], "loading", "loaded"),
     StageName.WARM: _until(RANK[R.READY], "warming", "has had a first inference"),
     StageName.ROUTE: _route,

@@ -49,6 +49,8 @@ class ReplicaFacts:
     downloaded_bytes: int = 0
     total_bytes: int = 0
     cached_bytes: int = 0
+    installing: str = ""  # what its node's installer of packages said last; empty: none is at work
+    install_seconds: float = 0.0
     error: Failure | None = None
     lost_after: timedelta = LOST_AFTER
     replaces: str = ""  # the replica that goes once this one is ready

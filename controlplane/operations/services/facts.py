@@ -30,6 +30,8 @@ from controlplane.operations.types import OperationKind, StageName, StageStatus
 from controlplane.registry.models import ModelVersion
 from controlplane.registry.stores import blob_store
 
+SHOWN_LINE = 200  # characters of what a node's installer says
+
 
 def case_load(operation: Operation, now: datetime) -> Case:
     """Everything one step of this operation looks at, read now."""
@@ -136,6 +138,8 @@ def _replica(
         downloaded_bytes=int(observed.get("downloaded_bytes", 0)),
         total_bytes=int(observed.get("total_bytes", 0)),
         cached_bytes=int(observed.get("cached_bytes", 0)),
+        installing=str(observed.get("installing", ""))[:SHOWN_LINE],
+        install_seconds=float(observed.get("install_seconds", 0.0)),
         error=failure_from(row.error, row.id) if row.error else None,
         lost_after=lost_after(
             taken_up=bool(observed),

@@ -80,10 +80,15 @@ def test_packages_are_installed_once_and_nobody_may_change_them(
             httpx.post(f"http://127.0.0.1:{node.ready(name).http_port}/score", json={}).json()
             for name in ("r1", "r2")
         ]
+        seen = [one for report in plane.reports for one in report.replicas]
         notes = "".join(node.folder(name).agent_log.read_text() for name in ("r1", "r2"))
         logs = "".join(node.folder(name).runtime_log.read_text() for name in ("r1", "r2"))
     assert notes.count("installing m/1/requirements.txt") == 1, notes
     assert logs.count("Successfully installed tiny-extra-1.0") == 1, logs
+    told = {one.installing for one in seen if one.state == "starting"}
+    assert "m/1/requirements.txt" in told, told
+    assert max(one.install_seconds for one in seen if one.state == "ready") > 0
+    assert not any(one.installing for one in seen if one.state != "starting")
     value, place = answers[0]
     assert value == 41
     assert Path(place).is_relative_to(tmp_path / "home" / "node" / "environments")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from node_agent import environments
 from node_agent.environments import Environments, _is_plain
 from node_agent.failure import ReplicaFailed
 from node_agent.journal import ReplicaFolder
@@ -23,7 +24,9 @@ requirements, made = map(Path, sys.argv[1:])
 with (made.parents[1] / "runs").open("a") as runs:
     runs.write("x")
 word = requirements.read_text().splitlines()[0]
-print("Collecting", word)
+print("Collecting", word, flush=True)
+while word == "until told" and not (made.parents[1] / "go").exists():
+    time.sleep(0.01)
 if word == "endless":
     time.sleep(60)
 if word == "missing":
@@ -38,6 +41,7 @@ if word == "missing":
 class Node:
     def __init__(self, root: Path, mode: str = "auto") -> None:
         self.root = root
+        self.told: list[str] = []
         builder = root / "builder.py"
         builder.write_text(BUILDER)
         settings = SandboxSettings(mode=mode, network="all")
@@ -61,6 +65,7 @@ class Node:
         timeout_s: float = 30.0,
         **environment: str,
     ) -> tuple[Path, ...]:
+        """``told`` of the node is what was said about it meanwhile."""
         folder = ReplicaFolder(self.root / "replicas" / replica_id)
         file = folder.repository / "m" / "1" / "requirements.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +74,7 @@ class Node:
             replica_id, 1, "e", "blue", (), code=code, environment=environment,
             load_timeout_s=timeout_s,
         )  # fmt: skip
-        return await self.environments.provide(replica, folder)
+        return await self.environments.provide(replica, folder, self.told.append)
 
 
 async def test_one_installs_and_all_read(tmp_path: Path) -> None:
@@ -142,6 +147,31 @@ async def test_what_cannot_be_installed_is_told_and_tried_anew(tmp_path: Path) -
             "ERROR: No matching distribution found for missing"
         )
         assert node.runs == runs
+
+
+async def test_what_the_installer_says_is_told_as_it_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environments, "LOOK_S", 0.01)
+    node = Node(tmp_path)
+    first = asyncio.create_task(node.provide("until told\n", "r1"))
+    async with asyncio.timeout(30):
+        while "Collecting until told" not in node.told:
+            await asyncio.sleep(0)
+    second = asyncio.create_task(node.provide("until told\n", "r2"))
+    async with asyncio.timeout(30):
+        while len(node.told) < 3:
+            await asyncio.sleep(0)
+    (node.root / "environments" / "go").touch()
+    assert await first == await second
+    assert node.told == [
+        "m/1/requirements.txt",
+        "Collecting until told",
+        "another replica of this node installs the same",
+    ]
+    node.told.clear()
+    await node.provide("until told\n", "r3")
+    assert node.told == [], "it is there"
 
 
 async def test_what_a_model_left_in_its_home_says_nothing_to_pip(tmp_path: Path) -> None:

@@ -46,7 +46,9 @@ def test_it_is_loaded_told_and_ended(api: APIClient, node: SimulatedNode) -> Non
     (wanted,) = node.desired().replicas
     assert (wanted.trial, wanted.models, wanted.load_timeout_s) == (True, ("digits",), 300)
     assert node.client.get(f"/agent/v1/blobs/{wanted.files[0].sha256}").status_code == 200
-    node.say("loading")
+    node.say("starting", installing="Collecting scipy")
+    assert shown(api, trial)["phase"] == "installing packages"
+    node.say("loading", installing="")
     assert (shown(api, trial)["state"], shown(api, trial)["phase"]) == ("Running", "loading")
     node.say("ready")  # adopted by a new agent: it has not asked the runtime yet
     assert shown(api, trial)["state"] == "Running"

@@ -28,7 +28,7 @@ from controlplane.operations.reconcile import (
     stages_new,
     upkeep,
 )
-from controlplane.operations.types import OperationKind, StageStatus
+from controlplane.operations.types import OperationKind, StageName, StageStatus
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 NOTHING = timedelta(0)
@@ -70,6 +70,10 @@ def running(step: Step) -> str:
     return next(s.name.value for s in step.stages if s.status == StageStatus.RUNNING)
 
 
+def told(step: Step, stage: str) -> tuple[str, float | None]:
+    return next((s.detail, s.progress) for s in step.stages if s.name == stage)
+
+
 @pytest.mark.parametrize(
     ("state", "stage"),
     [
@@ -83,6 +87,49 @@ def running(step: Step) -> str:
 )
 def test_the_stage_follows_the_replica(state: ReplicaState, stage: str) -> None:
     assert running(operation_step(case(replicas=(replica(state),)))) == stage
+
+
+def test_packages_have_a_stage_once_a_node_installs_some() -> None:
+    named = [stage.name for stage in operation_step(case(replicas=(replica(),))).stages]
+    assert StageName.INSTALL not in named
+    busy = replica(ReplicaState.STARTING, installing="Collecting scipy")
+    step = operation_step(case(replicas=(busy,)))
+    assert (running(step), told(step, "install")) == ("install", ("local: Collecting scipy", None))
+    # the stage stays, whatever is seen of it later
+    ready = replica(ReplicaState.LOADING, install_seconds=12.4)
+    after = operation_step(case(stages=step.stages, replicas=(ready,)))
+    assert (running(after), told(after, "install")) == ("load", ("in 12 s", 1.0))
+
+
+@pytest.mark.parametrize(
+    ("other", "detail", "progress"),
+    [
+        (replica(ReplicaState.LOADING), "1 of 2 replica(s); local: pip", 0.5),
+        (replica(ReplicaState.DOWNLOADING), None, None),
+    ],
+)
+def test_whoever_needs_longest_for_packages_is_told_of(
+    other: ReplicaFacts, detail: str | None, progress: float | None
+) -> None:
+    busy = replica(ReplicaState.STARTING, id="r1", ordinal=1, installing="pip")
+    step = operation_step(case(replicas=(other, busy), instance_count=2))
+    assert running(step) == ("install" if detail else "download")
+    if detail:
+        assert told(step, "install") == (detail, progress)
+
+
+def test_packages_that_were_installed_unseen_are_told_of_afterwards() -> None:
+    done = replica(ReplicaState.WARMING, install_seconds=3.2)
+    step = operation_step(case(replicas=(done,)))
+    assert (running(step), told(step, "install")) == ("warm", ("in 3 s", 1.0))
+
+
+def test_a_list_of_packages_that_cannot_be_installed_fails_its_own_stage() -> None:
+    busy = replica(ReplicaState.STARTING, installing="Collecting nosuch")
+    step = operation_step(case(replicas=(busy,)))
+    failed = replica(ReplicaState.FAILED, error=Failure("ModelLoadFailed", "No matching"))
+    ended = operation_step(case(stages=step.stages, replicas=(failed,)))
+    assert next(s.name for s in ended.stages if s.status == StageStatus.FAILED) == "install"
 
 
 def test_the_slowest_replica_decides() -> None:
