@@ -16,15 +16,22 @@ from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.http.admin import Admin, Handler
 from worker_runtime.protocols.http.compression import decompress
 from worker_runtime.protocols.http.connection import Connection
-from worker_runtime.protocols.http.decode import decode, decode_in_slices, has_large_json
+from worker_runtime.protocols.http.decode import (
+    LARGE_JSON,
+    decode,
+    decode_in_slices,
+    has_large_json,
+)
 from worker_runtime.protocols.http.encode import encode, encode_any
 from worker_runtime.protocols.http.errors import HttpRefusal, no_room
 from worker_runtime.protocols.http.generate import Generation, StreamedInfer, generate_request
 from worker_runtime.protocols.http.heads import Head, HeadCache
+from worker_runtime.protocols.http.invocations import Asked, asked, is_invocation
 from worker_runtime.protocols.http.limits import check_document, check_size
+from worker_runtime.protocols.http.predictions import Predictions
 from worker_runtime.protocols.http.routes import Route, match
 from worker_runtime.protocols.http.scoring import Scoring, is_scoring_script, scoring_request
-from worker_runtime.protocols.http.slices import Later, Slices
+from worker_runtime.protocols.http.slices import Later, Slices, at_once
 from worker_runtime.protocols.listening import Members
 from worker_runtime.types.listening import MAX_INPUT_BYTES, Restrictions
 from worker_runtime.types.request import InferRequest, Sink
@@ -130,22 +137,48 @@ class HttpApp:
         )
 
     def cancelled(self, request: InferRequest) -> None:
+        if isinstance(request.sink, Predictions):
+            request.sink.give_up()
+            return
         request.cancelled = True
         self._engine.cancel(request)
 
     def _score(self, connection: Connection, head: Head, _route: Route, body: Any) -> None:
         model = self._engine.only_model()
-        if not is_scoring_script(model):
-            if head.method != "POST":
-                connection.reply(405, _WRONG_METHOD, headers=b"Allow: POST\r\n")
-                return
-            self._infer(connection, head, model, body)
+        scripted = is_scoring_script(model)
+        if not scripted and head.method != "POST":
+            connection.reply(405, _WRONG_METHOD, headers=b"Allow: POST\r\n")
         elif head.content_encoding and head.content_encoding != "identity":
             self._unpack(connection, head, body)
-        else:
+        elif scripted:
             sink = Scoring(connection)
             request = scoring_request(self._engine, model, head, bytes(body), sink, self._limit)
             self._submit(connection, head, model, request)
+        elif head.json_length == -1 and is_invocation(_content_type(head), body):
+            self._invoke(connection, head, model, body)
+        else:
+            self._infer(connection, head, model, body)
+
+    def _invoke(self, connection: Connection, head: Head, model: Model, body: Any) -> None:
+        """Rows as MLflow's callers send them, however many."""
+        check_size(len(body), self._limit)
+
+        def begin(found: Asked) -> None:
+            def submit(request: InferRequest) -> None:
+                self._submit(connection, head, model, request)
+
+            Predictions(connection, self._slices, self._engine, model, found, submit).begin()
+
+        steps = asked(model.signature, _content_type(head), bytes(body))
+        if len(body) < LARGE_JSON:
+            begin(at_once(steps))
+            return
+        self._slices.run(
+            steps,
+            wanted=lambda: not connection.closed,
+            done=begin,
+            failed=connection.fail_with,
+        )
 
     def _swagger(self, connection: Connection, head: Head, route: Route, body: Any) -> None:
         """A scoring script answers it; nothing else has such a document."""
@@ -234,6 +267,10 @@ def _check_allowed(restrictions: Restrictions, route: Route, head: Head) -> None
     given = next((value for name, value in head.headers if name.lower() == wanted), None)
     if given != restriction.value:
         raise HttpRefusal(403, f"This API is restricted, expecting header '{restriction.key}'")
+
+
+def _content_type(head: Head) -> str:
+    return next((value for name, value in head.headers if name.lower() == "content-type"), "")
 
 
 def _bad_version(_connection: Connection, head: Head, _route: Route, _body: Any) -> None:

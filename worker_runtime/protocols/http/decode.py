@@ -28,7 +28,7 @@ from worker_runtime.types.request import InferRequest, Sink
 from worker_runtime.types.tensor import check_strings, element_count, parse_strings, string_array
 
 _ID_START = b'{"id":"'
-_LARGE_JSON = 128 * 1024
+LARGE_JSON = 128 * 1024
 _PLAIN_ID = re.compile(rb'\{"id":"([\x20\x21\x23-\x5b\x5d-\x7e]*)",')
 
 
@@ -71,7 +71,7 @@ def decode(
 def has_large_json(head: Head, body: Any) -> bool:
     """Whether ``decode`` would hold the event loop up for long."""
     length = head.json_length
-    return len(body) >= _LARGE_JSON and (length == -1 or _LARGE_JSON <= length <= len(body))
+    return len(body) >= LARGE_JSON and (length == -1 or LARGE_JSON <= length <= len(body))
 
 
 def decode_in_slices(
