@@ -4,7 +4,9 @@ Here because both sides make it: the client of files that it has, the control pl
 clients send.
 """
 
+import ast
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -27,15 +29,30 @@ output { name: "RESPONSE_HEAD" data_type: TYPE_STRING dims: [1] }
 """
 _BODY = 'name: "REQUEST" data_type: TYPE_STRING dims: [1]'
 _SCRIPT = 'parameters { key: "AZUREML_ENTRY_SCRIPT" value { string_value: "%s" } }\n'
+_BATCHING = """max_batch_size: %d
+dynamic_batching { max_queue_delay_microseconds: %d }
+"""
 _WORKERS = "instance_group { count: %d kind: KIND_AUTO }\n"
 WORKERS: Final = "WORKER_COUNT"
 MOST_WORKERS: Final = 256
+BATCHED: Final = "batched"
+MOST_IN_A_BATCH: Final = 1024
+LONGEST_DELAY_MS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """How many requests ``run`` gets at a time, and how long the first of them waits."""
+
+    max_batch_size: int = 8
+    max_queue_delay_ms: float = 5.0
 
 
 def wrapping(
     *,
     script: str = "",
     workers: int = 1,
+    batching: Batching | None = None,
     texts: Mapping[str, str] | None = None,
     tensors: str = "",
 ) -> dict[str, str]:
@@ -48,6 +65,8 @@ def wrapping(
     config = CONFIG + (_SCRIPT % script if script else "")
     if tensors:
         config = config.replace(_BODY, f"{_BODY} optional: true") + tensors
+    if batching is not None:
+        config += _BATCHING % (batching.max_batch_size, round(batching.max_queue_delay_ms * 1000))
     config += _WORKERS % workers if workers > 1 else ""
     written = {"config.pbtxt": config, "1/model.py": WRAPPER}
     return written | {f"1/{place}": text for place, text in (texts or {}).items()}
@@ -81,6 +100,51 @@ def script_fault(script: str) -> str:
     if '"' in script or "\\" in script or not script.isprintable():
         return "has quotes or backslashes"
     return ""
+
+
+def batching_of(source: str) -> Batching | None:
+    """What ``@batched`` above a script's ``run()`` says; None without one.
+
+    Read, not run: whoever registers a script does not run it. Raises ValueError for what is no
+    number, or too many.
+    """
+    try:
+        found = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None  # the runtime tells the line when it loads it
+    for function in found.body:
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and function.name == "run":
+            for decorator in function.decorator_list:
+                called = decorator.func if isinstance(decorator, ast.Call) else decorator
+                name = called.attr if isinstance(called, ast.Attribute) else _name(called)
+                if name == BATCHED:
+                    return _batching(decorator)
+    return None
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _batching(decorator: ast.expr) -> Batching:
+    if not isinstance(decorator, ast.Call):
+        return Batching()
+    given: dict[str, Any] = {}
+    limits = {"max_batch_size": (2, MOST_IN_A_BATCH), "max_queue_delay_ms": (0, LONGEST_DELAY_MS)}
+    named = [(word.arg or "**", word.value) for word in decorator.keywords]
+    for name, node in [*zip(limits, decorator.args, strict=False), *named]:
+        if name not in limits or len(decorator.args) > len(limits):
+            raise ValueError(f"@{BATCHED} takes {' and '.join(limits)}")
+        value = node.value if isinstance(node, ast.Constant) else None
+        kinds = int if name == "max_batch_size" else (int, float)
+        least, most = limits[name]
+        if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
+            raise ValueError(
+                f"@{BATCHED}: {name} is {ast.unparse(node)}, expected a number from {least} to "
+                f"{most} as it stands: it is read before the script runs"
+            )
+        given[name] = value
+    return Batching(**given)
 
 
 def workers_of(variables: Mapping[str, Any] | None) -> int:

@@ -194,6 +194,10 @@ class Client(
         shown = self.get_model_version(name, version)
         return downloads.fetch(self._transport, shown, target, on_bytes=on_bytes)
 
+    def read_model_file(self, name: str, version: int | str, path: str) -> bytes:
+        """One file of a version, by its path in the repository."""
+        return downloads.read_file(self._transport, name, version, path)
+
     # endpoints ------------------------------------------------------------------------------------
 
     def list_endpoints(self, q: str | None = None) -> list[Endpoint]:

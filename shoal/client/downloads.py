@@ -19,17 +19,26 @@ def fetch(
     """``target`` then holds the repository. Raises Problem, ConnectionFailed, UnusableSource."""
     root = target.resolve()
     total, done = sum(entry["size"] for entry in version["manifest"]), 0
-    where = f"/models/{quote(version['model'], safe='')}/versions/{version['version']}/files"
     for entry in version["manifest"]:
         path = (root / entry["path"]).resolve()
         if not path.is_relative_to(root):
             raise UnusableSource("The server names a file outside the folder", str(entry["path"]))
         if not (path.is_file() and digest(path) == entry["sha256"]):
-            _fetch_file(transport, f"{where}/{quote(entry['path'])}", path, entry["sha256"])
+            where = _place(version["model"], version["version"], entry["path"])
+            _fetch_file(transport, where, path, entry["sha256"])
         done += entry["size"]
         if on_bytes:
             on_bytes(done, total)
     return target
+
+
+def read_file(transport: Transport, model: str, version: int | str, path: str) -> bytes:
+    """Raises Problem, ConnectionFailed."""
+    return b"".join(transport.stream(_place(model, version, path)))
+
+
+def _place(model: str, version: int | str, path: str) -> str:
+    return f"/models/{quote(model, safe='')}/versions/{version}/files/{quote(path)}"
 
 
 def _fetch_file(transport: Transport, where: str, path: Path, sha256: str) -> None:

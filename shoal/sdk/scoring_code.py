@@ -115,12 +115,17 @@ class ScoringCode:
         name = f"{entity.endpoint_name}-{entity.name}"
         version, script = f"{name}/1", _script(entity)
         needed, environment = self._needed(entity)
-        code, registered = self._code(entity, script, f"{version}/{APP}")
+        code, registered, source = self._code(entity, script, f"{version}/{APP}")
         model, more = self._model(entity, f"{version}/{MODELS}")
         texts = {"requirements.txt": needed.text} if needed.text else {}
         place, workers = f"{APP}/{script}", workers_of(entity.environment_variables)
         with scoring_package(
-            name, [*code, *model], script=place, workers=workers, texts=texts
+            name,
+            [*code, *model],
+            script=place,
+            workers=workers,
+            batching=_batching(script, source),
+            texts=texts,
         ) as package:
             yield _Parts(package, (*registered, *more), tuple(needed.notes), environment)
 
@@ -134,11 +139,13 @@ class ScoringCode:
 
     def _code(
         self, entity: OnlineDeployment, script: str, target: str
-    ) -> tuple[list[Placed], list[Listed]]:
+    ) -> tuple[list[Placed], list[Listed], str]:
+        """Files of this machine, files that are registered, and what stands in the script."""
         given = str(_configuration(entity).code or ".")
         reference = model_reference(given) if REMOTE.match(given) else None
         if reference is not None:
-            return [], self._of_version(reference, APP, target)
+            version = self._version(reference)
+            return [], _of_version(version, APP, target), self._source(version, script)
         folder = Path(resolved(given, entity.base_path))
         if not folder.is_dir():
             raise ScriptUnusable(
@@ -156,7 +163,8 @@ class ScoringCode:
                 "The scoring script is left out of its folder",
                 f"code_configuration.scoring_script: {script} matches a line of {folder / by}",
             )
-        return [(path, f"{target}/{name}") for path, name in files], []
+        placed_files = [(path, f"{target}/{name}") for path, name in files]
+        return placed_files, [], (folder / script).read_text(encoding="utf-8", errors="replace")
 
     def _model(self, entity: OnlineDeployment, target: str) -> tuple[list[Placed], list[Listed]]:
         """A folder or a file keeps its own name below ``target``, as in Azure."""
@@ -165,30 +173,41 @@ class ScoringCode:
             return [], []
         if isinstance(model, Model) and model.path is None:
             named = ModelReference(str(model.name), model.version)
-            return [], self._of_version(named, MODELS, target)
+            return [], _of_version(self._version(named), MODELS, target)
         if isinstance(model, str):
             reference = model_reference(model)
             if reference is None:
                 raise ShoalError(f"{model!r} refers to no model", "", [_REFERENCES])
-            return [], self._of_version(reference, MODELS, target)
+            return [], _of_version(self._version(reference), MODELS, target)
         return placed(located(model), target), []
 
-    def _of_version(self, reference: ModelReference, part: str, target: str) -> list[Listed]:
-        """Files of a registered version: of one for scripts that ``part``, else all of them."""
+    def _version(self, reference: ModelReference) -> ModelVersion:
         which = reference.version or reference.label or "latest"
-        version = self._client.get_model_version(reference.name, which)
-        found = {row["path"]: row for row in version["manifest"]}
-        chosen = scoring.chosen(found, part)
-        if part == APP and not chosen:
-            raise ScriptUnusable(
-                "There is no scoring script in that version",
-                f"code_configuration.code: azureml:{version['model']}:{version['version']}",
-                ["Give the local folder of the script."],
-            )
-        return [
-            Listed(None, f"{target}/{place}", found[path]["size"], found[path]["sha256"])
-            for path, place in sorted(chosen.items())
-        ]
+        return self._client.get_model_version(reference.name, which)
+
+    def _source(self, version: ModelVersion, script: str) -> str:
+        """The text of a registered script; empty where it is not there, which loading tells."""
+        paths = scoring.chosen([row["path"] for row in version["manifest"]], APP)
+        for path in (path for path, place in paths.items() if place == script):
+            found = self._client.read_model_file(version["model"], version["version"], path)
+            return found.decode("utf-8", "replace")
+        return ""
+
+
+def _of_version(version: ModelVersion, part: str, target: str) -> list[Listed]:
+    """Files of a registered version: of one for scripts that ``part``, else all of them."""
+    found = {row["path"]: row for row in version["manifest"]}
+    chosen = scoring.chosen(found, part)
+    if part == APP and not chosen:
+        raise ScriptUnusable(
+            "There is no scoring script in that version",
+            f"code_configuration.code: azureml:{version['model']}:{version['version']}",
+            ["Give the local folder of the script."],
+        )
+    return [
+        Listed(None, f"{target}/{place}", found[path]["size"], found[path]["sha256"])
+        for path, place in sorted(chosen.items())
+    ]
 
 
 _REFERENCES = "azureml:<name>:<version>, or <name>@latest."
@@ -219,6 +238,17 @@ def workers_of(variables: Mapping[str, Any] | None) -> int:
     except ValueError as error:
         raise ScriptUnusable(
             "There cannot be so many workers", f"environment_variables.{scoring.WORKERS}: {error}"
+        ) from error
+
+
+def _batching(script: str, source: str) -> scoring.Batching | None:
+    """Raises ScriptUnusable."""
+    try:
+        return scoring.batching_of(source)
+    except ValueError as error:
+        raise ScriptUnusable(
+            "The scoring script cannot be batched so",
+            f"code_configuration.scoring_script: {script}: {error}",
         ) from error
 
 

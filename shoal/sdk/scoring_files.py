@@ -31,17 +31,20 @@ def scoring_package(
     *,
     script: str = "",
     workers: int = 1,
+    batching: scoring.Batching | None = None,
     texts: Mapping[str, str] | None = None,
     signature: Signature | None = None,
 ) -> Iterator[Package]:
     """``files`` with the model around them; ``texts`` are more, by their place in the version.
 
     ``script`` is its place in the version; without one they wait for one that comes with a
-    deployment. ``workers`` are its processes in each replica, ``signature`` the tensors that may
-    stand for the request's body.
+    deployment. ``workers`` are its processes in each replica, ``batching`` what it says of batches,
+    ``signature`` the tensors that may stand for the request's body.
     """
     tensors = signature.text if signature is not None and signature.inputs else ""
-    written = wrapping(script=script, workers=workers, texts=texts, tensors=tensors)
+    written = wrapping(
+        script=script, workers=workers, batching=batching, texts=texts, tensors=tensors
+    )
     with tempfile.TemporaryDirectory(prefix="shoal-scoring-") as folder:
         made = []
         for number, (place, text) in enumerate(written.items()):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wire.scoring import CONFIG, WRAPPER
+from wire.scoring import WRAPPER, Batching, wrapping
 
 CPU = "instance_group { count: 1 kind: KIND_CPU }\n"
 
@@ -17,6 +17,7 @@ def add(
     script: str,
     *,
     files: Mapping[str, bytes] | None = None,
+    batching: Batching | None = None,
     **parameters: str,
 ) -> Path:
     """Write a model whose script is ``score.py``; ``files`` by their path in the version."""
@@ -31,7 +32,7 @@ def add(
         (version / path).write_bytes(data)
     given = {"AZUREML_ENTRY_SCRIPT": "azureml-app/score.py", **parameters}
     config = (
-        CONFIG
+        wrapping(batching=batching)["config.pbtxt"]
         + CPU
         + "".join(
             f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n'

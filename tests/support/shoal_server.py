@@ -99,6 +99,7 @@ class FakeServer:
         yield r"GET /models/([\w-]+)", self._get_model
         yield r"GET /models/([\w-]+)/versions", self._versions
         yield r"GET /models/([\w-]+)/versions/([\w@]+)", self._get_version
+        yield r"GET /models/([\w-]+)/versions/(\w+)/files/(.+)", self._version_file
         yield r"POST /models/([\w-]+)/versions/(\w+)/(archive|restore)", self._archive
         yield r"PATCH /models/([\w-]+)/versions/(\w+)", self._patch_version
         yield from self.environments.routes(page)
@@ -276,6 +277,12 @@ class FakeServer:
         if row is None:
             return problem(404, "ModelNotFound", f"Model {name} has no version {which}")
         return httpx.Response(200, json=row)
+
+    def _version_file(self, _: httpx.Request, name: str, which: str, path: str) -> httpx.Response:
+        row = self._version(name, which)
+        assert row is not None
+        (entry,) = (entry for entry in row["manifest"] if entry["path"] == path)
+        return httpx.Response(200, content=self.blobs[entry["sha256"]])
 
     def _archive(self, _: httpx.Request, name: str, which: str, verb: str) -> httpx.Response:
         row = self._version(name, which)

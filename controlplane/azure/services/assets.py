@@ -26,9 +26,11 @@ from controlplane.registry.selectors import version_named
 from controlplane.registry.services import growing_lists
 from controlplane.registry.services.upload_progress import files_of, part_name
 from controlplane.registry.services.uploads import upload_delete
+from controlplane.registry.stores import blob_store
 from wire import conda, scoring
 
 LARGEST_LIST_BYTES = 2**18
+LARGEST_SCRIPT_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -141,18 +143,41 @@ def script_upload(
         raise AzureInvalid(f"{scoring.WORKERS}: {error}.", field="environmentVariables") from error
     listed = environment.requirements if environment else ""
     place = f"{scoring.APP}/{PurePosixPath(script).as_posix()}"
-    texts = scoring.wrapping(
-        script=place, workers=workers, texts={"requirements.txt": listed} if listed else {}
-    )
     sent, registered = _code_files(user, code)
     if f"1/{place}" not in {*sent, *registered}:
         raise AzureInvalid(
             f"scoringScript: {script[:120]!r} is no file of that code.",
             field="properties.codeConfiguration.scoringScript",
         )
+    try:
+        batching = scoring.batching_of(_source(f"1/{place}", sent, registered))
+    except ValueError as error:
+        raise AzureInvalid(
+            f"scoringScript: {error}.", field="properties.codeConfiguration.scoringScript"
+        ) from error
+    texts = scoring.wrapping(
+        script=place,
+        workers=workers,
+        batching=batching,
+        texts={"requirements.txt": listed} if listed else {},
+    )
     if model is not None:
         registered |= _of_version(model, scoring.MODELS)
     return made(user, Parts(name, texts, sent, registered), project)
+
+
+def _source(
+    place: str, sent: Mapping[str, AnnouncedFile], registered: Mapping[str, tuple[str, int]]
+) -> str:
+    """The script's text; empty where it is longer than scripts are."""
+    row = sent.get(place)
+    sha256, size = (row.sha256, row.size) if row is not None else registered[place]
+    if size > LARGEST_SCRIPT_BYTES:
+        return ""
+    if row is not None:
+        return storage.part_path(part_name(row.upload_id, sha256)).read_text("utf-8", "replace")
+    with blob_store().open(sha256) as file:
+        return file.read().decode("utf-8", "replace")
 
 
 def _code_files(

@@ -4,6 +4,7 @@ import gzip
 import json
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -15,6 +16,7 @@ from tritonclient.utils import InferenceServerException
 from shoal.sdk.scoring_files import model_package
 from tests.support import scoring_models as sm
 from tests.support.runtime_process import Runtime, runtime
+from wire.scoring import batching_of
 
 PLAIN = """
 import json, logging, os, time
@@ -235,6 +237,41 @@ def test_a_script_has_a_swagger_document(raw: Runtime) -> None:
     status, headers, text = raw.call("swagger.json?version=9")
     assert (status, headers["ms-azureml-model-error-statuscode"]) == (424, "404")
     assert raw.call("swagger.json", b"{}")[0] == 405
+
+
+BATCHED = """
+import json, os
+from shoal.scoring import batched
+
+
+def init():
+    pass
+
+
+@batched(max_batch_size=3, max_queue_delay_ms=10_000)
+def run(bodies):
+    return [{"said": json.loads(body), "together": len(bodies)} for body in bodies]
+"""
+
+
+def test_a_batched_script_gets_what_came_in_one_moment(tmp_path: Path) -> None:
+    """Three fill the batch, so that nobody waits for the delay."""
+    sm.add(tmp_path / "models", "only", BATCHED, batching=batching_of(BATCHED))
+    with runtime(tmp_path / "models") as found, ThreadPoolExecutor(3) as threads:
+        assert found.json("v2/models/only/config")[1]["max_batch_size"] == 3
+        answers = list(threads.map(lambda n: score(found, n), range(3)))
+        assert [status for status, *_ in answers] == [200, 200, 200]
+        assert [json.loads(text) for *_, text in answers] == [
+            {"said": n, "together": 3} for n in range(3)
+        ]
+        statistics = found.json("v2/models/only/stats")[1]["model_stats"][0]
+        assert (statistics["inference_count"], statistics["execution_count"]) == (3, 1)
+        with triton.InferenceServerClient(found.http) as client:
+            rows = triton.InferInput("REQUEST", [3, 1], "BYTES")
+            rows.set_data_from_numpy(np.array([[b"1"], [b"2"], [b"3"]], np.object_))
+            head = triton.InferRequestedOutput("RESPONSE_HEAD")
+            answer = client.infer("only", [rows], outputs=[head]).as_numpy("RESPONSE_HEAD")
+            assert json.loads(answer[0][0])["status"] == 400, "a request has one body"
 
 
 FLOW = """

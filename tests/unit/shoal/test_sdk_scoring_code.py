@@ -136,6 +136,28 @@ def test_workers_are_processes_of_each_replica(
         put(ml, shown)
 
 
+BATCHED = """from shoal.scoring import batched
+def init(): pass
+@batched(16)
+def run(x): return x
+"""
+
+
+def test_a_batched_script_has_a_configuration_with_a_batch(
+    ml: MLClient, server: FakeServer, project: Path
+) -> None:
+    (project / "onlinescoring" / "score.py").write_text(BATCHED)
+    put(ml, blue(project))
+    assert "max_batch_size: 16\n" in manifest(server)["config.pbtxt"]
+    shown = ml.online_deployments.get("blue", "ep-1")
+    shown.environment = Environment(conda_file={"dependencies": ["numpy"]})
+    assert put(ml, shown).model == "azureml:ep-1-blue:2"
+    assert "max_batch_size: 16\n" in manifest(server)["config.pbtxt"], "its code is registered"
+    (project / "onlinescoring" / "score.py").write_text(BATCHED.replace("16", "SIZE"))
+    with pytest.raises(ScriptUnusable, match=r"score\.py: @batched: max_batch_size is SIZE"):
+        put(ml, blue(project))
+
+
 def test_a_registered_model_is_taken_without_sending_it(
     ml: MLClient, server: FakeServer, project: Path
 ) -> None:

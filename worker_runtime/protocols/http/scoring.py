@@ -20,7 +20,7 @@ from worker_runtime.types.request import Arrays, InferRequest, Response
 from worker_runtime.types.tensor import string_array
 
 _PARAMETER = "AZUREML_ENTRY_SCRIPT"
-_FORMS = (("REQUEST", "BYTES", (1,)), ("REQUEST_HEAD", "BYTES", (1,)))
+_INPUTS = ("REQUEST", "REQUEST_HEAD")
 _ANSWER, _ANSWER_HEAD = "RESPONSE", "RESPONSE_HEAD"
 _OUTPUTS = (_ANSWER, _ANSWER_HEAD)
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -54,7 +54,8 @@ def scoring_request(
         # of a body that came compressed and is plain now
         "headers": [item for item in head.headers if item[0].lower() != "content-encoding"],
     }
-    plan = engine.plan(model, "", _FORMS, _OUTPUTS)
+    shape = (1, 1) if model.signature.max_batch_size > 0 else (1,)
+    plan = engine.plan(model, "", tuple((name, "BYTES", shape) for name in _INPUTS), _OUTPUTS)
     values = {"REQUEST": body, "REQUEST_HEAD": msgspec.json.encode(about)}
     inputs = [string_array([values[item.name]]) for item in plan.inputs]
     return InferRequest(plan, inputs, sink, "", arrived)

@@ -11,6 +11,7 @@ from controlplane.accounts.models import User
 from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.operations.services import operation_cancel
 from controlplane.registry.models import Blob, ModelVersion
+from controlplane.registry.stores import blob_store
 from tests.support.azure_paths import WORKSPACE
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
@@ -249,7 +250,7 @@ def test_code_that_nobody_approved_is_not_deployed(
         Blob.objects.create(sha256=entry["sha256"], size=entry["size"], seen_at=timezone.now())
     address = "/azureml/blobs/w/store/code-mine-1"
     sent = api.generic(
-        "PUT", f"{address}/src/score.py", b"def run(data): ...",
+        "PUT", f"{address}/src/score.py", b"@batched(4)\ndef run(data): ...",
         content_type="application/octet-stream", headers={"x-ms-blob-type": "BlockBlob"},
     )  # fmt: skip
     assert sent.status_code == 201
@@ -257,6 +258,10 @@ def test_code_that_nobody_approved_is_not_deployed(
     assert api.put(code, {"properties": {"codeUri": "u"}}, format="json").status_code == 200
     given = {"codeId": code, "scoringScript": "score.py"}
     assert code_of(put(api, codeConfiguration=given)) == (409, "CodeNotApproved")
+    made = ModelVersion.objects.get(model__name="shop-blue").manifest()
+    (config,) = (row["sha256"] for row in made if row["path"] == "shop-blue/config.pbtxt")
+    with blob_store().open(config) as file:
+        assert b"max_batch_size: 4\n" in file.read(), "as the script says"
     image = {"image": "mcr/triton", "inferenceConfig": {"livenessRoute": {"path": "/x", "port": 1}}}
     own = api.put(f"{WORKSPACE}/environments/own/versions/1", {"properties": image}, format="json")
     assert own.json()["properties"]["inferenceConfig"] == image["inferenceConfig"]

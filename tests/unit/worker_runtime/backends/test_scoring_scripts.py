@@ -104,6 +104,82 @@ def test_a_script_that_cannot_be_asked_says_why(tmp_path: Path, text: str, words
         script(tmp_path, text)
 
 
+BATCHED = (
+    "from shoal.scoring import batched\n"
+    "from azureml.contrib.services.aml_response import AMLResponse\n\n\n" + _INIT
+)
+
+
+def together(found: Script, *bodies: str, method: str = "POST") -> list[Any]:
+    requests = [AMLRequest(method, body=body.encode()) for body in bodies]
+    return [
+        repr(one) if isinstance(one, Exception) else (one.status_code, json.loads(one.get_data()))
+        for one in found.answer_together(requests)
+    ]
+
+
+def test_a_batched_run_is_asked_once_for_all(tmp_path: Path) -> None:
+    text = """
+@batched
+def run(bodies, request_headers):
+    assert len(request_headers) == len(bodies)
+    return [[body, len(bodies)] for body in bodies]
+"""
+    found = script(tmp_path, BATCHED + text)
+    assert found.batched
+    assert together(found, "a", "b") == [(200, ["a", 2]), (200, ["b", 2])]
+
+
+def test_of_a_batch_only_what_is_wrong_fails(tmp_path: Path) -> None:
+    text = """
+@batched(max_batch_size=4, max_queue_delay_ms=1.5)
+def run(bodies):
+    told = {"no": ValueError("no"), "odd": {1, 2}, "teapot": AMLResponse('"short"', 418)}
+    return [told.get(body, body) for body in bodies]
+"""
+    found = script(tmp_path, BATCHED + text)
+    no, odd, other, teapot = together(found, "no", "odd", "fine", "teapot")
+    assert no == "ValueError('no')"
+    assert "returned set, which is no JSON" in odd
+    assert other == (200, "fine")
+    assert teapot == (418, "short")
+    good, bad = found.answer_together(
+        [AMLRequest("POST", body=b"fine"), AMLRequest("POST", body=b"\xff")]
+    )
+    assert (good.status_code, type(bad)) == (200, Refused)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("bodies[:1]", "run() returned 1 answers for 2 requests"),
+        ("'ab'", "run() returned str for 2 requests: with @batched it returns a list of as many"),
+        ("1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_a_batch_without_an_answer_for_each_fails_whole(
+    tmp_path: Path, answer: str, words: str
+) -> None:
+    text = f"@batched(2)\ndef run(bodies):\n    return {answer}\n"
+    for told in together(script(tmp_path, BATCHED + text), "a", "b"):
+        assert words in told
+
+
+def test_a_schema_is_of_one_request_and_no_batch(tmp_path: Path) -> None:
+    text = """
+from inference_schema.parameter_types.standard_py_parameter_type import StandardPythonParameterType
+from inference_schema.schema_decorators import input_schema
+
+
+@batched
+@input_schema("data", StandardPythonParameterType([1]))
+def run(data):
+    return data
+"""
+    with pytest.raises(Misuse, match=r"run\(\) has both @batched and @input_schema"):
+        script(tmp_path, BATCHED + text)
+
+
 def test_what_the_environment_has_is_taken_before_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

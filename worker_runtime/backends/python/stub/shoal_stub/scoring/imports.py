@@ -7,7 +7,7 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
-from . import http, schema
+from . import batching, http, schema
 
 _REQUEST = {"AMLRequest": http.AMLRequest, "rawhttp": http.rawhttp}
 _RESPONSE = {"AMLResponse": http.AMLResponse}
@@ -19,9 +19,11 @@ OURS: "Mapping[str, Mapping[str, Any]]" = {
     "azureml_inference_server_http.api": {},
     "azureml_inference_server_http.api.aml_request": _REQUEST,
     "azureml_inference_server_http.api.aml_response": _RESPONSE,
+    "shoal.scoring": {"batched": batching.batched},
 }
 # Ours unless the model's environment has them.
 ELSE: "Mapping[str, Mapping[str, Any]]" = {
+    "shoal": {},
     "azureml": {},
     "azureml.contrib": {},
     "azureml_inference_server_http": {},

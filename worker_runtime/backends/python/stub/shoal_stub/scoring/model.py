@@ -6,7 +6,8 @@ SCORING_TIMEOUT_MS, how long one ``run`` may take (else the variable of that nam
 ``azureml-models`` beside ``model.py`` is AZUREML_MODEL_DIR.
 
 Inputs are REQUEST (the body) and REQUEST_HEAD (JSON: method, path, query, headers; without it a
-POST of JSON), outputs RESPONSE and RESPONSE_HEAD (JSON: status, headers); all BYTES of shape [1].
+POST of JSON), outputs RESPONSE and RESPONSE_HEAD (JSON: status, headers); all BYTES of shape [1],
+or [1, 1] where the configuration has a batch (``@batched``).
 A model of MLflow may have the tensors of its signature beside them, which stand for a REQUEST.
 """
 
@@ -39,7 +40,8 @@ class ScoringScript:
     def initialize(self, args: "dict[str, str]") -> None:
         """Raises Misuse for a configuration or a script that cannot be, and what these raise."""
         version = os.path.join(args["model_repository"], args["model_version"])
-        parameters = json.loads(args["model_config"])["parameters"]
+        config = json.loads(args["model_config"])
+        parameters = config["parameters"]
         script = _script(version, _parameter(parameters, ENTRY_SCRIPT))
         timeout = _parameter(parameters, TIMEOUT_MS) or os.environ.get(TIMEOUT_MS, "0")
         if not timeout.isdecimal():
@@ -47,22 +49,44 @@ class ScoringScript:
         _prepare(version, script)
         mlflow = mlflow_model if os.path.basename(script) == mlflow_model.MLMODEL else None
         self._script = Script(script, int(timeout), mlflow)
-        self._tensors = Tensors(json.loads(args["model_config"])) if mlflow is not None else None
+        self._tensors = Tensors(config) if mlflow is not None else None
+        self._shape = (1, 1) if config["max_batch_size"] > 0 else (1,)
         self._script.init()
 
     def execute(self, requests: "list[Any]") -> "list[InferenceResponse]":
+        if self._script.batched:
+            return self._together(requests)
         return [self._one(request) for request in requests]
 
     def _one(self, request: Any) -> InferenceResponse:
         try:
             if self._tensors is not None and _bytes(request, "REQUEST") is None:
                 return self._of_tensors(self._tensors, request)
-            return _response(self._script.answer(_request(request)))
-        except Refused as error:
-            return _response(AMLResponse({"message": str(error)}, error.status, json_str=True))
+            return self._response(self._script.answer(_request(request)))
         except Exception as error:  # of the script: its request has failed, and no other
-            traceback.print_exc()
-            return InferenceResponse(error=TritonError(described(error)))
+            return self._failed(error)
+
+    def _together(self, requests: "list[Any]") -> "list[InferenceResponse]":
+        read: list[Any] = []
+        for request in requests:
+            try:
+                read.append(_request(request))
+            except Exception as error:  # no request for the script: it has failed, and no other
+                read.append(error)
+        asked = [one for one in read if not isinstance(one, Exception)]
+        answers = iter(self._script.answer_together(asked) if asked else ())
+        found = [one if isinstance(one, Exception) else next(answers) for one in read]
+        return [
+            self._failed(one) if isinstance(one, Exception) else self._response(one)
+            for one in found
+        ]
+
+    def _failed(self, error: Exception) -> InferenceResponse:
+        if isinstance(error, Refused):
+            answer = AMLResponse({"message": str(error)}, error.status, json_str=True)
+            return self._response(answer)
+        traceback.print_exception(type(error), error, error.__traceback__)
+        return InferenceResponse(error=TritonError(described(error)))
 
     def _of_tensors(self, tensors: Tensors, request: Any) -> InferenceResponse:
         given = {tensor.name(): tensor.as_numpy() for tensor in request.inputs()}
@@ -76,7 +100,18 @@ class ScoringScript:
         answers = [Tensor(name, array) for name, array in arrays.items() if name in wanted]
         if answers:
             return InferenceResponse(answers)
-        return _response(AMLResponse(mlflow_model.as_json(found), json_str=True))
+        return self._response(AMLResponse(mlflow_model.as_json(found), json_str=True))
+
+    def _response(self, answer: Any) -> InferenceResponse:
+        headers = answer.headers
+        pairs = headers.pairs() if hasattr(headers, "pairs") else list(headers.items())
+        head = {"status": answer.status_code, "headers": pairs}
+        return InferenceResponse(
+            [
+                _tensor("RESPONSE", answer.get_data(), self._shape),
+                _tensor("RESPONSE_HEAD", json.dumps(head), self._shape),
+            ]
+        )
 
 
 def _prepare(version: str, script: str) -> None:
@@ -129,19 +164,13 @@ def _bytes(request: Any, name: str) -> "Optional[bytes]":
     tensor = get_input_tensor_by_name(request, name)
     if tensor is None:
         return None
-    return bytes(tensor.as_numpy().reshape(-1)[0])
+    array = tensor.as_numpy()
+    if array.size != 1:
+        raise Refused(400, f"{name} has {array.size} elements, expected 1")
+    return bytes(array.reshape(-1)[0])
 
 
-def _response(answer: Any) -> InferenceResponse:
-    headers = answer.headers
-    pairs = headers.pairs() if hasattr(headers, "pairs") else list(headers.items())
-    head = {"status": answer.status_code, "headers": pairs}
-    return InferenceResponse(
-        [_tensor("RESPONSE", answer.get_data()), _tensor("RESPONSE_HEAD", json.dumps(head))]
-    )
-
-
-def _tensor(name: str, value: Any) -> Tensor:
-    array = np.empty(1, np.object_)
-    array[0] = value.encode() if isinstance(value, str) else bytes(value)
+def _tensor(name: str, value: Any, shape: "tuple[int, ...]") -> Tensor:
+    array = np.empty(shape, np.object_)
+    array.reshape(-1)[0] = value.encode() if isinstance(value, str) else bytes(value)
     return Tensor(name, array)

@@ -9,13 +9,14 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any, Callable, Optional
 
 from .. import debugger
 from ..faults import Misuse
 from . import swagger
+from .batching import is_batched
 from .http import AMLRequest, AMLResponse, Refused, is_raw
 
 _HEADERS = "request_headers"
@@ -46,6 +47,10 @@ class Script:
         self._schema = _is_schema_decorated(self._run)
         if self._raw and self._schema:
             raise Misuse(f"{path}: run() has both @rawhttp and @input_schema")
+        self.batched = is_batched(self._run) or is_batched(inspect.unwrap(self._run))
+        if self.batched and (self._raw or self._schema):
+            other = "@rawhttp" if self._raw else "@input_schema"
+            raise Misuse(f"{path}: run() has both @batched and {other}")
 
     def init(self) -> None:
         self._init()
@@ -66,10 +71,61 @@ class Script:
         arguments = self._arguments(request)
         if self._takes_headers:
             arguments[_HEADERS] = dict(request.headers)
+        found, taken_ms = self._timed(arguments, self._bound_ms(request))
+        return self._response(found, taken_ms)
+
+    def answer_together(self, requests: "Sequence[AMLRequest]") -> "list[Any]":
+        """For each request the response, or the exception that it has failed with; ``run`` is asked
+        once, with those that are for it."""
+        answers: list[Any] = [None] * len(requests)
+        data: dict[int, Any] = {}
+        for place, request in enumerate(requests):
+            try:
+                if request.path == swagger.PATH or request.method == "OPTIONS":
+                    answers[place] = self.answer(request)
+                else:
+                    (data[place],) = self._arguments(request).values()
+            except Exception as error:  # its own: the others are asked
+                answers[place] = error
+        if not data:
+            return answers
+        arguments: dict[str, Any] = {self._parameters[0].name: list(data.values())}
+        if self._takes_headers:
+            arguments[_HEADERS] = [dict(requests[place].headers) for place in data]
+        bounds = [self._bound_ms(requests[place]) for place in data]
+        try:
+            found, taken_ms = self._timed(arguments, min(filter(None, bounds), default=0))
+            self._check_answers(found, len(data))
+        except Exception as error:  # of the script: all that it was asked have failed
+            found, taken_ms = [error] * len(data), 0.0
+        for place, one in zip(data, found):
+            answers[place] = self._answer_of(one, taken_ms)
+        return answers
+
+    def _answer_of(self, found: Any, taken_ms: float) -> Any:
+        if isinstance(found, Exception):
+            return found
+        try:
+            return self._response(found, taken_ms)
+        except Misuse as error:
+            return error
+
+    def _check_answers(self, found: Any, count: int) -> None:
+        """Raises Misuse unless there is one for each request."""
+        told = f"{len(found)} answers" if isinstance(found, (list, tuple)) else type(found).__name__
+        if told != f"{count} answers":
+            raise Misuse(
+                f"{self._place('run')}: run() returned {told} for {count} requests: with @batched "
+                "it returns a list of as many"
+            )
+
+    def _timed(self, arguments: "dict[str, Any]", bound_ms: int) -> "tuple[Any, float]":
         began = time.perf_counter()
-        with _bounded(self._bound_ms(request)):
+        with _bounded(bound_ms):
             found = self._run(**arguments)
-        taken_ms = (time.perf_counter() - began) * 1e3
+        return found, (time.perf_counter() - began) * 1e3
+
+    def _response(self, found: Any, taken_ms: float) -> Any:
         if not (hasattr(found, "status_code") and hasattr(found, "get_data")):
             found = self._as_json(found)
         found.headers["x-ms-run-fn-exec-ms"] = f"{taken_ms:.3f}"
