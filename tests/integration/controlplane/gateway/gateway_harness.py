@@ -31,7 +31,7 @@ KEY, SECOND_KEY, OTHER_KEY = "key-of-digits", "second-key-of-digits", "key-of-ot
 DEADLINE_S = 15.0
 
 
-def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = DEADLINE_S) -> None:
+def wait_until(condition: Callable[[], object], what: str, timeout_s: float = DEADLINE_S) -> None:
     deadline = time.monotonic() + timeout_s
     pause = threading.Event()  # never set: conditions here live in other processes
     while not condition():

@@ -215,6 +215,9 @@ def test_envoy_shows_what_the_control_plane_signed_and_takes_the_next_while_it_s
     agent.serving_certificate.look()  # as it does each hour
     wait_until(believed, "it shows one of the next authority")
     wait_until(
-        lambda: getattr(control_plane.reports[-1].served, "source", "") == "installation",
+        lambda: (
+            [getattr(one.served, "source", "") for one in control_plane.reports[-1:]]
+            == ["installation"]
+        ),
         "it is reported",
     )
