@@ -321,6 +321,12 @@ def _probes(current: Mapping[str, Any], body: Values) -> Values:
     return found
 
 
+def _of_triton(routes: Mapping[str, Any] | None) -> bool:
+    """Whether a container with these routes would answer as the runtime does."""
+    probes = [(routes or {}).get(name) or {} for name in ("liveness_route", "readiness_route")]
+    return any(str(probe.get("path", "")).startswith("/v2/") for probe in probes)
+
+
 def _servable(entity: OnlineDeployment) -> None:
     """Raises ShoalError for a name that cannot be, and for what would need something else than the
     runtime."""
@@ -328,9 +334,12 @@ def _servable(entity: OnlineDeployment) -> None:
         raise EntityInvalid("The deployment", [fault])
     image = getattr(entity.environment, "image", None)
     routes = getattr(entity.environment, "inference_config", None)
-    if image and not routes and entity.code_configuration is None:
+    if image and not _of_triton(routes) and entity.code_configuration is None:
         raise ShoalError(
             "Images are not run",
             f"environment.image of {entity.name}: {image}",
-            ["Take the environment out: Triton models are served by Shoal's own runtime."],
+            [
+                "Take the environment out: Triton models are served by Shoal's own runtime.",
+                "Code of your own is served by a scoring script: `code_configuration`.",
+            ],
         )

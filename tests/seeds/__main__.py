@@ -1,4 +1,5 @@
-"""``make seeds``: the first seed's tabs against a fresh installation, over TLS."""
+"""``make seeds``: the first seed's tabs and Azure's kinds of samples against a fresh installation,
+over TLS."""
 
 import os
 import shutil
@@ -53,6 +54,7 @@ def run_all(work: Path, home: Path, authority: str) -> int:
         "Scoring script": ["bash", "scoring.sh"],
         "MLflow": ["bash", "mlflow.sh"],
         "Local endpoint": ["bash", "local.sh"],
+        "Samples": [sys.executable, "samples.py"],
     }
     failed = []
     for tab, command in tabs.items():

@@ -19,6 +19,10 @@ BLUE = {
     "model": {"name": "net", "version": 1, "path": "../models"},
     "instance_count": 1,
 }
+TF_SERVING = {
+    "image": "docker.io/tensorflow/serving:latest",
+    "inference_config": {"liveness_route": {"port": 8501, "path": "/v1/models/half_plus_two"}},
+}
 Write = Callable[..., None]
 
 
@@ -79,6 +83,10 @@ def test_a_scoring_script_is_registered_and_compared_by_its_content(
             ["There is no such scoring script", "s.py is no file in"],
         ),
         ({"deployment": {**BLUE, "environment": {"image": "img:1"}}}, ["Images are not run"]),
+        (
+            {"deployment": {**BLUE, "environment": TF_SERVING}},
+            ["Images are not run", "tensorflow/serving"],
+        ),
         ({"deployment": {**BLUE, "instance_count": 0}}, ["instance_count: 0"]),
         ({"deployment": {**BLUE, "model": "azureml:none:1"}}, ["deployment ep-1/blue: Model none"]),
         ({"deployment": {**BLUE, "model": {"path": "../nothing"}}}, ["No such file or folder"]),

@@ -104,6 +104,15 @@ def test_a_script_that_cannot_be_asked_says_why(tmp_path: Path, text: str, words
         script(tmp_path, text)
 
 
+def test_headers_are_named_as_flask_names_them(tmp_path: Path) -> None:
+    """Gateways write them in lower case, and scripts look for Content-Type."""
+    text = _INIT + "def run(data, request_headers):\n    return request_headers\n"
+    headers = [("content-type", "application/json"), ("x-ms-client-request-id", "7")]
+    request = AMLRequest("POST", headers=headers, body=b"{}")
+    told = json.loads(script(tmp_path, text).answer(request).get_data())
+    assert told == {"Content-Type": "application/json", "X-Ms-Client-Request-Id": "7"}
+
+
 BATCHED = (
     "from shoal.scoring import batched\n"
     "from azureml.contrib.services.aml_response import AMLResponse\n\n\n" + _INIT

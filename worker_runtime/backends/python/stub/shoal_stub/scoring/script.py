@@ -17,7 +17,7 @@ from .. import debugger
 from ..faults import Misuse
 from . import swagger
 from .batching import is_batched
-from .http import AMLRequest, AMLResponse, Refused, is_raw
+from .http import AMLRequest, AMLResponse, Headers, Refused, is_raw
 
 _HEADERS = "request_headers"
 # How long the route waits for this request, which gateways of Envoy tell.
@@ -70,7 +70,7 @@ class Script:
             return AMLResponse("")
         arguments = self._arguments(request)
         if self._takes_headers:
-            arguments[_HEADERS] = dict(request.headers)
+            arguments[_HEADERS] = _flasks(request.headers)
         found, taken_ms = self._timed(arguments, self._bound_ms(request))
         return self._response(found, taken_ms)
 
@@ -91,7 +91,7 @@ class Script:
             return answers
         arguments: dict[str, Any] = {self._parameters[0].name: list(data.values())}
         if self._takes_headers:
-            arguments[_HEADERS] = [dict(requests[place].headers) for place in data]
+            arguments[_HEADERS] = [_flasks(requests[place].headers) for place in data]
         bounds = [self._bound_ms(requests[place]) for place in data]
         try:
             found, taken_ms = self._timed(arguments, min(filter(None, bounds), default=0))
@@ -208,6 +208,11 @@ class Script:
     def _place(self, name: str) -> str:
         code = getattr(inspect.unwrap(getattr(self._module, name)), "__code__", None)
         return f"{self._path}({code.co_firstlineno})" if code is not None else self._path
+
+
+def _flasks(headers: Headers) -> "dict[str, str]":
+    """By the names that Flask's server gives them, however they were written."""
+    return {name.title(): value for name, value in headers.items()}
 
 
 def _imported(path: str) -> Any:

@@ -1,0 +1,6 @@
+def init():
+    pass
+
+
+def run(raw_data):
+    return raw_data
