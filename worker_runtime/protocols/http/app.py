@@ -137,9 +137,6 @@ class HttpApp:
         )
 
     def cancelled(self, request: InferRequest) -> None:
-        if isinstance(request.sink, Predictions):
-            request.sink.give_up()
-            return
         request.cancelled = True
         self._engine.cancel(request)
 

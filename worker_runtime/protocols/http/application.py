@@ -11,6 +11,14 @@ from worker_runtime.types.request import InferRequest
 Body = bytes | bytearray | memoryview
 
 
+class Call(Protocol):
+    """What one HTTP request is made into where it is more than one request of the engine."""
+
+    def give_up(self) -> None:
+        """Nobody wants an answer any more."""
+        ...
+
+
 class App(Protocol):
     """What a connection serves. ``handle`` answers through the connection, now or later."""
 

@@ -51,7 +51,10 @@ class Connection(Outgoing):
         self._account.close()
         self._held = self._unread = 0
         request, self.request = self.request, None
-        if request is not None:
+        call, self.call = self.call, None
+        if call is not None:
+            call.give_up()
+        elif request is not None:
             self._app.cancelled(request)
         self._transport = None
         self._rest = _EMPTY

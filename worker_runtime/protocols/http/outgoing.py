@@ -8,7 +8,7 @@ from worker_runtime.errors import Internal
 from worker_runtime.observability.metrics.connections import Refusals
 from worker_runtime.protocols.admission import Account, Buffers
 from worker_runtime.protocols.http import replies
-from worker_runtime.protocols.http.application import App
+from worker_runtime.protocols.http.application import App, Call
 from worker_runtime.protocols.http.errors import HttpRefusal, answered, error_body
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.replies import Answer
@@ -42,6 +42,7 @@ class Outgoing(asyncio.Protocol):
         "_transport",
         "_unread",
         "_write_paused",
+        "call",
         "request",
     )
 
@@ -56,6 +57,7 @@ class Outgoing(asyncio.Protocol):
         self._paused = False  # nothing more is read
         self._write_paused = False
         self.request: InferRequest | None = None
+        self.call: Call | None = None  # where it is one of several
         self._standstill = Standstill()
         buffers = buffers or Buffers(0, 0, Refusals())
         self._account = Account(buffers, "http")

@@ -54,10 +54,10 @@ class Predictions:
         self._found: list[dict[str, Array]] = [{} for _ in self._parts]
 
     def begin(self) -> None:
+        self._connection.call = self
         self._fill()
 
     def give_up(self) -> None:
-        """Whoever asked has gone, or has been told of an error."""
         requests = [request for _, request in self._under_way.values()]
         self._under_way.clear()
         self._parts = []
@@ -108,7 +108,7 @@ class Predictions:
 
     def _end(self, error: Exception) -> None:
         self.give_up()
-        self._connection.request = None
+        self._connection.call = self._connection.request = None
         self._connection.fail_with(error)
 
     def _go_on(self) -> None:
@@ -131,7 +131,7 @@ class Predictions:
         steps = written(self._asked, outputs)
 
         def done(body: bytes) -> None:
-            connection.request = None
+            connection.call = connection.request = None
             connection.reply(200, body)
 
         if sum(array.size for array in outputs.values()) <= SLICE_ELEMENTS:
