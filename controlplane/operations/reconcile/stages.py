@@ -155,8 +155,8 @@ def _install(case: Case, stage: Stage) -> Verdict:
     own = case.own()
     there = sum(replica.rank >= RANK[R.STARTING] and not replica.installing for replica in own)
     if there == len(own):
-        seconds = max((replica.install_seconds for replica in own), default=0.0)
-        return Verdict(done=True, detail=f"in {seconds:.0f} s" if seconds else "already there")
+        did = any(replica.install_seconds for replica in own)
+        return Verdict(done=True, detail="installed" if did else "already there")
     said = next((f"{one.node}: {one.installing}" for one in own if one.installing), "")
     counted = f"{there} of {len(own)} replica(s)" if len(own) > 1 else ""
     detail = "; ".join(part for part in (counted, said) if part)

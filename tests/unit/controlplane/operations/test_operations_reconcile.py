@@ -98,7 +98,7 @@ def test_packages_have_a_stage_once_a_node_installs_some() -> None:
     # the stage stays, whatever is seen of it later
     ready = replica(ReplicaState.LOADING, install_seconds=12.4)
     after = operation_step(case(stages=step.stages, replicas=(ready,)))
-    assert (running(after), told(after, "install")) == ("load", ("in 12 s", 1.0))
+    assert (running(after), told(after, "install")) == ("load", ("installed", 1.0))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_whoever_needs_longest_for_packages_is_told_of(
 def test_packages_that_were_installed_unseen_are_told_of_afterwards() -> None:
     done = replica(ReplicaState.WARMING, install_seconds=3.2)
     step = operation_step(case(replicas=(done,)))
-    assert (running(step), told(step, "install")) == ("warm", ("in 3 s", 1.0))
+    assert (running(step), told(step, "install")) == ("warm", ("installed", 1.0))
 
 
 def test_a_list_of_packages_that_cannot_be_installed_fails_its_own_stage() -> None:

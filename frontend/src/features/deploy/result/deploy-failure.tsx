@@ -5,7 +5,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { deleteDeployment, getDeployment, readLogs, revisionsQuery, rollBack } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { modelVersionQuery } from "@/api/models";
-import type { Deployment, ErrorDetail, Operation } from "@/api/types";
+import type { Deployment, DeploymentRevision, ErrorDetail, Operation } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { elapsed } from "@/components/format";
@@ -41,6 +41,7 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
   const error = detailOf(operation);
   const canceled = operation.state === "Canceled";
   const deployment = useFailedDeployment(operation);
+  const revisions = useRevisions(operation);
   const late = error.code === "DeadlineExceeded";
   const last = useLastLine(operation, late);
   const stage = operation.stages.find((one) => one.status === "failed");
@@ -62,7 +63,9 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
               </span>
             </div>
             <div className={shared["resultActions"]}>
-              {deployment ? <Fix deployment={deployment} error={error} canceled={canceled} /> : null}
+              {deployment ? (
+                <Fix deployment={deployment} tried={triedOf(revisions) ?? deployment} error={error} canceled={canceled} />
+              ) : null}
               <RefusingButton needs="deploy" leftSection={<IconRefresh size={15} aria-hidden />} onClick={onRetry} loading={retrying}>
                 Retry
               </RefusingButton>
@@ -77,7 +80,7 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
               ))}
             </ul>
           ) : null}
-          {deployment ? <Undo deployment={deployment} /> : null}
+          {deployment && revisions ? <Undo deployment={deployment} revisions={revisions} /> : null}
         </div>
       </Card>
       {retryFailure ? <ProblemCard error={retryFailure} title="It could not be tried again" /> : null}
@@ -102,6 +105,17 @@ function useFailedDeployment({ endpoint, deployment }: Operation): Deployment | 
   }).data;
 }
 
+/** The latest first. */
+function useRevisions({ endpoint, deployment }: Operation): DeploymentRevision[] | undefined {
+  return useQuery({ ...revisionsQuery(endpoint, deployment), enabled: endpoint !== "" && deployment !== "", retry: false }).data?.items;
+}
+
+/** What was tried beside what serves, which the deployment is again. */
+function triedOf(revisions: DeploymentRevision[] = []): DeploymentRevision | undefined {
+  const current = revisions.find((revision) => revision.current);
+  return revisions.find((revision) => !revision.succeeded && revision.number > (current?.number ?? 0));
+}
+
 function useLastLine({ endpoint, deployment }: Operation, wanted: boolean): string | undefined {
   const { data } = useQuery({
     queryKey: ["log-tail", endpoint, deployment, "last"],
@@ -123,9 +137,16 @@ function culprit(source: DeploySource, error: ErrorDetail): { repo: string; line
   return null;
 }
 
+interface FixProps {
+  deployment: Deployment;
+  tried: Pick<Deployment, "model" | "version">;
+  error: ErrorDetail;
+  canceled: boolean;
+}
+
 /** Back to the configuration, the line marked; what is changed there becomes a revision of the version. */
-function Fix({ deployment, error, canceled }: { deployment: Deployment; error: ErrorDetail; canceled: boolean }) {
-  const version = useQuery(modelVersionQuery(deployment.model, deployment.version)).data;
+function Fix({ deployment, tried, error, canceled }: FixProps) {
+  const version = useQuery(modelVersionQuery(tried.model, tried.version)).data;
   const place = version && !canceled ? culprit(sourceOfVersion(version), error) : null;
   return (
     <RefusingLink
@@ -135,8 +156,8 @@ function Fix({ deployment, error, canceled }: { deployment: Deployment; error: E
       link={{
         to: "/deploy/new",
         search: {
-          model: deployment.model,
-          version: deployment.version,
+          model: tried.model,
+          version: tried.version,
           endpoint: deployment.endpoint,
           deployment: deployment.name,
           step: "configure",
@@ -149,13 +170,23 @@ function Fix({ deployment, error, canceled }: { deployment: Deployment; error: E
   );
 }
 
-/** Back to what worked before; where nothing did, the failed deployment can go. */
-function Undo({ deployment }: { deployment: Deployment }) {
+/** Back to what worked before; where nothing did, the failed deployment can go. A change that failed beside what serves has gone already. */
+function Undo({ deployment, revisions }: { deployment: Deployment; revisions: DeploymentRevision[] }) {
+  const serving = revisions.find((revision) => revision.succeeded && revision.current);
+  if (serving) {
+    return (
+      <span className={shared["hint"]}>
+        {deployment.name} is as it was before: revision {serving.number}, {serving.model} version {serving.version}.
+      </span>
+    );
+  }
+  return <UndoButton deployment={deployment} earlier={revisions.find((revision) => revision.succeeded)} />;
+}
+
+function UndoButton({ deployment, earlier }: { deployment: Deployment; earlier: DeploymentRevision | undefined }) {
   const { endpoint, name } = deployment;
   const queryClient = useQueryClient();
   const navigate = useNavigate();
-  const revisions = useQuery(revisionsQuery(endpoint, name)).data?.items ?? [];
-  const earlier = revisions.find((revision) => revision.succeeded && !revision.current);
   const follow = (operation: Operation) => {
     queryClient.setQueryData(keys.operations.one(operation.id), operation);
     void navigate(paths.operation(operation.id));
