@@ -9,6 +9,7 @@ from controlplane.core.errors import Conflict, Invalid
 from controlplane.deployments.errors import DeploymentHasTraffic, EndpointNotFound
 from controlplane.deployments.models import Deployment
 from controlplane.deployments.naming import endpoint_name_for
+from controlplane.deployments.rules import rule_text
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.services.deployments import deployment_update
 from controlplane.deployments.services.endpoints import endpoint_create
@@ -357,6 +358,12 @@ def deployment_delete(
             raise DeploymentHasTraffic(
                 f"{name} gets copies of {copies} % of the requests.",
                 hints=('End that first: `PUT .../mirror` with {"mirror_traffic": {}}.',),
+            )
+        rules = [rule for rule in row.endpoint.traffic_rules if rule["deployment"] == name]
+        if rules and not force:
+            raise DeploymentHasTraffic(
+                f"{name} gets requests by rule: {'; '.join(map(rule_text, rules))}.",
+                hints=("Take these out of `traffic_rules` first: `PUT .../traffic`.",),
             )
         for running in operations_active(endpoint):
             if running.kind == OperationKind.DELETE_ENDPOINT:
