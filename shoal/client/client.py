@@ -208,8 +208,8 @@ class Client(
         return cast(Endpoint, self._transport.json("POST", "/endpoints", json=body))
 
     def update_endpoint(self, name: str, *, supersede: bool = False, **fields: Any) -> Endpoint:
-        """``fields``: the same, traffic and mirror_traffic; what is left out stays. All of them
-        are changed or, where the server refuses one, none.
+        """``fields``: the same, traffic, mirror_traffic and traffic_rules; what is left out stays.
+        All of them are changed or, where the server refuses one, none.
 
         ``supersede``: cancel what is about to move the traffic."""
         path, params = f"/endpoints/{quoted(name)}", {"supersede": "true"} if supersede else None

@@ -200,6 +200,8 @@ class Endpoint(TypedDict):
     serving_state: str
     traffic: dict[str, int]
     mirror_traffic: dict[str, int]
+    traffic_rules: NotRequired[list[dict[str, Any]]]  # as well
+    sticky: NotRequired[dict[str, Any] | None]
     scoring_uri: str
     grpc_target: str
     plain_uri: str
