@@ -14,6 +14,7 @@ from shoal.client.concurrency import Concurrency
 from shoal.client.deployments import DRY_RUN, Deployments
 from shoal.client.discovery import Installation, find_installation
 from shoal.client.environments import Environments
+from shoal.client.experiments import Experiments
 from shoal.client.objectives import Objectives
 from shoal.client.packages import Packages
 from shoal.client.packing import packaged
@@ -50,6 +51,7 @@ class Client(
     Rollouts,
     SavedCases,
     Bottlenecks,
+    Experiments,
     SeenRequests,
     Deployments,
 ):
