@@ -24,7 +24,7 @@ class ExperimentQuery(serializers.Serializer[None]):
     )
 
 
-class DifferenceSerializer(serializers.Serializer[None]):
+class ExperimentDifferenceSerializer(serializers.Serializer[None]):
     measure = serializers.CharField()
     title = serializers.CharField()
     bad = serializers.IntegerField(help_text="of `of` requests, where both arms answered")
@@ -58,7 +58,7 @@ class ArmAnswersSerializer(serializers.Serializer[None]):
     example = serializers.CharField(allow_blank=True)
 
 
-class ArmSerializer(serializers.Serializer[None]):
+class ExperimentArmSerializer(serializers.Serializer[None]):
     deployment = serializers.CharField()
     model = serializers.CharField()
     version = serializers.IntegerField()
@@ -82,7 +82,7 @@ class ArmSerializer(serializers.Serializer[None]):
         choices=VERDICTS, help_text="beside the baseline; of the baseline itself no difference"
     )
     text = serializers.CharField(help_text="one sentence, with the figures")
-    differences = DifferenceSerializer(many=True, help_text="none of the baseline")
+    differences = ExperimentDifferenceSerializer(many=True, help_text="none of the baseline")
     golden = ArmGoldenSerializer(allow_null=True)
     answers = ArmAnswersSerializer(allow_null=True)
 
@@ -96,4 +96,4 @@ class ExperimentSerializer(serializers.Serializer[None]):
         allow_null=True, help_text="when shares, rules or settings were changed last"
     )
     notes = serializers.ListField(child=serializers.CharField())
-    arms = ArmSerializer(many=True, help_text="the baseline first")
+    arms = ExperimentArmSerializer(many=True, help_text="the baseline first")

@@ -89,6 +89,8 @@ function endpoint(name: string, deployments: Deployment[], traffic: Record<strin
     cors_origins: [],
     max_request_bytes: null,
     rate_limit: null,
+    sticky: null,
+    traffic_rules: [],
     declared: {},
     left_out: [],
     unconfirmed: [],

@@ -15,6 +15,7 @@ from shoal.client.deployments import DRY_RUN, Deployments
 from shoal.client.discovery import Installation, find_installation
 from shoal.client.environments import Environments
 from shoal.client.experiments import Experiments
+from shoal.client.key_types import EndpointToken, Keys
 from shoal.client.objectives import Objectives
 from shoal.client.packages import Packages
 from shoal.client.packing import packaged
@@ -26,8 +27,6 @@ from shoal.client.transport import Transport
 from shoal.client.types import (
     DeployResult,
     Endpoint,
-    EndpointToken,
-    Keys,
     LogLine,
     Model,
     ModelVersion,

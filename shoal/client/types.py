@@ -215,20 +215,6 @@ class Endpoint(TypedDict):
     unconfirmed: NotRequired[list[UnconfirmedGateway]]  # those that are silent, and may not
 
 
-class Keys(TypedDict):
-    primaryKey: str
-    secondaryKey: str
-
-
-class EndpointToken(TypedDict):
-    """Times are Unix seconds."""
-
-    accessToken: str
-    expiryTimeUtc: int
-    refreshAfterTimeUtc: int
-    tokenType: str
-
-
 class DeployResult(TypedDict):
     """Where a deployed model answers, and the names that a caller needs."""
 
