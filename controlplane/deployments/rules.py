@@ -50,7 +50,7 @@ def header_problem(name: str) -> str | None:
             "and a letter or digit first."
         )
     if name in SECRET:
-        return f"{name} carries keys or sessions, and nobody is routed by those: use another header"
+        return f"{name} carries keys or sessions, by which nobody is routed: use another header."
     if name in OF_CONNECTION:
         return f"{name} is of the connection, not of who asks: use a header that clients choose."
     if name.startswith(OURS) or name == PIN:

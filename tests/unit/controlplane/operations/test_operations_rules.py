@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from rest_framework.test import APIClient
 
 from controlplane.core.models import Event
@@ -197,3 +198,18 @@ def test_endpoints_of_before_have_neither(api: APIClient) -> None:
     sent_back = api.put(DIGITS, api.get(DIGITS).json(), format="json")
     assert (sent_back.status_code, sent_back.json()["sticky"]) == (200, {"header": "x-a"})
     assert api.put(DIGITS, {"tags": {}}, format="json").json()["sticky"] is None
+
+
+def test_control_planes_of_before_make_endpoints_beside_this_one(ready: None) -> None:
+    """Their INSERT does not name the new columns."""
+    known = [field.column for field in Endpoint._meta.concrete_fields]
+    new = {"id", "traffic_rules", "sticky", "sticky_slots"}
+    columns = [column for column in known if column not in new]
+    values = ["'older'" if column == "name" else column for column in columns]
+    table = Endpoint._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(values)} FROM {table}"
+        )
+    made = Endpoint.objects.get(name="older")
+    assert (made.traffic_rules, made.sticky, made.sticky_slots) == ([], None, [])
