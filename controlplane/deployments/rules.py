@@ -131,6 +131,11 @@ def rules_without(rules: Sequence[Mapping[str, Any]], gone: str) -> list[dict[st
     return [dict(rule) for rule in rules if rule["deployment"] != gone]
 
 
+def rules_naming(rules: Sequence[Mapping[str, Any]], deployment: str) -> str:
+    """Those that send requests to it, as people read them; empty where none does."""
+    return "; ".join(rule_text(rule) for rule in rules if rule["deployment"] == deployment)
+
+
 def rule_text(rule: Mapping[str, Any]) -> str:
     """As people read it: ``x-group = testers -> green``."""
     header, signs = rule["header"], {"exact": "=", "prefix": "^=", "regex": "~"}

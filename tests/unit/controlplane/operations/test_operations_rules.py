@@ -10,6 +10,7 @@ from controlplane.core.models import Event
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.selectors import Rule, Sticky, routing_view
 from tests.support.placed_replicas import blue_and_green
+from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
@@ -174,6 +175,22 @@ def test_a_deployment_that_a_rule_names_is_not_deleted_unless_forced(api: APICli
     # on its way out it gets no new ones
     late = put(api, traffic_rules=[TESTERS])
     assert (late.status_code, late.json()["code"]) == (400, "RuleInvalid")
+
+
+def test_who_answers_by_rule_is_neither_paused_nor_replaced(api: APIClient, ready: None) -> None:
+    put(api, traffic_rules=[TESTERS])
+    paused = api.post(f"{DIGITS}/deployments/green/stop")
+    assert (paused.status_code, paused.json()["code"]) == (409, "DeploymentHasTraffic")
+    assert "x-group = testers -> green" in paused.json()["detail"]
+    model_register(content=b"another")
+    body = {"model": "digits", "endpoint": "digits"}
+    taken = api.post("/api/v1/deploy", body, format="json")
+    assert (taken.status_code, taken.json()["code"]) == (409, "NameTaken")
+    assert "by a share or a rule" in taken.json()["detail"]
+    named = api.post("/api/v1/deploy", {**body, "deployment": "green"}, format="json")
+    assert (named.status_code, named.json()["code"]) == (409, "DeploymentHasTraffic")
+    put(api, traffic_rules=[])
+    assert api.post("/api/v1/deploy", body, format="json").json()["deployment"] == "green"
 
 
 def test_a_rollout_moves_shares_and_leaves_rules(api: APIClient, ready: None) -> None:
