@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 import tritonclient.grpc as triton_grpc
-from gateway_harness import KEY, Gateway, Upstream, deployment, endpoint
+from gateway_harness import KEY, Gateway, Upstream, deployment, endpoint, wait_until
 from gateway_harness import digits as digits_of
 
 from controlplane.deployments.rules import LONGEST_VALUE, expression_problem
@@ -104,7 +104,6 @@ def test_a_rule_opens_nothing_and_is_of_one_endpoint(gateway: Gateway, upstreams
     grouped = {"x-group": "1"}
     with gateway.client() as client:
         assert arm(client, **grouped) == "green"
-        assert client.post("/endpoints/digits/v2/repository/index", headers=grouped).status_code
         refused = client.post("/endpoints/digits/v2/repository/index", headers=grouped)
         assert refused.status_code == 403
     for key in ("key-of-other", None, "wrong"):
@@ -120,6 +119,26 @@ def test_a_rule_answers_where_nobody_has_a_share(gateway: Gateway, share: Apply)
     with gateway.client() as client:
         assert arm(client, **{"x-group": "testers"}) == "green"
         assert client.post(INFER, json={}).status_code == 404
+
+
+def test_what_a_rule_or_a_pin_sends_is_not_copied(gateway: Gateway, upstreams: Launch) -> None:
+    blue, gold, green = (upstreams(name) for name in ARMS)
+    copied = dataclasses.replace(deployment("green", 0, green), mirror_percent=100)
+    view = digits_of(deployment("blue", 100, blue), deployment("gold", 0, gold), copied)
+    gateway.apply(dataclasses.replace(view, rules=(Rule("x-group", "present", "", "gold"),)))
+
+    def copies() -> int:
+        url = f"http://127.0.0.1:{green.http_port}/v2"
+        return int(httpx.get(url, trust_env=False).json()["answered"])
+
+    with gateway.client() as client:
+        for _ in range(10):
+            assert arm(client, **{"x-group": "testers"}) == "gold"
+            assert arm(client, **{"x-shoal-deployment": "gold"}) == "gold"
+        for _ in range(5):
+            assert arm(client) == "blue"
+    wait_until(lambda: copies() >= 5, "the copies came")
+    assert copies() == 5
 
 
 def test_envoy_takes_every_expression_that_we_do(gateway: Gateway, share: Apply) -> None:
