@@ -71,7 +71,7 @@ const GREEN: ExperimentArm = {
   answers: { differed: 1, inputs: 240, baseline_differed: 0, baseline_inputs: 960, worse: 0.3, example: "scores differ" },
 };
 
-export const BUSY: Experiment = {
+const BUSY: Experiment = {
   endpoint: "resnet50-prod",
   seconds: 3_600,
   baseline: "blue",

@@ -7,13 +7,14 @@ import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
-import { count, duration, MISSING, percent } from "@/components/format";
+import { count, MISSING, percent } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
 import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
 import { Chip } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
+import { metricText } from "@/metrics/registry";
 import { DeploymentName } from "../components/deployments-card";
 import { intervalText, type Range, RANGES, secondsOf, splitText, verdictOf } from "./experiment";
 import { sure } from "../rollout/rollout";
@@ -56,9 +57,9 @@ function columnsOf(names: readonly string[], baseline: string): Column<Experimen
     { id: "requests", header: "Requests", align: "right", cell: (row) => count(row.requests) },
     { id: "failed", header: "Failed", align: "right", cell: (row) => percent(row.failed_share) },
     { id: "interval", header: "95 % interval", align: "right", hideBelow: "sm", cell: intervalText },
-    { id: "p50", header: "p50", align: "right", hideBelow: "lg", cell: (row) => duration(row.p50_us) },
-    { id: "p95", header: "p95", align: "right", hideBelow: "sm", cell: (row) => duration(row.p95_us) },
-    { id: "p99", header: "p99", align: "right", hideBelow: "lg", cell: (row) => duration(row.p99_us) },
+    { id: "p50", header: "p50", align: "right", hideBelow: "lg", cell: (row) => metricText("p50_us", row.p50_us) },
+    { id: "p95", header: "p95", align: "right", hideBelow: "sm", cell: (row) => metricText("p95_us", row.p95_us) },
+    { id: "p99", header: "p99", align: "right", hideBelow: "lg", cell: (row) => metricText("p99_us", row.p99_us) },
   ];
 }
 
