@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from controlplane.deployments.rules import MOST_RULES
 from controlplane.gateway.bootstrap import XDS
 from controlplane.gateway.fallback import ROUTE_CONFIG
 from controlplane.gateway.filters import BODY, CORS, RATE
@@ -33,6 +34,10 @@ class Files:
 
     def routes(self) -> list[dict[str, Any]]:
         """All, of whichever leaf of the tree."""
+        return [route for routes in self.lists() for route in routes]
+
+    def lists(self) -> list[list[Any]]:
+        """The same, list by list."""
         return list(_lists(self.table["virtual_hosts"]))
 
     def script(self) -> str:
@@ -122,7 +127,7 @@ def _limits(files: Files) -> None:
 
 def _matching(files: Files) -> None:
     """One route for HTTP and one for gRPC, by prefix alone."""
-    split = [route for route in files.routes() if "weighted_clusters" in route.get("route", {})]
+    split = _splits(files)
     http = next(route for route in split if "prefix_rewrite" in route["route"])
     grpc = next(route for route in split if "grpc" in route["match"])
     http["match"] = {"prefix": http["match"]["prefix"]}
@@ -139,16 +144,44 @@ def _health(files: Files) -> None:
             options.pop("outlier_detection", None)
 
 
+def _sticky(files: Files) -> None:
+    """Each request is drawn by the hash of a header that it has."""
+    for route in _splits(files):
+        route["route"]["weighted_clusters"]["use_hash_policy"] = True
+        route["route"]["hash_policy"] = [{"header": {"header_name": "x-request-id"}}]
+
+
+def _rules(files: Files) -> None:
+    """As many rules as an endpoint may have, and none fits."""
+    for routes in files.lists():
+        for split in [route for route in routes if "weighted_clusters" in route.get("route", {})]:
+            place = routes.index(split)
+            match = split["match"]
+            routes[place:place] = [
+                {**split, "match": {**match, "headers": [_group(number), *match["headers"]]}}
+                for number in range(MOST_RULES)
+            ]
+
+
+def _group(number: int) -> dict[str, Any]:
+    return {"name": "x-group", "string_match": {"exact": f"group-{number}"}}
+
+
+def _splits(files: Files) -> list[dict[str, Any]]:
+    return [route for route in files.routes() if "weighted_clusters" in route.get("route", {})]
+
+
 def _filters(files: Files, *names: str) -> None:
     for connection in files.connections():
         kept = [item for item in connection["http_filters"] if item["name"] not in names]
         connection["http_filters"] = kept
 
 
-def _lists(content: Any) -> Iterator[dict[str, Any]]:
-    """What stands in any list of routes within ``content``."""
+def _lists(content: Any) -> Iterator[list[Any]]:
+    """Every list of routes within ``content``."""
     if isinstance(content, dict):
-        yield from content.get("routes", [])
+        if "routes" in content:
+            yield content["routes"]
         content = [value for name, value in content.items() if name != "routes"]
     if isinstance(content, list):
         for value in content:
@@ -168,4 +201,8 @@ PARTS: dict[str, Callable[[Files], None]] = {
     "health checks, outliers": _health,
 }
 # Not parts, but what would be more.
-WORSE: dict[str, Callable[[Files], None]] = {"SHA-256 of each key": _forgetful}
+WORSE: dict[str, Callable[[Files], None]] = {
+    "SHA-256 of each key": _forgetful,
+    "clients that stay": _sticky,
+    f"{MOST_RULES} rules by header": _rules,
+}

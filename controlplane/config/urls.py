@@ -13,6 +13,7 @@ from controlplane.core import health, http
 from controlplane.deployments import urls as deployments
 from controlplane.environments import urls as environments
 from controlplane.events import urls as events
+from controlplane.experiments import urls as experiments
 from controlplane.gateway import urls as gateway
 from controlplane.golden import urls as golden
 from controlplane.metrics import urls as metrics
@@ -34,6 +35,7 @@ APPS = [
     gateway,
     overview,
     bottlenecks,
+    experiments,
     console,
     alerts,
     golden,

@@ -28,6 +28,11 @@ class MirrorInvalid(Invalid):
     tries = ("Name one deployment without traffic, with 1 to 50 percent; {} ends it.",)
 
 
+class RuleInvalid(Invalid):
+    code = "RuleInvalid"
+    tries = ("Name deployments that are ready, and ask for each header and value once.",)
+
+
 class DeploymentHasTraffic(Conflict):
     code = "DeploymentHasTraffic"
     tries = ("Give its traffic to another deployment first.",)

@@ -1,6 +1,6 @@
 """Desired and observed: endpoints, deployments, replicas."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from django.db import models
 
@@ -19,6 +19,9 @@ from controlplane.deployments.types import (
     TrialState,
 )
 
+# what control planes of before write, who do not know the column
+NO_ITEMS: Final = models.Value([], models.JSONField())
+
 
 class Endpoint(Stamped, OfProject):
     """A stable, authenticated URL. Traffic is a map from deployment name to percent."""
@@ -29,6 +32,12 @@ class Endpoint(Stamped, OfProject):
     auth_mode = models.CharField(max_length=16, choices=AuthMode, default=AuthMode.KEY)
     traffic = models.JSONField(default=dict)
     mirror_traffic = models.JSONField(default=dict)
+    # Before the shares, in order: which header sends a request where; see serializers.routing.
+    traffic_rules = models.JSONField(default=list, blank=True, db_default=NO_ITEMS)
+    # What clients are told apart by, so that each of them stays with one deployment; null: nothing.
+    sticky = models.JSONField(null=True, blank=True)
+    # Whose which hundredth of the clients is, [name, how many] in order; see ``slots``.
+    sticky_slots = models.JSONField(default=list, blank=True, db_default=NO_ITEMS)
     token_epoch = models.PositiveIntegerField(default=0)  # raised: older tokens are worthless
     # What gateways hold callers to; see serializers.limits for the shapes.
     cors_origins = models.JSONField(default=list, blank=True)

@@ -16,10 +16,11 @@ from controlplane.gateway.keys import LUA
 from controlplane.gateway.lookup import NAMED
 from controlplane.gateway.names import cluster_name
 from controlplane.gateway.policies import preflights, with_policies
+from controlplane.gateway.sticky import Match, header_match, sticky_routes
 from controlplane.gateway.timing import timing
 
-Match = dict[str, Any]
 PIN = "x-shoal-deployment"
+UNPINNED: Match = {"name": PIN, "present_match": False}
 SERVICE = "/inference.GRPCInferenceService/"
 SAFE_RETRIES = "connect-failure,refused-stream,reset-before-request"
 NUM_RETRIES = 2
@@ -73,7 +74,8 @@ def routes(endpoint: RoutedEndpoint) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for action in _actions(endpoint.name):
         found += [_pinned(endpoint, deployment, action) for deployment in endpoint.deployments]
-        found.append(_weighted(endpoint, action))
+        found += _ruled(endpoint, action)
+        found += _weighted(endpoint, action)
     found += [_management(endpoint.name, guard), *_left_over(endpoint.name, guard)]
     return [
         *preflights(endpoint, guard),
@@ -129,9 +131,26 @@ def _match(action: Action, *more: Match) -> Match:
 def _pinned(
     endpoint: RoutedEndpoint, deployment: RoutedDeployment, action: Action
 ) -> dict[str, Any]:
+    return _to_one(endpoint, deployment, action, _header(PIN, deployment.name))
+
+
+def _ruled(endpoint: RoutedEndpoint, action: Action) -> list[dict[str, Any]]:
+    """In the endpoint's order: the first that fits. Who names a deployment is not asked."""
+    found = {deployment.name: deployment for deployment in endpoint.deployments}
+    return [
+        _to_one(endpoint, found[rule.deployment], action, header_match(rule), UNPINNED)
+        for rule in endpoint.rules
+        # why: one that is being deleted is none of them any more
+        if rule.deployment in found
+    ]
+
+
+def _to_one(
+    endpoint: RoutedEndpoint, deployment: RoutedDeployment, action: Action, *asked: Match
+) -> dict[str, Any]:
     target = {"cluster": cluster_name(endpoint.name, deployment.name, action.protocol)}
     return {
-        "match": _match(action, _header(PIN, deployment.name)),
+        "match": _match(action, *asked),
         "metadata": _metadata(endpoint),
         "route": {**target, **_rules(action, [deployment])},
         "response_headers_to_add": _response_headers(deployment.name),
@@ -139,28 +158,43 @@ def _pinned(
     }
 
 
-def _weighted(endpoint: RoutedEndpoint, action: Action) -> dict[str, Any]:
+def _weighted(endpoint: RoutedEndpoint, action: Action) -> list[dict[str, Any]]:
     """Unpinned requests, split by weight. Timeout and retries are per route, so the longest timeout
-    holds, and a request is sent again only when every deployment it may reach allows it."""
-    match = _match(action, {"name": PIN, "present_match": False})
+    holds, and a request is sent again only when every deployment it may reach allows it.
+
+    More than one route only where an endpoint is sticky by a cookie.
+    """
+    match = _match(action, UNPINNED)
     metadata = _metadata(endpoint)
     targets = [deployment for deployment in endpoint.deployments if deployment.weight > 0]
     if not targets:
         text = "No deployment of this endpoint receives traffic."
-        return answer(match, 404, text, metadata=metadata)
-    weights = [
-        {
-            "name": cluster_name(endpoint.name, deployment.name, action.protocol),
-            "weight": deployment.weight,
-            "response_headers_to_add": _response_headers(deployment.name),
-            **_holding(endpoint, deployment),
-        }
-        for deployment in targets
-    ]
-    split: dict[str, Any] = {"weighted_clusters": {"clusters": weights}, **_rules(action, targets)}
+        return [answer(match, 404, text, metadata=metadata)]
+    split: dict[str, Any] = _rules(action, targets)
     if mirrors := [] if action.unlimited else _mirrors(endpoint, action):
         split["request_mirror_policies"] = mirrors
-    return {"match": match, "metadata": metadata, "route": split}
+    route = {
+        "match": match,
+        "metadata": metadata,
+        "route": {"weighted_clusters": {"clusters": _shares(endpoint, action)}, **split},
+    }
+    return sticky_routes(route, endpoint, cookies=not action.grpc)
+
+
+def _shares(endpoint: RoutedEndpoint, action: Action) -> list[dict[str, Any]]:
+    """Of the split; where clients stay with a deployment, in the order of their slots."""
+    found = {deployment.name: deployment for deployment in endpoint.deployments}
+    weights = [(one.name, one.weight) for one in endpoint.deployments if one.weight > 0]
+    return [
+        {
+            "name": cluster_name(endpoint.name, name, action.protocol),
+            "weight": weight,
+            "response_headers_to_add": _response_headers(name),
+            **_holding(endpoint, found[name]),
+        }
+        for name, weight in (endpoint.sticky.slots if endpoint.sticky else weights)
+        if name in found
+    ]
 
 
 def _holding(endpoint: RoutedEndpoint, deployment: RoutedDeployment) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from controlplane.rollouts.agreement import (
     compared_with,
     unanswered,
 )
-from controlplane.rollouts.counts import Arm, Window, windows
+from controlplane.rollouts.counts import FAILED, REFUSED, Arm, Window, windows
+from controlplane.rollouts.evidence import Tally, confidence
 from controlplane.rollouts.golden import (
     GOLDEN,
     Golden,
@@ -33,6 +34,7 @@ from controlplane.rollouts.judgement import (
 )
 from controlplane.rollouts.measures import MEASURES
 from controlplane.rollouts.plan import (
+    MIN_REQUESTS,
     WAYS,
     Compare,
     Guardrail,
@@ -42,13 +44,23 @@ from controlplane.rollouts.plan import (
     plan_from_json,
     plan_to_json,
 )
-from controlplane.rollouts.state import State, started, state_from_json, state_to_json
+from controlplane.rollouts.state import (
+    Known,
+    State,
+    learned,
+    started,
+    state_from_json,
+    state_to_json,
+)
 
 __all__ = [
     "ANSWERS",
     "ASKED_AGAIN",
+    "FAILED",
     "GOLDEN",
     "MEASURES",
+    "MIN_REQUESTS",
+    "REFUSED",
     "SILENT_S",
     "WAYS",
     "Action",
@@ -61,18 +73,22 @@ __all__ = [
     "Golden",
     "Guardrail",
     "Judgement",
+    "Known",
     "Plan",
     "Side",
     "State",
     "Step",
+    "Tally",
     "Window",
     "compared_from_json",
     "compared_to_json",
     "compared_with",
+    "confidence",
     "golden_due",
     "golden_from_json",
     "golden_text",
     "judge",
+    "learned",
     "plan_asked",
     "plan_from_json",
     "plan_to_json",

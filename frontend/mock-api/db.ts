@@ -89,6 +89,8 @@ function endpoint(name: string, deployments: Deployment[], traffic: Record<strin
     cors_origins: [],
     max_request_bytes: null,
     rate_limit: null,
+    sticky: null,
+    traffic_rules: [],
     declared: {},
     left_out: [],
     unconfirmed: [],
@@ -126,7 +128,14 @@ export const endpoints: Endpoint[] = [
       deployment("resnet50-prod", "green", "resnet50", 8, [replica("r-green-0", 0, "node-a1", { started_at: ago(1_500) })]),
     ],
     { blue: 80, green: 20 },
-    { description: "Product photos, 1,000 classes" },
+    {
+      description: "Product photos, 1,000 classes",
+      traffic_rules: [
+        { header: "x-group", exact: "testers", deployment: "green" },
+        { header: "x-debug", present: true, deployment: "blue" },
+      ],
+      sticky: { cookie: "arm", max_age_s: 86_400 },
+    },
   ),
   endpoint("digits", [deployment("digits", "blue", "digits", 3, [replica("r-dig-0", 0, "node-a2")])], { blue: 100 }),
   endpoint(

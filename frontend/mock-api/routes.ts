@@ -6,6 +6,7 @@ import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, nodePage
 import { buckets, compared, history, hour, quarter, replicaBuckets } from "./live";
 import { instanceTypes, members, people, permissions, projects, role, serviceAccounts, sessions, tokens } from "./people";
 import { bottlenecksOf } from "./bottlenecks";
+import { experimentOf } from "./experiments";
 import { requestsOf } from "./requests";
 import { alertAnswer, objectiveGone, objectivePast, objectiveSet, objectivesOf } from "./alerts";
 import { caseRoute, casesAsked } from "./cases";
@@ -220,12 +221,12 @@ function endpointChange(found: (typeof endpoints)[number], body: Record<string, 
 }
 
 /** As the server has it: what was moved since the caller saw it is not moved again. */
-function trafficSet(found: (typeof endpoints)[number], traffic: Record<string, number>, ifMatch: string | null): MockAnswer {
+function trafficSet(found: (typeof endpoints)[number], body: Record<string, unknown>, ifMatch: string | null): MockAnswer {
   if (ifMatch !== null && ifMatch !== found.etag) {
     const detail = "It was changed since you read it.";
     return { status: 412, body: { title: "Precondition Failed", status: 412, code: "PreconditionFailed", detail, current: { ...found } } };
   }
-  Object.assign(found, { traffic, etag: `W/"${Date.now()}"` });
+  Object.assign(found, { ...body, etag: `W/"${Date.now()}"` });
   return ok({ ...found });
 }
 
@@ -261,12 +262,13 @@ function endpointRoute(
   }
   if (section === "objectives") return ok({ items: objectivesOf(name) });
   if (section === "test-cases") return ok(casesAsked(name, body));
-  if (section === "traffic") return trafficSet(found, body["traffic"] as Record<string, number>, ifMatch);
+  if (section === "traffic") return trafficSet(found, body, ifMatch);
   if (section === "keys")
     return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });
   if (section === "metrics") return ok(metrics(name, query));
   if (section === "requests") return list(requestsOf(name, query));
   if (section === "bottlenecks") return ok(bottlenecksOf(name));
+  if (section === "experiment") return ok(experimentOf(name));
   if (section === "snippets") return ok({ ...SNIPPET(name), ...MORE_SNIPPETS });
   if (section === "deployments" && leaf === "logs") return logs(query);
   if (section === "deployments" && leaf === "autoscale") return ok(AUTOSCALE_PREVIEW);

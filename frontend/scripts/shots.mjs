@@ -42,6 +42,8 @@ const ROUTES = {
   consume: "/endpoints/resnet50-prod/consume",
   keys: "/endpoints/resnet50-prod/keys",
   requests: "/endpoints/resnet50-prod/requests",
+  experiment: "/endpoints/resnet50-prod/experiment",
+  "experiment-alone": "/endpoints/digits/experiment",
   logs: "/endpoints/resnet50-prod/logs",
   events: "/endpoints/resnet50-prod/events",
   settings: "/endpoints/resnet50-prod/settings",

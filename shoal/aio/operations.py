@@ -1,6 +1,6 @@
 """Endpoints, deployments and models: the calls of ``shoal.sdk``, awaited."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -98,14 +98,24 @@ class OnlineEndpointOperations:
         traffic: Mapping[str, int] | None,
         mirror: Mapping[str, int] | None = None,
         *,
+        rules: Sequence[Mapping[str, Any]] | None = None,
+        sticky: Mapping[str, Any] | None = None,
         supersede: bool = False,
     ) -> AsyncLROPoller[OnlineEndpoint]:
         """Replace the whole map; deployments that are still coming up are waited for.
 
-        ``supersede``: wait for none, and cancel what is about to move the traffic.
+        ``rules`` and ``sticky``: ``traffic_rules`` and ``sticky`` of ``OnlineEndpoint``; None
+        leaves them, and what is empty takes them away. ``supersede``: wait for none, and cancel
+        what is about to move the traffic.
         """
         found: AsyncLROPoller[OnlineEndpoint] = await begun(
-            self._blocking.set_traffic, name, traffic, mirror, supersede=supersede
+            self._blocking.set_traffic,
+            name,
+            traffic,
+            mirror,
+            rules=rules,
+            sticky=sticky,
+            supersede=supersede,
         )
         return found
 

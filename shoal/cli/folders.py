@@ -124,12 +124,15 @@ def perform(client: MLClient, changes: list[Change]) -> None:
             client.online_deployments.begin_create_or_update(change.entity).result()
         elif isinstance(change.entity, OnlineEndpoint):
             shares.append(change.entity)
-            without = replace(change.entity, traffic={}, mirror_traffic={})
+            without = replace(change.entity, traffic={}, mirror_traffic={}, traffic_rules=None)
             client.online_endpoints.begin_create_or_update(without).result()
     for endpoint in shares:
-        if endpoint.traffic or endpoint.mirror_traffic:
+        if endpoint.traffic or endpoint.mirror_traffic or endpoint.traffic_rules is not None:
             client.online_endpoints.set_traffic(
-                str(endpoint.name), endpoint.traffic or None, endpoint.mirror_traffic or None
+                str(endpoint.name),
+                endpoint.traffic or None,
+                endpoint.mirror_traffic or None,
+                rules=endpoint.traffic_rules,
             ).result()
 
 
@@ -181,7 +184,12 @@ def _entity(values: dict[str, Any], path: Path) -> Entity:
     try:
         if "deployment" in schema or {"endpoint_name", "instance_count", "model"} & set(values):
             return load_online_deployment(values, relative_origin=origin)
-        if "endpoint" in schema or {"auth_mode", "traffic", "mirror_traffic"} & set(values):
+        if "endpoint" in schema or {
+            "auth_mode",
+            "traffic",
+            "mirror_traffic",
+            "traffic_rules",
+        } & set(values):
             return load_online_endpoint(values, relative_origin=origin)
         if "model" in schema or "path" in values:
             return load_model(values, relative_origin=origin)

@@ -42,6 +42,10 @@ COMMANDS: Final = tuple(
             r"`PUT \.\.\./mirror` with \{\"mirror_traffic\": \{\}\}",
             "`shoal traffic ENDPOINT --mirror NAME=0`",
         ),
+        (
+            r"Take these out of `traffic_rules` first: `PUT \.\.\./traffic`",
+            "Say the others first, or none: `shoal traffic ENDPOINT --rule RULE` or `--no-rules`",
+        ),
         (r"/api/v1/openapi\.json", "`shoal COMMAND --help`"),
     )
 )

@@ -20,6 +20,7 @@ from shoal.cli.dev import dev
 from shoal.cli.doctor import doctor
 from shoal.cli.endpoint import endpoint
 from shoal.cli.environment import environment
+from shoal.cli.experiment import experiment
 from shoal.cli.gateway import gateway
 from shoal.cli.init import init
 from shoal.cli.instance_type import instance_type
@@ -81,8 +82,8 @@ def cli(ctx: click.Context, project_name: str | None) -> None:
 
 
 COMMANDS = (
-    *(up, deploy, init, dev, endpoint, traffic, rollout, objective, test),
-    *(why_slow, requests, logs, proxy, alert, channel),
+    *(up, deploy, init, dev, endpoint, traffic, rollout, experiment, objective),
+    *(test, why_slow, requests, logs, proxy, alert, channel),
     *(model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, project, user, second_factor, service_account, signing_key),

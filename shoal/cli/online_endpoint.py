@@ -20,6 +20,7 @@ from shoal.cli.options import (
     yes_option,
 )
 from shoal.cli.output import emit, output_option, print_fields, print_rows
+from shoal.cli.rules import rule_text, sticky_text
 
 _traffic_option = click.option(
     "--traffic",
@@ -349,6 +350,8 @@ def _emit(entity: Any, output: str) -> None:
                 "Auth mode": values["auth_mode"],
                 "Traffic": _shares(values["traffic"]) or "none",
                 "Mirror": _shares(values["mirror_traffic"]),
+                "Rules": "; ".join(map(rule_text, values.get("traffic_rules") or ())) or None,
+                "Sticky": sticky_text(values.get("sticky")),
                 "CORS origins": ", ".join(values.get("cors_origins") or ()) or None,
                 "Largest request": _size(values.get("max_request_bytes")),
                 "Rate": _rate(values.get("rate_limit")),

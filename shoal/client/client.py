@@ -14,6 +14,8 @@ from shoal.client.concurrency import Concurrency
 from shoal.client.deployments import DRY_RUN, Deployments
 from shoal.client.discovery import Installation, find_installation
 from shoal.client.environments import Environments
+from shoal.client.experiments import Experiments
+from shoal.client.key_types import EndpointToken, Keys
 from shoal.client.objectives import Objectives
 from shoal.client.packages import Packages
 from shoal.client.packing import packaged
@@ -25,8 +27,6 @@ from shoal.client.transport import Transport
 from shoal.client.types import (
     DeployResult,
     Endpoint,
-    EndpointToken,
-    Keys,
     LogLine,
     Model,
     ModelVersion,
@@ -50,6 +50,7 @@ class Client(
     Rollouts,
     SavedCases,
     Bottlenecks,
+    Experiments,
     SeenRequests,
     Deployments,
 ):
@@ -212,8 +213,8 @@ class Client(
         return cast(Endpoint, self._transport.json("POST", "/endpoints", json=body))
 
     def update_endpoint(self, name: str, *, supersede: bool = False, **fields: Any) -> Endpoint:
-        """``fields``: the same, traffic and mirror_traffic; what is left out stays. All of them
-        are changed or, where the server refuses one, none.
+        """``fields``: the same, traffic, mirror_traffic and traffic_rules; what is left out stays.
+        All of them are changed or, where the server refuses one, none.
 
         ``supersede``: cancel what is about to move the traffic."""
         path, params = f"/endpoints/{quoted(name)}", {"supersede": "true"} if supersede else None

@@ -200,6 +200,8 @@ class Endpoint(TypedDict):
     serving_state: str
     traffic: dict[str, int]
     mirror_traffic: dict[str, int]
+    traffic_rules: NotRequired[list[dict[str, Any]]]  # as well
+    sticky: NotRequired[dict[str, Any] | None]
     scoring_uri: str
     grpc_target: str
     plain_uri: str
@@ -211,20 +213,6 @@ class Endpoint(TypedDict):
     deployments: list[Deployment]
     routed: NotRequired[bool]  # every gateway acts on the newest traffic and keys
     unconfirmed: NotRequired[list[UnconfirmedGateway]]  # those that are silent, and may not
-
-
-class Keys(TypedDict):
-    primaryKey: str
-    secondaryKey: str
-
-
-class EndpointToken(TypedDict):
-    """Times are Unix seconds."""
-
-    accessToken: str
-    expiryTimeUtc: int
-    refreshAfterTimeUtc: int
-    tokenType: str
 
 
 class DeployResult(TypedDict):

@@ -32,7 +32,10 @@ class IdentityConfiguration(Block):
 class OnlineEndpoint(Entity):
     """``traffic`` maps deployments to percent; the sum is 100, or 0 to answer nobody.
 
-    Limits that are None stay as they are; ``[]``, 0 and ``{}`` take them away.
+    ``traffic_rules`` go before it: ``{"header": "x-group", "exact": "testers", "deployment":
+    "green"}``, or ``prefix``, ``regex``, ``present``. ``sticky`` (``{"header": ...}`` or
+    ``{"cookie": ...}``) keeps each client with one deployment. Of these and of limits None stays as
+    it is; ``[]``, 0 and ``{}`` take them away.
     """
 
     auth_mode: str = "key"
@@ -46,6 +49,8 @@ class OnlineEndpoint(Entity):
     cors_origins: list[str] | None = None
     max_request_bytes: int | None = None
     rate_limit: dict[str, Any] | None = None
+    sticky: dict[str, Any] | None = None
+    traffic_rules: list[dict[str, Any]] | None = None
     project: str | None = None  # of a new one; what is there stays where it is
 
     def __post_init__(self) -> None:
@@ -53,6 +58,11 @@ class OnlineEndpoint(Entity):
         self.auth_mode = (self.auth_mode or "key").lower()
         self.traffic = dict(self.traffic or {})
         self.mirror_traffic = dict(self.mirror_traffic or {})
+        # as the installation writes them, so that nothing differs by capitals alone
+        if self.traffic_rules is not None:
+            self.traffic_rules = [_lower_header(rule) for rule in self.traffic_rules]
+        if self.sticky is not None:
+            self.sticky = _lower_header(self.sticky)
         self.identity = IdentityConfiguration._of(self.identity)
         # what the installation says about it
         self.scoring_uri: str | None = None
@@ -69,3 +79,7 @@ class ManagedOnlineEndpoint(OnlineEndpoint):
 @dataclass(kw_only=True)
 class KubernetesOnlineEndpoint(OnlineEndpoint):
     """Accepted for the files that say so; here it is an endpoint as any other."""
+
+
+def _lower_header(value: dict[str, Any]) -> dict[str, Any]:
+    return {**value, "header": str(value["header"]).lower()} if "header" in value else dict(value)

@@ -52,6 +52,16 @@ RATE_LIMIT: Final[Table] = {
     "per": Key(choice("endpoint", "key")),
 }
 
+TRAFFIC_RULE: Final[Table] = {
+    "header": Key(text),
+    "exact": Key(text),
+    "prefix": Key(text),
+    "regex": Key(text),
+    "present": Key(boolean),
+    "deployment": Key(text),
+}
+STICKY: Final[Table] = {"header": Key(text), "cookie": Key(text), "max_age_s": Key(integer)}
+
 ENDPOINT: Final[Table] = {
     **COMMON,
     "auth_mode": Key(choice(*AUTH_MODES)),
@@ -61,6 +71,8 @@ ENDPOINT: Final[Table] = {
     "cors_origins": Key(listing(text)),
     "max_request_bytes": Key(integer),
     "rate_limit": Key(block(RATE_LIMIT)),
+    "traffic_rules": Key(listing(block(TRAFFIC_RULE))),
+    "sticky": Key(block(STICKY)),
     "public_network_access": Key(
         choice("enabled", "disabled"),
         Use.KEEP,

@@ -1,6 +1,6 @@
 """Online endpoints: made, described, given traffic, called, deleted."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -63,8 +63,12 @@ class OnlineEndpointOperations:
         else:
             self._client.ask_endpoint(name, new=False, **_changed(shown, body))
         there = {item["name"] for item in shown["deployments"]} if shown else set()
-        for field in ("traffic", "mirror_traffic"):
-            _shared_out(field, getattr(endpoint, field) or {}, there | set(deployments))
+        shares = {
+            "traffic": endpoint.traffic or {},
+            "mirror_traffic": endpoint.mirror_traffic or {},
+        }
+        for field, named in {**shares, "traffic_rules": _ruled(endpoint)}.items():
+            _shared_out(field, named, there | set(deployments))
 
     def get(self, name: str, *, local: bool = False) -> OnlineEndpoint:
         if self._local.means(name, local=local):
@@ -140,13 +144,17 @@ class OnlineEndpointOperations:
         traffic: Mapping[str, int] | None,
         mirror: Mapping[str, int] | None = None,
         *,
+        rules: Sequence[Mapping[str, Any]] | None = None,
+        sticky: Mapping[str, Any] | None = None,
         supersede: bool = False,
     ) -> LROPoller[OnlineEndpoint]:
         """Replace the whole map; deployments that are still coming up are waited for.
 
-        ``supersede``: wait for none, and cancel what is about to move the traffic.
+        ``rules`` and ``sticky``: ``traffic_rules`` and ``sticky`` of ``OnlineEndpoint``; None
+        leaves them, and what is empty takes them away. ``supersede``: wait for none, and cancel
+        what is about to move the traffic.
         """
-        work = self._share(name, traffic, mirror, supersede=supersede)
+        work = self._share(name, traffic, mirror, rules=rules, sticky=sticky, supersede=supersede)
         return LROPoller(work, self._client, self._watcher.operation)
 
     def _apply(self, endpoint: OnlineEndpoint, *, supersede: bool) -> Work[OnlineEndpoint]:
@@ -159,10 +167,10 @@ class OnlineEndpointOperations:
         except Problem as problem:
             if not problem.is_not_found:
                 raise
-            _nobody_to_share(name, traffic, mirror)
+            _nobody_to_share(name, traffic, mirror, _ruled(endpoint))
             return endpoint_of(self._routed(self._client.create_endpoint(name, **body)))
-        metadata = _changed(shown, body)
-        return (yield from self._change(shown, metadata, traffic, mirror, supersede=supersede))
+        changes = _changed(shown, {**body, **_rules(endpoint)})
+        return (yield from self._change(shown, changes, traffic, mirror, supersede=supersede))
 
     def _share(
         self,
@@ -170,10 +178,19 @@ class OnlineEndpointOperations:
         traffic: Mapping[str, int] | None,
         mirror: Mapping[str, int] | None,
         *,
+        rules: Sequence[Mapping[str, Any]] | None = None,
+        sticky: Mapping[str, Any] | None = None,
         supersede: bool,
     ) -> Work[OnlineEndpoint]:
+        told = OnlineEndpoint(
+            name=name,
+            traffic_rules=None if rules is None else [dict(rule) for rule in rules],
+            sticky=None if sticky is None else dict(sticky),
+        )
         shown = self._client.get_endpoint(name)
-        return (yield from self._change(shown, {}, traffic, mirror, supersede=supersede))
+        kept = {} if told.sticky is None else {"sticky": told.sticky or None}
+        changes = _changed(shown, {**_rules(told), **kept})
+        return (yield from self._change(shown, changes, traffic, mirror, supersede=supersede))
 
     def _change(
         self,
@@ -285,9 +302,20 @@ def _nobody_to_share(name: str, *shares: Mapping[str, int] | None) -> None:
     if wanted:
         raise ShoalError(
             f"There is no endpoint {name} yet, so nobody can have a share of its requests",
-            f"traffic or mirror_traffic of {', '.join(wanted)}",
+            f"traffic, mirror_traffic or traffic_rules of {', '.join(wanted)}",
             ["Create it without shares, then its deployments, then share the requests out."],
         )
+
+
+def _rules(endpoint: OnlineEndpoint) -> dict[str, Any]:
+    """Those that the entity names, perhaps none at all."""
+    rules = endpoint.traffic_rules
+    return {} if rules is None else {"traffic_rules": rules}
+
+
+def _ruled(endpoint: OnlineEndpoint) -> dict[str, int]:
+    """The deployments that its rules name, as if each had a share."""
+    return {str(rule.get("deployment")): 1 for rule in endpoint.traffic_rules or ()}
 
 
 def _positive(shares: Mapping[str, int]) -> dict[str, int]:

@@ -27,9 +27,18 @@ WORKSPACE: Final = (
 )
 OWN_ID: Final = "azureml.onlineendpointid"  # a property that scripts read
 # What REST has fields of its own for; the rest of an entity is declared.
-LIMITS: Final = ("cors_origins", "max_request_bytes", "rate_limit")
+LIMITS: Final = ("cors_origins", "max_request_bytes", "rate_limit", "sticky")
 ENDPOINT_FIELDS: Final = frozenset(
-    {"name", "project", "description", "tags", "traffic", "mirror_traffic", *LIMITS}
+    {
+        "name",
+        "project",
+        "description",
+        "tags",
+        "traffic",
+        "mirror_traffic",
+        "traffic_rules",
+        *LIMITS,
+    }
 )
 AZURE_UTILIZATION: Final = 70  # percent, where a file does not say it
 LEAST_INTERVAL_S: Final = 2
@@ -116,6 +125,7 @@ def endpoint_of(shown: Endpoint) -> OnlineEndpoint:
         "auth_mode": given.get("auth_mode") or shown.get("auth_mode") or "key",
         "traffic": shown.get("traffic"),
         "mirror_traffic": shown.get("mirror_traffic"),
+        "traffic_rules": shown.get("traffic_rules") or None,
         **{name: shown.get(name) for name in LIMITS},
     }
     endpoint = kind(**values)

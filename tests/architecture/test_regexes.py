@@ -8,6 +8,7 @@ from tests.support.regexes import MOST, SLOW_S, Found, expressions, slowest
 
 # Patterns made of what is not known before: where from, and why that is no stranger's.
 AT_RUN_TIME = {
+    "controlplane/deployments/rules.py:re.compile(pattern)": "compiled alone: Envoy matches by it",
     "controlplane/core/validation_messages.py:re.compile(rules[0].regex)": "a field's own",
     "shoal/cli/hints.py:re.compile(pattern)": "of the table there",
     "shoal/local/ready.py:re.compile(pattern)": "the supervisor's, over logs of its programs",

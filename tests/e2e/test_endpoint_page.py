@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tritonclient.utils import InferenceServerException
@@ -20,6 +21,7 @@ from shoal.client import Client
 from tests.e2e import served, tiny_model
 from tests.e2e.browser import WatchedPage
 from tests.e2e.product import Product
+from tests.support.runtime_process import wait_until
 
 NAME = "colours"
 REQUESTS, BATCH = 200, 4
@@ -101,6 +103,36 @@ def test_copies_go_to_green_until_they_are_stopped(page: Page, endpoint: Served)
     mirror.get_by_role("button", name="Stop").click()
     expect(mirror).to_contain_text("answers of copies are thrown away")
     assert endpoint.client.get_endpoint(NAME)["mirror_traffic"] == {}
+
+
+def test_a_rule_sends_testers_to_green_which_makes_it_an_arm(page: Page, endpoint: Served) -> None:
+    page.goto(f"/endpoints/{NAME}/deployments")
+    form = page.get_by_role("form", name="Rules and sticky clients")
+    form.get_by_role("button", name="Add a rule").click()
+    rule = form.get_by_role("listitem", name="Rule 1")
+    rule.get_by_role("textbox", name="Header").fill("x-group")
+    rule.get_by_role("textbox", name="Value").fill("testers")
+    rule.get_by_role("combobox", name="Deployment that answers").click()
+    page.get_by_role("option", name="green").click()
+    form.get_by_role("button", name="Save the rules").click()
+    expect(page.get_by_text("The rules are saved")).to_be_visible()
+    shown = endpoint.client.get_endpoint(NAME)
+    assert shown["traffic_rules"] == [
+        {"header": "x-group", "exact": "testers", "deployment": "green"}
+    ]
+    with httpx.Client(headers={"Authorization": f"Bearer {endpoint.key}"}) as client:
+
+        def who(**headers: str) -> str | None:
+            answer = client.get(f"{shown['plain_uri']}v2", headers=headers)
+            return answer.headers.get("x-shoal-deployment")
+
+        wait_until(lambda: who(**{"x-group": "testers"}) == "green", "gateways act on the rule")
+        assert who() == "blue"
+    page.goto(f"/endpoints/{NAME}/experiment")
+    arms = page.get_by_role("table", name="Arms")
+    expect(arms.get_by_role("row", name=re.compile("green"))).to_contain_text("0 %, 1 rule")
+    expect(arms.get_by_role("row", name=re.compile("blue"))).to_contain_text("100 %")
+    endpoint.client.update_endpoint(NAME, traffic_rules=[])
 
 
 def test_an_update_is_taken_back(page: Page, endpoint: Served) -> None:

@@ -86,6 +86,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "endpoints/<str:endpoint>/snippets": {"GET": R},
     "endpoints/<str:endpoint>/metrics": {"GET": R},
     "endpoints/<str:endpoint>/bottlenecks": {"GET": R},
+    "endpoints/<str:endpoint>/experiment": {"GET": R},
     "endpoints/<str:endpoint>/requests": {"GET": R},
     "endpoints/<str:endpoint>/deployments": {"GET": R, "POST": D},
     "endpoints/<str:endpoint>/deployments/<str:deployment>": {

@@ -306,7 +306,7 @@ class FakeServer:
 
     def _patch_endpoint(self, request: httpx.Request, name: str) -> httpx.Response:
         body = json.loads(request.content)
-        body = {key: {n: p for n, p in value.items() if p} if "traffic" in key else value
+        body = {key: {n: p for n, p in value.items() if p} if key.endswith("traffic") else value
                 for key, value in body.items()}  # fmt: skip
         self.endpoints[name] |= body
         return httpx.Response(200, json=self.endpoints[name])

@@ -9,6 +9,8 @@ from controlplane.deployments.selectors.routing import (
     RoutedReplica,
     RoutingRevision,
     RoutingView,
+    Rule,
+    Sticky,
     routing_revision,
     routing_view,
 )
@@ -33,7 +35,9 @@ __all__ = [
     "RoutedReplica",
     "RoutingRevision",
     "RoutingView",
+    "Rule",
     "ScrapeTarget",
+    "Sticky",
     "addresses",
     "deployment_get",
     "endpoint_get",

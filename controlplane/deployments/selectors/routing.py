@@ -12,6 +12,8 @@ from django.db.models import Count, Max, Prefetch, Q, Sum
 from django.utils import timezone
 
 from controlplane.deployments.models import Deployment, Endpoint, Replica
+from controlplane.deployments.rules import KINDS
+from controlplane.deployments.slots import slots_shared
 from controlplane.deployments.tokens import hashes_valid, window_at
 from controlplane.deployments.types import (
     AuthMode,
@@ -75,6 +77,26 @@ class RateLimit:
 
 
 @dataclass(frozen=True, slots=True)
+class Rule:
+    """Requests with the header go to the deployment, whatever the shares say."""
+
+    header: str  # lower case
+    kind: str  # "exact", "prefix", "regex" or "present"
+    value: str  # empty with "present"
+    deployment: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sticky:
+    """Clients with the same value stay with one deployment while the shares stay."""
+
+    kind: str  # "header" or "cookie"
+    name: str
+    max_age_s: int  # of a cookie that the gateway sets for who brings none
+    slots: tuple[tuple[str, int], ...]  # whose which hundredth of them is; see ``slots``
+
+
+@dataclass(frozen=True, slots=True)
 class RoutedEndpoint:
     name: str
     generation: int  # confirm this number once every gateway has applied the view
@@ -83,6 +105,8 @@ class RoutedEndpoint:
     cors_origins: tuple[str, ...] = ()  # exact, or "*" alone; none: browsers' pages may not call
     max_request_bytes: int | None = None  # of a body; None: no limit but the runtime's own
     rate_limit: RateLimit | None = None
+    rules: tuple[Rule, ...] = ()  # the first that fits
+    sticky: Sticky | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +187,25 @@ def _endpoint(endpoint: Endpoint, now: datetime) -> RoutedEndpoint:
         cors_origins=tuple(endpoint.cors_origins),
         max_request_bytes=endpoint.max_request_bytes,
         rate_limit=RateLimit(**endpoint.rate_limit) if endpoint.rate_limit else None,
+        rules=tuple(map(_rule, endpoint.traffic_rules)),
+        sticky=_sticky(endpoint),
     )
+
+
+def _rule(rule: Mapping[str, Any]) -> Rule:
+    kind = next(kind for kind in KINDS if kind in rule)
+    value = "" if kind == "present" else rule[kind]
+    return Rule(rule["header"], kind, value, rule["deployment"])
+
+
+def _sticky(endpoint: Endpoint) -> Sticky | None:
+    if endpoint.sticky is None:
+        return None
+    kind = next(kind for kind in ("header", "cookie") if kind in endpoint.sticky)
+    # why not as they are stored: a control plane of before, and what takes a change back, write
+    # the shares alone
+    slots = slots_shared(endpoint.sticky_slots, endpoint.traffic)
+    return Sticky(kind, endpoint.sticky[kind], endpoint.sticky.get("max_age_s", 0), tuple(slots))
 
 
 def _deployment(endpoint: Endpoint, deployment: Deployment) -> RoutedDeployment:

@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.autoscaling import Policy, Targets, policy_from_json, policy_to_json
-from controlplane.deployments.serializers.limits import RangeField
+from controlplane.deployments.serializers.ranges import RangeField
 
 Fields = serializers.Serializer[Any]
 LIMIT_CRON_CHARS = 100

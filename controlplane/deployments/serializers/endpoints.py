@@ -17,6 +17,11 @@ from controlplane.deployments.serializers.limits import (
     OriginsField,
     RateLimitSerializer,
 )
+from controlplane.deployments.serializers.routing import (
+    StickySerializer,
+    TrafficRuleSerializer,
+    rules_field,
+)
 from controlplane.deployments.serializers.settings import (
     DeclaredField,
     Field,
@@ -131,7 +136,7 @@ class UnconfirmedSerializer(Fields):
 
 ENDPOINT_TAG = (
     "name", "description", "tags", "declared", "auth_mode", "traffic", "mirror_traffic",
-    "cors_origins", "max_request_bytes", "rate_limit",
+    "cors_origins", "max_request_bytes", "rate_limit", "traffic_rules", "sticky",
 )  # fmt: skip
 
 
@@ -148,11 +153,13 @@ class EndpointSerializer(Fields):
     cors_origins = OriginsField()
     max_request_bytes = MaxRequestBytesField()
     rate_limit = RateLimitSerializer(allow_null=True)
+    sticky = StickySerializer(allow_null=True)
     declared = DeclaredField()
     provisioning_state = serializers.ChoiceField(choices=EndpointState.choices)
     serving_state = serializers.ChoiceField(choices=ServingState.choices)
     traffic = serializers.DictField(child=serializers.IntegerField())
     mirror_traffic = serializers.DictField(child=serializers.IntegerField())
+    traffic_rules = TrafficRuleSerializer(many=True)
     scoring_uri = serializers.CharField()
     openapi_uri = serializers.CharField(help_text="what clients may call, as OpenAPI")
     grpc_target = serializers.CharField()
@@ -198,7 +205,7 @@ class EndpointInputSerializer(LimitsFields):
 
 
 class SharesFields(Fields):
-    """Whole maps; one that is left out stays."""
+    """Whole maps and lists; one that is left out stays."""
 
     traffic = serializers.DictField(
         child=serializers.IntegerField(),
@@ -210,6 +217,7 @@ class SharesFields(Fields):
         required=False,
         help_text="one deployment -> percent (1 to 50) of the requests that it gets a copy of",
     )
+    traffic_rules = rules_field()
 
 
 class EndpointPatchSerializer(Change, LimitsFields, SharesFields):
@@ -240,6 +248,7 @@ class EndpointPutSerializer(Change, LimitsFields, SharesFields):
     cors_origins = OriginsField(required=False, default=list)
     max_request_bytes = MaxRequestBytesField(required=False, default=None)
     rate_limit = RateLimitSerializer(required=False, allow_null=True, default=None)
+    sticky = StickySerializer(required=False, allow_null=True, default=None)
 
 
 class MirrorInputSerializer(Fields):
@@ -249,10 +258,35 @@ class MirrorInputSerializer(Fields):
     )
 
 
-class TrafficInputSerializer(Fields):
+class TrafficSerializer(Fields):
+    """Which deployment answers: the first rule that fits, else the shares."""
+
     traffic = serializers.DictField(
         child=serializers.IntegerField(), help_text="deployment -> percent; the sum is 100 or 0"
     )
+    traffic_rules = TrafficRuleSerializer(many=True)
+    sticky = StickySerializer(allow_null=True)
+
+
+class TrafficInputSerializer(Fields):
+    """What is left out stays; at least one of them."""
+
+    traffic = serializers.DictField(
+        child=serializers.IntegerField(),
+        required=False,
+        help_text="deployment -> percent; the sum is 100 or 0",
+    )
+    traffic_rules = rules_field()
+    sticky = StickySerializer(
+        required=False, allow_null=True, help_text="null: each request is drawn by itself"
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not attrs:
+            raise serializers.ValidationError(
+                "Nothing to change: expected traffic, traffic_rules or sticky."
+            )
+        return attrs
 
 
 class EndpointKeysSerializer(Fields):

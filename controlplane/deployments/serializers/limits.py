@@ -1,4 +1,5 @@
-"""What an endpoint's gateways hold its callers to: origins, size of bodies, pace."""
+"""What an endpoint's gateways hold its callers to: origins, size of bodies, pace, and what they
+are told apart by."""
 
 import re
 from typing import Any
@@ -6,6 +7,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.deployments.serializers.ranges import RangeField
+from controlplane.deployments.serializers.routing import StickySerializer
 from controlplane.deployments.types import RateLimitPer
 
 Fields = serializers.Serializer[Any]
@@ -61,22 +64,6 @@ class OriginsField(serializers.ListField):
         return origins
 
 
-class RangeField(serializers.IntegerField):
-    """A whole number of a range; a refusal says which came, and what was expected."""
-
-    def __init__(self, *, least: int, most: int, **options: Any) -> None:
-        super().__init__(min_value=least, max_value=most, **options)
-        self._least, self._most = least, most
-
-    def to_internal_value(self, data: Any) -> int:
-        value = int(super().to_internal_value(data))
-        if not self._least <= value <= self._most:
-            raise serializers.ValidationError(
-                f"{value} is out of range: expected {self._least} to {self._most}."
-            )
-        return value
-
-
 class MaxRequestBytesField(RangeField):
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -116,3 +103,4 @@ class LimitsFields(Fields):
     cors_origins = OriginsField(required=False)
     max_request_bytes = MaxRequestBytesField(required=False)
     rate_limit = RateLimitSerializer(required=False, allow_null=True)
+    sticky = StickySerializer(required=False, allow_null=True)

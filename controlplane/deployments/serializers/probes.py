@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from controlplane.deployments.serializers.limits import RangeField
+from controlplane.deployments.serializers.ranges import RangeField
 
 Fields = serializers.Serializer[Any]
 LONGEST_S = 3600

@@ -8,8 +8,8 @@ from rest_framework import serializers
 
 from controlplane.deployments.naming import variable_problem
 from controlplane.deployments.serializers.autoscaling import PolicySerializer
-from controlplane.deployments.serializers.limits import RangeField
 from controlplane.deployments.serializers.probes import ProbeSerializer
+from controlplane.deployments.serializers.ranges import RangeField
 from controlplane.deployments.spec import SETTINGS, Choice, Kind, Number, Setting
 
 Fields = serializers.Serializer[Any]

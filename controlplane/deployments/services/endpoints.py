@@ -18,7 +18,7 @@ from controlplane.deployments.services.keys import keys_create
 from controlplane.deployments.types import AuthMode
 from controlplane.nodes import wake_ups
 
-LIMITS: Final = ("cors_origins", "max_request_bytes", "rate_limit")
+LIMITS: Final = ("cors_origins", "max_request_bytes", "rate_limit", "sticky")
 
 
 @transaction.atomic

@@ -1,11 +1,14 @@
-"""An endpoint's shares, written: who answers gets no copies, and nobody who is gone gets any."""
+"""An endpoint's shares, written: who answers gets no copies, and nobody who is gone gets any; no
+rule names who is gone."""
 
 from datetime import datetime
 from typing import Any
 
 from controlplane.core import events
 from controlplane.deployments.models import Endpoint
+from controlplane.deployments.rules import rule_text, rules_without
 from controlplane.deployments.services.generations import endpoint_generation_raise
+from controlplane.deployments.slots import slots_shared
 from controlplane.deployments.traffic import mirror_beside
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
 
@@ -19,12 +22,21 @@ def shares_write(
     gone: str = "",
     **data: Any,
 ) -> None:
-    """``traffic``, checked already, and what remains of the copies beside it; gateways hear of it.
+    """``traffic``, checked already, and what remains of the copies and rules beside it; gateways
+    hear of it.
 
     ``gone`` is a deployment on its way out; ``data`` goes into the events.
     """
     mirror = mirror_beside(endpoint.mirror_traffic, traffic=traffic, gone=gone)
-    endpoint_generation_raise([endpoint.pk], traffic=traffic, mirror_traffic=mirror, updated_at=now)
+    rules = rules_without(endpoint.traffic_rules, gone)
+    endpoint_generation_raise(
+        [endpoint.pk],
+        traffic=traffic,
+        mirror_traffic=mirror,
+        traffic_rules=rules,
+        sticky_slots=slots_shared(endpoint.sticky_slots, traffic),
+        updated_at=now,
+    )
     if traffic != endpoint.traffic:
         events.record(
             actor=actor,
@@ -35,6 +47,8 @@ def shares_write(
         )
     if mirror != endpoint.mirror_traffic:
         mirror_record(endpoint, mirror, actor=actor, **data)
+    if rules != endpoint.traffic_rules:
+        rules_record(endpoint, rules, actor=actor, **data)
 
 
 _SETTLED = (DeploymentState.SUCCEEDED, DeploymentState.SCALING)
@@ -47,6 +61,19 @@ def mirror_record(endpoint: Endpoint, mirror: dict[str, int], *, actor: str, **d
         subject=f"endpoint/{endpoint.name}",
         message=f"Mirrored traffic of {endpoint.name} is now {shares_text(mirror)}",
         data={"mirror_traffic": mirror, "before": endpoint.mirror_traffic, **data},
+    )
+
+
+def rules_record(
+    endpoint: Endpoint, rules: list[dict[str, Any]], *, actor: str, **data: Any
+) -> None:
+    told = "; ".join(map(rule_text, rules)) or "none"
+    events.record(
+        actor=actor,
+        verb="endpoint.rules_changed",
+        subject=f"endpoint/{endpoint.name}",
+        message=f"Traffic rules of {endpoint.name} are now: {told}",
+        data={"traffic_rules": rules, "before": endpoint.traffic_rules, **data},
     )
 
 

@@ -15,6 +15,7 @@ from controlplane.metrics.types import HOUR_S, MINUTE_S, Scope
 class Answered:
     """Of one deployment in the time that ended at ``end``, which is an hour, a minute or less."""
 
+    deployment: str
     end: float
     classes: Mapping[str, int]
     histogram: Mapping[str, int]
@@ -29,10 +30,10 @@ def answered(
     ``born`` is when the endpoint was made: what was before it was another's of the same name.
     """
     totals = GatewayTotal.objects.filter(endpoint=endpoint).exclude(deployment="")
-    scopes = [
-        Scope("deployment", endpoint, name).key
+    scopes = {
+        Scope("deployment", endpoint, name).key: name
         for name in totals.values_list("deployment", flat=True)
-    ]
+    }
     if not scopes:
         return []
     birth = born.timestamp()
@@ -44,14 +45,19 @@ def answered(
     own = rows.filter(span_s=MINUTE_S, at__gte=birth + MINUTE_S)
     minutes = own.filter(Q(at__gt=turn) | Q(at__lte=whole))
     # why the part alone: the rest of a roll-up is ten times as long
-    parts = [*hours.values_list("at", "data__gw"), *minutes.values_list("at", "data__gw")]
+    wanted = ("scope", "at", "data__gw")
+    parts = [*hours.values_list(*wanted), *minutes.values_list(*wanted)]
     # samples tell of the minute in which it was made, as long as they are kept, and of the latest
     first = math.ceil(birth / MINUTE_S) * MINUTE_S
     mine = GatewaySample.objects.filter(endpoint=endpoint, at__gt=max(since, birth))
     fresh = mine.filter(Q(at__gt=_newest(MINUTE_S)) | Q(at__lte=first)).exclude(deployment="")
-    return [Answered(float(at), part["classes"], part["h"]) for at, part in parts if part] + [
-        Answered(at, data["status_classes"], data["histogram"])
-        for at, data in fresh.values_list("at", "data")
+    return [
+        Answered(scopes[key], float(at), part["classes"], part["h"])
+        for key, at, part in parts
+        if part
+    ] + [
+        Answered(name, at, data["status_classes"], data["histogram"])
+        for name, at, data in fresh.values_list("deployment", "at", "data")
     ]
 
 

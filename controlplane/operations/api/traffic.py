@@ -1,8 +1,9 @@
 """REST of what share of an endpoint's requests goes where: live and mirrored."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
@@ -19,6 +20,7 @@ from controlplane.deployments.serializers.endpoints import (
     MirrorInputSerializer,
     TrafficAnswerSerializer,
     TrafficInputSerializer,
+    TrafficSerializer,
 )
 from controlplane.deployments.traffic import moved_percent
 from controlplane.operations import services
@@ -44,15 +46,18 @@ def changed(
     return Response(body, headers={"ETag": endpoint_etag(body)})
 
 
-def moving(request: Request, endpoint: str, change: Callable[[], Endpoint]) -> Response:
-    """The same, with how much of the traffic moved."""
+def moving(
+    request: Request, endpoint: str, wanted: Mapping[str, Any], change: Callable[[], Endpoint]
+) -> Response:
+    """The same, with how much of the traffic moved. Rules alone stand in nobody's way."""
     before: dict[str, int] = {}
 
     def noted() -> Endpoint:
         before.update(selectors.endpoint_get(endpoint).traffic)
         return change()
 
-    answer = changed(request, endpoint, noted)
+    in_the_way = (None,) if "traffic" in wanted else ()
+    answer = changed(request, endpoint, noted, in_the_way=in_the_way)
     answer.data = {
         **answer.data,
         "moved_percent": moved_percent(before, answer.data["traffic"]),
@@ -60,10 +65,18 @@ def moving(request: Request, endpoint: str, change: Callable[[], Endpoint]) -> R
     return answer
 
 
-def set_traffic(request: Request, endpoint: str, traffic: dict[str, int]) -> Endpoint:
-    return services.traffic_set(
-        name=endpoint, traffic=traffic, actor=actor(request), now=timezone.now()
-    )
+@transaction.atomic
+def set_traffic(request: Request, endpoint: str, wanted: Mapping[str, Any]) -> Endpoint:
+    """All that is named, or nothing: rules and what clients are told apart by, then the shares."""
+    values = dict(wanted)
+    traffic = values.pop("traffic", None)
+    limits = {"sticky": values.pop("sticky")} if "sticky" in values else {}
+    by, now = actor(request), timezone.now()
+    if values or limits:
+        services.endpoint_patch(name=endpoint, values=values, limits=limits, actor=by, now=now)
+    if traffic is None:
+        return selectors.endpoint_get(endpoint)
+    return services.traffic_set(name=endpoint, traffic=traffic, actor=by, now=now)
 
 
 def set_mirror(request: Request, endpoint: str, mirror: dict[str, int]) -> Endpoint:
@@ -73,12 +86,12 @@ def set_mirror(request: Request, endpoint: str, mirror: dict[str, int]) -> Endpo
 
 
 class TrafficView(ProjectAPIView):
-    @extend_schema(operation_id="endpoints_traffic_get", responses=TrafficInputSerializer)
+    @extend_schema(operation_id="endpoints_traffic_get", responses=TrafficSerializer)
     def get(self, request: Request, endpoint: str) -> Response:
         del request
         row = selectors.endpoint_get(endpoint)
         tag = endpoint_etag(endpoint_body(row))
-        return Response({"traffic": row.traffic}, headers={"ETag": tag})
+        return Response(TrafficSerializer(row).data, headers={"ETag": tag})
 
     @extend_schema(
         operation_id="endpoints_traffic_set",
@@ -87,12 +100,13 @@ class TrafficView(ProjectAPIView):
         responses=TrafficAnswerSerializer,
     )
     def put(self, request: Request, endpoint: str) -> Response:
-        """Replace the whole map; the shares add up to 100, or to 0 to answer nobody.
+        """Replace what is named as a whole: the shares, which add up to 100, or to 0 to answer
+        nobody; the rules; what clients are told apart by.
 
         The answer says how much moved; `routed` whether gateways have confirmed it already.
         """
-        wanted = read_body(TrafficInputSerializer, request)["traffic"]
-        return moving(request, endpoint, lambda: set_traffic(request, endpoint, wanted))
+        wanted = read_body(TrafficInputSerializer, request)
+        return moving(request, endpoint, wanted, lambda: set_traffic(request, endpoint, wanted))
 
     @extend_schema(
         operation_id="endpoints_traffic_update",
@@ -101,14 +115,17 @@ class TrafficView(ProjectAPIView):
         responses=TrafficAnswerSerializer,
     )
     def patch(self, request: Request, endpoint: str) -> Response:
-        """Change the shares that are named, leave the others; the sum must again be 100, or 0."""
-        wanted = read_body(TrafficInputSerializer, request)["traffic"]
+        """Change the shares that are named, leave the others; the sum must again be 100, or 0.
+        Rules are a whole list here, too."""
+        wanted = read_body(TrafficInputSerializer, request)
 
         def merge() -> Endpoint:
-            before: dict[str, Any] = selectors.endpoint_get(endpoint).traffic
-            return set_traffic(request, endpoint, {**before, **wanted})
+            if "traffic" in wanted:
+                before: dict[str, Any] = selectors.endpoint_get(endpoint).traffic
+                wanted["traffic"] = {**before, **wanted["traffic"]}
+            return set_traffic(request, endpoint, wanted)
 
-        return moving(request, endpoint, merge)
+        return moving(request, endpoint, wanted, merge)
 
 
 MIRRORED = {

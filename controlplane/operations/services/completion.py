@@ -11,6 +11,7 @@ from django.utils import timezone
 from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
+from controlplane.deployments.rules import rules_naming
 from controlplane.deployments.selectors import addresses
 from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.services.locks import endpoint_lock
@@ -117,7 +118,11 @@ def deploy_result(deployment: Deployment) -> dict[str, Any]:
         "model_name": models[0] if models else "",
         "models": models,
         "provisioning_state": deployment.provisioning_state,
-        "idle_deployments": sorted(name for name in others if not endpoint.traffic.get(name)),
+        "idle_deployments": sorted(
+            name
+            for name in others
+            if not endpoint.traffic.get(name) and not rules_naming(endpoint.traffic_rules, name)
+        ),
     }
 
 

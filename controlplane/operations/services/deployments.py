@@ -9,6 +9,7 @@ from controlplane.core.errors import Conflict, Invalid
 from controlplane.deployments.errors import DeploymentHasTraffic, EndpointNotFound
 from controlplane.deployments.models import Deployment
 from controlplane.deployments.naming import endpoint_name_for
+from controlplane.deployments.rules import rules_naming
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.services.deployments import deployment_update
 from controlplane.deployments.services.endpoints import endpoint_create
@@ -149,6 +150,7 @@ def deployment_pause(
                 f"{name} answers {percent} % of the requests.",
                 hints=("Give its traffic to another deployment first, or pause it by force.",),
             )
+        _unruled(row, force=force)
         if row.paused:
             raise AsItIs(f"{name} is paused already.")
         operation = scaling_open(row, 0, actor, now)
@@ -334,6 +336,16 @@ def _changes(row: Deployment, spec: Spec) -> dict[str, Any]:
     return changes
 
 
+def _unruled(row: Deployment, *, force: bool) -> None:
+    """Raises DeploymentHasTraffic where a rule sends it requests, unless ``force``."""
+    rules = rules_naming(row.endpoint.traffic_rules, row.name)
+    if rules and not force:
+        raise DeploymentHasTraffic(
+            f"{row.name} gets requests by rule: {rules}.",
+            hints=("Take these out of `traffic_rules` first: `PUT .../traffic`.",),
+        )
+
+
 def deployment_delete(
     *, endpoint: str, name: str, force: bool, actor: str, now: datetime
 ) -> Operation:
@@ -358,6 +370,7 @@ def deployment_delete(
                 f"{name} gets copies of {copies} % of the requests.",
                 hints=('End that first: `PUT .../mirror` with {"mirror_traffic": {}}.',),
             )
+        _unruled(row, force=force)
         for running in operations_active(endpoint):
             if running.kind == OperationKind.DELETE_ENDPOINT:
                 return running

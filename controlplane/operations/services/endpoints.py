@@ -8,12 +8,14 @@ from django.db import transaction
 
 from controlplane.accounts.projects import project_stays
 from controlplane.deployments.models import Endpoint
+from controlplane.deployments.rules import rules_check
 from controlplane.deployments.selectors import endpoint_get
 from controlplane.deployments.services.endpoints import endpoint_create, endpoint_update
 from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.traffic import (
     mirror_record,
+    rules_record,
     shares_write,
     unready_deployments,
 )
@@ -79,6 +81,29 @@ def mirror_set(*, name: str, mirror_traffic: dict[str, int], actor: str, now: da
     return endpoint_get(name)
 
 
+@transaction.atomic
+def rules_set(
+    *, name: str, traffic_rules: list[dict[str, Any]], actor: str, now: datetime
+) -> Endpoint:
+    """Replace the list; shares and what rollouts do with them stay as they are.
+
+    Raises EndpointNotFound, RuleInvalid, OperationInProgress."""
+    # why locked: a deployment that is named may just be on its way out
+    endpoint_lock(name)
+    endpoint = endpoint_get(name)
+    not_deleting(endpoint)
+    kept = rules_check(
+        traffic_rules,
+        endpoint.traffic_rules,
+        deployments=[deployment.name for deployment in endpoint.deployments.all()],
+        unready=unready_deployments(endpoint),
+    )
+    if kept != endpoint.traffic_rules:
+        endpoint_generation_raise([endpoint.pk], traffic_rules=kept, updated_at=now)
+        rules_record(endpoint, kept, actor=actor)
+    return endpoint_get(name)
+
+
 def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
     """Delete it with its deployments, whatever is under way there; models stay.
 
@@ -109,14 +134,14 @@ def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
 def endpoint_put(
     *, name: str, values: Mapping[str, Any], limits: Mapping[str, Any], actor: str, now: datetime
 ) -> Put:
-    """``values``: words, auth_mode, and perhaps project, traffic and mirror_traffic.
+    """``values``: words, auth_mode, and perhaps project, traffic, mirror_traffic and traffic_rules.
 
-    Raises NameInvalid, NameTaken, OperationInProgress, TrafficInvalid, MirrorInvalid, Invalid for
-    another project than its own.
+    Raises NameInvalid, NameTaken, OperationInProgress, TrafficInvalid, MirrorInvalid, RuleInvalid,
+    Invalid for another project than its own.
     """
     fields = dict(values)
     project = fields.pop("project", "")
-    traffic, mirror = fields.pop("traffic", None), fields.pop("mirror_traffic", None)
+    shares = _shares_of(fields)
     existing = endpoint_lock(name)
     if existing is None:
         row = endpoint_create(
@@ -126,7 +151,7 @@ def endpoint_put(
         project_stays(values, lambda: existing.project_name)
         not_deleting(existing)
         row = endpoint_update(name=name, actor=actor, limits=limits, **fields)
-    _shares_set(row, traffic, mirror, actor=actor, now=now)
+    _shares_set(row, **shares, actor=actor, now=now)
     return Put(created=existing is None)
 
 
@@ -136,25 +161,32 @@ def endpoint_patch(
 ) -> Endpoint:
     """Change what ``values`` say, as ``endpoint_put`` takes them, all of it or nothing.
 
-    Raises EndpointNotFound, OperationInProgress, TrafficInvalid, MirrorInvalid.
+    Raises EndpointNotFound, OperationInProgress, TrafficInvalid, MirrorInvalid, RuleInvalid.
     """
     fields = dict(values)
-    traffic, mirror = fields.pop("traffic", None), fields.pop("mirror_traffic", None)
+    shares = _shares_of(fields)
     endpoint_lock(name)
     row = endpoint_update(name=name, actor=actor, limits=limits, **fields)
-    _shares_set(row, traffic, mirror, actor=actor, now=now)
+    _shares_set(row, **shares, actor=actor, now=now)
     return endpoint_get(name)
+
+
+def _shares_of(fields: dict[str, Any]) -> dict[str, Any]:
+    """Taken out of ``fields``; None is what they do not say."""
+    names = {"traffic": "traffic", "mirror": "mirror_traffic", "rules": "traffic_rules"}
+    return {name: fields.pop(field, None) for name, field in names.items()}
 
 
 def _shares_set(
     row: Endpoint,
+    *,
     traffic: dict[str, int] | None,
     mirror: dict[str, int] | None,
-    *,
+    rules: list[dict[str, Any]] | None,
     actor: str,
     now: datetime,
 ) -> None:
-    """Either map replaced as a whole, or left alone where it is None."""
+    """Each replaced as a whole, or left alone where it is None."""
     if mirror is not None and mirror != row.mirror_traffic and row.mirror_traffic:
         # before its deployment gets traffic
         row = mirror_set(name=row.name, mirror_traffic={}, actor=actor, now=now)
@@ -162,3 +194,5 @@ def _shares_set(
         row = traffic_set(name=row.name, traffic=traffic, actor=actor, now=now)
     if mirror is not None and mirror != row.mirror_traffic:
         mirror_set(name=row.name, mirror_traffic=mirror, actor=actor, now=now)
+    if rules is not None and rules != row.traffic_rules:
+        rules_set(name=row.name, traffic_rules=rules, actor=actor, now=now)

@@ -16,6 +16,7 @@ from controlplane.deployments.errors import (
 )
 from controlplane.deployments.models import Autoscaler, Deployment, Endpoint, Replica
 from controlplane.deployments.naming import colour_for
+from controlplane.deployments.rules import rules_naming
 from controlplane.deployments.services.replicas import replicas_remove, replicas_stop
 from controlplane.deployments.services.revisions import (
     ReplicaTemplate,
@@ -122,6 +123,7 @@ def colour_free(endpoint: Endpoint, under_way: Iterable[Operation]) -> str:
         row.name
         for row in rows
         if not endpoint.traffic.get(row.name)
+        and not rules_naming(endpoint.traffic_rules, row.name)
         and row.name not in busy
         and row.provisioning_state != DeploymentState.DELETING
     ]
@@ -129,7 +131,7 @@ def colour_free(endpoint: Endpoint, under_way: Iterable[Operation]) -> str:
     colour = colour_for([row.name for row in rows], idle, broken)
     if colour is None:
         raise NameTaken(
-            "Both colours carry traffic or are being changed.",
+            "Both colours carry traffic, by a share or a rule, or are being changed.",
             field="deployment",
             hints=("Name the deployment, or give one of them no traffic.",),
         )
@@ -168,7 +170,7 @@ def deployment_place(
     if row is None:
         row = deployment_record(endpoint, name, template, author=actor, **values)
         return _open(row, spec.traffic, actor, now)
-    if endpoint.traffic.get(name):
+    if endpoint.traffic.get(name) or rules_naming(endpoint.traffic_rules, name):
         raise DeploymentHasTraffic(
             f"{name} runs something else and answers requests.",
             hints=("Leave the name out: the other colour is taken, and traffic moves to it.",),

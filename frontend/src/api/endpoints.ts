@@ -39,6 +39,9 @@ export const deleteEndpoint = (name: string) => answer(api.DELETE("/api/v1/endpo
 /** `seen`: the `etag` of the endpoint whose shares are replaced; where others have moved them since it is refused (412). */
 export const setTraffic = (name: string, traffic: Record<string, number>, seen: string) =>
   answer(api.PUT("/api/v1/endpoints/{endpoint}/traffic", { params: { ...of(name), header: { "If-Match": seen } }, body: { traffic } }));
+/** Rules by header and what clients are told apart by; `seen` as with the shares. */
+export const setRouting = (name: string, body: Pick<Schemas["TrafficInputRequest"], "traffic_rules" | "sticky">, seen: string) =>
+  answer(api.PUT("/api/v1/endpoints/{endpoint}/traffic", { params: { ...of(name), header: { "If-Match": seen } }, body }));
 /** One deployment gets copies of so many per cent of the requests; an empty map ends it. */
 export const setMirror = (name: string, mirror: Record<string, number>) =>
   answer(api.PUT("/api/v1/endpoints/{endpoint}/mirror", { params: of(name), body: { mirror_traffic: mirror } }));

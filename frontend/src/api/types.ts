@@ -64,6 +64,12 @@ export type ErrorDetail = Pick<Schemas["Problem"], "code" | "message"> & { detai
 
 export type StepStatus = Schemas["Stage"]["status"] | Schemas["UploadStep"]["status"] | "skipped";
 export type Operation = Schemas["Operation"];
+export type TrafficRule = Schemas["TrafficRuleRequest"];
+export type Sticky = Schemas["StickyRequest"];
+export type Experiment = Schemas["Experiment"];
+export type ExperimentArm = Schemas["ExperimentArm"];
+export type ExperimentDifference = Schemas["ExperimentDifference"];
+
 export type Bottlenecks = Schemas["Bottlenecks"];
 export type BottleneckPart = Schemas["Part"];
 export type BottleneckFinding = Schemas["Finding"];

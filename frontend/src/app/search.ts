@@ -106,6 +106,8 @@ export const trafficSearch = (raw: Raw) => compact({ give: text(raw["give"]), sh
 export const consoleSearch = (raw: Raw) =>
   compact({ endpoint: text(raw["endpoint"]), dep: text(raw["dep"]), model: text(raw["model"]), preset: text(raw["preset"]) });
 export const requestSearch = (raw: Raw) => compact({ view: oneOf(raw["view"], ["slowest", "failed"] as const), id: text(raw["id"]) });
+export const experimentSearch = (raw: Raw) =>
+  compact({ range: oneOf(raw["range"], ["15m", "6h", "24h"] as const), baseline: text(raw["baseline"]) });
 export const eventSearch = (raw: Raw) => compact({ kind: text(raw["kind"]), event: positive(raw["event"]) });
 export const usersSearch = (raw: Raw) => compact({ q: text(raw["q"]) });
 export const nodeCacheSearch = (raw: Raw) => compact({ q: text(raw["q"]) });

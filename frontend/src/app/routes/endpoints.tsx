@@ -5,6 +5,7 @@ import {
   consoleSearch,
   consumeSearch,
   eventSearch,
+  experimentSearch,
   listSearch,
   liveSearch,
   logSearch,
@@ -54,6 +55,13 @@ const endpointMetrics = createRoute({
   path: "metrics",
   validateSearch: metricsSearch,
   component: lazyRouteComponent(() => import("@/features/endpoints/pages/metrics-tab"), "MetricsTab"),
+});
+
+const endpointExperiment = createRoute({
+  getParentRoute: () => endpoint,
+  path: "experiment",
+  validateSearch: experimentSearch,
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/experiment-tab"), "ExperimentTab"),
 });
 
 const endpointTest = createRoute({
@@ -117,6 +125,7 @@ export const endpointRoutes = [
     endpointOverview,
     endpointDeployments,
     endpointMetrics,
+    endpointExperiment,
     endpointTest,
     endpointConsume,
     endpointKeys,

@@ -35,6 +35,7 @@ test("what recorded no before changed nothing that is known", () => {
 
 test.each([
   ["endpoint.mirror_changed", "traffic", true],
+  ["endpoint.rules_changed", "traffic", true],
   ["operation.failed", "operation", true],
   ["endpoint.keys_revealed", "access", true],
   ["replica.ready", "access", false],

@@ -16,7 +16,7 @@ export function isKind(event: EventItem, kind: Kind): boolean {
     case "all":
       return true;
     case "traffic":
-      return /^endpoint\.(traffic|mirror)/.test(event.verb);
+      return /^endpoint\.(traffic|mirror|rules)/.test(event.verb);
     case "operation":
       return event.verb.startsWith("operation.") || event.verb.startsWith("deployment.");
     case "replica":

@@ -6,6 +6,7 @@ import type { Mark } from "@/components/charts/chart-group";
 const EXPLAINS: ReadonlySet<string> = new Set([
   "endpoint.traffic_changed",
   "endpoint.mirror_changed",
+  "endpoint.rules_changed",
   "endpoint.auth_mode_changed",
   "endpoint.limits_changed",
   "operation.started",

@@ -2,6 +2,7 @@
 import { apiPath } from "@/api/paths";
 import type { Recipe } from "@/components/as-code";
 import type { LimitsBody } from "./limits/limits";
+import { bodyOf, type RoutingDraft, ruleText } from "./routing/routing";
 import { type Split, splitText } from "./traffic";
 
 const pairs = (split: Split): string[] => Object.entries(split).map(([name, share]) => `${name}=${share}`);
@@ -11,6 +12,27 @@ export function trafficRecipe(endpoint: string, split: Split): Recipe {
     title: `Set the traffic of ${endpoint} to ${splitText(split, Object.keys(split))}`,
     cli: [["shoal", "traffic", endpoint, ...pairs(split)]],
     api: [{ method: "PUT", path: apiPath("endpoints", endpoint, "traffic"), body: { traffic: split } }],
+  };
+}
+
+/** The rules are said as a whole, and so is what clients are told apart by. */
+export function routingRecipe(endpoint: string, draft: RoutingDraft): Recipe {
+  const body = bodyOf(draft);
+  const { traffic_rules: rules, sticky } = body;
+  const by = sticky === null ? "none" : draft.by === "header" ? `header=${draft.name}` : `cookie=${draft.name}`;
+  const age = draft.by === "cookie" && draft.maxAge !== "" ? ["--max-age", String(draft.maxAge)] : [];
+  const said = rules.length > 0 ? draft.rules.flatMap((rule) => ["--rule", ruleText(rule)]) : ["--no-rules"];
+  return {
+    title: `Set the rules of ${endpoint}`,
+    cli: [["shoal", "traffic", endpoint, ...said, "--sticky", by, ...age]],
+    api: [{ method: "PUT", path: apiPath("endpoints", endpoint, "traffic"), body }],
+    yaml: [
+      {
+        name: `${endpoint}.yml`,
+        document: { name: endpoint, traffic_rules: rules, sticky: sticky ?? {} },
+        command: ["shoal", "online-endpoint", "update", "--file", `${endpoint}.yml`],
+      },
+    ],
   };
 }
 

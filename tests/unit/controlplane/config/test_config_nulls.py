@@ -35,11 +35,11 @@ RUNS: dict[str, Any] = {
 TABLE: dict[type[Change], dict[str, Any]] = {
     EndpointPatchSerializer: {
         "description": "", "tags": {}, "declared": {}, "cors_origins": [],
-        "max_request_bytes": None, "rate_limit": None,
+        "max_request_bytes": None, "rate_limit": None, "sticky": None,
     },
     EndpointPutSerializer: {
         "description": "", "tags": {}, "declared": {}, "cors_origins": [],
-        "max_request_bytes": None, "rate_limit": None,
+        "max_request_bytes": None, "rate_limit": None, "sticky": None,
     },
     DeploymentPatchSerializer: {**WORDS, **RUNS},
     DeploymentPutSerializer: {**WORDS, **RUNS},

@@ -10,6 +10,8 @@ from controlplane.deployments.selectors import (
     RoutedEndpoint,
     RoutedReplica,
     RoutingView,
+    Rule,
+    Sticky,
 )
 from controlplane.gateway.filters import CORS, HOLD
 from controlplane.gateway.render import render
@@ -53,6 +55,28 @@ def test_each_target_of_a_split_says_whether_it_holds() -> None:
         targets = route["route"]["weighted_clusters"]["clusters"]
         assert [(one["weight"], held(one)) for one in targets] == [(60, False), (40, True)]
         assert held(route) is None
+
+
+def test_a_rule_holds_as_its_deployment_does_and_so_does_each_run_of_a_sticky_split() -> None:
+    rules = (Rule("x-a", "present", "", "green"), Rule("x-b", "exact", "1", "blue"))
+    runs = (("blue", 40), ("green", 40), ("blue", 20))
+    found = routes(AWAKE, ASLEEP, rules=rules, sticky=Sticky("header", "x-user", 0, runs))
+    asked = {
+        match["name"]: held(route)
+        for route in found
+        for match in route["match"]["headers"]
+        if match["name"] in ("x-a", "x-b")
+    }
+    assert asked == {"x-a": True, "x-b": False}
+    splits = [
+        route["route"]["weighted_clusters"]
+        for route in found
+        if "weighted_clusters" in route["route"]
+    ]
+    assert len(splits) == 5
+    for split in splits:
+        told = [(one["weight"], held(one)) for one in split["clusters"]]
+        assert told == [(40, False), (40, True), (20, False)]
 
 
 def test_beside_other_filters_of_the_endpoint() -> None:

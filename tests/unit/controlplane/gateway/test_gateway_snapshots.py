@@ -28,7 +28,10 @@ from wire.messages import GatewaySnapshot
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 DIGITS = "/api/v1/endpoints/digits"
 BLUE = f"{DIGITS}/deployments/blue"
-ROUTED_COLUMNS = ("traffic", "mirror_traffic", "auth_mode", "token_epoch", "cors_origins")
+ROUTED_COLUMNS = (
+    "traffic", "mirror_traffic", "traffic_rules", "sticky", "sticky_slots", "auth_mode",
+    "token_epoch", "cors_origins",
+)  # fmt: skip
 PROBE = {"readiness_probe": {"period": 3}}
 
 

@@ -25,6 +25,7 @@ import { MirrorRow } from "../components/mirror-row";
 import { Revisions } from "../components/revisions";
 import { TrafficEditor, useTrafficControl } from "../components/traffic-control";
 import { useEndpoint } from "../hooks/use-endpoint";
+import { RoutingCard } from "../routing/routing-card";
 import { splitText } from "../traffic";
 import classes from "./deployments-tab.module.css";
 
@@ -194,6 +195,7 @@ export function DeploymentsTab() {
         <TrafficEditor control={control} />
         <MirrorRow endpoint={endpoint} />
       </Card>
+      <RoutingCard endpoint={endpoint} />
       {endpoint.deployments.map((deployment) => (
         <DeploymentCard key={deployment.name} endpoint={endpoint} deployment={deployment} all={control.names} />
       ))}

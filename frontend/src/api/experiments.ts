@@ -1,0 +1,14 @@
+/** How the arms of an endpoint's split compare. */
+import { queryOptions } from "@tanstack/react-query";
+import { answer, api } from "./client";
+import { keys } from "./keys";
+
+const REFRESH_MS = 15_000;
+
+export const experimentQuery = (endpoint: string, query: { range: number; baseline?: string }) =>
+  queryOptions({
+    queryKey: keys.endpoints.experiment(endpoint, query),
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/endpoints/{endpoint}/experiment", { params: { path: { endpoint }, query }, signal })),
+    refetchInterval: REFRESH_MS,
+    placeholderData: (before) => before,
+  });

@@ -1,0 +1,44 @@
+/** The words of an experiment. */
+import { count, counted, MISSING, percent } from "@/components/format";
+import type { ExperimentArm } from "@/api/types";
+
+export const RANGES = [
+  { value: "15m", label: "15 min", seconds: 900 },
+  { value: "1h", label: "1 h", seconds: 3_600 },
+  { value: "6h", label: "6 h", seconds: 21_600 },
+  { value: "24h", label: "24 h", seconds: 86_400 },
+] as const;
+export type Range = (typeof RANGES)[number]["value"];
+
+export const secondsOf = (range: Range): number => RANGES.find((one) => one.value === range)?.seconds ?? 3_600;
+
+const TONES = { worse: "error", better: "ok", no_difference: "info", too_little_data: "warn" } as const;
+
+export interface Verdict {
+  text: string;
+  tone: "error" | "ok" | "info" | "warn";
+}
+
+export function verdictOf(arm: ExperimentArm, baseline: string): Verdict {
+  const tone = TONES[arm.verdict];
+  switch (arm.verdict) {
+    case "worse":
+      return { text: "Worse", tone };
+    case "better":
+      return { text: "Better", tone };
+    case "too_little_data":
+      return { text: arm.missing > 0 ? `${counted(arm.missing, "request")} missing` : "Too little data", tone };
+    case "no_difference":
+      return { text: arm.deployment === baseline ? "Baseline" : "No difference", tone };
+  }
+}
+
+/** Between what the share that failed surely lies. */
+export const intervalText = (arm: ExperimentArm): string =>
+  arm.failed_share === null ? MISSING : `${percent(arm.failed_low)} to ${percent(arm.failed_high)}`;
+
+export function splitText(arm: ExperimentArm): string {
+  const rules = arm.rules.length > 0 ? `, ${counted(arm.rules.length, "rule")}` : "";
+  const measured = arm.measured_percent === null ? MISSING : percent(arm.measured_percent / 100);
+  return `${count(arm.asked_percent)} %${rules}, measured ${measured}`;
+}

@@ -1,0 +1,208 @@
+/** Who gets a request before the shares have a say: rules by header, and clients that stay with one deployment. */
+import { ActionIcon, Button, NumberInput, Select, TextInput } from "@mantine/core";
+import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from "@tabler/icons-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useId, useState } from "react";
+import { setRouting } from "@/api/endpoints";
+import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
+import type { Endpoint } from "@/api/types";
+import { AsCodeButton } from "@/components/as-code";
+import { Card } from "@/components/card";
+import { notifyDone } from "@/components/notify";
+import { ProblemCard } from "@/components/problem-card";
+import { RefusingButton } from "@/components/refusing-button";
+import { routingRecipe } from "../recipes";
+import { bodyOf, BY, draftOf, KINDS, MOST_RULES, moved, type RoutingDraft, type RuleDraft, sameDraft } from "./routing";
+import classes from "./routing-card.module.css";
+
+interface RuleRowProps {
+  rule: RuleDraft;
+  place: number;
+  last: boolean;
+  names: readonly string[];
+  disabled: boolean;
+  onChange: (change: Partial<RuleDraft>) => void;
+  onMove: (by: -1 | 1) => void;
+  onRemove: () => void;
+}
+
+function RuleRow({ rule, place, last, names, disabled, onChange, onMove, onRemove }: RuleRowProps) {
+  const shared = { variant: "subtle", color: "gray" } as const;
+  return (
+    <li className={classes["rule"]} aria-label={`Rule ${place}`}>
+      <TextInput
+        aria-label="Header"
+        placeholder="x-group"
+        classNames={{ input: "mono" }}
+        spellCheck={false}
+        disabled={disabled}
+        value={rule.header}
+        onChange={(event) => onChange({ header: event.currentTarget.value })}
+      />
+      <Select
+        aria-label="How it is compared"
+        data={[...KINDS]}
+        allowDeselect={false}
+        disabled={disabled}
+        value={rule.kind}
+        onChange={(value) => onChange({ kind: KINDS.find((one) => one.value === value)?.value ?? "exact" })}
+      />
+      <TextInput
+        aria-label="Value"
+        placeholder={rule.kind === "present" ? "whatever it says" : "testers"}
+        classNames={{ input: "mono" }}
+        spellCheck={false}
+        disabled={disabled || rule.kind === "present"}
+        value={rule.kind === "present" ? "" : rule.value}
+        onChange={(event) => onChange({ value: event.currentTarget.value })}
+      />
+      <Select
+        aria-label="Deployment that answers"
+        data={[...names]}
+        allowDeselect={false}
+        disabled={disabled}
+        value={rule.deployment}
+        onChange={(value) => onChange({ deployment: value ?? "" })}
+      />
+      <span className={classes["moves"]}>
+        <ActionIcon {...shared} aria-label={`Rule ${place}: ask earlier`} disabled={disabled || place === 1} onClick={() => onMove(-1)}>
+          <IconArrowUp size={16} aria-hidden />
+        </ActionIcon>
+        <ActionIcon {...shared} aria-label={`Rule ${place}: ask later`} disabled={disabled || last} onClick={() => onMove(1)}>
+          <IconArrowDown size={16} aria-hidden />
+        </ActionIcon>
+        <ActionIcon {...shared} aria-label={`Remove rule ${place}`} disabled={disabled} onClick={onRemove}>
+          <IconTrash size={16} aria-hidden />
+        </ActionIcon>
+      </span>
+    </li>
+  );
+}
+
+function StickyFields({ draft, disabled, set }: { draft: RoutingDraft; disabled: boolean; set: (change: Partial<RoutingDraft>) => void }) {
+  return (
+    <div className={classes["sticky"]}>
+      <Select
+        label="Clients are told apart by"
+        description="The same client stays with one deployment."
+        data={[...BY]}
+        allowDeselect={false}
+        disabled={disabled}
+        value={draft.by}
+        onChange={(value) => set({ by: BY.find((one) => one.value === value)?.value ?? "none" })}
+      />
+      {draft.by === "none" ? null : (
+        <TextInput
+          label={draft.by === "header" ? "Name of the header" : "Name of the cookie"}
+          description={draft.by === "header" ? "Requests without it are drawn." : "Who brings none is given one."}
+          placeholder={draft.by === "header" ? "x-user-id" : "arm"}
+          classNames={{ input: "mono" }}
+          spellCheck={false}
+          disabled={disabled}
+          value={draft.name}
+          onChange={(event) => set({ name: event.currentTarget.value })}
+        />
+      )}
+      {draft.by === "cookie" ? (
+        <NumberInput
+          label="Lifetime of the cookie"
+          description="Empty: a day."
+          suffix=" s"
+          allowDecimal={false}
+          allowNegative={false}
+          clampBehavior="none"
+          hideControls
+          thousandSeparator=","
+          disabled={disabled}
+          value={draft.maxAge}
+          onChange={(value) => set({ maxAge: typeof value === "number" ? value : "" })}
+        />
+      ) : null}
+    </div>
+  );
+}
+
+export function RoutingCard({ endpoint }: { endpoint: Endpoint }) {
+  const queryClient = useQueryClient();
+  const disabled = useRefusal("deploy") !== undefined;
+  const fresh = useId();
+  const [added, setAdded] = useState(0);
+  const saved = draftOf(endpoint);
+  const signature = JSON.stringify(saved);
+  const [draft, setDraft] = useState(saved);
+  // What others save shows at once; what is edited here is only replaced when the server's rules change.
+  useEffect(() => setDraft(JSON.parse(signature) as RoutingDraft), [signature]);
+  const save = useMutation({
+    mutationFn: () => setRouting(endpoint.name, bodyOf(draft), endpoint.etag),
+    onSuccess: (updated) => {
+      queryClient.setQueryData(keys.endpoints.one(endpoint.name), updated);
+      notifyDone("The rules are saved; gateways act on them within seconds");
+    },
+    onError: () => queryClient.invalidateQueries({ queryKey: keys.endpoints.one(endpoint.name), exact: true }),
+  });
+  const set = (change: Partial<RoutingDraft>) => {
+    save.reset();
+    setDraft((old) => ({ ...old, ...change }));
+  };
+  const names = endpoint.deployments.map((one) => one.name);
+  const rules = draft.rules;
+  const add = () => {
+    setAdded(added + 1);
+    set({ rules: [...rules, { id: `${fresh}-${added}`, header: "", kind: "exact", value: "", deployment: names[0] ?? "" }] });
+  };
+  return (
+    <Card
+      title="Rules and sticky clients"
+      hint="who gets a request before the shares have a say"
+      actions={<AsCodeButton recipe={() => routingRecipe(endpoint.name, draft)} />}
+    >
+      <form
+        className={classes["form"]}
+        aria-label="Rules and sticky clients"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
+        {rules.length > 0 ? (
+          <ol className={classes["rules"]} aria-label="Rules, the first that fits">
+            {rules.map((rule, index) => (
+              <RuleRow
+                key={rule.id}
+                rule={rule}
+                place={index + 1}
+                last={index === rules.length - 1}
+                names={names}
+                disabled={disabled}
+                onChange={(change) => set({ rules: rules.map((one) => (one.id === rule.id ? { ...one, ...change } : one)) })}
+                onMove={(by) => set({ rules: moved(rules, rule.id, by) })}
+                onRemove={() => set({ rules: rules.filter((one) => one.id !== rule.id) })}
+              />
+            ))}
+          </ol>
+        ) : (
+          <p className="secondary">No rules: the shares alone decide. A rule sends requests with a header to one deployment.</p>
+        )}
+        <div>
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<IconPlus size={15} aria-hidden />}
+            disabled={disabled || rules.length >= MOST_RULES}
+            onClick={add}
+          >
+            Add a rule
+          </Button>
+        </div>
+        <StickyFields draft={draft} disabled={disabled} set={set} />
+        {save.error ? <ProblemCard error={save.error} title="The rules could not be saved" /> : null}
+        <div className={classes["actions"]}>
+          <RefusingButton type="submit" needs="deploy" disabled={sameDraft(draft, saved)} loading={save.isPending}>
+            Save the rules
+          </RefusingButton>
+        </div>
+      </form>
+    </Card>
+  );
+}
