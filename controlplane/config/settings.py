@@ -146,6 +146,7 @@ INSTALLED_APPS = [
     "controlplane.gateway",
     "controlplane.azure",
     "controlplane.system",
+    "controlplane.capture",
     "controlplane.alerts",
     "controlplane.console",
     "controlplane.golden",

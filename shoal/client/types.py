@@ -172,6 +172,7 @@ class Deployment(TypedDict):
     retries: bool
     instance_count: int
     autoscale: dict[str, Any] | None
+    capture: dict[str, Any] | None
     autoscaling: dict[str, Any] | None
     provisioning_state: str
     serving_state: str

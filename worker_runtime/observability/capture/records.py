@@ -51,13 +51,16 @@ class Record(Struct, gc=False):
         """Its bytes now: where they lie may soon hold others."""
         if not isinstance(data, bytes | bytearray | memoryview | np.ndarray):
             return Copied(name, datatype, shape, omitted=ON_DEVICE)
-        texts = isinstance(data, np.ndarray) and data.dtype.hasobject
-        size = _texts_size(data, self.left) if texts else memoryview(data).nbytes
+        texts = data if isinstance(data, np.ndarray) and data.dtype.hasobject else None
+        if texts is not None:
+            size = _texts_size(texts, self.left)
+        else:
+            size = len(data) if isinstance(data, bytes | bytearray) else data.nbytes
         if size > self.left:
             return Copied(name, datatype, shape, omitted=TOO_LARGE)
         self.left -= size
         self.copied += size
-        kept = data.reshape(-1).copy() if texts else bytes(data)
+        kept = bytes(data) if texts is None else texts.reshape(-1).copy()
         return Copied(name, datatype, shape, kept)
 
 
