@@ -19,7 +19,12 @@ from django.db import transaction
 from django.db.models import Sum
 
 from controlplane.capture import selectors
-from controlplane.capture.errors import CapturedDataInvalid, CaptureRefused, NoCapturedData
+from controlplane.capture.errors import (
+    CapturedDataInvalid,
+    CapturedFileNotFound,
+    CaptureRefused,
+    NoCapturedData,
+)
 from controlplane.capture.models import CaptureBaseline, CapturedFile, CaptureHour
 from controlplane.core import events
 from controlplane.core.errors import DiskFull, PayloadTooLarge, RateLimited
@@ -251,6 +256,8 @@ def _refuse(file: CapturedFile, why: str) -> None:
 def captured_open(*, deployment: Deployment, file_id: str, actor: str) -> CapturedFile:
     """A file that somebody is about to read, on record. Raises CapturedFileNotFound."""
     row = selectors.captured_get(deployment, file_id)
+    if blob_store().size(blob_name(row.pk)) is None:  # of an installation that was restored
+        raise CapturedFileNotFound(f"The bytes of the captured file {row.pk} are gone.")
     events.record(
         actor=actor,
         verb="capture.downloaded",

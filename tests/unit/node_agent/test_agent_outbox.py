@@ -1,4 +1,4 @@
-"""Captured data on its way: what replicas write is a stranger's, and nothing grows without bound."""
+"""Captured data on its way: what replicas write is a stranger's, and nothing grows for ever."""
 
 import asyncio
 import json
