@@ -42,6 +42,7 @@ const ROUTES = {
   consume: "/endpoints/resnet50-prod/consume",
   keys: "/endpoints/resnet50-prod/keys",
   requests: "/endpoints/resnet50-prod/requests",
+  data: "/endpoints/resnet50-prod/data",
   logs: "/endpoints/resnet50-prod/logs",
   events: "/endpoints/resnet50-prod/events",
   settings: "/endpoints/resnet50-prod/settings",

@@ -6,9 +6,10 @@ bytes, and what does not fit is dropped and counted.
 
 import logging
 import math
-import queue
 import random
 import threading
+import time
+from collections import deque
 from collections.abc import Iterator
 from time import time_ns
 from typing import Final
@@ -22,6 +23,7 @@ from worker_runtime.types.request import Arrays, InferRequest, Response, Sink
 logger = logging.getLogger(__name__)
 
 QUEUE_BYTES: Final = 16 * 2**20
+PAUSE_S: Final = 0.05
 _END_S: Final = 5.0  # for what is still queued when the server ends
 
 
@@ -34,7 +36,8 @@ class Capture:
         self._spool = Spool(config.directory, config.settings.roll_seconds)
         self._rate = config.settings.sampling_rate
         self._skip = self._gap()
-        self._queue: queue.SimpleQueue[Record | None] = queue.SimpleQueue()
+        self._waiting: deque[Record] = deque()
+        self._ending = threading.Event()
         # why two: each is written by one thread only, so that neither needs a lock
         self._put_bytes = self._taken_bytes = 0
         self._queue_dropped = self._told_dropped = 0
@@ -50,7 +53,7 @@ class Capture:
 
     def close(self) -> None:
         """Write what is queued and finish the file. Blocks for some seconds at most."""
-        self._queue.put(None)
+        self._ending.set()
         if self._thread.is_alive():
             self._thread.join(_END_S)
 
@@ -88,7 +91,7 @@ class Capture:
             self._queue_dropped += 1
             return
         self._put_bytes += record.copied
-        self._queue.put(record)
+        self._waiting.append(record)
 
     def collect(self) -> Iterator[Family]:
         """For Prometheus."""
@@ -102,30 +105,33 @@ class Capture:
         yield family
 
     def _write(self) -> None:
-        while True:
-            try:
-                record = self._queue.get(timeout=self._spool.due_s)
-            except queue.Empty:
-                self._spool.roll()
-                continue
-            self._tell_dropped()
-            if record is None:
-                self._spool.roll()
-                return
-            self._taken_bytes += record.copied
-            try:
-                line = self._recorder.line(record)
-            except Exception:  # why: one odd tensor must not end capture
-                logger.exception("a request of model '%s' could not be captured", record.model)
-                taken = self._spool.drop()
-            else:
-                taken = self._spool.write(line, record.time_ns)
-            if taken:
-                self.written += 1
-            else:
-                self._spool_dropped += 1
-            if self._spool.due_s == 0:
-                self._spool.roll()
+        # why by the clock: waking a thread for each record costs the loop more than the record does
+        while not self._ending.wait(PAUSE_S):
+            self._write_waiting()
+        self._write_waiting()
+        self._spool.roll()
+
+    def _write_waiting(self) -> None:
+        while self._waiting:
+            self._write_one(self._waiting.popleft())
+            time.sleep(0)  # the loop goes first: many records at once must not hold up requests
+        self._tell_dropped()
+        if self._spool.due_s == 0:
+            self._spool.roll()
+
+    def _write_one(self, record: Record) -> None:
+        self._taken_bytes += record.copied
+        try:
+            line = self._recorder.line(record)
+        except Exception:  # why: one odd tensor must not end capture
+            logger.exception("a request of model '%s' could not be captured", record.model)
+            taken = self._spool.drop()
+        else:
+            taken = self._spool.write(line, record.time_ns)
+        if taken:
+            self.written += 1
+        else:
+            self._spool_dropped += 1
 
     def _tell_dropped(self) -> None:
         """Of what was dropped in the loop the next file tells, too."""

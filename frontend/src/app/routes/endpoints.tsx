@@ -4,6 +4,7 @@ import {
   compareMetricsSearch,
   consoleSearch,
   consumeSearch,
+  dataSearch,
   eventSearch,
   listSearch,
   liveSearch,
@@ -83,6 +84,13 @@ const endpointRequests = createRoute({
   component: lazyRouteComponent(() => import("@/features/endpoints/pages/requests-tab"), "RequestsTab"),
 });
 
+const endpointData = createRoute({
+  getParentRoute: () => endpoint,
+  path: "data",
+  validateSearch: dataSearch,
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/data-tab"), "DataTab"),
+});
+
 const endpointLogs = createRoute({
   getParentRoute: () => endpoint,
   path: "logs",
@@ -121,6 +129,7 @@ export const endpointRoutes = [
     endpointConsume,
     endpointKeys,
     endpointRequests,
+    endpointData,
     endpointLogs,
     endpointEvents,
     endpointSettings,
