@@ -29,7 +29,6 @@ from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, paginate
 from controlplane.core.parsers import NdjsonParser
 from controlplane.core.requests import read_body, read_query
 from controlplane.core.sending import bytes_response
-from controlplane.deployments.selectors import deployment_get
 from controlplane.registry.stores import blob_store
 
 
@@ -48,7 +47,7 @@ class CapturedFilesView(CaptureView):
         """Files of captured requests, the latest first. Deployers only."""
         query = read_query(PageQuery, request)
         page = paginate(
-            selectors.captured_list(deployment_get(endpoint, deployment)),
+            selectors.captured_list(selectors.deployment_named(endpoint, deployment)),
             limit=query["limit"],
             cursor=query["cursor"],
             order=["-last_at", "id"],
@@ -66,7 +65,9 @@ class CapturedFileView(CaptureView):
     ) -> HttpResponseBase:
         """One file: a JSON object in each line. That it was read is an event. Deployers only."""
         row = services.captured_open(
-            deployment=deployment_get(endpoint, deployment), file_id=file_id, actor=actor(request)
+            deployment=selectors.deployment_named(endpoint, deployment),
+            file_id=file_id,
+            actor=actor(request),
         )
         name = f"{endpoint}-{deployment}-{row.first_at:%Y%m%dT%H%M%S}-{row.pk[:8]}.jsonl"
         opened = partial(blob_store().open, services.blob_name(row.pk))
@@ -92,7 +93,7 @@ class CaptureStatisticsView(CaptureView):
         They are of the sample that is captured. Deployers only: ranges and categories are values.
         """
         hours = read_query(CaptureStatisticsQuery, request)["hours"]
-        row = deployment_get(endpoint, deployment)
+        row = selectors.deployment_named(endpoint, deployment)
         baseline = selectors.baseline_of(row)
         found = selectors.statistics(row, baseline, hours=hours, now=timezone.now())
         body = statistics_shown(row, baseline, found, hours)
@@ -116,7 +117,7 @@ class CaptureBaselineView(CaptureView):
         """Compare with what was captured in a window of the last seven days."""
         asked = read_body(CaptureBaselineInputSerializer, request)
         row = services.baseline_from_window(
-            deployment=deployment_get(endpoint, deployment),
+            deployment=selectors.deployment_named(endpoint, deployment),
             actor=actor(request),
             now=timezone.now(),
             **asked,
@@ -127,7 +128,7 @@ class CaptureBaselineView(CaptureView):
     def delete(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Compare with nothing any more."""
         services.baseline_delete(
-            deployment=deployment_get(endpoint, deployment), actor=actor(request)
+            deployment=selectors.deployment_named(endpoint, deployment), actor=actor(request)
         )
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -147,7 +148,7 @@ class CaptureBaselineFileView(CaptureView):
         """Compare with records of a file, such as of training data: 16 MiB at most, a JSON object
         in each line, as captured files have it."""
         row = services.baseline_from_file(
-            deployment=deployment_get(endpoint, deployment),
+            deployment=selectors.deployment_named(endpoint, deployment),
             content=b"" if request.stream is None else request.stream.read(),
             actor=actor(request),
             now=timezone.now(),

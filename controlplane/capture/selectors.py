@@ -9,7 +9,8 @@ from django.db.models import QuerySet
 
 from controlplane.capture.errors import CapturedFileNotFound
 from controlplane.capture.models import CaptureBaseline, CapturedFile, CaptureHour
-from controlplane.deployments.models import Deployment
+from controlplane.deployments.errors import DeploymentNotFound, EndpointNotFound
+from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.drift import (
     Bar,
     Comparison,
@@ -48,6 +49,17 @@ class Statistics:
     dropped: int
     untold_features: int
     features: list[Feature]
+
+
+def deployment_named(endpoint: str, name: str) -> Deployment:
+    """Without all that showing it would need. Raises EndpointNotFound, DeploymentNotFound."""
+    rows = Deployment.objects.select_related("endpoint", "revision")
+    row = rows.filter(endpoint__name=endpoint, name=name).first()
+    if row is not None:
+        return row
+    if Endpoint.objects.filter(name=endpoint).exists():
+        raise DeploymentNotFound(f"Endpoint {endpoint} has no deployment called {name}.")
+    raise EndpointNotFound(f"There is no endpoint called {endpoint}.")
 
 
 def captured_list(deployment: Deployment) -> QuerySet[CapturedFile]:
