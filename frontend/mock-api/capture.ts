@@ -2,7 +2,16 @@
 import type { CapturedFile, CaptureFeature, CaptureStatistics } from "@/api/types";
 
 const AT = "2026-01-05T09:30:00Z";
-const sketch = { kind: "number" as const, rows: 4_812, values: 4_812, missing: 24, min: -3.2, max: 4.6, mean: 1.53, shapes: { "1x4": 4_812 } };
+const sketch = {
+  kind: "number" as const,
+  rows: 4_812,
+  values: 4_812,
+  missing: 24,
+  min: -3.2,
+  max: 4.6,
+  mean: 1.53,
+  shapes: { "1x4": 4_812 },
+};
 const shares = (...counts: number[]) => counts.map((one) => one / counts.reduce((sum, next) => sum + next, 0));
 const NOW = shares(1, 2, 4, 8, 14, 20, 22, 16, 9, 4);
 const BEFORE = shares(4, 9, 16, 22, 20, 14, 8, 4, 2, 1);
@@ -21,7 +30,12 @@ const feature = (name: string, before: number[], more: Partial<CaptureFeature>):
   ...more,
 });
 
-let baseline: CaptureStatistics["baseline"] = { source: "2026-01-01 00:00 to 2026-01-02 00:00 UTC", records: 12_000, set_by: "mara", set_at: AT };
+let baseline: CaptureStatistics["baseline"] = {
+  source: "2026-01-01 00:00 to 2026-01-02 00:00 UTC",
+  records: 12_000,
+  set_by: "mara",
+  set_at: AT,
+};
 
 const FEATURES: CaptureFeature[] = [
   feature("income", NOW, {}),

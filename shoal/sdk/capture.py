@@ -1,5 +1,6 @@
 """Captured data of deployments, their statistics and baselines."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ class CaptureOperations:
 
     def download(
         self, endpoint_name: str, deployment_name: str, *, download_path: str | Path = "."
-    ) -> "list[Path]":
+    ) -> Sequence[Path]:
         """All files that are kept; those that are there already are not fetched again."""
         return [
             self._client.download_captured(

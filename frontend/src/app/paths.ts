@@ -2,7 +2,19 @@
  * Every link of the studio: `<Link {...paths.endpoint("digits")}>`. Names travel as parameters, never inside a path
  * string, so that dots, slashes and colons are escaped by the router.
  */
-const ENDPOINT_TABS = ["overview", "deployments", "metrics", "test", "consume", "keys", "requests", "data", "logs", "events", "settings"] as const;
+const ENDPOINT_TABS = [
+  "overview",
+  "deployments",
+  "metrics",
+  "test",
+  "consume",
+  "keys",
+  "requests",
+  "data",
+  "logs",
+  "events",
+  "settings",
+] as const;
 export type EndpointTab = (typeof ENDPOINT_TABS)[number];
 
 const NODE_TABS = ["overview", "gpus", "models", "cache", "logs"] as const;

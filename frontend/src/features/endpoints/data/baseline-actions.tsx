@@ -56,7 +56,12 @@ export function BaselineActions({ endpoint, deployment, hours, exists }: Baselin
         {({ onClick }) => (
           <Menu position="bottom-end">
             <Menu.Target>
-              <Button variant="default" disabled={refusal !== undefined} title={refusal} rightSection={<IconChevronDown size={15} aria-hidden />}>
+              <Button
+                variant="default"
+                disabled={refusal !== undefined}
+                title={refusal}
+                rightSection={<IconChevronDown size={15} aria-hidden />}
+              >
                 Baseline
               </Button>
             </Menu.Target>

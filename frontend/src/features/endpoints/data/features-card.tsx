@@ -21,8 +21,8 @@ const COLUMNS: Column<CaptureFeature>[] = [
     header: "Verdict",
     cell: (row) => <Status state={VERDICT_WORDS[row.verdict]} tone={VERDICT_TONES[row.verdict]} title={row.told} />,
   },
-  { id: "bars", header: "Values", width: 140, cell: (row) => <Bars feature={row} /> },
-  { id: "psi", header: "PSI", align: "right", cell: (row) => (row.psi === null ? MISSING : row.psi.toFixed(3)) },
+  { id: "bars", header: "Values", cell: (row) => <Bars feature={row} /> },
+  { id: "psi", header: "PSI", align: "right", hideBelow: "sm", cell: (row) => (row.psi === null ? MISSING : row.psi.toFixed(3)) },
   {
     id: "ks",
     header: "KS p",
@@ -54,6 +54,7 @@ export function FeaturesCard({ endpoint, deployment, hours }: { endpoint: string
   return (
     <Card
       title="Inputs and outputs"
+      className={classes["card"] ?? ""}
       hint={data ? hintOf(data) : undefined}
       flush
       actions={

@@ -8,6 +8,7 @@ import { type Column, DataTable } from "@/components/data-table";
 import { LoadProblem } from "@/components/forbidden";
 import { bytes, count } from "@/components/format";
 import { Time } from "@/components/time";
+import classes from "./data.module.css";
 
 export function FilesCard({ endpoint, deployment }: { endpoint: string; deployment: string }) {
   const { data, error, isPending, refetch } = useQuery(capturedFilesQuery(endpoint, deployment));
@@ -17,7 +18,7 @@ export function FilesCard({ endpoint, deployment }: { endpoint: string; deployme
     { id: "to", header: "To", hideBelow: "sm", cell: (row) => <Time at={row.last_at} /> },
     { id: "records", header: "Requests", align: "right", cell: (row) => count(row.records) },
     { id: "dropped", header: "Dropped", align: "right", hideBelow: "md", cell: (row) => count(row.dropped ?? 0) },
-    { id: "size", header: "Size", align: "right", cell: (row) => bytes(row.size) },
+    { id: "size", header: "Size", align: "right", hideBelow: "sm", cell: (row) => bytes(row.size) },
     { id: "expires", header: "Removed", hideBelow: "md", cell: (row) => <Time at={row.expires_at} /> },
     {
       id: "download",
@@ -38,7 +39,7 @@ export function FilesCard({ endpoint, deployment }: { endpoint: string; deployme
         rowKey={(row) => row.id}
         loading={isPending}
         compact
-        empty={<p className="muted" style={{ padding: "var(--space-6)" }}>No files are kept.</p>}
+        empty={<p className={`${classes["none"] ?? ""} muted`}>No files are kept.</p>}
       />
     </Card>
   );
