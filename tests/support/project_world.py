@@ -1,7 +1,9 @@
 """Two projects with one of everything in each, told apart by a word in every name and id."""
 
+import tempfile
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Final
 
 from django.utils import timezone
@@ -9,6 +11,7 @@ from django.utils import timezone
 from controlplane.accounts.models import Membership, Project, User
 from controlplane.alerts.models import Alert, ObjectiveRow, Silence
 from controlplane.capture.models import CaptureBaseline, CapturedFile, CaptureHour
+from controlplane.capture.services import blob_name
 from controlplane.console.models import SavedCase
 from controlplane.deployments.models import Deployment, Endpoint, Replica, TryLoad
 from controlplane.deployments.services.endpoints import endpoint_create
@@ -26,6 +29,7 @@ from controlplane.registry.models import (
     Upload,
 )
 from controlplane.registry.states import UploadState
+from controlplane.registry.stores import blob_store
 from tests.support.deployment_rows import deployment_add
 from tests.support.people import make_user
 from tests.support.registered_models import model_register
@@ -212,6 +216,9 @@ def _capture_add(deployment: Deployment, name: str) -> None:
         last_at=now,
         expires_at=now + timedelta(days=1),
     )
+    with tempfile.NamedTemporaryFile(delete=False) as file:
+        file.write(b"\n")
+    blob_store().put(Path(file.name), blob_name(f"{name}-captured"))
     hour = CaptureHour(deployment=deployment, hour=now.replace(minute=0, second=0, microsecond=0))
     baseline = CaptureBaseline(deployment=deployment, source=f"{name} file", set_by=name)
     for row in (hour, baseline):
