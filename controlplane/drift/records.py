@@ -18,6 +18,7 @@ MOST_FEATURES: Final = 128
 MOST_COLUMNS: Final = 64  # of a tensor of rows
 MOST_OF_ONE: Final = 64  # values of one tensor that are no rows: they hang together
 NAME_CHARS: Final = 255
+MOST_AXES: Final = 64
 AXES: Final = 2  # of rows with columns
 COLLECTIONS: Final = {"inputs": "model_inputs", "outputs": "model_outputs"}
 
@@ -108,12 +109,18 @@ def _tensor(tensor: Any, collection: str, where: str, rng: Random) -> Iterator[F
     if not isinstance(tensor, dict):
         raise Malformed(f"{where}: expected an object for each tensor")
     name, data, shape = tensor.get("name"), tensor.get("data"), tensor.get("shape")
-    if not isinstance(name, str) or not 0 < len(name) <= NAME_CHARS or "\0" in name:
+    if not isinstance(name, str) or not 0 < len(name) <= NAME_CHARS or _keepable(name) != name:
         raise Malformed(f"{where}: name: expected a text of 1 to {NAME_CHARS} characters")
     if "omitted" in tensor:
         return
-    if not isinstance(shape, list) or not all(_is_length(length) for length in shape):
-        raise Malformed(f"{where}: {name}.shape: expected a list of whole numbers")
+    if (
+        not isinstance(shape, list)
+        or len(shape) > MOST_AXES
+        or not all(_is_length(length) for length in shape)
+    ):
+        raise Malformed(
+            f"{where}: {name}.shape: expected a list of whole numbers, {MOST_AXES} at most"
+        )
     if not isinstance(data, list) or len(data) != math.prod(shape):
         raise Malformed(f"{where}: {name}.data: expected as many values as its shape has")
     kind: Kind = "text" if tensor.get("datatype") == "BYTES" else "number"
@@ -130,6 +137,11 @@ def _tensor(tensor: Any, collection: str, where: str, rng: Random) -> Iterator[F
     yield f"{collection}/{name}", kind, values, told, 1
 
 
+def _keepable(text: str) -> str:
+    """Without what no database keeps: U+0000, and halves of pairs that JSON can spell."""
+    return text.replace("\0", "\ufffd").encode(errors="replace").decode()
+
+
 def _is_length(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**31
 
@@ -140,7 +152,7 @@ def _value(value: Any, kind: Kind, where: str) -> Value | None:
     if kind == "text":
         if not isinstance(value, str):
             raise Malformed(f"{where}: expected texts or null, got {type(value).__name__}")
-        return value.replace("\0", "\ufffd")  # no database keeps it
+        return _keepable(value)
     if not isinstance(value, int | float):
         raise Malformed(f"{where}: expected numbers or null, got {type(value).__name__}")
     return max(-LARGEST, min(LARGEST, cast(float, value))) if value == value else None

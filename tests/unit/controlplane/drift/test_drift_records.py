@@ -72,9 +72,12 @@ def test_there_are_only_so_many_features() -> None:
         (b'{"inputs": 3}', "line 1: inputs: expected a list of tensors"),
         (b'{"inputs": [3]}', "line 1: inputs: expected an object for each tensor"),
         (b'{"inputs": [{"name": 3}]}', "name: expected a text"),
+        (rb'{"inputs": [{"name": "\ud83d"}]}', "name: expected a text"),
+        (rb'{"inputs": [{"name": "a\u0000"}]}', "name: expected a text"),
         (b'{"inputs": [{"name": "x"}]}', r"x\.shape: expected a list of whole numbers"),
         (b'{"inputs": [{"name": "x", "shape": [-1], "data": []}]}', r"x\.shape"),
         (b'{"inputs": [{"name": "x", "shape": [true], "data": [1]}]}', r"x\.shape"),
+        (b'{"inputs": [{"name": "x", "shape": [' + b"1," * 64 + b'1], "data": [1]}]}', "64 at most"),
         (b'{"inputs": [{"name": "x", "shape": [9999999], "data": [1]}]}', r"x\.data"),
         (b'{"inputs": [{"name": "x", "shape": [1], "data": ["a"]}]}', "expected numbers or null"),
         (b'{"inputs": [{"name": "x", "datatype": "BYTES", "shape": [1], "data": [1]}]}',
@@ -84,6 +87,13 @@ def test_there_are_only_so_many_features() -> None:
 def test_what_is_no_record_is_refused_by_its_line(line: bytes, told: str) -> None:
     with pytest.raises(Malformed, match=told):
         summarised([line], Random(1))
+
+
+def test_texts_that_no_database_keeps_are_replaced() -> None:
+    head = rb'{"inputs": [{"name": "x", "datatype": "BYTES", "shape": [2], '
+    line = head + rb'"data": ["\ud83d", "\u0000"]}]}'
+    (found,) = summarised([line], Random(1)).sketches.values()
+    assert sorted(found.values) == ["?", "\ufffd"]
 
 
 def test_numbers_beyond_all_bounds_do_no_harm() -> None:
