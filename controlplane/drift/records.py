@@ -75,16 +75,14 @@ def summarised(lines: Iterable[bytes], rng: Random) -> Summary:
 def merged_summaries(summaries: Iterable[Summary]) -> Summary:
     """In the order of time."""
     records = untold = 0
-    sketches: dict[Key, Sketch] = {}
+    found: dict[Key, list[Sketch]] = {}
     for one in summaries:
         records += one.records
         untold = max(untold, one.untold)
         for key, sketch in one.sketches.items():
-            if key in sketches:
-                sketches[key] = merged(sketches[key], sketch)
-            elif len(sketches) < MOST_FEATURES:
-                sketches[key] = sketch
-    return Summary(records, sketches, untold)
+            if key in found or len(found) < MOST_FEATURES:
+                found.setdefault(key, []).append(sketch)
+    return Summary(records, {key: merged(sketches) for key, sketches in found.items()}, untold)
 
 
 Found = tuple[Key, Kind, list[Value | None], str, int]

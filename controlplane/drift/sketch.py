@@ -7,7 +7,8 @@ together it is again those with the smallest, so that merging loses nothing and 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
+from heapq import merge, nsmallest
+from itertools import islice
 from random import Random
 from typing import Any, Final, Literal
 
@@ -111,23 +112,26 @@ def sketch_of(
     )
 
 
-def merged(one: Sketch, other: Sketch) -> Sketch:
-    """Both together; of two kinds the ``other`` alone: a new version may have another type."""
-    if one.kind != other.kind:
-        return other
-    lows = [bound for bound in (one.low, other.low) if bound is not None]
-    highs = [bound for bound in (one.high, other.high) if bound is not None]
-    shapes = Counter(one.shapes or {}) + Counter(other.shapes or {})
+def merged(sketches: Sequence[Sketch]) -> Sketch:
+    """All of them, one at least, in the order of time; of two kinds those of the last one's alone:
+    a new version may have another type."""
+    alike = [one for one in sketches if one.kind == sketches[-1].kind]
+    if len(alike) == 1:
+        return alike[0]
+    shapes: Counter[str] = Counter()
+    for one in alike:
+        shapes.update(one.shapes or {})
     return Sketch(
-        one.kind,
-        one.rows + other.rows,
-        one.count + other.count,
-        one.missing + other.missing,
-        low=min(lows, default=None),
-        high=max(highs, default=None),
-        total=max(-LARGEST, min(LARGEST, one.total + other.total)),
+        alike[0].kind,
+        sum(one.rows for one in alike),
+        sum(one.count for one in alike),
+        sum(one.missing for one in alike),
+        low=min((one.low for one in alike if one.low is not None), default=None),
+        high=max((one.high for one in alike if one.high is not None), default=None),
+        total=max(-LARGEST, min(LARGEST, sum(one.total for one in alike))),
         shapes=_commonest(shapes),
-        sample=tuple(sorted((*one.sample, *other.sample))[:SAMPLE]),
+        # why merge: each is sorted, and few of all of them are looked at
+        sample=tuple(islice(merge(*(one.sample for one in alike)), SAMPLE)),
     )
 
 

@@ -6,6 +6,9 @@ import { apiPath } from "./paths";
 
 /** Statistics are made every few seconds of what came. */
 const REFETCH_MS = 15_000;
+/** Many hours take the control plane a while, and change little. */
+const SLOWLY_MS = 120_000;
+const QUICK_HOURS = 24;
 const FILES = 100;
 
 const of = (endpoint: string, deployment: string) => ({ path: { endpoint, deployment } });
@@ -20,7 +23,7 @@ export const statisticsQuery = (endpoint: string, deployment: string, hours: num
           signal,
         }),
       ),
-    refetchInterval: REFETCH_MS,
+    refetchInterval: hours > QUICK_HOURS ? SLOWLY_MS : REFETCH_MS,
     placeholderData: (before) => before,
   });
 

@@ -106,17 +106,21 @@ def test_chance_alone_is_no_drift() -> None:
 
 def test_the_sample_is_uniform_and_merges_in_any_order() -> None:
     parts = [sketch_of(np.arange(at * 1000, at * 1000 + 1000), seed=at) for at in range(10)]
-    forth, back = parts[0], parts[-1]
-    for part in parts[1:]:
-        forth = merged(forth, part)
-    for part in reversed(parts[:-1]):
-        back = merged(back, part)
+    forth, back = merged(parts), parts[-1]
+    for part in reversed(parts[:-1]):  # one by one, and from the end
+        back = merged([back, part])
     assert forth == back
     assert (forth.rows, forth.low, forth.high, forth.mean) == (10_000, 0, 9_999, 4_999.5)
     assert len(forth.sample) == SAMPLE
     # of a uniform sample each tenth has about a tenth
     counts = np.histogram([float(value) for value in forth.values], 10, (0, 10_000))[0]
     assert stats.chisquare(counts).pvalue > 1e-4
+
+
+def test_of_two_kinds_the_last_one_counts() -> None:
+    numbers, texts = sketch_of([1.0, 2.0]), sketch_of(["a"], "text")
+    assert merged([numbers, texts]) == texts
+    assert merged([numbers, texts, numbers]).rows == 4
 
 
 def test_a_sketch_is_kept_as_json() -> None:
