@@ -166,6 +166,8 @@ def _keep_within(row: Deployment, most_bytes: int) -> None:
     files = CapturedFile.objects.filter(deployment=row)
     used = files.aggregate(bytes=Sum("size", default=0))["bytes"]
     spare = files.count() - MOST_FILES
+    if used <= most_bytes and spare <= 0:
+        return
     for file in files.order_by("last_at").iterator(chunk_size=100):
         if used <= most_bytes and spare <= 0:
             return
