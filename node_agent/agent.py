@@ -15,6 +15,7 @@ from node_agent.backoff import Backoff
 from node_agent.bandwidth import Throttle
 from node_agent.cache import BlobCache
 from node_agent.cache_upkeep import CacheUpkeep
+from node_agent.capture_shipping import CaptureShipping
 from node_agent.certificate import LOOK_S, Certificate
 from node_agent.client import ControlClient, ControlError, CredentialRefused
 from node_agent.environments import Environments
@@ -27,6 +28,7 @@ from node_agent.launch import RUNTIME
 from node_agent.logs import LogTail
 from node_agent.machine import Machine
 from node_agent.news import News
+from node_agent.outbox import Outbox
 from node_agent.recheck import Schedule
 from node_agent.rest import Rest
 from node_agent.sampling import Sampling
@@ -110,8 +112,10 @@ class Agent:
             if settings.fork_server and runtime == RUNTIME and sandbox.holds
             else None,
             signed_only=settings.signed_only,
+            outbox=(outbox := Outbox(settings.folder / "captured")),
         )
         self._fleet = Fleet(settings.folder / "replicas", host)
+        self._captures = CaptureShipping(outbox, self._fleet, self._client)
         schedule = Schedule(
             settings.folder / "recheck.json",
             interval_s=settings.recheck_interval_s,
@@ -168,6 +172,7 @@ class Agent:
                 loops.create_task(self._forever(self._report))
                 loops.create_task(self._forever(self._sample))
                 loops.create_task(self._forever(self._ship_logs))
+                loops.create_task(self._forever(self._captures.run_once))
                 loops.create_task(self._forever(self._upkeep.report_cache))
                 loops.create_task(self._forever(self._upkeep.recheck_cache))
         finally:

@@ -146,6 +146,20 @@ class ControlClient:
     async def logs(self, batch: LogBatch) -> None:
         await self._send("POST", "logs", batch)
 
+    async def captured(
+        self, replica_id: str, name: str, *, endpoint: str, deployment: str, content: bytes
+    ) -> None:
+        """Send a file of captured data. Doing so twice does no harm."""
+        with _translated("captured"):
+            response = await self._http.put(
+                f"captured/{replica_id}/{name}",
+                params={"endpoint": endpoint, "deployment": deployment},
+                content=content,
+                headers={"Content-Type": "application/x-ndjson"},
+            )
+        if response.is_error:
+            raise _refusal(response)
+
     @contextlib.asynccontextmanager
     async def blob(self, sha256: str, offset: int) -> AsyncIterator[BlobStream]:
         """The bytes of a blob from `offset` on. Raises ControlError, also while iterating."""

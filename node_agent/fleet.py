@@ -112,6 +112,14 @@ class Fleet:
             if self._gone.get(replica.replica_id) == replica:
                 del self._gone[replica.replica_id]
 
+    def capturing(self) -> list[tuple[DesiredReplica, ReplicaFolder]]:
+        """Replicas of which requests are captured."""
+        return [
+            (runner.replica, runner.folder)
+            for runner in self._runners.values()
+            if runner.replica.capture is not None and not runner.stopping
+        ]
+
     def serving(self) -> list[tuple[DesiredReplica, ObservedReplica]]:
         """Replicas whose runtime listens."""
         return [

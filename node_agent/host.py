@@ -8,6 +8,7 @@ from node_agent.environments import Environments
 from node_agent.fork_server import ForkServer
 from node_agent.launch import RUNTIME
 from node_agent.memory_pressure import MemoryPressureRule
+from node_agent.outbox import Outbox
 from node_agent.sandbox import Sandbox
 from node_agent.signed import SignedOnly
 from wire.messages import DesiredReplica
@@ -27,6 +28,7 @@ class Host:
     memory_pressure: MemoryPressureRule = field(default_factory=MemoryPressureRule)
     environments: Environments | None = None  # None: each replica makes its own
     forks: ForkServer | None = None  # None: runtimes are started without one
+    outbox: Outbox | None = None  # None: what is captured stays where it is
     signed_only: SignedOnly | None = None  # None: whatever the control plane says
     # replica id -> its state: what it has yet to take of a GPU cannot be told from the others'
     states: dict[str, str] = field(default_factory=dict)

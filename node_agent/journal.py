@@ -37,6 +37,7 @@ class ReplicaFolder:
         self.agent_log = path / "agent.log"
         self.ready_file = path / "ready.json"
         self.scratch = path / "scratch"
+        self.captured = self.scratch / "home" / "captured"
         self._journal = path / "state.json"
 
     def read(self) -> Entry | None:

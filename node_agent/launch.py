@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import json
 import os
 import socket
 import struct
@@ -18,6 +19,7 @@ from wire.messages import DesiredReplica
 # why -P: where it starts is the model's own folder
 RUNTIME = (sys.executable, "-P", "-m", "worker_runtime")
 REPOSITORY_FLAG = "--model-repository="
+CAPTURE_HASH_KEY = "SHOAL_CAPTURE_HASH_KEY"
 BACKLOG = 1024
 PROTOCOLS = ("http", "grpc", "metrics")
 # CUDA counts GPUs as the agent and nvidia-smi do, by the PCI bus, and not the fastest first: what
@@ -129,6 +131,7 @@ def command(
         "--exit-on-error=false",
         *([f"--backend-config=python,environments={built}"] if built else []),
         "--strict-readiness=true",
+        *_capture_flags(replica, folder),
         *replica.runtime_args,
         # why after those: of several, what all of them allow
         *([] if replica.code is None else [f"--allow-code={','.join(replica.code)}"]),
@@ -142,4 +145,15 @@ def environment(
 
     Without a ``replica``: of one that sets none.
     """
-    return {**inherited, **_OURS, **(replica.environment if replica else {})}
+    said = {**inherited, **_OURS, **(replica.environment if replica else {})}
+    if replica is not None and replica.capture is not None and replica.capture.hash_key:
+        said[CAPTURE_HASH_KEY] = replica.capture.hash_key
+    return said
+
+
+def _capture_flags(replica: DesiredReplica, folder: ReplicaFolder) -> tuple[str, ...]:
+    """It writes where it may, whatever the control plane says of that."""
+    if replica.capture is None:
+        return ()
+    settings = json.dumps(replica.capture.settings, separators=(",", ":"))
+    return (f"--capture-config={settings}", f"--capture-directory={folder.captured}")

@@ -23,6 +23,8 @@ SAID_BYTES = 500  # of a refusal
 WARM_LIMIT_BYTES = 256 * 2**20
 # Of models around scoring scripts, which fail at zeros as at any text that is no request of theirs.
 SCORING_SCRIPT = "AZUREML_ENTRY_SCRIPT"
+# Tells the agent's own inference from requests of clients, where these are captured.
+FIRST_INFERENCE = "shoal-first-inference"
 # A whole sequence of one request, with an identifier that no client is likely to choose.
 WARM_SEQUENCE = {"sequence_id": 2**63 - 1, "sequence_start": True, "sequence_end": True}
 ITEM_BYTES = {
@@ -193,5 +195,6 @@ def _zeros(
     if sum(sizes) > WARM_LIMIT_BYTES:
         return None
     sent = {"binary_data_output": True, **(parameters or {})}
-    head = json.dumps({"inputs": described, "parameters": sent}).encode()
+    request = {"id": FIRST_INFERENCE, "inputs": described, "parameters": sent}
+    head = json.dumps(request).encode()
     return head, bytes(sum(sizes))

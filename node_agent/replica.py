@@ -82,7 +82,18 @@ class ReplicaRunner:
         record.journal()
         self.folder.note("stopped")
         if discard:
+            await asyncio.to_thread(self._take_captured)
             await asyncio.to_thread(staging.discard, self.folder.path)
+
+    def _take_captured(self) -> None:
+        """What its runtime wrote last, before its folder goes."""
+        if self._host.outbox is None:
+            return
+        try:
+            while self._host.outbox.take(self.replica, self.folder):
+                pass
+        except OSError as error:
+            logger.warning("Captured data of %s is lost: %s", self.replica.replica_id, error)
 
     async def mend(self, throttle: Throttle) -> None:
         """Make its folder again what it should be, while it serves. Raises ReplicaFailed, OSError.

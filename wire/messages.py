@@ -62,6 +62,14 @@ class ProbeRule:
 
 
 @dataclass(frozen=True, slots=True)
+class CaptureRule:
+    """What a runtime captures of its requests: ``settings`` are its ``--capture-config``."""
+
+    settings: dict[str, Any]
+    hash_key: str = ""  # of fields that are hashed; empty: there are none
+
+
+@dataclass(frozen=True, slots=True)
 class DesiredReplica:
     """One runtime process the node must run at this generation."""
 
@@ -82,6 +90,7 @@ class DesiredReplica:
     liveness: ProbeRule | None = None  # None: the agent's own, quicker rule
     readiness: ProbeRule | None = None
     trial: bool = False  # only to see whether it loads: not routed, not sampled, not restarted
+    capture: CaptureRule | None = None  # None: nothing is captured
     signatures: tuple[str, ...] = ()  # .minisig files over the statement of files and inline_files
 
 

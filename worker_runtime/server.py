@@ -33,6 +33,7 @@ from worker_runtime.listeners import (
 )
 from worker_runtime.machine import gpu_memory, this_machine
 from worker_runtime.observability.access import access_log
+from worker_runtime.observability.capture.capture import Capture
 from worker_runtime.observability.logging import LogControl
 from worker_runtime.observability.metrics.connections import ConnectionFamilies, Load, Refusals
 from worker_runtime.observability.metrics.loop import LoopLag
@@ -107,6 +108,7 @@ class Server:
             longest_wait_ns=settings.max_queue_wait_ms * 1_000_000,
             delays=Delays.of(os.environ),
         )
+        self._capture = Capture(settings.capture) if settings.capture else None
         self._engine = Engine(
             self._manager,
             settings.server_id,
@@ -114,6 +116,7 @@ class Server:
             tracer=Tracer(settings.trace, access_log(settings.access_log)),
             log=log,
             shared_memory=SharedMemory(enabled=settings.client_shared_memory),
+            capture=self._capture,
         )
         logger.info(
             "worker_runtime %s: %d cores, %d GPUs", __version__, machine.cores, machine.gpus
@@ -151,6 +154,8 @@ class Server:
         hurry = hurry or asyncio.Event()
         self._host.bind(self._engine, asyncio.get_running_loop())
         self._lag.start()
+        if self._capture is not None:
+            self._capture.start()
         try:
             await self._listen()
         except (OSError, InvalidArgument) as error:
@@ -250,7 +255,8 @@ class Server:
         """The metrics as text, for whoever is allowed to see them."""
         own: tuple[Source, ...] = (self._lag, self._refusals, self._admission.buffers)
         shared = own if self._front_ends is None else (self._front_ends,)
-        clients = (ConnectionFamilies(self._open_load), *shared)
+        captured = () if self._capture is None else (self._capture,)
+        clients = (ConnectionFamilies(self._open_load), *shared, *captured)
         families = exposition(self._settings, lambda: self._manager.versions, clients, self._cache)
         return lambda: families.text() + self._own_metrics.text()
 
@@ -347,6 +353,8 @@ class Server:
             await self._close_listeners(0.0)
             await closing
         self._engine.tracer.close()
+        if self._capture is not None:
+            await asyncio.to_thread(self._capture.close)
 
     async def _close_listeners(self, grace_s: float) -> None:
         closing = [server.close(grace_s) for server in reversed(self._http)]

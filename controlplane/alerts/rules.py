@@ -128,6 +128,28 @@ _ALL: Final = (
         ),
     ),
     Rule(
+        name="input-drift",
+        title="Data has moved away from its baseline",
+        severity=Severity.TICKET,
+        about="The largest population stability index of a deployment's inputs and outputs over "
+        "the last 24 hours against its baseline, of those that moved by more than chance.",
+        unit="PSI",
+        threshold=0.25,
+        least=0.01,
+        most=100,
+        margin=0.2,
+        for_s=600,
+        clear_s=600,
+        steps=(
+            "`shoal capture stats ENDPOINT DEPLOYMENT` shows which feature moved, and how: its "
+            "range, its missing values, its histogram beside the baseline's.",
+            "New values all at once: look for a change at who calls (units, a default, an encoding)"
+            ". `shoal capture download` has the requests.",
+            "The world has changed: check the answers (`shoal test run`, labels), train anew; then "
+            "set a baseline of today's data (`shoal capture baseline`).",
+        ),
+    ),
+    Rule(
         name="node-silent",
         title="Node is silent",
         severity=Severity.TICKET,

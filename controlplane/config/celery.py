@@ -41,6 +41,9 @@ INGEST_TASKS = (
     "golden.rollouts",
     "golden.rollout",
     "golden.comparison",
+    "capture.summarise",
+    "capture.compare",
+    "capture.expire",
 )
 
 
@@ -73,6 +76,10 @@ BEAT_SCHEDULE = {
     "tell it": every(5, "alerts.deliver"),
     "drop alerts of long ago": every(3600, "alerts.prune"),
     "ask versions of rollouts what they answer": every(5, "golden.rollouts"),
+    # why so rarely: each file that comes sends it, too
+    "make statistics of captured data": every(15, "capture.summarise"),
+    "compare captured data with its baselines": every(60, "capture.compare"),
+    "drop captured data of long ago": every(900, "capture.expire"),
     "wake the nodes again": every(20, "deployments.wake_nodes"),
     "notice silent nodes": every(5, "nodes.expire"),
     "notice silent gateways": every(5, "gateway.watch"),

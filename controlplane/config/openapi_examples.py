@@ -18,6 +18,10 @@ WORDS: Final = {"description": "Handwritten digits", "tags": {"team": "vision"}}
 
 EXAMPLES: Final[dict[str, Any]] = {
     "AliasInputRequest": {"version": "3"},
+    "CaptureBaselineInputRequest": {
+        "begin": "2026-11-26T00:00:00Z",
+        "end": "2026-11-27T00:00:00Z",
+    },
     "ConfigRenderInputRequest": {"config": {"name": "digits", "max_batch_size": 8}},
     "ConfigRevisionInputRequest": {
         "configs": {"digits": CONFIG},

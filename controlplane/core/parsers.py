@@ -55,6 +55,12 @@ def _finite(text: str) -> float:
     return value
 
 
+class NdjsonParser(parsers.BaseParser):
+    """Admits lines of JSON; the view reads the stream itself."""
+
+    media_type = "application/x-ndjson"
+
+
 def check_texts(data: Any) -> None:
     """Raises Invalid for a text that no database keeps, and for what is nested too deeply."""
     waiting: list[tuple[Any, tuple[str, ...]]] = [(data, ())]

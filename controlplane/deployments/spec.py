@@ -13,6 +13,7 @@ from django.db.models import TextChoices
 
 from controlplane.autoscaling import policy_from_json
 from controlplane.core.errors import Invalid
+from controlplane.deployments.capturing import capture_from_json
 from controlplane.deployments.probes import Probe
 from controlplane.deployments.types import AntiAffinity
 
@@ -39,6 +40,7 @@ class Kind(Enum):
     SECRETS = "the same, write-only; null takes one away"
     PROBE = "the fields of a probe, or null"
     POLICY = "the fields of a policy of the autoscaler, or null"
+    CAPTURE = "what is captured, or null"
     DECLARED = "whatever a client keeps here"
 
 
@@ -160,6 +162,18 @@ class RunSettings:
             yaml="response_cache_bytes",
         ),
     )
+    capture: dict[str, Any] | None = field(
+        default=None,
+        metadata=_setting(
+            Kind.CAPTURE,
+            Applies.REPLICAS,
+            help="a sample of the requests and answers is kept, and statistics of them are made; "
+            "null: none. A change starts new replicas",
+            shown_help="null: no requests are captured",
+            agent_field="capture",
+            yaml="capture",
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,6 +253,8 @@ class Spec(RunSettings):
                 raise Invalid(f"{name}: {why}", field=name)
         if self.autoscale is not None:
             policy_from_json(self.autoscale)
+        if self.capture is not None:
+            capture_from_json(self.capture)
 
     def count(self, running: int | None = None) -> int:
         """Replicas: as said, else as many as are ``running`` under a policy, or as it has at

@@ -60,6 +60,7 @@ function deployment(
     max_queue_wait_ms: null,
     response_cache_bytes: null,
     autoscale: null,
+    capture: null,
     autoscaling: null,
     retries: true,
     secret_environment: [],

@@ -8,6 +8,7 @@ import { instanceTypes, members, people, permissions, projects, role, serviceAcc
 import { bottlenecksOf } from "./bottlenecks";
 import { experimentOf } from "./experiments";
 import { requestsOf } from "./requests";
+import { baselineGone, baselineSet, capturedOf, statisticsOf } from "./capture";
 import { alertAnswer, objectiveGone, objectivePast, objectiveSet, objectivesOf } from "./alerts";
 import { caseRoute, casesAsked } from "./cases";
 import { rolloutBegun, rolloutChanged, rolloutsOf } from "./rollouts";
@@ -240,6 +241,14 @@ const AUTOSCALE_PREVIEW = {
   ignored: [],
 };
 
+function dataRoute(method: string, path: string[], query: URLSearchParams): MockAnswer {
+  const [name, , deployment, , what, file] = path;
+  if (what !== "baseline") return ok(statisticsOf(name ?? "", deployment ?? "", Number(query.get("hours") ?? 24)));
+  if (method === "PUT") return ok(baselineSet(file ? "a file (0a1b2c3d4e5f)" : "the last hours"));
+  baselineGone();
+  return ok(null, 204);
+}
+
 function endpointRoute(
   method: string,
   path: string[],
@@ -261,6 +270,8 @@ function endpointRoute(
     return ok(null, 204);
   }
   if (section === "objectives") return ok({ items: objectivesOf(name) });
+  if (section === "deployments" && item && leaf === "captured") return list(capturedOf(name));
+  if (section === "deployments" && item && leaf === "data") return dataRoute(method, path, query);
   if (section === "test-cases") return ok(casesAsked(name, body));
   if (section === "traffic") return trafficSet(found, body, ifMatch);
   if (section === "keys")

@@ -44,6 +44,7 @@ const ROUTES = {
   requests: "/endpoints/resnet50-prod/requests",
   experiment: "/endpoints/resnet50-prod/experiment",
   "experiment-alone": "/endpoints/digits/experiment",
+  data: "/endpoints/resnet50-prod/data",
   logs: "/endpoints/resnet50-prod/logs",
   events: "/endpoints/resnet50-prod/events",
   settings: "/endpoints/resnet50-prod/settings",

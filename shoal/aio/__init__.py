@@ -12,6 +12,7 @@ here, and what is listed is an asynchronous iterator. Calls may run side by side
 from shoal.aio.alerts import AlertOperations, ChannelOperations
 from shoal.aio.ml_client import MLClient
 from shoal.aio.operations import (
+    CaptureOperations,
     EnvironmentOperations,
     ModelOperations,
     ObjectiveOperations,
@@ -25,6 +26,7 @@ from shoal.aio.poller import AsyncLROPoller
 __all__ = [
     "AlertOperations",
     "AsyncLROPoller",
+    "CaptureOperations",
     "ChannelOperations",
     "EnvironmentOperations",
     "MLClient",

@@ -9,6 +9,7 @@ from shoal.aio.alerts import AlertOperations, ChannelOperations
 from shoal.aio.bridge import run
 from shoal.aio.loop import Loop
 from shoal.aio.operations import (
+    CaptureOperations,
     EnvironmentOperations,
     ModelOperations,
     ObjectiveOperations,
@@ -76,6 +77,7 @@ class MLClient:
         self.online_deployments = OnlineDeploymentOperations(self._blocking.online_deployments)
         self.alerts = AlertOperations(self._blocking.alerts)
         self.channels = ChannelOperations(self._blocking.channels)
+        self.capture = CaptureOperations(self._blocking.capture)
         self.objectives = ObjectiveOperations(self._blocking.objectives)
         self.rollouts = RolloutOperations(self._blocking.rollouts)
 

@@ -12,6 +12,7 @@ from shoal.cli.alert import alert
 from shoal.cli.apply import apply, diff, export
 from shoal.cli.audit import audit
 from shoal.cli.backup import backup, restore
+from shoal.cli.capture import capture
 from shoal.cli.channel import channel
 from shoal.cli.completion import completion
 from shoal.cli.config import config
@@ -83,7 +84,7 @@ def cli(ctx: click.Context, project_name: str | None) -> None:
 
 COMMANDS = (
     *(up, deploy, init, dev, endpoint, traffic, rollout, experiment, objective),
-    *(test, why_slow, requests, logs, proxy, alert, channel),
+    *(test, why_slow, requests, logs, proxy, alert, channel, capture),
     *(model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, project, user, second_factor, service_account, signing_key),

@@ -10,6 +10,7 @@ from shoal.client import downloads, operations
 from shoal.client.administration import quoted
 from shoal.client.alerts import Alerts
 from shoal.client.bottlenecks import Bottlenecks
+from shoal.client.capture import Capture
 from shoal.client.concurrency import Concurrency
 from shoal.client.deployments import DRY_RUN, Deployments
 from shoal.client.discovery import Installation, find_installation
@@ -47,6 +48,7 @@ class Client(
     Projects,
     Alerts,
     Objectives,
+    Capture,
     Rollouts,
     SavedCases,
     Bottlenecks,

@@ -5,7 +5,7 @@ from typing import Any, Final, cast
 
 from shoal.client.administration import Administration, quoted
 from shoal.client.errors import ShoalError
-from shoal.client.types import Rollout
+from shoal.client.rollout_types import Rollout
 
 UNDER_WAY: Final = frozenset({"Running", "Paused"})
 POLL_S: Final = 1.0

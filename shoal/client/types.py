@@ -172,6 +172,7 @@ class Deployment(TypedDict):
     retries: bool
     instance_count: int
     autoscale: dict[str, Any] | None
+    capture: dict[str, Any] | None
     autoscaling: dict[str, Any] | None
     provisioning_state: str
     serving_state: str
@@ -245,40 +246,6 @@ class Operation(TypedDict):
     deadline_at: str
     created_by: str
     created_at: str
-    finished_at: str | None
-
-
-class RolloutStage(TypedDict):
-    percent: int
-    hold_s: int
-    status: Literal["pending", "running", "succeeded", "failed", "canceled"]
-    started_at: str | None
-    ended_at: str | None
-    requests: int
-
-
-class Rollout(TypedDict):
-    id: str
-    endpoint: str
-    deployment: str  # the candidate
-    state: Literal["Running", "Paused", "Succeeded", "Withdrawn", "Aborted", "Superseded"]
-    percent: int  # of the traffic that the candidate has
-    stages: list[RolloutStage]
-    min_requests: int
-    guardrails: dict[str, dict[str, float | None]]
-    previous_traffic: dict[str, int]
-    reason: str  # what it waits for, or why it ended
-    cause: str
-    missing_requests: int
-    figures: list[dict[str, Any]]
-    latency: list[dict[str, float | None]]
-    compared: dict[str, Any] | None  # what came of it, besides the figure `answers`
-    golden: dict[str, Any] | None  # answers to golden cases; None: nobody has asked
-    judged_at: str | None
-    paused_by: str
-    created_by: str
-    created_at: str
-    ended_by: str
     finished_at: str | None
 
 

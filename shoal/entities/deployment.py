@@ -25,6 +25,7 @@ class OnlineDeployment(OwnSettings, Entity):
     """``model``: one to register on the way, or ``azureml:name:version`` (or ``@label``).
 
     ``autoscale``: REST's policy; goes before ``scale_settings``, which are made into one.
+    ``capture``: as REST has it; goes before ``data_collector``; empty: nothing is captured.
     """
 
     endpoint_name: str | None = None
@@ -34,6 +35,7 @@ class OnlineDeployment(OwnSettings, Entity):
     environment: str | Environment | None = None
     app_insights_enabled: bool | None = False
     autoscale: dict[str, Any] | None = None
+    capture: dict[str, Any] | None = None
     scale_settings: DefaultScaleSettings | TargetUtilizationScaleSettings | None = None
     request_settings: OnlineRequestSettings | None = None
     liveness_probe: ProbeSettings | None = None

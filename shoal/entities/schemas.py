@@ -213,8 +213,19 @@ DEPLOYMENT: Final[Table] = {
                 "request_logging": Key(block({"capture_headers": Key(listing(text))})),
             }
         ),
-        Use.KEEP,
-        "requests are counted and timed, their contents are not collected",
+        Use.MAP,
+    ),
+    "capture": Key(
+        block(
+            {
+                "sampling_rate": Key(number),
+                **{name: Key(listing(text)) for name in ("collections", "fields", "drop", "hash")},
+                **{
+                    name: Key(integer)
+                    for name in ("max_request_bytes", "roll_seconds", "keep_days", "keep_bytes")
+                },
+            }
+        )
     ),
     "model_mount_path": Key(text, Use.KEEP),
     "environment": Key(text_or(block(ENVIRONMENT)), Use.MAP),

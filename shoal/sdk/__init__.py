@@ -1,6 +1,7 @@
 """The Python SDK, in the shape of azure-ai-ml: ``from shoal import MLClient``."""
 
 from shoal.sdk.alerts import AlertOperations, ChannelOperations
+from shoal.sdk.capture import CaptureOperations
 from shoal.sdk.deployments import OnlineDeploymentOperations
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.environments import EnvironmentOperations
@@ -13,6 +14,7 @@ from shoal.sdk.workspaces import WorkspaceOperations
 
 __all__ = [
     "AlertOperations",
+    "CaptureOperations",
     "ChannelOperations",
     "EnvironmentOperations",
     "LROPoller",

@@ -15,6 +15,7 @@ from shoal.entities.errors import EntityInvalid
 from shoal.entities.loading import name_fault
 from shoal.entities.model import REGISTRY_PREFIX, model_reference
 from shoal.entities.settings import ProbeSettings
+from shoal.sdk.capturing import collected
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.local_endpoints import LocalEndpoints
 from shoal.sdk.models import ModelOperations
@@ -304,6 +305,8 @@ def _body(
         # why: what was changed goes before what was read beside it
         if entity.autoscale == before.autoscale and entity.scale_settings != before.scale_settings:
             body["autoscale"] = policy_of(entity)
+        if entity.capture == before.capture and entity.data_collector != before.data_collector:
+            body["capture"] = collected(entity.data_collector) or None
     if entity.instance_count is not None:
         body["instance_count"] = entity.instance_count
     return body

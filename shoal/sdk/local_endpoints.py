@@ -36,7 +36,7 @@ _TIMEOUT: Final = "SCORING_TIMEOUT_MS"
 # What one process on one machine does nothing with.
 _UNUSED: Final = (
     "autoscale", "scale_settings", "liveness_probe", "readiness_probe", "resources",
-    "instance_type", "data_collector", *(field.name for field in fields(OwnSettings)),
+    "instance_type", "data_collector", "capture", *(field.name for field in fields(OwnSettings)),
 )  # fmt: skip
 _UNUSED_REQUEST: Final = ("max_concurrent_requests_per_instance", "max_queue_wait_ms")
 

@@ -11,6 +11,7 @@ from shoal.display.default import default_watcher
 from shoal.display.watcher import Quiet, Watcher
 from shoal.entities import Environment, Model, OnlineDeployment, OnlineEndpoint
 from shoal.sdk.alerts import AlertOperations, ChannelOperations
+from shoal.sdk.capture import CaptureOperations
 from shoal.sdk.deployments import OnlineDeploymentOperations
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.environments import EnvironmentOperations
@@ -90,6 +91,7 @@ class MLClient:
         )
         self.alerts = AlertOperations(self.client)
         self.channels = ChannelOperations(self.client)
+        self.capture = CaptureOperations(self.client)
         self.objectives = ObjectiveOperations(self.client)
         self.rollouts = RolloutOperations(self.client)
 

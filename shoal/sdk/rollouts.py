@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from shoal.client.client import Client
-from shoal.client.types import Rollout
+from shoal.client.rollout_types import Rollout
 
 
 class RolloutOperations:

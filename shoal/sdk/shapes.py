@@ -19,6 +19,7 @@ from shoal.entities import (
 )
 from shoal.entities.base import Values
 from shoal.entities.settings import OwnSettings, TargetUtilizationScaleSettings
+from shoal.sdk.capturing import capture_of
 
 WORKSPACE_NAME: Final = "shoal"
 WORKSPACE: Final = (
@@ -53,6 +54,7 @@ DEPLOYMENT_FIELDS: Final = frozenset(
         "instance_count",
         "environment_variables",
         "autoscale",
+        "capture",
         *OWN_SETTINGS,
     }
 )
@@ -158,6 +160,8 @@ def deployment_body(deployment: OnlineDeployment) -> Values:
         body["autoscale"] = deployment.autoscale or None
     elif deployment.scale_settings is not None:
         body["autoscale"] = policy_of(deployment)
+    if (capture := capture_of(deployment)) is not None:
+        body["capture"] = capture or None
     return body
 
 
@@ -203,6 +207,7 @@ def deployment_of(shown: Deployment) -> OnlineDeployment:
             "environment_variables": shown.get("environment"),
             "request_settings": settings,
             "autoscale": shown.get("autoscale"),
+            "capture": shown.get("capture"),
             **{name: shown.get(name) for name in OWN_SETTINGS},
         }
     )

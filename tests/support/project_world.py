@@ -1,16 +1,21 @@
 """Two projects with one of everything in each, told apart by a word in every name and id."""
 
+import tempfile
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Final
 
 from django.utils import timezone
 
 from controlplane.accounts.models import Membership, Project, User
 from controlplane.alerts.models import Alert, ObjectiveRow, Silence
+from controlplane.capture.models import CaptureBaseline, CapturedFile, CaptureHour
+from controlplane.capture.services import blob_name
 from controlplane.console.models import SavedCase
 from controlplane.deployments.models import Deployment, Endpoint, Replica, TryLoad
 from controlplane.deployments.services.endpoints import endpoint_create
+from controlplane.drift import Summary
 from controlplane.environments.models import EnvironmentVersion
 from controlplane.nodes.models import Node
 from controlplane.operations.models import Operation, Rollout
@@ -24,12 +29,14 @@ from controlplane.registry.models import (
     Upload,
 )
 from controlplane.registry.states import UploadState
+from controlplane.registry.stores import blob_store
 from tests.support.deployment_rows import deployment_add
 from tests.support.people import make_user
 from tests.support.registered_models import model_register
 
 OURS: Final = "alpha"
 THEIRS: Final = "bravo"
+CAPTURE: Final = (CapturedFile, CaptureHour, CaptureBaseline)
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,7 @@ class Things:
             "objective": f"{self.word}-objective",
             "alert_id": f"{self.word}-alert",
             "silence_id": f"{self.word}-silence",
+            "file_id": f"{self.word}-captured",
             "rule": "queue-slow",
             "channel": "on-call",
             "delivery_id": "none",
@@ -154,6 +162,7 @@ def project_add(name: str) -> Things:
         window_days=28,
         created_by=person.username,
     )
+    _capture_add(deployment, name)
     Alert.objects.create(
         id=f"{name}-alert",
         rule="queue-slow",
@@ -195,10 +204,32 @@ def project_add(name: str) -> Things:
     return things
 
 
+def _capture_add(deployment: Deployment, name: str) -> None:
+    now = timezone.now()
+    CapturedFile.objects.create(
+        id=f"{name}-captured",
+        deployment=deployment,
+        replica=f"{name}-replica",
+        size=1,
+        records=1,
+        first_at=now,
+        last_at=now,
+        expires_at=now + timedelta(days=1),
+    )
+    with tempfile.NamedTemporaryFile(delete=False) as file:
+        file.write(b"\n")
+    blob_store().put(Path(file.name), blob_name(f"{name}-captured"))
+    hour = CaptureHour(deployment=deployment, hour=now.replace(minute=0, second=0, microsecond=0))
+    baseline = CaptureBaseline(deployment=deployment, source=f"{name} file", set_by=name)
+    for row in (hour, baseline):
+        row.summary = Summary(1, {})
+        row.save()
+
+
 def counts() -> dict[str, int]:
     """How many rows there are of what people of a project may make or remove."""
     kinds = (Model, Endpoint, Deployment, EnvironmentVersion, Upload, Operation, Rollout)
     return {
         kind.__name__: kind._default_manager.count()
-        for kind in (*kinds, SavedCase, TryLoad, Draft, ObjectiveRow, Alert, Silence)
+        for kind in (*kinds, SavedCase, TryLoad, Draft, ObjectiveRow, Alert, Silence, *CAPTURE)
     }

@@ -7,12 +7,14 @@ from pathlib import Path
 from worker_runtime.config import clouds, pairs, tracing
 from worker_runtime.config.arguments import HelpRequested, UsageError, Values, split
 from worker_runtime.config.settings import (
+    CAPTURE_HASH_KEY,
     ESCAPE_LOG,
     ControlMode,
     HttpOptions,
     Settings,
     variable,
 )
+from worker_runtime.observability.capture.settings import CaptureConfig, read_config
 from worker_runtime.observability.logging import FORMATS, LogOptions
 from worker_runtime.observability.metrics.latency import QUANTILES, MetricsConfig
 from worker_runtime.types.listening import (
@@ -89,6 +91,7 @@ def parse(arguments: Sequence[str]) -> Settings:
         trace=tracing.trace_config(take),
         log=_log_options(take),
         access_log=take.text("access-log"),
+        capture=_capture(take),
         ready_file=_path(take, "ready-file"),
         warnings=tuple(_warnings(take)),
         deprecations=tuple(_deprecations(take)),
@@ -225,6 +228,19 @@ def _log_options(take: Values) -> LogOptions:
         file=take.text("log-file"),
         escaped=variable(ESCAPE_LOG).upper() != "FALSE",
     )
+
+
+def _capture(take: Values) -> CaptureConfig | None:
+    """None: nothing is captured. Raises UsageError."""
+    text, directory = take.text("capture-config"), take.text("capture-directory")
+    if not text:
+        if directory:
+            raise UsageError(f"--capture-directory={directory} needs --capture-config")
+        return None
+    try:
+        return read_config(text, directory, variable(CAPTURE_HASH_KEY))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _check_ineffective(take: Values) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from worker_runtime.observability.capture.settings import CaptureConfig
 from worker_runtime.observability.logging import LogOptions
 from worker_runtime.observability.metrics.latency import MetricsConfig
 from worker_runtime.observability.tracing.config import TraceConfig
@@ -21,6 +22,7 @@ from worker_runtime.types.listening import (
 )
 
 # Whether log messages are escaped; batching of spans. Triton reads these and has no flag for them.
+CAPTURE_HASH_KEY = "SHOAL_CAPTURE_HASH_KEY"
 ESCAPE_LOG = "TRITON_SERVER_ESCAPE_LOG_MESSAGES"
 SPAN_BATCHING = {
     "bsp_max_export_batch_size": "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
@@ -119,6 +121,7 @@ class Settings(Struct, frozen=True):
     trace: TraceConfig = field(default_factory=TraceConfig)
     log: LogOptions = field(default_factory=LogOptions)
     access_log: str = ""
+    capture: CaptureConfig | None = None
     ready_file: Path | None = None
     warnings: tuple[str, ...] = ()
     deprecations: tuple[str, ...] = ()

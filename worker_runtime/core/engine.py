@@ -14,6 +14,7 @@ from worker_runtime.errors import (
     RuntimeFault,
     ShuttingDown,
 )
+from worker_runtime.observability.capture.capture import Capture
 from worker_runtime.observability.dialect import Dialect
 from worker_runtime.observability.logging import LogControl, read_changes, settings_shown
 from worker_runtime.observability.tracing.config import read_trace_changes
@@ -56,6 +57,7 @@ class Engine:
         tracer: Tracer | None = None,
         log: LogControl | None = None,
         shared_memory: SharedMemory | None = None,
+        capture: Capture | None = None,
     ) -> None:
         self._manager = manager
         self._ready = manager.ready
@@ -63,6 +65,7 @@ class Engine:
         self.server_id = server_id
         self.shared_memory = shared_memory or SharedMemory()
         self.tracer = tracer or Tracer()
+        self._capture = capture
         self.log = log or LogControl()
         self.started = False
         self.broken = False
@@ -96,13 +99,20 @@ class Engine:
         request.model = model
         if not request.arrived_ns:
             request.arrived_ns = monotonic_ns()
-        if request.trace is None:
+        capture = self._capture
+        # why so: each request is drawn for once, and who is not captured pays for one look
+        if request.trace is None and (capture is None or not capture.due()):
             model.scheduler.submit(request)
             return
+        sink = request.sink
+        if capture is not None and (request.trace is None or capture.due()):
+            capture.watch(request)
         try:
             model.scheduler.submit(request)
         except RuntimeFault as error:
-            request.trace.abandon(request, error)
+            request.sink = sink
+            if request.trace is not None:
+                request.trace.abandon(request, error)
             raise
 
     def cancel(self, request: InferRequest) -> None:

@@ -17,6 +17,7 @@ from controlplane.alerts.models import ObjectiveRow
 from controlplane.alerts.rules import Settings
 from controlplane.alerts.selectors.objectives import LONGEST_BURN_S, objective_of, slices_read
 from controlplane.alerts.selectors.objectives import status_of as objective_status
+from controlplane.capture.models import CaptureBaseline
 from controlplane.deployments.models import Deployment
 from controlplane.deployments.selectors import endpoint_list, endpoint_shown
 from controlplane.deployments.types import Desired, ReplicaState, ServingState
@@ -131,6 +132,25 @@ def queue(rule: Settings, now: datetime) -> Iterator[Observation]:
         )
 
 
+def drift(rule: Settings, now: datetime) -> Iterator[Observation]:
+    """By the last look of ``capture``, which takes a while and is made every few minutes."""
+    del now
+    rows = CaptureBaseline.objects.select_related("deployment__endpoint").order_by("pk")
+    for row in rows.defer("content").filter(looked_at__isnull=False):
+        deployment = row.deployment
+        yield Observation(
+            rule=rule.rule.name,
+            subject=f"endpoint/{deployment.endpoint.name}",
+            part=deployment.name,
+            project=deployment.endpoint.project_name,
+            value=row.worst_psi,
+            untold=f"Nothing can be compared: {row.told}." if row.worst_psi is None else "",
+            summary=f"{row.worst_feature} of {deployment.name} has moved from its baseline: its "
+            f"population stability index is {row.worst_psi or 0:.2f}, {rule.threshold:g} is the "
+            "limit.",
+        )
+
+
 def nodes(rule: Settings, now: datetime) -> Iterator[Observation]:
     for node in node_list():
         age_s = node_age_s(node, now)
@@ -223,6 +243,7 @@ FACTS: Final[Mapping[str, Facts]] = {
     "objective-slow-burn": slow_burn,
     "endpoint-unavailable": unavailable,
     "queue-slow": queue,
+    "input-drift": drift,
     "node-silent": nodes,
     "gateway-silent": gateways,
     "disk-nearly-full": disks,

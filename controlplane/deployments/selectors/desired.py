@@ -1,6 +1,7 @@
 """What one node must run, as its agent is told, and which blobs it may therefore fetch."""
 
 import dataclasses
+import hmac
 import logging
 from collections.abc import Iterable, Mapping
 
@@ -8,6 +9,7 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from controlplane.core import vault
+from controlplane.deployments.capturing import capture_from_json
 from controlplane.deployments.models import DeploymentRevision, Replica, TryLoad
 from controlplane.deployments.probes import allowance_s, rule_of
 from controlplane.deployments.selectors.sampling import sampling_s
@@ -27,13 +29,14 @@ from controlplane.registry.models import ModelFile, UnpackedFile
 from controlplane.registry.selectors import manifests_of
 from controlplane.registry.signature_state import signatures_kept
 from controlplane.registry.types import FileEntry, config_files
-from wire.messages import DesiredReplica, DesiredState, FileRef
+from wire.messages import CaptureRule, DesiredReplica, DesiredState, FileRef
 from wire.statement import files_digest
 
 logger = logging.getLogger(__name__)
 
 LOAD_TIMEOUT_S = 300.0
 SECRETS = "shoal secret environment"
+CAPTURE_HASHES = "shoal capture hashes"
 
 
 def _replicas(node: Node) -> QuerySet[Replica]:
@@ -110,7 +113,20 @@ def _desired(replica: Replica, manifests: Mapping[int, list[FileEntry]]) -> Desi
         load_timeout_s=LOAD_TIMEOUT_S + allowance_s(readiness),
         liveness=rule_of(run.liveness_probe),
         readiness=readiness,
+        capture=_capture(replica),
     )
+
+
+def _capture(replica: Replica) -> CaptureRule | None:
+    """Digests of a field are made with a key of the deployment: alike are told from different
+    across its replicas and their restarts, and nobody can try out values without the key."""
+    kept = replica.revision.settings.capture
+    if kept is None:
+        return None
+    capture = capture_from_json(kept)
+    name = f"{replica.deployment.endpoint_id}/{replica.deployment_id}"
+    key = hmac.digest(vault.derived(CAPTURE_HASHES), name.encode(), "sha256").hex()
+    return CaptureRule(capture.for_runtime(), key if capture.hash else "")
 
 
 def _runtime_args(run: RunSettings) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from controlplane.deployments.naming import variable_problem
 from controlplane.deployments.serializers.autoscaling import PolicySerializer
+from controlplane.deployments.serializers.capturing import CaptureSerializer
 from controlplane.deployments.serializers.probes import ProbeSerializer
 from controlplane.deployments.serializers.ranges import RangeField
 from controlplane.deployments.spec import SETTINGS, Choice, Kind, Number, Setting
@@ -17,7 +18,11 @@ Field = serializers.Field[Any, Any, Any, Any]
 LIMIT_SECRET_CHARS = 65_536
 LIMIT_DECLARED_CHARS = 65_536
 LIMIT_NAME_CHARS = 64
-NESTED: dict[Kind, type[Fields]] = {Kind.PROBE: ProbeSerializer, Kind.POLICY: PolicySerializer}
+NESTED: dict[Kind, type[Fields]] = {
+    Kind.PROBE: ProbeSerializer,
+    Kind.POLICY: PolicySerializer,
+    Kind.CAPTURE: CaptureSerializer,
+}
 
 
 class NoneIsZeroField(RangeField):
@@ -123,7 +128,7 @@ def _taken(setting: Setting, help_text: str, **said: Any) -> Field:
             return VariablesField(child=serializers.CharField(), **options)
         case Kind.SECRETS:
             return SecretsField(**options)
-        case Kind.PROBE | Kind.POLICY as kind:
+        case Kind.PROBE | Kind.POLICY | Kind.CAPTURE as kind:
             return NESTED[kind](**options)
         case Kind.DECLARED:
             return DeclaredField(**options)
@@ -147,7 +152,7 @@ def setting_shown(setting: Setting, **options: Any) -> Field:
             return serializers.DictField(child=serializers.CharField(), **options)
         case Kind.SECRETS:
             return serializers.ListField(child=serializers.CharField(), **options)
-        case Kind.PROBE | Kind.POLICY as kind:
+        case Kind.PROBE | Kind.POLICY | Kind.CAPTURE as kind:
             return NESTED[kind](allow_null=True, **options)
         case Kind.DECLARED:
             return DeclaredField(**options)

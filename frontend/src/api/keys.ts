@@ -41,6 +41,9 @@ export const keys = {
     experiment: (name: string, query: Record<string, unknown>) => ["endpoints", "one", name, "experiment", query] as const,
     objectives: (name: string) => ["endpoints", "one", name, "objectives"] as const,
     objectiveHistory: (name: string, objective: string) => ["endpoints", "one", name, "objectives", objective] as const,
+    data: (name: string, deployment: string, hours: number) => ["endpoints", "one", name, "data", deployment, "statistics", hours] as const,
+    captured: (name: string, deployment: string) => ["endpoints", "one", name, "data", deployment, "files"] as const,
+    allData: (name: string) => ["endpoints", "one", name, "data"] as const,
     rollout: (name: string) => ["endpoints", "one", name, "rollout"] as const,
   },
   alerts: {

@@ -102,6 +102,9 @@ export const consumeSearch = (raw: Raw) =>
     as: oneOf(raw["as"], ["curl", "python_requests", "python_http", "python_grpc", "grpcurl", "javascript"] as const),
     input: oneOf(raw["input"], ["last"] as const),
   });
+export const DATA_HOURS = [1, 24, 168] as const;
+export const dataSearch = (raw: Raw) =>
+  compact({ dep: text(raw["dep"]), hours: DATA_HOURS.find((hours) => hours === positive(raw["hours"])) });
 export const trafficSearch = (raw: Raw) => compact({ give: text(raw["give"]), share: positive(raw["share"]) });
 export const consoleSearch = (raw: Raw) =>
   compact({ endpoint: text(raw["endpoint"]), dep: text(raw["dep"]), model: text(raw["model"]), preset: text(raw["preset"]) });

@@ -11,6 +11,7 @@ from worker_runtime.config.flags.models import (
 )
 from worker_runtime.config.flags.protocols import GRPC, HTTP, SAGEMAKER, VERTEX
 from worker_runtime.config.flags.server import (
+    CAPTURE,
     DEPRECATED,
     GENERAL,
     LOGGING,
@@ -30,6 +31,7 @@ GROUPS: tuple[Group, ...] = (
     VERTEX,
     METRICS,
     TRACING,
+    CAPTURE,
     BACKEND,
     REPOSITORY_AGENT,
     CACHE,

@@ -131,6 +131,26 @@ LOGGING = Group(
         ),
     ),
 )
+CAPTURE = Group(
+    "Data capture",
+    (
+        Flag(
+            "capture-config",
+            Kind.TEXT,
+            "write a sample of the requests and answers into --capture-directory; "
+            "sampling_rate, model_inputs, model_outputs, fields, drop, hash, max_request_bytes, "
+            "roll_seconds",
+            shape="<JSON object>",
+            ours=True,
+        ),
+        Flag(
+            "capture-directory",
+            Kind.TEXT,
+            "folder for files of captured requests; whoever takes them removes them",
+            ours=True,
+        ),
+    ),
+)
 METRICS = Group(
     "Metrics",
     (

@@ -4,6 +4,7 @@ import {
   compareMetricsSearch,
   consoleSearch,
   consumeSearch,
+  dataSearch,
   eventSearch,
   experimentSearch,
   listSearch,
@@ -91,6 +92,13 @@ const endpointRequests = createRoute({
   component: lazyRouteComponent(() => import("@/features/endpoints/pages/requests-tab"), "RequestsTab"),
 });
 
+const endpointData = createRoute({
+  getParentRoute: () => endpoint,
+  path: "data",
+  validateSearch: dataSearch,
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/data-tab"), "DataTab"),
+});
+
 const endpointLogs = createRoute({
   getParentRoute: () => endpoint,
   path: "logs",
@@ -130,6 +138,7 @@ export const endpointRoutes = [
     endpointConsume,
     endpointKeys,
     endpointRequests,
+    endpointData,
     endpointLogs,
     endpointEvents,
     endpointSettings,

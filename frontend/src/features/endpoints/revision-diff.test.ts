@@ -34,6 +34,13 @@ test("another longest wait and a response cache are told", () =>
     { field: "response cache", before: "–", after: "1024 bytes" },
   ]));
 
+test("what is captured is told by the names that files have for it", () => {
+  const capture = { sampling_rate: 0.1, drop: [], hash: ["customer", "name"] } as unknown as DeploymentRevision["capture"];
+  expect(differences(revision(), revision({ capture }))).toEqual([
+    { field: "captured", before: "–", after: "sampling_rate 0.1; hash customer, name" },
+  ]);
+});
+
 test("another version, a setting and a secret are told; a secret's value is not", () => {
   const after = revision({ version: 2, digest: "sha256:bbbbbbbbbbbbbbbb", environment: { LEVEL: "2" }, secret_environment: ["KEY"] });
   expect(differences(revision({ environment: { LEVEL: "1" } }), after)).toEqual([

@@ -10,6 +10,16 @@ export interface Difference {
 
 const NONE = "–";
 
+/** `sampling_rate 0.1; hash customer, name`: by the names that files say it with. */
+function captureText(capture: DeploymentRevision["capture"]): string {
+  if (!capture) return NONE;
+  const said = Object.entries(capture).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : String(value)]);
+  return said
+    .filter(([, value]) => value !== "")
+    .map((pair) => pair.join(" "))
+    .join("; ");
+}
+
 function facts(revision: DeploymentRevision): Map<string, string> {
   const found = new Map<string, string>([
     ["model", `${revision.model} v${revision.version}`],
@@ -19,6 +29,7 @@ function facts(revision: DeploymentRevision): Map<string, string> {
       const { revision: words = "", suffix } = NUMBERS[name];
       return [words, revision[name] ? `${revision[name]} ${suffix}` : NONE];
     }),
+    ["captured", captureText(revision.capture)],
     ["files", revision.digest.replace("sha256:", "").slice(0, 12)],
   ]);
   for (const [name, value] of Object.entries(revision.environment)) found.set(`environment ${name}`, value);

@@ -7,11 +7,13 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from controlplane.alerts.evaluation import Observation
+from controlplane.alerts.evaluation import Observation, verdict
 from controlplane.alerts.rules import RULES, Settings
 from controlplane.alerts.selectors import facts
 from controlplane.alerts.services import restarts
+from controlplane.capture.models import CaptureBaseline
 from controlplane.deployments.models import Replica
+from controlplane.drift import Summary
 from controlplane.gateway.models import Gateway
 from controlplane.metrics.models import RollUp
 from controlplane.nodes.models import Node
@@ -95,6 +97,27 @@ def test_certificates_that_end(node: SimulatedNode) -> None:
     found = seen("certificate-ends")
     assert found["gateway/gw", "that clients see"].value == pytest.approx(3, abs=0.01)
     assert "ended on" in found["gateway/gw", "of its agent"].summary
+
+
+def test_drift_is_what_the_last_look_found(node: SimulatedNode) -> None:
+    row = CaptureBaseline(deployment=Replica.objects.get().deployment, source="x", set_by="ada")
+    row.summary = Summary(0, {})
+    row.save()
+    key = ("endpoint/digits", "blue")
+    assert seen("input-drift") == {}, "nobody has looked yet"
+    rule = Settings(RULES["input-drift"], True, 0.25, 0, RULES["input-drift"].severity)
+    for psi, told, broken in (
+        (None, "the window has 120 of 300 rows", None),
+        (0.2, "", False),
+        (0.3, "", True),
+    ):
+        CaptureBaseline.objects.update(
+            looked_at=timezone.now(), worst_psi=psi, worst_feature="model_inputs/x[3]", told=told
+        )
+        found = seen("input-drift")[key]
+        assert (verdict(rule, found, False), found.project) == (broken, "default")
+        assert told in found.untold
+    assert "model_inputs/x[3] of blue" in found.summary
 
 
 def test_nothing_is_seen_of_an_empty_installation(api: APIClient) -> None:

@@ -29,7 +29,7 @@ WORDS: dict[str, Any] = {
 RUNS: dict[str, Any] = {
     "instance_type": "", "node_labels": {}, "anti_affinity": "preferred",
     "environment": {}, "config_revision": 0, "liveness_probe": None, "readiness_probe": None,
-    "max_queue_wait_ms": None, "response_cache_bytes": None,
+    "max_queue_wait_ms": None, "response_cache_bytes": None, "capture": None,
 }  # fmt: skip
 # What there is without a setting; names that are not here must have a value.
 TABLE: dict[type[Change], dict[str, Any]] = {

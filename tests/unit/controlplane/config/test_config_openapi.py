@@ -86,7 +86,12 @@ def test_writes_take_an_idempotency_key() -> None:
         (method, path) for path, method, o in operations() if takes_one(o) and method == "get"
     } == set()
     without = {path for path, method, o in operations() if method != "get" and not takes_one(o)}
-    assert all(path.startswith("/api/v1/uploads/{upload_id}") for path in without)  # have offsets
+    # those have offsets, and a baseline is replaced as a whole
+    bytes_taken = (
+        "/api/v1/uploads/{upload_id}",
+        "/api/v1/endpoints/{endpoint}/deployments/{deployment}/data/baseline/file",
+    )
+    assert all(path.startswith(bytes_taken) for path in without)
 
 
 @pytest.mark.parametrize("operation", ["session_open", "session_password"])

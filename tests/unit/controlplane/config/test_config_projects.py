@@ -44,6 +44,9 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
         "target_percent": 99,
     },
     "POST endpoints/<str:endpoint>/test-cases/accept": {"cases": ["x"]},
+    "PUT endpoints/<str:endpoint>/deployments/<str:deployment>/data/baseline": {
+        "begin": "2026-01-01T00:00:00Z"
+    },
     "PUT endpoints/<str:endpoint>/traffic": {"traffic": {f"{THEIRS}-blue": 100}},
     "PATCH endpoints/<str:endpoint>/traffic": {"traffic": {f"{THEIRS}-blue": 0}},
     "PUT endpoints/<str:endpoint>/mirror": {"mirror_traffic": {}},

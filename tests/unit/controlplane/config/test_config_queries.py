@@ -7,6 +7,7 @@ A route that answers with a list of things and has no place to be asked at fails
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from random import Random
 from typing import Any
 
 import pytest
@@ -20,9 +21,11 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import BrowserSession, Membership, Project, User
 from controlplane.accounts.services import token_create
 from controlplane.alerts.models import Alert, Delivery
+from controlplane.capture.models import CapturedFile, CaptureHour
 from controlplane.console.models import SavedCase
 from controlplane.core import events
-from controlplane.deployments.models import Endpoint
+from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.drift import Summary, sketch_of
 from controlplane.gateway.models import Gateway
 from controlplane.metrics.models import LogLine
 from controlplane.metrics.services import gateway_samples_ingest
@@ -182,6 +185,7 @@ class Installation:
         until = (timezone.now() + timedelta(hours=1)).isoformat()
         self.post("silences", {"subject": "node/x", "reason": "x", "ends_at": until})
         self._told(name)
+        self._captured(name)
         self.post("drafts", {"title": name, "data": {}})
         self.post("service-accounts", {"name": f"robot-{self.size}", "role": "viewer"})
         for environment in {"more-1", name}:
@@ -195,6 +199,21 @@ class Installation:
         events.record(actor="dora", verb="x", subject="x", message="x")
         self._rows(name, version)
         self._signatures()
+
+    def _captured(self, name: str) -> None:
+        """One more file, and an hour with one more feature."""
+        now = timezone.now()
+        blue = Deployment.objects.get(endpoint__name="digits", name="blue")
+        CapturedFile.objects.create(
+            id=name, deployment=blue, replica="r", size=1, records=1, first_at=now, last_at=now,
+            expires_at=now + timedelta(days=1),
+        )  # fmt: skip
+        hour = CaptureHour(deployment=blue, hour=now - timedelta(hours=self.size))
+        key = f"model_inputs/{name}"
+        hour.summary = Summary(
+            1, {key: sketch_of("number", [1.0], rows=1, shapes={}, rng=Random(1))}
+        )
+        hour.save()
 
     def _told(self, name: str) -> None:
         """An alert, and a message about it."""

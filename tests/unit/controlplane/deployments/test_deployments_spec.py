@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 
 from controlplane.autoscaling import Policy, Targets, policy_to_json
 from controlplane.core.errors import Invalid
+from controlplane.deployments.capturing import Capture, capture_to_json
 from controlplane.deployments.models import Deployment, DeploymentRevision, InstanceType
 from controlplane.deployments.spec import (
     DESCRIPTIVE,
@@ -54,6 +55,7 @@ OTHER: dict[Kind, Any] = {
     Kind.PROBE: PROBE,
     Kind.DECLARED: {"sku": "F2"},
     Kind.POLICY: policy_to_json(Policy(max=4, targets=Targets(in_flight=2))),
+    Kind.CAPTURE: capture_to_json(Capture(sampling_rate=0.5, drop=("name",))),
 }
 database = pytest.mark.django_db(databases=["default", "metrics"])
 every = pytest.mark.parametrize("name", SETTINGS)

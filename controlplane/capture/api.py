@@ -1,0 +1,156 @@
+"""REST of captured data. What clients sent is in it: nobody below a deployer of its project reads
+any of it, statistics included, as these hold values."""
+
+from functools import partial
+
+from django.http import HttpResponseBase
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.accounts.permissions import actor
+from controlplane.accounts.policy import Permission
+from controlplane.accounts.project_views import ProjectAPIView
+from controlplane.capture import selectors, services
+from controlplane.capture.models import CaptureBaseline
+from controlplane.capture.serializers import (
+    CaptureBaselineInputSerializer,
+    CaptureBaselineSerializer,
+    CapturedFilePageSerializer,
+    CaptureStatisticsQuery,
+    CaptureStatisticsSerializer,
+    baseline_shown,
+    statistics_shown,
+)
+from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, paginate
+from controlplane.core.parsers import NdjsonParser
+from controlplane.core.requests import read_body, read_query
+from controlplane.core.sending import bytes_response
+from controlplane.registry.stores import blob_store
+
+
+class CaptureView(ProjectAPIView):
+    read_permission = Permission.DEPLOY
+    write_permission = Permission.DEPLOY
+
+
+class CapturedFilesView(CaptureView):
+    @extend_schema(
+        operation_id="captured_files_list",
+        parameters=[one for one in PAGE_PARAMETERS if one.name != "q"],
+        responses=CapturedFilePageSerializer,
+    )
+    def get(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Files of captured requests, the latest first. Deployers only."""
+        query = read_query(PageQuery, request)
+        page = paginate(
+            selectors.captured_list(selectors.deployment_named(endpoint, deployment)),
+            limit=query["limit"],
+            cursor=query["cursor"],
+            order=["-last_at", "id"],
+        )
+        return Response(CapturedFilePageSerializer(page).data)
+
+
+class CapturedFileView(CaptureView):
+    @extend_schema(
+        operation_id="captured_files_download",
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+    )
+    def get(
+        self, request: Request, endpoint: str, deployment: str, file_id: str
+    ) -> HttpResponseBase:
+        """One file: a JSON object in each line. That it was read is an event. Deployers only."""
+        row = services.captured_open(
+            deployment=selectors.deployment_named(endpoint, deployment),
+            file_id=file_id,
+            actor=actor(request),
+        )
+        name = f"{endpoint}-{deployment}-{row.first_at:%Y%m%dT%H%M%S}-{row.pk[:8]}.jsonl"
+        opened = partial(blob_store().open, services.blob_name(row.pk))
+        return bytes_response(row.size, opened, request.headers.get("Range", ""), filename=name)
+
+
+class CaptureStatisticsView(CaptureView):
+    @extend_schema(
+        operation_id="capture_statistics",
+        parameters=[
+            OpenApiParameter(
+                "hours",
+                int,
+                description=f"of the window, 1 to {selectors.LONGEST_HOURS}, default "
+                f"{selectors.WINDOW_HOURS}",
+            )
+        ],
+        responses=CaptureStatisticsSerializer,
+    )
+    def get(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Statistics of each input and output in a window, and how far it is from the baseline.
+
+        They are of the sample that is captured. Deployers only: ranges and categories are values.
+        """
+        hours = read_query(CaptureStatisticsQuery, request)["hours"]
+        row = selectors.deployment_named(endpoint, deployment)
+        baseline = selectors.baseline_of(row)
+        found = selectors.statistics(row, baseline, hours=hours, now=timezone.now())
+        body = statistics_shown(row, baseline, found, hours)
+        return Response(CaptureStatisticsSerializer(body).data)
+
+
+def shown(row: CaptureBaseline) -> Response:
+    return Response(CaptureBaselineSerializer(baseline_shown(row)).data)
+
+
+class CaptureBaselineView(CaptureView):
+    @extend_schema(
+        operation_id="capture_baseline_set",
+        request=CaptureBaselineInputSerializer,
+        responses={
+            200: CaptureBaselineSerializer,
+            409: OpenApiResponse(description="`NoCapturedData`: nothing was captured then"),
+        },
+    )
+    def put(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Compare with what was captured in a window of the last seven days."""
+        asked = read_body(CaptureBaselineInputSerializer, request)
+        row = services.baseline_from_window(
+            deployment=selectors.deployment_named(endpoint, deployment),
+            actor=actor(request),
+            now=timezone.now(),
+            **asked,
+        )
+        return shown(row)
+
+    @extend_schema(operation_id="capture_baseline_delete", responses={204: None})
+    def delete(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Compare with nothing any more."""
+        services.baseline_delete(
+            deployment=selectors.deployment_named(endpoint, deployment), actor=actor(request)
+        )
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class CaptureBaselineFileView(CaptureView):
+    parser_classes = [NdjsonParser]
+
+    @extend_schema(
+        operation_id="capture_baseline_upload",
+        request={"application/x-ndjson": OpenApiTypes.BINARY},
+        responses={
+            200: CaptureBaselineSerializer,
+            400: OpenApiResponse(description="`CapturedDataInvalid` with the line at fault"),
+        },
+    )
+    def put(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Compare with records of a file, such as of training data: 16 MiB at most, a JSON object
+        in each line, as captured files have it."""
+        row = services.baseline_from_file(
+            deployment=selectors.deployment_named(endpoint, deployment),
+            content=b"" if request.stream is None else request.stream.read(),
+            actor=actor(request),
+            now=timezone.now(),
+        )
+        return shown(row)

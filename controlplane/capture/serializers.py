@@ -1,0 +1,154 @@
+"""Shapes of captured data: files, statistics of features, baselines."""
+
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+
+from controlplane.capture.models import CaptureBaseline, CapturedFile
+from controlplane.capture.selectors import LONGEST_HOURS, WINDOW_HOURS, Feature, Statistics
+from controlplane.core.pagination import page_of
+from controlplane.deployments.models import Deployment
+from controlplane.drift import LEAST_ROWS, Sketch, Verdict
+
+Fields = serializers.Serializer[Any]
+
+
+class CapturedFileSerializer(serializers.ModelSerializer[CapturedFile]):
+    class Meta:
+        model = CapturedFile
+        fields = ["id", "replica", "size", "records", "dropped", "first_at", "last_at",
+                  "expires_at"]  # fmt: skip
+        extra_kwargs = {
+            "dropped": {"help_text": "requests before these for which there was no room"},
+            "expires_at": {"help_text": "it is removed then, or sooner for want of room"},
+        }
+
+
+CapturedFilePageSerializer = page_of(CapturedFileSerializer)
+
+
+class CaptureBarSerializer(Fields):
+    label = serializers.CharField()  # type: ignore[assignment]  # a wire field
+    baseline = serializers.FloatField(allow_null=True)
+    now = serializers.FloatField()
+
+
+class CaptureSketchSerializer(Fields):
+    kind = serializers.ChoiceField(choices=["number", "text"])
+    rows = serializers.IntegerField(help_text="requests, or rows of them")
+    values = serializers.IntegerField()
+    missing = serializers.IntegerField(help_text="null, or no finite number")
+    min = serializers.FloatField(allow_null=True)
+    max = serializers.FloatField(allow_null=True)
+    mean = serializers.FloatField(allow_null=True)
+    shapes = serializers.DictField(
+        child=serializers.IntegerField(), help_text="of its tensors, with how often they came"
+    )
+
+
+class CaptureFeatureSerializer(Fields):
+    name = serializers.CharField(help_text="`x`, or `x[3]` of a tensor of rows")
+    collection = serializers.CharField(help_text="`model_inputs` or `model_outputs`")
+    now = CaptureSketchSerializer(allow_null=True)
+    baseline = CaptureSketchSerializer(allow_null=True)
+    verdict = serializers.ChoiceField(choices=[one.value for one in Verdict])
+    told = serializers.CharField(allow_blank=True, help_text="what stands in the way of a verdict")
+    psi = serializers.FloatField(allow_null=True, help_text="population stability index")
+    ks = serializers.FloatField(allow_null=True, help_text="statistic of Kolmogorov and Smirnov")
+    p_value = serializers.FloatField(allow_null=True)
+    bars = CaptureBarSerializer(many=True)
+
+
+class CaptureBaselineSerializer(Fields):
+    source = serializers.CharField()  # type: ignore[assignment]  # a wire field
+    records = serializers.IntegerField()
+    set_by = serializers.CharField()
+    set_at = serializers.DateTimeField()
+
+
+class CaptureStatisticsSerializer(Fields):
+    endpoint = serializers.CharField()
+    deployment = serializers.CharField()
+    capturing = serializers.BooleanField(help_text="by its revision of now")
+    hours = serializers.IntegerField()
+    records = serializers.IntegerField()
+    dropped = serializers.IntegerField()
+    least_rows = serializers.IntegerField(help_text="with fewer there is no verdict")
+    untold_features = serializers.IntegerField(help_text="beyond the most that are kept")
+    baseline = CaptureBaselineSerializer(allow_null=True)
+    features = CaptureFeatureSerializer(many=True)
+
+
+class CaptureStatisticsQuery(Fields):
+    hours = serializers.IntegerField(
+        required=False, default=WINDOW_HOURS, min_value=1, max_value=LONGEST_HOURS
+    )
+
+
+class CaptureBaselineInputSerializer(Fields):
+    """Whole hours: those in which it begins and ends count in full."""
+
+    begin = serializers.DateTimeField()
+    end = serializers.DateTimeField(required=False, default=timezone.now)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["begin"] > attrs["end"]:
+            raise serializers.ValidationError(
+                {"begin": f"{attrs['begin'].isoformat()} is after the end, expected before it."}
+            )
+        return attrs
+
+
+def statistics_shown(
+    deployment: Deployment, baseline: CaptureBaseline | None, found: Statistics, hours: int
+) -> dict[str, Any]:
+    return {
+        "endpoint": deployment.endpoint.name,
+        "deployment": deployment.name,
+        "capturing": deployment.revision.settings.capture is not None,
+        "hours": hours,
+        "records": found.records,
+        "dropped": found.dropped,
+        "least_rows": LEAST_ROWS,
+        "untold_features": found.untold_features,
+        "baseline": None if baseline is None else baseline_shown(baseline),
+        "features": [_feature(one) for one in found.features],
+    }
+
+
+def baseline_shown(row: CaptureBaseline) -> dict[str, Any]:
+    names = ("source", "records", "set_by")
+    return {**{name: getattr(row, name) for name in names}, "set_at": row.updated_at}
+
+
+def _feature(one: Feature) -> dict[str, Any]:
+    collection, _, name = one.key.partition("/")
+    judged = one.comparison
+    return {
+        "name": name,
+        "collection": collection,
+        "now": _sketch(one.now),
+        "baseline": _sketch(one.baseline),
+        "verdict": judged.verdict,
+        "told": judged.told,
+        "psi": judged.psi,
+        "ks": judged.ks,
+        "p_value": judged.p_value,
+        "bars": one.bars,
+    }
+
+
+def _sketch(sketch: Sketch | None) -> dict[str, Any] | None:
+    if sketch is None:
+        return None
+    return {
+        "kind": sketch.kind,
+        "rows": sketch.rows,
+        "values": sketch.count,
+        "missing": sketch.missing,
+        "min": sketch.low,
+        "max": sketch.high,
+        "mean": sketch.mean,
+        "shapes": sketch.shapes or {},
+    }

@@ -1,0 +1,68 @@
+/** Captured requests of a deployment, statistics of them, and the baseline that they are compared with. */
+import { queryOptions } from "@tanstack/react-query";
+import { answer, api } from "./client";
+import { keys } from "./keys";
+import { apiPath } from "./paths";
+
+/** Statistics are made every few seconds of what came. */
+const REFETCH_MS = 15_000;
+/** Many hours take the control plane a while, and change little. */
+const SLOWLY_MS = 120_000;
+const QUICK_HOURS = 24;
+const FILES = 100;
+
+const of = (endpoint: string, deployment: string) => ({ path: { endpoint, deployment } });
+
+export const statisticsQuery = (endpoint: string, deployment: string, hours: number) =>
+  queryOptions({
+    queryKey: keys.endpoints.data(endpoint, deployment, hours),
+    queryFn: ({ signal }) =>
+      answer(
+        api.GET("/api/v1/endpoints/{endpoint}/deployments/{deployment}/data", {
+          params: { ...of(endpoint, deployment), query: { hours } },
+          signal,
+        }),
+      ),
+    refetchInterval: hours > QUICK_HOURS ? SLOWLY_MS : REFETCH_MS,
+    placeholderData: (before) => before,
+  });
+
+export const capturedFilesQuery = (endpoint: string, deployment: string) =>
+  queryOptions({
+    queryKey: keys.endpoints.captured(endpoint, deployment),
+    queryFn: async ({ signal }) => {
+      const page = await answer(
+        api.GET("/api/v1/endpoints/{endpoint}/deployments/{deployment}/captured", {
+          params: { ...of(endpoint, deployment), query: { limit: FILES } },
+          signal,
+        }),
+      );
+      return page.items;
+    },
+    refetchInterval: REFETCH_MS,
+  });
+
+export const capturedFilePath = (endpoint: string, deployment: string, id: string): string =>
+  apiPath("endpoints", endpoint, "deployments", deployment, "captured", id);
+
+const BASELINE = "/api/v1/endpoints/{endpoint}/deployments/{deployment}/data/baseline";
+
+export const setBaseline = (endpoint: string, deployment: string, hours: number) =>
+  answer(
+    api.PUT(BASELINE, {
+      params: of(endpoint, deployment),
+      body: { begin: new Date(Date.now() - hours * 3_600_000).toISOString() },
+    }),
+  );
+
+export const deleteBaseline = (endpoint: string, deployment: string) => answer(api.DELETE(BASELINE, { params: of(endpoint, deployment) }));
+
+export const uploadBaseline = (endpoint: string, deployment: string, file: File) =>
+  answer(
+    api.PUT("/api/v1/endpoints/{endpoint}/deployments/{deployment}/data/baseline/file", {
+      params: of(endpoint, deployment),
+      body: "",
+      bodySerializer: () => file,
+      headers: { "Content-Type": "application/x-ndjson" },
+    }),
+  );

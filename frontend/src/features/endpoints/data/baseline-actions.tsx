@@ -1,0 +1,93 @@
+/** What the data is compared with: of the last hours, of a file, or nothing. */
+import { Button, FileButton, Menu } from "@mantine/core";
+import { IconChevronDown } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { deleteBaseline, setBaseline, uploadBaseline } from "@/api/capture";
+import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { counted } from "@/components/format";
+import { notifyDone } from "@/components/notify";
+
+type Change = { title: string; label: string; text: string; run: () => Promise<unknown> };
+
+export interface BaselineActionsProps {
+  endpoint: string;
+  deployment: string;
+  hours: number;
+  exists: boolean;
+}
+
+export function BaselineActions({ endpoint, deployment, hours, exists }: BaselineActionsProps) {
+  const client = useQueryClient();
+  const refusal = useRefusal("deploy");
+  const [change, setChange] = useState<Change | null>(null);
+  const resetFile = useRef<() => void>(null);
+  const replaced = exists ? " The baseline of before is gone then." : "";
+  const ofWindow: Change = {
+    title: "Set the baseline",
+    label: `Compare with the last ${counted(hours, "hour")}`,
+    text: `From now on data is compared with what was captured in the last ${counted(hours, "hour")}.${replaced}`,
+    run: () => setBaseline(endpoint, deployment, hours),
+  };
+  const removal: Change = {
+    title: "Remove the baseline",
+    label: "Remove the baseline",
+    text: "Data is compared with nothing any more, and an alert of its drift is resolved.",
+    run: () => deleteBaseline(endpoint, deployment),
+  };
+  return (
+    <>
+      <FileButton
+        resetRef={resetFile}
+        accept=".jsonl,.ndjson"
+        onChange={(file) => {
+          resetFile.current?.();
+          if (!file) return;
+          setChange({
+            title: "Set the baseline",
+            label: `Compare with ${file.name}`,
+            text: `From now on data is compared with the records of ${file.name}.${replaced}`,
+            run: () => uploadBaseline(endpoint, deployment, file),
+          });
+        }}
+      >
+        {({ onClick }) => (
+          <Menu position="bottom-end">
+            <Menu.Target>
+              <Button
+                variant="default"
+                disabled={refusal !== undefined}
+                title={refusal}
+                rightSection={<IconChevronDown size={15} aria-hidden />}
+              >
+                Baseline
+              </Button>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Item onClick={() => setChange(ofWindow)}>{ofWindow.label}</Menu.Item>
+              <Menu.Item onClick={onClick}>Compare with a file…</Menu.Item>
+              {exists ? <Menu.Item onClick={() => setChange(removal)}>Remove the baseline</Menu.Item> : null}
+            </Menu.Dropdown>
+          </Menu>
+        )}
+      </FileButton>
+      <ConfirmModal
+        opened={change !== null}
+        onClose={() => setChange(null)}
+        title={change?.title ?? ""}
+        confirmLabel={change?.label ?? ""}
+        danger={change?.title === removal.title}
+        onConfirm={async () => {
+          if (change === null) return;
+          await change.run();
+          await client.invalidateQueries({ queryKey: keys.endpoints.allData(endpoint) });
+          notifyDone(change.title === removal.title ? "The baseline is removed" : "The baseline is set");
+        }}
+      >
+        <p>{change?.text}</p>
+      </ConfirmModal>
+    </>
+  );
+}

@@ -1,0 +1,39 @@
+import { afterEach, expect, test } from "vitest";
+import { page } from "vitest/browser";
+import type { Deployment } from "@/api/types";
+import { show } from "@/testing/show";
+import { FeaturesCard } from "./features-card";
+
+const BLUE = { name: "blue" } as Deployment;
+const card = (endpoint: string) => show(<FeaturesCard endpoint={endpoint} deployment={BLUE} hours={24} />);
+const button = (name: string) => page.getByRole("button", { name, exact: true });
+
+afterEach(() => localStorage.removeItem("mock.role"));
+
+test("what has moved comes first, with its figures and its histogram", async () => {
+  await card("resnet50-prod");
+  const rows = page.getByRole("row");
+  await expect.element(rows.nth(1)).toHaveTextContent("input age");
+  await expect.element(rows.nth(1)).toHaveTextContent("Drift");
+  await expect.element(rows.nth(1)).toHaveTextContent("0.684");
+  await expect.element(rows.nth(2)).toHaveTextContent("output score");
+  await expect.element(rows.nth(4)).toHaveTextContent("Too little data");
+  await expect.element(page.getByRole("img", { name: /Histogram of age: most are 2 to 3, 22.* now/ })).toBeVisible();
+});
+
+test("a baseline is removed and set once that is confirmed", async () => {
+  await card("resnet50-prod");
+  await button("Baseline").click();
+  await page.getByRole("menuitem", { name: "Remove the baseline" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove the baseline" }).click();
+  await expect.element(page.getByRole("row", { name: /income/ })).toHaveTextContent("No baseline");
+  await button("Baseline").click();
+  await page.getByRole("menuitem", { name: "Compare with the last 24 hours" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Compare with the last 24 hours" }).click();
+  await expect.element(page.getByRole("row", { name: /income/ })).toHaveTextContent("Stable");
+});
+
+test("a deployment that captures nothing says how it would", async () => {
+  await card("digits");
+  await expect.element(page.getByText("This deployment captures nothing")).toBeVisible();
+});

@@ -1,0 +1,74 @@
+"""The client's calls about captured data."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+from shoal.client.administration import Administration, quoted
+
+
+class CapturedFile(TypedDict):
+    id: str
+    replica: str
+    size: int
+    records: int
+    dropped: int  # requests before these for which there was no room
+    first_at: str
+    last_at: str
+    expires_at: str
+
+
+class Capture(Administration):
+    """A part of ``Client``. All of it is for deployers: values that clients sent are in it."""
+
+    def list_captured(self, endpoint: str, deployment: str) -> Iterator[CapturedFile]:
+        """The latest first."""
+        for item in self._items(_path(endpoint, deployment, "captured")):
+            yield cast(CapturedFile, item)
+
+    def download_captured(
+        self, endpoint: str, deployment: str, file: CapturedFile, folder: Path
+    ) -> Path:
+        """One file of JSON lines; one of this name that is as long is not fetched again."""
+        folder.mkdir(parents=True, exist_ok=True)
+        moment = file["first_at"][:19].replace(":", "").replace("-", "")
+        # why quoted: a server may name anything
+        path = folder / f"{quoted(moment)}-{quoted(file['id'])[:32]}.jsonl"
+        if path.is_file() and path.stat().st_size == file["size"]:
+            return path
+        unfinished = path.with_name(f"{path.name}.part")
+        with unfinished.open("wb") as target:
+            where = _path(endpoint, deployment, f"captured/{quoted(file['id'])}")
+            for piece in self._transport.stream(where):
+                target.write(piece)
+        return unfinished.replace(path)
+
+    def data_statistics(self, endpoint: str, deployment: str, *, hours: int = 24) -> dict[str, Any]:
+        """Of each input and output, and how far it is from the baseline."""
+        path = _path(endpoint, deployment, "data")
+        return cast(dict[str, Any], self._get(path, hours=hours))
+
+    def set_baseline(
+        self, endpoint: str, deployment: str, *, begin: str, end: str | None = None
+    ) -> dict[str, Any]:
+        """Compare with what was captured in this window."""
+        body = {"begin": begin, **({} if end is None else {"end": end})}
+        path = _path(endpoint, deployment, "data/baseline")
+        return cast(dict[str, Any], self._transport.json("PUT", path, json=body))
+
+    def upload_baseline(self, endpoint: str, deployment: str, file: Path) -> dict[str, Any]:
+        """Compare with the records of this file, JSON lines of 16 MiB at most."""
+        found = self._transport.json(
+            "PUT",
+            _path(endpoint, deployment, "data/baseline/file"),
+            content=file.read_bytes(),
+            headers={"Content-Type": "application/x-ndjson"},
+        )
+        return cast(dict[str, Any], found)
+
+    def delete_baseline(self, endpoint: str, deployment: str) -> None:
+        self._transport.json("DELETE", _path(endpoint, deployment, "data/baseline"))
+
+
+def _path(endpoint: str, deployment: str, rest: str) -> str:
+    return f"/endpoints/{quoted(endpoint)}/deployments/{quoted(deployment)}/{rest}"

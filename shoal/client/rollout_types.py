@@ -1,0 +1,37 @@
+"""Shapes of rollouts in the REST API's JSON."""
+
+from typing import Any, Literal, TypedDict
+
+
+class RolloutStage(TypedDict):
+    percent: int
+    hold_s: int
+    status: Literal["pending", "running", "succeeded", "failed", "canceled"]
+    started_at: str | None
+    ended_at: str | None
+    requests: int
+
+
+class Rollout(TypedDict):
+    id: str
+    endpoint: str
+    deployment: str  # the candidate
+    state: Literal["Running", "Paused", "Succeeded", "Withdrawn", "Aborted", "Superseded"]
+    percent: int  # of the traffic that the candidate has
+    stages: list[RolloutStage]
+    min_requests: int
+    guardrails: dict[str, dict[str, float | None]]
+    previous_traffic: dict[str, int]
+    reason: str  # what it waits for, or why it ended
+    cause: str
+    missing_requests: int
+    figures: list[dict[str, Any]]
+    latency: list[dict[str, float | None]]
+    compared: dict[str, Any] | None  # what came of it, besides the figure `answers`
+    golden: dict[str, Any] | None  # answers to golden cases; None: nobody has asked
+    judged_at: str | None
+    paused_by: str
+    created_by: str
+    created_at: str
+    ended_by: str
+    finished_at: str | None

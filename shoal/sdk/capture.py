@@ -1,0 +1,59 @@
+"""Captured data of deployments, their statistics and baselines."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from shoal.client.capture import CapturedFile
+from shoal.client.client import Client
+
+
+class CaptureOperations:
+    """``ml_client.capture``; what is answered is as in REST."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def list(self, endpoint_name: str, deployment_name: str) -> list[CapturedFile]:
+        return [*self._client.list_captured(endpoint_name, deployment_name)]
+
+    def download(
+        self, endpoint_name: str, deployment_name: str, *, download_path: str | Path = "."
+    ) -> Sequence[Path]:
+        """All files that are kept; those that are there already are not fetched again."""
+        return [
+            self._client.download_captured(
+                endpoint_name, deployment_name, file, Path(download_path)
+            )
+            for file in self._client.list_captured(endpoint_name, deployment_name)
+        ]
+
+    def statistics(
+        self, endpoint_name: str, deployment_name: str, *, hours: int = 24
+    ) -> dict[str, Any]:
+        return self._client.data_statistics(endpoint_name, deployment_name, hours=hours)
+
+    def set_baseline(
+        self,
+        endpoint_name: str,
+        deployment_name: str,
+        *,
+        begin: datetime | None = None,
+        end: datetime | None = None,
+        file: str | Path | None = None,
+    ) -> dict[str, Any]:
+        """From what was captured in a window, or from a file of records. Raises ValueError."""
+        if (begin is None) == (file is None):
+            raise ValueError(f"begin: {begin}, file: {file}: expected one of the two")
+        if begin is None:
+            return self._client.upload_baseline(endpoint_name, deployment_name, Path(str(file)))
+        return self._client.set_baseline(
+            endpoint_name,
+            deployment_name,
+            begin=begin.isoformat(),
+            end=None if end is None else end.isoformat(),
+        )
+
+    def delete_baseline(self, endpoint_name: str, deployment_name: str) -> None:
+        self._client.delete_baseline(endpoint_name, deployment_name)
