@@ -200,6 +200,7 @@ class Endpoint(TypedDict):
     serving_state: str
     traffic: dict[str, int]
     mirror_traffic: dict[str, int]
+    objectives: NotRequired[list[dict[str, Any]]]  # which servers of before do not tell
     scoring_uri: str
     grpc_target: str
     plain_uri: str

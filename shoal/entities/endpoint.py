@@ -29,10 +29,25 @@ class IdentityConfiguration(Block):
 
 
 @dataclass(kw_only=True)
+class Objective(Block):
+    """What share of the requests shall be good, as REST has it; not in Azure's SDK.
+
+    ``kind`` is ``availability``, or ``latency`` with ``threshold_ms``.
+    """
+
+    name: str
+    kind: str
+    target_percent: float
+    window_days: int = 28
+    threshold_ms: float | None = None
+
+
+@dataclass(kw_only=True)
 class OnlineEndpoint(Entity):
     """``traffic`` maps deployments to percent; the sum is 100, or 0 to answer nobody.
 
-    Limits that are None stay as they are; ``[]``, 0 and ``{}`` take them away.
+    Limits that are None stay as they are; ``[]``, 0 and ``{}`` take them away. So do
+    ``objectives``, which are the whole list.
     """
 
     auth_mode: str = "key"
@@ -46,6 +61,7 @@ class OnlineEndpoint(Entity):
     cors_origins: list[str] | None = None
     max_request_bytes: int | None = None
     rate_limit: dict[str, Any] | None = None
+    objectives: list[Objective] | None = None
     project: str | None = None  # of a new one; what is there stays where it is
 
     def __post_init__(self) -> None:
@@ -53,6 +69,10 @@ class OnlineEndpoint(Entity):
         self.auth_mode = (self.auth_mode or "key").lower()
         self.traffic = dict(self.traffic or {})
         self.mirror_traffic = dict(self.mirror_traffic or {})
+        if self.objectives is not None:
+            given: list[Any] = self.objectives  # files and callers may give plain values
+            made = [one if isinstance(one, Objective) else Objective(**one) for one in given]
+            self.objectives = sorted(made, key=lambda one: one.name)
         self.identity = IdentityConfiguration._of(self.identity)
         # what the installation says about it
         self.scoring_uri: str | None = None

@@ -1,7 +1,7 @@
 """Between the REST API's JSON and entities."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, Final, cast
 
 from shoal.client.errors import ShoalError
@@ -29,7 +29,16 @@ OWN_ID: Final = "azureml.onlineendpointid"  # a property that scripts read
 # What REST has fields of its own for; the rest of an entity is declared.
 LIMITS: Final = ("cors_origins", "max_request_bytes", "rate_limit")
 ENDPOINT_FIELDS: Final = frozenset(
-    {"name", "project", "description", "tags", "traffic", "mirror_traffic", *LIMITS}
+    {
+        "name",
+        "project",
+        "description",
+        "tags",
+        "traffic",
+        "mirror_traffic",
+        "objectives",
+        *LIMITS,
+    }
 )
 AZURE_UTILIZATION: Final = 70  # percent, where a file does not say it
 LEAST_INTERVAL_S: Final = 2
@@ -85,7 +94,14 @@ def endpoint_body(endpoint: OnlineEndpoint) -> Values:
         "declared": {name: value for name, value in given.items() if value != {}},
         **_limits(endpoint),
         **({"project": endpoint.project} if endpoint.project else {}),
+        **_objectives(endpoint),
     }
+
+
+def _objectives(endpoint: OnlineEndpoint) -> Values:
+    if endpoint.objectives is None:
+        return {}
+    return {"objectives": [asdict(one) for one in endpoint.objectives]}
 
 
 def _limits(endpoint: OnlineEndpoint) -> Values:
@@ -116,6 +132,7 @@ def endpoint_of(shown: Endpoint) -> OnlineEndpoint:
         "auth_mode": given.get("auth_mode") or shown.get("auth_mode") or "key",
         "traffic": shown.get("traffic"),
         "mirror_traffic": shown.get("mirror_traffic"),
+        "objectives": shown.get("objectives"),
         **{name: shown.get(name) for name in LIMITS},
     }
     endpoint = kind(**values)

@@ -39,6 +39,7 @@ def endpoint_shown(endpoint: Endpoint, operations: dict[tuple[str, str], str]) -
         "cors_origins": endpoint.cors_origins,
         "max_request_bytes": endpoint.max_request_bytes,
         "rate_limit": endpoint.rate_limit,
+        "objectives": sorted(endpoint.objectives.all(), key=lambda row: row.name),
         "declared": endpoint.declared,
         "provisioning_state": endpoint.provisioning_state,
         "serving_state": endpoint_serving(deployments),

@@ -82,7 +82,7 @@ def watching(operation: Operation) -> dict[str, str]:
 # What moves the tag of an endpoint, as the log of events calls it.
 ENDPOINT_CHANGES = (
     "endpoint.created", "endpoint.updated", "endpoint.traffic_changed", "endpoint.mirror_changed",
-    "endpoint.auth_mode_changed", "endpoint.limits_changed",
+    "endpoint.auth_mode_changed", "endpoint.limits_changed", "objective.set", "objective.deleted",
 )  # fmt: skip
 DEPLOYMENT_TAG = (
     *DESCRIPTIVE, "instance_count", *ROUTED,
