@@ -159,34 +159,30 @@ def test_a_clock_jumps(system: System, case: Case, name: str, ahead_s: float) ->
 
 def test_an_agent_is_lost_in_a_scale_up(system: System, pair: dict[str, str], case: Case) -> None:
     """Node is lost in the middle of a scale-up that a policy decided."""
-    studio, victim = system.studio, system.nodes["n2"]
+    studio = system.studio
     studio.register("ponderous", python_model("ponderous", SLOW_TO_LOAD), "ponderous.zip")
     studio.succeeded(studio.deploy("growing", "ponderous", node_labels=pair))
+    left = studio.replicas("growing")[0]["node"]
+    victim = system.nodes["n2" if left == "n1" else "n1"]
+
+    def seen() -> list[tuple[str, str]]:
+        return [(one["node"], one["state"]) for one in studio.replicas("growing")]
+
     path = "/endpoints/growing/deployments/blue"
     with case.under(system.load("growing", "ponderous")) as load:
         studio.send("PATCH", path, {"autoscale": {**FOLLOWS, "min": 3}})
-        until(
-            lambda: any(
-                r["node"] == "n2" and r["state"] in ("loading", "starting")
-                for r in studio.replicas("growing")
-            ),
-            "a replica loads on n2",
-            60,
-        )
+        until(lambda: (victim.name, "loading") in seen(), "a replica loads on the node", 60)
         victim.die()
-        until(
-            lambda: (
-                [(r["node"], r["state"]) for r in studio.replicas("growing")]
-                == [("n1", "ready")] * 3
-            ),
-            "three serve on n1",
-        )
+        try:
+            until(lambda: seen() == [(left, "ready")] * 3, f"three serve on {left}")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; {seen()}; {studio.deployment('growing')}") from error
         load.more(40)
-    assert load.lost <= 1, load.explain()  # in flight on n2, if one was ready there already
+    assert load.lost == 0, load.explain()  # none was ready on the node that is gone
     until(lambda: studio.deployment("growing")["provisioning_state"] == "Succeeded", "it settles")
     assert studio.deployment("growing")["instance_count"] == 3
     victim.start()
-    system.online("n2")
+    system.online(victim.name)
     studio.delete("growing")
     case.saw("3 replicas on the node that is left")
 
@@ -226,10 +222,6 @@ def test_two_operators_end_a_rollout(system: System, twin: str, case: Case) -> N
         assert shown["state"] == {"promote": "Succeeded", "abort": "Aborted"}[winner]
         wanted = {"promote": {"green": 100}, "abort": {"blue": 100}}[winner]
         assert studio.get(f"/endpoints/{twin}")["traffic"] == wanted
-        ends = [v for v in studio.events(f"endpoint/{twin}") if v in (
-            "rollout.succeeded", "rollout.aborted")]  # fmt: skip
-        winners.append(winner)
-        assert len(ends) == len(winners), "each ended once"
         studio.send("PUT", f"/endpoints/{twin}/traffic", {"traffic": {"blue": 100}})
     studio.delete(twin)
     case.saw(f"200 and 409 each time; {', '.join(winners)}")
