@@ -12,7 +12,9 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from shoal.client import Client
@@ -55,9 +57,8 @@ def main() -> int:
             with Client(system.product.url, system.product.client["token"]) as client:
                 world = World(system, client, report, Path(folder), asked.tries)
                 _run(world, asked.cases or list(CASES))
-        except Exception:
-            say(system.product.last_words())
-            raise
+            if report.wrong:
+                say(system.product.last_words())
         finally:
             system.stop()
     took, cores, busy = time.monotonic() - began, os.cpu_count(), os.getloadavg()[0]
@@ -73,11 +74,23 @@ def _run(world: World, names: list[str]) -> None:
     later = []
     for name in names:
         say(f"== {name}: {(CASES[name].__doc__ or '').strip().splitlines()[0]}")
-        if (rest := CASES[name](world)) is not None:
-            later.append((name, rest))
+        with _told(world, name):
+            if (rest := CASES[name](world)) is not None:
+                later.append((name, rest))
     for name, rest in later:
         say(f"== {name}, later")
-        rest()
+        with _told(world, name):
+            rest()
+
+
+@contextmanager
+def _told(world: World, name: str) -> Iterator[None]:
+    """What breaks a case is a finding, and keeps nobody from the next."""
+    try:
+        yield
+    except Exception as error:
+        traceback.print_exc()
+        world.report.must("it runs to its end", False, f"{name}: {error}")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from tests.support.webhook_receiver import Receiver
 
 TOLD_S = 30.0  # from the first failure: two looks of the control plane
 FAILS = 0.3
-FAILING, GOOD = 40, 3000  # requests; the second dilutes what failed to less than 1 %
-EACH_S = 0.02  # of eight callers
+FEW_S, MANY_S = 0.8, 0.02  # between two calls of each of eight callers
+DILUTED = 110  # good requests for each that failed: fewer than 1 % are bad then
 FAST, SLOW = "objective-fast-burn", "objective-slow-burn"
 RESOLVED_S = 240.0  # 120 s whole, and looks every 15 s
 
@@ -31,13 +31,16 @@ def burnt(world: World) -> Any:
     promise = {"name": "answered", "kind": "availability", "target_percent": 99}
     studio.send("PATCH", "/endpoints/burnt", {"objectives": [promise]})
     studio.send("PUT", "/endpoints/burnt/traffic", {"traffic": {"broken": 100, "blue": 0}})
-    with load(world, Some, "burnt", EACH_S) as callers:
-        until(lambda: callers.sent >= FAILING, f"{FAILING} answers")
-        studio.send("PUT", "/endpoints/burnt/traffic", {"traffic": {"blue": 100, "broken": 0}})
-        failed = [at for at, what, _ in callers.of("broken") if what != "200"]
+    with load(world, Some, "burnt", FEW_S) as callers:
         told = until(lambda: _told(receiver, "firing"), "both alerts are told", 2 * TOLD_S)
         at = time.time()
-        until(lambda: callers.sent >= GOOD, f"{GOOD} answers")
+    failed = [at for at, what, _ in callers.of("broken") if what != "200"]
+    say(f"   {len(failed)} of {callers.sent} requests failed")
+    studio.send("PUT", "/endpoints/burnt/traffic", {"traffic": {"blue": 100, "broken": 0}})
+    until(lambda: studio.get("/endpoints/burnt")["routed"], "the good version answers")
+    wanted = DILUTED * len(failed)
+    with load(world, Some, "burnt", MANY_S) as callers:
+        until(lambda: callers.sent >= wanted, f"{wanted} good answers")
     for rule, message in sorted(told.items()):
         say(f"   {rule}: {message['alert']['summary']}")
     world.report.must("both burn alerts fire", set(told) == {FAST, SLOW}, ", ".join(sorted(told)))

@@ -40,7 +40,7 @@ def step(world: World) -> None:
         until(lambda: len(studio.replicas("step")) == 1, "one replica")
         with load(world, Few, "step", 1.0) as few:
             began = time.time()
-            with load(world, Many, "step", 1.0) as many:
+            with load(world, Many, "step", 5.0) as many:
                 up = until(lambda at=began: world.decisions("step", "deployment.autoscaled", at),
                            "a decision", 30)[0]  # fmt: skip
                 ended = studio.finished(up["data"]["operation"])
@@ -165,7 +165,7 @@ def lost_samples(world: World) -> None:
     try:
         world.endpoint("blind", models.slow(), autoscale=FOLLOWS, instance_count=1,
                        node_labels=system.label("quiet", "quiet"))  # fmt: skip
-        with load(world, Many, "blind", 1.0):
+        with load(world, Many, "blind", 5.0):
             until(lambda: len(studio.replicas("blind")) > 1, "more replicas", 60)
             until(lambda: studio.deployment("blind")["provisioning_state"] == "Succeeded", "ready")
         before = len(studio.replicas("blind"))
