@@ -220,11 +220,9 @@ class Keys(TypedDict):
 
 
 class EndpointToken(TypedDict):
-    """Times are Unix seconds."""
-
     accessToken: str
-    expiryTimeUtc: int
-    refreshAfterTimeUtc: int
+    expiryTimeUtc: int  # Unix seconds
+    refreshAfterTimeUtc: int  # the same
     tokenType: str
 
 

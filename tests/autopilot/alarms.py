@@ -59,7 +59,7 @@ def burnt(world: World) -> Any:
     def resolved() -> None:
         try:
             left = until(lambda: _told(receiver, "resolved").get(FAST), "resolved", RESOLVED_S)
-            world.report.must("resolved once it holds again", True, left["alert"]["summary"])
+            world.report.must("resolved once it holds again", True, left["alert"]["resolution"])
             say(f"   {SLOW} is resolved ten minutes after it holds again; that is not waited for")
             world.delete("burnt")
             studio.send("DELETE", "/channels/on-call")
