@@ -177,10 +177,8 @@ def test_an_agent_is_lost_in_a_scale_up(
         studio.send("PATCH", path, {"autoscale": {**FOLLOWS, "min": 3}})
         until(lambda: (other, "loading") in seen(), "a replica loads on the other node", 60)
         victim.die()
-        try:
-            until(lambda: seen() == [(left, "ready")] * 3, f"three serve on {left}")
-        except AssertionError as error:
-            raise AssertionError(f"{error}; {seen()}; {studio.deployment('growing')}") from error
+        # the one of the lost node stays unknown until that returns, or is removed
+        until(lambda: seen().count((left, "ready")) == 3, f"three serve on {left}")
         load.more(40)
     if not serving:
         assert load.lost == 0, load.explain()
