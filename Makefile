@@ -32,7 +32,7 @@ SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=targe
 
 .PHONY: help up install studio test check static lint types layers migrations frontend-check test-unit \
 	test-studio test-pages test-chromium ui-budgets test-integration test-load test-frontends test-hostile chaos prod-test test-chaos fuzz fuzz-corpora api-fuzz security helm test-postgres e2e screenshots \
-	examples bench gpu gpu-install scale autoscale-sim rollout-sim why-slow compatibility \
+	examples bench gpu gpu-install scale autoscale-sim rollout-sim autopilot why-slow compatibility \
 	openapi cli-docs state-docs sbom audit notebooks azure azure-oracle seeds lock fmt clean
 
 help: ## list the commands
@@ -182,6 +182,9 @@ autoscale-sim: $(STAMPS)/dev install ## the autoscaler against 1,000 made loads:
 
 rollout-sim: $(STAMPS)/dev install ## rollouts of good and bad versions, 300 seeds each, against their bars: caught in time, wrongly withdrawn
 	@$(BIN)/python -m benchmarks.rollout_sim
+
+autopilot: $(STAMPS)/dev install ## scaling, waking, rollouts and alerts live on a fresh installation, each figure beside its bar; seven minutes
+	@$(BIN)/python -m tests.autopilot $(CASES)
 
 why-slow: $(STAMPS)/dev install ## twelve endpoints that are slow for one reason each, and what `shoal why-slow` says of them; five minutes
 	@$(BIN)/python -m tests.why_slow

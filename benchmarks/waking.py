@@ -37,7 +37,7 @@ def main() -> None:
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     with tempfile.TemporaryDirectory(prefix="shoal-waking-") as folder:
         home, model = Path(folder) / "home", Path(folder) / "large.onnx"
-        _model_write(model)
+        model_write(model)
         kept = {name: text for name, text in os.environ.items() if not name.startswith("SHOAL_")}
         environment = {**kept, **dict.fromkeys(PORTS, "0"), "SHOAL_HOME": str(home)}
         with installation(environment, home):
@@ -111,7 +111,7 @@ def _shoal(environment: dict[str, str], *arguments: str) -> str:
     return done.stdout.decode()
 
 
-def _model_write(path: Path) -> None:
+def model_write(path: Path) -> None:
     matrix: Any = np.random.default_rng(0).standard_normal((SIDE, SIDE), dtype=np.float32)
     body = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w"], ["y"])],

@@ -2,9 +2,11 @@
 
 from django.urls import path
 
-from controlplane.alerts.api import alerts, channels, objectives
+from controlplane.alerts.api import alerts, channels, endpoints, objectives
 
 urlpatterns = [
+    path("endpoints", endpoints.EndpointsView.as_view()),
+    path("endpoints/<str:endpoint>", endpoints.EndpointView.as_view()),
     path("endpoints/<str:endpoint>/objectives", objectives.ObjectivesView.as_view()),
     path("endpoints/<str:endpoint>/objectives/<str:objective>", objectives.ObjectiveView.as_view()),
     path(

@@ -35,7 +35,7 @@ def facts_of(endpoint: Endpoint, deployment: str, seconds: float, now: float) ->
     answered = [data for owner, data in gateway if owner == name]
     # why more: a counter's increase needs a sample from before
     span |= {"deployment": name, "at__gt": max(since - STALE_S, told_since(endpoint))}
-    samples = ReplicaSample.objects.filter(**span).order_by("at").values_list("node", "data")
+    samples = ReplicaSample.objects.filter(**span).order_by("pk").values_list("node", "data")
     found = list(samples)
     tracks = series.tracks(data for _, data in found)
     window = series.LiveWindow(series.source(tracks.values()), now, seconds)

@@ -1,6 +1,6 @@
 """Pure: cumulative counters of a replica made into increases over a window, restarts included."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -11,6 +11,8 @@ STALE_S: Final = 6.0  # a replica not sampled for this long shows a gap
 FRESH_S: Final = 2 * SAMPLE_INTERVAL_S  # a younger process was not sampled before
 START: Final = -1  # index of the moment at which a fresh process began, with nothing counted
 Sample = Mapping[str, Any]  # wire.samples.ReplicaSample as parsed JSON
+Key = tuple[str, str]  # a model and its version
+OWNED: Final[Key] = ("", "")  # what is of the replica itself
 # Name of a sum -> field of wire.samples.ModelCounters.
 REQUESTS: Final = {
     "success": "request_success",
@@ -65,17 +67,26 @@ class Track:
     """One replica over time. ``sums`` only ever rise: a counter that fell has started from zero.
 
     ``began`` is when its process was started, where the first sample saw it fresh: what that sample
-    counted came since then. None where counting begins with the first sample.
+    counted came since then. None where counting begins with the first sample. ``since`` is the
+    index of the first sample after its node's clock was last set back: nobody knows how long what
+    was counted across that took.
     """
 
     at: list[float] = field(default_factory=list)
     sums: list[dict[str, float]] = field(default_factory=list)
     gauges: list[dict[str, float]] = field(default_factory=list)
     began: float | None = None
+    since: int = 0
 
-    def before(self, t: float) -> int:
-        """Index of the last sample up to ``t`` to count from: the first, or ``START``, at least."""
-        return max(bisect_right(self.at, t) - 1, START if self.began is not None else 0)
+    def first(self, last: int) -> int:
+        """Index of where counting up to ``last`` may begin."""
+        if 0 < self.since <= last:
+            return self.since
+        return START if self.began is not None else 0
+
+    def before(self, t: float, last: int) -> int:
+        """Index of the last sample up to ``t`` to count from, up to ``last``."""
+        return max(bisect_right(self.at, t) - 1, self.first(last))
 
     def window(self, t: float, width_s: float) -> tuple[int, int] | None:
         """Indices of the sample valid at ``t`` and of the one ``width_s`` before it.
@@ -83,15 +94,16 @@ class Track:
         None when there is none, when it is stale, or when it is the only one of an old process.
         """
         last = bisect_right(self.at, t) - 1
-        if last < (1 if self.began is None else 0) or t - self.at[last] > max(STALE_S, width_s):
+        if last <= self.first(last) or t - self.at[last] > max(STALE_S, width_s):
             return None
         # why the tolerance: timers are not exact, and the sample meant is the one a tick earlier
-        return (self.before(self.at[last] - 0.9 * width_s), last)
+        return (self.before(self.at[last] - 0.9 * width_s, last), last)
 
     @property
     def all(self) -> tuple[int, int]:
         """Indices of where counting began, and of the last sample."""
-        return (START if self.began is not None else 0, len(self.at) - 1)
+        last = len(self.at) - 1
+        return (self.first(last), last)
 
     def latest(self, t: float) -> int | None:
         last = bisect_right(self.at, t) - 1
@@ -114,33 +126,54 @@ class Growing:
 
     only: str = ""
     track: Track = field(default_factory=Track)
-    _before: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)
+    _before: dict[Key, dict[str, float]] = field(default_factory=dict)
     _sums: dict[str, float] = field(default_factory=dict)
 
     def add(self, sample: Sample) -> None:
-        """The next one of this replica, not older than the last."""
+        """The next one of this replica, in the order in which they came."""
         made, before = self.track, self._before
+        at, counted = float(sample["at"]), self._counted(sample)
         if not made.at:
             made.began = _began(sample)
+        elif at <= made.at[-1]:
+            if not _went_on(before, counted):
+                return  # it came late, or twice: the ones after it have counted it
+            self._set_back(at)
         whole = made.began is not None
         sums = self._sums = dict(self._sums)
         gauges = {"memory_bytes": float(sample.get("memory_bytes", 0))}
-        models = sample["models"]
-        composed = not self.only and any(model.get("step") for model in models)
-        _rise(sums, before, ("", ""), {n: float(sample.get(s, 0.0)) for n, s in OWN.items()}, whole)
-        for model in models:
+        for key, values in counted.items():
+            _rise(sums, before, key, values, whole)
+        for model in sample["models"]:
             if self.only and model["model"] != self.only:
                 continue
-            seen = {**model, "step": False} if self.only else model
-            key = (model["model"], model["version"])
-            _rise(sums, before, key, _values(seen, composed=composed), whole)
             gauges["pending"] = gauges.get("pending", 0.0) + model.get("pending_request_count", 0.0)
             gauges["instances"] = gauges.get("instances", 0.0) + model.get("instances", 0.0)
             load = float(model.get("load_seconds", 0.0))
             gauges["load_seconds"] = max(gauges.get("load_seconds", 0.0), load)
-        made.at.append(float(sample["at"]))
+        made.at.append(at)
         made.sums.append(sums)
         made.gauges.append({"pending": 0.0, **gauges})
+
+    def _counted(self, sample: Sample) -> dict[Key, dict[str, float]]:
+        """The counters of the replica itself, and of each of its models."""
+        models = sample["models"]
+        composed = not self.only and any(model.get("step") for model in models)
+        found = {OWNED: {name: float(sample.get(source, 0.0)) for name, source in OWN.items()}}
+        for model in models:
+            if self.only in ("", model["model"]):
+                seen = {**model, "step": False} if self.only else model
+                found[model["model"], model["version"]] = _values(seen, composed=composed)
+        return found
+
+    def _set_back(self, at: float) -> None:
+        """The node's clock was: what was sampled at ``at`` and later has no time any more."""
+        made = self.track
+        kept = bisect_left(made.at, at)
+        del made.at[kept:], made.sums[kept:], made.gauges[kept:]
+        made.since = kept
+        if not kept:
+            made.began = None
 
     def trim(self, until: float) -> None:
         """Forget what was sampled up to then: counting begins with the first that is left."""
@@ -149,10 +182,11 @@ class Growing:
         if gone:
             del made.at[:gone], made.sums[:gone], made.gauges[:gone]
             made.began = None
+            made.since = max(0, made.since - gone)
 
 
 def track(samples: Iterable[Sample], only: str = "") -> Track:
-    """``samples`` of one replica, in order of time; with ``only`` of that model alone."""
+    """``samples`` of one replica, in the order in which they came; with ``only`` of that model."""
     growing = Growing(only)
     for sample in samples:
         growing.add(sample)
@@ -166,10 +200,22 @@ def _began(first: Sample) -> float | None:
     return began if 0 < float(first["at"]) - began <= FRESH_S else None
 
 
+def _went_on(
+    before: Mapping[Key, Mapping[str, float]], counted: Mapping[Key, Mapping[str, float]]
+) -> bool:
+    """Whether this was counted after ``before``, whatever the clock said."""
+    pairs = [
+        (value, before.get(key, {}).get(name, 0.0))
+        for key, values in counted.items()
+        for name, value in values.items()
+    ]
+    return all(now >= was for now, was in pairs) and any(now > was for now, was in pairs)
+
+
 def _rise(
     sums: dict[str, float],
-    before: dict[tuple[str, str], dict[str, float]],
-    key: tuple[str, str],
+    before: dict[Key, dict[str, float]],
+    key: Key,
     now: dict[str, float],
     whole: bool,
 ) -> None:

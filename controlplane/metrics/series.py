@@ -109,7 +109,7 @@ def answers(seen: Sequence[Sample], width_s: float) -> Answers:
 
 
 def tracks(replica_samples: Iterable[Sample], only: str = "") -> dict[tuple[str, str], Track]:
-    """Deployment and replica -> its track; samples in order of time."""
+    """Deployment and replica -> its track; samples in the order in which they came."""
     by_replica: dict[tuple[str, str], list[Sample]] = {}
     for sample in replica_samples:
         by_replica.setdefault((sample["deployment"], sample["replica_id"]), []).append(sample)
@@ -127,7 +127,8 @@ def source(found: Iterable[Track], gateway: Sequence[Sample] = ()) -> Source:
 def sources(
     replica_samples: Iterable[Sample], gateway_samples: Iterable[Sample]
 ) -> dict[str, Source]:
-    """Deployment -> its samples, and ``all``; both inputs in order of time."""
+    """Deployment -> its samples, and ``all``; those of replicas in the order in which they came,
+    those of gateways in order of time."""
     return sources_of(tracks(replica_samples), gateway_samples)
 
 

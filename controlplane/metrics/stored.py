@@ -100,7 +100,8 @@ def _counted(of: Source, start: float, end: float) -> Data:
     """From the last sample before to the last one within: neighbours count nothing twice."""
     longest, sums = 0.0, dict[str, float]()
     for one in of.tracks:
-        span = (one.before(start), bisect_right(one.at, end) - 1)
+        last = bisect_right(one.at, end) - 1
+        span = (one.before(start, last), last)
         if span[1] < 0 or one.at[span[1]] <= start or one.seconds(span) <= 0:
             continue
         longest = max(longest, one.seconds(span))

@@ -5,15 +5,12 @@ from django.urls import path
 from controlplane.operations.api import (
     changes,
     deployments,
-    endpoints,
     operations,
     rollouts,
     traffic,
 )
 
 urlpatterns = [
-    path("endpoints", endpoints.EndpointsView.as_view()),
-    path("endpoints/<str:endpoint>", endpoints.EndpointView.as_view()),
     path("endpoints/<str:endpoint>/traffic", traffic.TrafficView.as_view()),
     path("endpoints/<str:endpoint>/mirror", traffic.MirrorView.as_view()),
     path("endpoints/<str:endpoint>/rollouts/<str:rollout_id>", rollouts.RolloutView.as_view()),

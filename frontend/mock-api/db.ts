@@ -100,6 +100,7 @@ function endpoint(name: string, deployments: Deployment[], traffic: Record<strin
     traffic,
     etag: 'W/"1"',
     mirror_traffic: {},
+    objectives: [],
     scoring_uri: `https://127.0.0.1:8443/endpoints/${name}/`,
     openapi_uri: `http://127.0.0.1:8080/api/v1/endpoints/${name}/openapi.json`,
     grpc_target: "127.0.0.1:8443",

@@ -19,6 +19,7 @@ from shoal.sdk.shapes import OWN_ID
 SUFFIXES = {".yml", ".yaml"}
 # What an endpoint's file says and a running one shows otherwise, without a difference.
 OWN = frozenset({"properties", "location", "kind"})
+ENDPOINT_KEYS = frozenset({"auth_mode", "traffic", "mirror_traffic", "traffic_rules", "objectives"})
 
 
 @dataclass(frozen=True)
@@ -184,12 +185,7 @@ def _entity(values: dict[str, Any], path: Path) -> Entity:
     try:
         if "deployment" in schema or {"endpoint_name", "instance_count", "model"} & set(values):
             return load_online_deployment(values, relative_origin=origin)
-        if "endpoint" in schema or {
-            "auth_mode",
-            "traffic",
-            "mirror_traffic",
-            "traffic_rules",
-        } & set(values):
+        if "endpoint" in schema or ENDPOINT_KEYS & set(values):
             return load_online_endpoint(values, relative_origin=origin)
         if "model" in schema or "path" in values:
             return load_model(values, relative_origin=origin)
@@ -250,8 +246,20 @@ def _lines(current: dict[str, Any], given: dict[str, Any], where: str = "") -> t
     found: list[str] = []
     for name, value in given.items():
         path, before = f"{where}{name}", current.get(name)
-        if isinstance(value, dict):
+        if name == "objectives":
+            found += _listed(before or [], value, path)
+        elif isinstance(value, dict):
             found += _lines(before if isinstance(before, dict) else {}, value, f"{path}.")
         elif value != before and str(value) != str(before):
             found.append(f"{path}: {'' if before is None else f'{before} → '}{value}")
     return tuple(found)
+
+
+def _listed(
+    current: list[dict[str, Any]], given: list[dict[str, Any]], where: str
+) -> tuple[str, ...]:
+    """The same of a list of things with names, which is the whole of it."""
+    there, wanted = ({item["name"]: item for item in items} for items in (current, given))
+    gone = tuple(f"{where}.{name}: removed" for name in there if name not in wanted)
+    told = {name: {**dict.fromkeys(there.get(name, ())), **item} for name, item in wanted.items()}
+    return (*gone, *_lines(there, told, f"{where}."))

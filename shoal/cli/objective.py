@@ -78,7 +78,7 @@ def list_(endpoint: str, output: str) -> None:
         items = client.list_objectives(endpoint)
     columns = {
         "NAME": lambda item: item["name"],
-        "PROMISE": _promise,
+        "PROMISE": promise,
         "GOOD": lambda item: _percent(item["good_percent"]),
         "REQUESTS": lambda item: f"{item['requests']:,}",
         "BUDGET LEFT": _left,
@@ -125,7 +125,7 @@ def _print(item: Any) -> None:
     print_fields(
         {
             "Objective": f"{item['name']} of {item['endpoint']}",
-            "Promise": _promise(item),
+            "Promise": promise(item),
             "State": item["state"].replace("_", " "),
             "Why": item["told"] or None,
             "Good": f"{_percent(item['good_percent'])} of {item['requests']:,}, "
@@ -138,9 +138,9 @@ def _print(item: Any) -> None:
     print_rows(item["burn_rates"], BURNS, "")
 
 
-def _promise(item: Any) -> str:
+def promise(item: Any) -> str:
     what = "without a 5xx"
-    if item["threshold_ms"] is not None:
+    if item.get("threshold_ms") is not None:
         what = f"within {item['threshold_ms']:g} ms"
     return f"{item['target_percent']:g} % {what}, {item['window_days']} days"
 

@@ -331,6 +331,12 @@ def _rate(limit: dict[str, Any] | None) -> str | None:
     return f"{limit.get('requests_per_second')} requests/s{burst}, {whose}"
 
 
+def _objectives(listed: list[dict[str, Any]] | None) -> str | None:
+    from shoal.cli.objective import promise
+
+    return "; ".join(f"{one['name']}: {promise(one)}" for one in listed or ()) or None
+
+
 def _shares(traffic: dict[str, int]) -> str:
     return ", ".join(f"{name} {percent} %" for name, percent in traffic.items() if percent)
 
@@ -355,6 +361,7 @@ def _emit(entity: Any, output: str) -> None:
                 "CORS origins": ", ".join(values.get("cors_origins") or ()) or None,
                 "Largest request": _size(values.get("max_request_bytes")),
                 "Rate": _rate(values.get("rate_limit")),
+                "Objectives": _objectives(values.get("objectives")),
                 "HTTP": values["scoring_uri"],
                 "gRPC": values["grpc_target"],
             }

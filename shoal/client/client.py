@@ -210,7 +210,8 @@ class Client(
         return cast(Endpoint, self._get(f"/endpoints/{quoted(name)}"))
 
     def create_endpoint(self, name: str, **fields: Any) -> Endpoint:
-        """``fields``: description, tags, declared, auth_mode, cors_origins, ..., as in REST."""
+        """``fields``: description, tags, declared, auth_mode, cors_origins, objectives, ..., as in
+        REST."""
         body = {"name": name, **self._in_project(), **fields}
         return cast(Endpoint, self._transport.json("POST", "/endpoints", json=body))
 

@@ -203,6 +203,7 @@ class Endpoint(TypedDict):
     mirror_traffic: dict[str, int]
     traffic_rules: NotRequired[list[dict[str, Any]]]  # as well
     sticky: NotRequired[dict[str, Any] | None]
+    objectives: NotRequired[list[dict[str, Any]]]  # which servers of before do not tell
     scoring_uri: str
     grpc_target: str
     plain_uri: str

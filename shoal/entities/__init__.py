@@ -11,6 +11,7 @@ from shoal.entities.endpoint import (
     KubernetesOnlineEndpoint,
     ManagedIdentityConfiguration,
     ManagedOnlineEndpoint,
+    Objective,
     OnlineEndpoint,
 )
 from shoal.entities.errors import EntityInvalid, Fault
@@ -56,6 +57,7 @@ __all__ = [
     "ManagedOnlineDeployment",
     "ManagedOnlineEndpoint",
     "Model",
+    "Objective",
     "OnlineDeployment",
     "OnlineEndpoint",
     "OnlineRequestSettings",

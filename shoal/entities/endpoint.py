@@ -29,13 +29,27 @@ class IdentityConfiguration(Block):
 
 
 @dataclass(kw_only=True)
+class Objective(Block):
+    """What share of the requests shall be good, as REST has it; not in Azure's SDK.
+
+    ``kind`` is ``availability``, or ``latency`` with ``threshold_ms``.
+    """
+
+    name: str
+    kind: str
+    target_percent: float
+    window_days: int = 28
+    threshold_ms: float | None = None
+
+
+@dataclass(kw_only=True)
 class OnlineEndpoint(Entity):
     """``traffic`` maps deployments to percent; the sum is 100, or 0 to answer nobody.
 
     ``traffic_rules`` go before it: ``{"header": "x-group", "exact": "testers", "deployment":
     "green"}``, or ``prefix``, ``regex``, ``present``. ``sticky`` (``{"header": ...}`` or
     ``{"cookie": ...}``) keeps each client with one deployment. Of these and of limits None stays as
-    it is; ``[]``, 0 and ``{}`` take them away.
+    it is; ``[]``, 0 and ``{}`` take them away. ``objectives`` are the whole list, likewise.
     """
 
     auth_mode: str = "key"
@@ -51,6 +65,7 @@ class OnlineEndpoint(Entity):
     rate_limit: dict[str, Any] | None = None
     sticky: dict[str, Any] | None = None
     traffic_rules: list[dict[str, Any]] | None = None
+    objectives: list[Objective] | None = None
     project: str | None = None  # of a new one; what is there stays where it is
 
     def __post_init__(self) -> None:
@@ -63,6 +78,10 @@ class OnlineEndpoint(Entity):
             self.traffic_rules = [_lower_header(rule) for rule in self.traffic_rules]
         if self.sticky is not None:
             self.sticky = _lower_header(self.sticky)
+        if self.objectives is not None:
+            given: list[Any] = self.objectives  # files and callers may give plain values
+            made = [one if isinstance(one, Objective) else Objective(**one) for one in given]
+            self.objectives = sorted(made, key=lambda one: one.name)
         self.identity = IdentityConfiguration._of(self.identity)
         # what the installation says about it
         self.scoring_uri: str | None = None

@@ -53,6 +53,7 @@ def load_online_endpoint(
     values = laid_over(values, flat(params_override))
     cleaned, walk = _checked(values, schemas.ENDPOINT)
     _check_name(cleaned.get("name"), "name", walk)
+    _check_objectives(cleaned.get("objectives") or [], walk)
     kubernetes = "compute" in cleaned or "kubernetes" in str(values.get("$schema", "")).lower()
     kind = KubernetesOnlineEndpoint if kubernetes else ManagedOnlineEndpoint
     return _made(kind, cleaned, walk, base, _titled("Endpoint", source))
@@ -198,6 +199,13 @@ def name_fault(name: str, where: str) -> Fault | None:
         return None
     hint = f"{where}: for instance {from_text(name)}"
     return Fault(where, f"{name!r} cannot be a name: {NAME_RULE}", hint)
+
+
+def _check_objectives(objectives: Sequence[Values], walk: Walk) -> None:
+    for place, objective in enumerate(objectives):
+        for field in ("name", "kind", "target_percent"):
+            if field not in objective:
+                walk.fault(f"objectives[{place}].{field}", "is missing")
 
 
 def _check_model(model: object, walk: Walk) -> None:

@@ -27,8 +27,10 @@ AUTH_MODES: Final = ("key", "aml_token", "aad_token")
 MODEL_TYPES: Final = ("custom_model", "mlflow_model", "triton_model")
 
 # What `show` prints and a file may therefore carry, but nobody sets.
-SHOWN_OF_DEPLOYMENT: Final = dict.fromkeys(("id", "provisioning_state"))
-SHOWN_OF_ENDPOINT: Final = dict.fromkeys((*SHOWN_OF_DEPLOYMENT, "scoring_uri", "openapi_uri"))
+SHOWN_OF_DEPLOYMENT: Final = dict.fromkeys(
+    ("id", "provisioning_state", "serving_state", "autoscaling", "scoring_uri")
+)
+SHOWN_OF_ENDPOINT: Final = dict.fromkeys((*SHOWN_OF_DEPLOYMENT, "openapi_uri", "grpc_target"))
 SHOWN_OF_MODEL: Final = dict.fromkeys(("id", "creation_context"))
 
 COMMON: Final[Table] = {
@@ -61,6 +63,14 @@ TRAFFIC_RULE: Final[Table] = {
     "deployment": Key(text),
 }
 STICKY: Final[Table] = {"header": Key(text), "cookie": Key(text), "max_age_s": Key(integer)}
+# As REST takes it; what is out of range is its business to say.
+OBJECTIVE: Final[Table] = {
+    "name": Key(text),
+    "kind": Key(choice("availability", "latency")),
+    "target_percent": Key(number),
+    "window_days": Key(integer),
+    "threshold_ms": Key(number),
+}
 
 ENDPOINT: Final[Table] = {
     **COMMON,
@@ -73,6 +83,7 @@ ENDPOINT: Final[Table] = {
     "rate_limit": Key(block(RATE_LIMIT)),
     "traffic_rules": Key(listing(block(TRAFFIC_RULE))),
     "sticky": Key(block(STICKY)),
+    "objectives": Key(listing(block(OBJECTIVE))),
     "public_network_access": Key(
         choice("enabled", "disabled"),
         Use.KEEP,
@@ -82,7 +93,7 @@ ENDPOINT: Final[Table] = {
     "identity": Key(block(IDENTITY), Use.KEEP, "there are no cloud identities here"),
     "location": Key(text, Use.KEEP, "there are no regions here"),
     "kind": Key(text, Use.KEEP),
-    **{name: Key(text, Use.KEEP) for name in SHOWN_OF_ENDPOINT},
+    **{name: Key(anything, Use.KEEP) for name in SHOWN_OF_ENDPOINT},
 }
 
 MODEL: Final[Table] = {
@@ -236,5 +247,5 @@ DEPLOYMENT: Final[Table] = {
         choice("enabled", "disabled"), Use.KEEP, "what a node may reach is the network's business"
     ),
     "private_network_connection": Key(anything, Use.KEEP, "there are no virtual networks here"),
-    **{name: Key(text, Use.KEEP) for name in SHOWN_OF_DEPLOYMENT},
+    **{name: Key(anything, Use.KEEP) for name in SHOWN_OF_DEPLOYMENT},
 }

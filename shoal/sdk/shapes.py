@@ -1,7 +1,7 @@
 """Between the REST API's JSON and entities."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, Final, cast
 
 from shoal.client.errors import ShoalError
@@ -38,6 +38,7 @@ ENDPOINT_FIELDS: Final = frozenset(
         "traffic",
         "mirror_traffic",
         "traffic_rules",
+        "objectives",
         *LIMITS,
     }
 )
@@ -96,7 +97,14 @@ def endpoint_body(endpoint: OnlineEndpoint) -> Values:
         "declared": {name: value for name, value in given.items() if value != {}},
         **_limits(endpoint),
         **({"project": endpoint.project} if endpoint.project else {}),
+        **_objectives(endpoint),
     }
+
+
+def _objectives(endpoint: OnlineEndpoint) -> Values:
+    if endpoint.objectives is None:
+        return {}
+    return {"objectives": [asdict(one) for one in endpoint.objectives]}
 
 
 def _limits(endpoint: OnlineEndpoint) -> Values:
@@ -128,6 +136,7 @@ def endpoint_of(shown: Endpoint) -> OnlineEndpoint:
         "traffic": shown.get("traffic"),
         "mirror_traffic": shown.get("mirror_traffic"),
         "traffic_rules": shown.get("traffic_rules") or None,
+        "objectives": shown.get("objectives"),
         **{name: shown.get(name) for name in LIMITS},
     }
     endpoint = kind(**values)

@@ -69,7 +69,7 @@ class Load(Callers):
         with httpx.Client(
             headers=headers, trust_env=False, timeout=PATIENCE_S, verify=self.trust
         ) as client:
-            while not self._stop.wait(self.pause_s):
+            while not self._ended(number):
                 began = time.monotonic()
                 answer = None
                 try:
@@ -78,6 +78,10 @@ class Load(Callers):
                 except httpx.HTTPError as error:
                     what = type(error).__name__
                 self._count(what, answer, began)
+
+    def _ended(self, number: int) -> bool:
+        """When it is time for the next call of this caller, or the block ends."""
+        return self._stop.wait(self.pause_s)
 
     def _send(self, client: httpx.Client) -> httpx.Response:
         return client.post(self.url, json=BODY)

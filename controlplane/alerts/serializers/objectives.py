@@ -25,6 +25,11 @@ class ObjectiveInputSerializer(Fields):
     )
 
 
+@extend_schema_serializer(component_name="NamedObjectiveInput")
+class NamedObjectiveInputSerializer(ObjectiveInputSerializer):
+    name = serializers.CharField(max_length=32)
+
+
 @extend_schema_serializer(component_name="BurnRate")
 class BurnRateSerializer(Fields):
     """A long and a short window. A rate of 1 uses the budget up in the objective's window."""

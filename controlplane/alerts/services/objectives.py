@@ -1,5 +1,6 @@
 """Objectives are set and removed; nothing else of an endpoint changes by that."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -8,6 +9,7 @@ from controlplane.alerts.errors import TooManyObjectives
 from controlplane.alerts.models import ObjectiveRow
 from controlplane.alerts.selectors.objectives import objective_get
 from controlplane.core import events
+from controlplane.core.errors import Invalid
 from controlplane.core.names import name_check
 from controlplane.deployments.selectors import endpoint_get
 from controlplane.objectives import objective_asked
@@ -65,6 +67,30 @@ def objective_set(
                 after=values,
             )
     return row, created
+
+
+@transaction.atomic
+def objectives_set(*, endpoint: str, wanted: Sequence[Mapping[str, Any]], actor: str) -> None:
+    """Just these, each as ``objective_set`` takes it; all others of the endpoint are removed.
+
+    Raises Invalid, which names the field by its place in the list, and TooManyObjectives.
+    """
+    names = [one["name"] for one in wanted]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise Invalid(
+                f"objectives.{place}.name: {name!r} is there twice, expected a name for each.",
+                field=f"objectives.{place}.name",
+            )
+    for row in endpoint_get(endpoint).objectives.exclude(name__in=names).order_by("name"):
+        objective_delete(endpoint=endpoint, name=row.name, actor=actor)
+    for place, one in enumerate(wanted):
+        try:
+            objective_set(endpoint=endpoint, actor=actor, **one)
+        except Invalid as error:
+            error.field = f"objectives.{place}.{error.field}"
+            error.message = f"objectives.{place}.{error.message}"
+            raise
 
 
 def objective_delete(*, endpoint: str, name: str, actor: str) -> None:

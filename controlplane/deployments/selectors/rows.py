@@ -28,7 +28,8 @@ def endpoint_list() -> QuerySet[Endpoint]:
         "revision__model_version__code",
         "revision__model_version__warnings",
     )
-    return _endpoints(deployments, replicas, Prefetch(f"{VERSION}__repo_models", models))
+    rows = _endpoints(deployments, replicas, Prefetch(f"{VERSION}__repo_models", models))
+    return rows.prefetch_related("objectives")
 
 
 def _replicas() -> QuerySet[Replica]:

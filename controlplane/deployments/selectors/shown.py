@@ -40,6 +40,7 @@ def endpoint_shown(endpoint: Endpoint, operations: dict[tuple[str, str], str]) -
         "max_request_bytes": endpoint.max_request_bytes,
         "rate_limit": endpoint.rate_limit,
         "sticky": endpoint.sticky,
+        "objectives": sorted(endpoint.objectives.all(), key=lambda row: row.name),
         "declared": endpoint.declared,
         "provisioning_state": endpoint.provisioning_state,
         "serving_state": endpoint_serving(deployments),

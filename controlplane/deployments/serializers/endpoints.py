@@ -134,9 +134,20 @@ class UnconfirmedSerializer(Fields):
     silent_since = serializers.DateTimeField(help_text="when it was last heard of")
 
 
+@extend_schema_serializer(component_name="EndpointObjective")
+class PromiseSerializer(Fields):
+    """An objective as people set it; `GET .../objectives` has what is left of its budget."""
+
+    name = serializers.CharField()
+    kind = serializers.CharField(help_text="availability or latency")
+    target_percent = serializers.FloatField()
+    window_days = serializers.IntegerField()
+    threshold_ms = serializers.FloatField(allow_null=True)
+
+
 ENDPOINT_TAG = (
     "name", "description", "tags", "declared", "auth_mode", "traffic", "mirror_traffic",
-    "cors_origins", "max_request_bytes", "rate_limit", "traffic_rules", "sticky",
+    "cors_origins", "max_request_bytes", "rate_limit", "traffic_rules", "sticky", "objectives",
 )  # fmt: skip
 
 
@@ -154,6 +165,7 @@ class EndpointSerializer(Fields):
     max_request_bytes = MaxRequestBytesField()
     rate_limit = RateLimitSerializer(allow_null=True)
     sticky = StickySerializer(allow_null=True)
+    objectives = PromiseSerializer(many=True, help_text="by name")
     declared = DeclaredField()
     provisioning_state = serializers.ChoiceField(choices=EndpointState.choices)
     serving_state = serializers.ChoiceField(choices=ServingState.choices)

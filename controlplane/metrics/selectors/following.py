@@ -67,7 +67,8 @@ class Following:
     def _new(
         self, model: Any, now: float, back_s: float, mine: dict[str, Any]
     ) -> list[tuple[str, Any]]:
-        """Label and content of the rows that were not taken yet, in order of time."""
+        """Label and content of the rows that were not taken yet: replicas' in the order in which
+        they came, others' in order of time."""
         label = "deployment" if model is GatewaySample else "node"
         recent = model.objects.filter(**mine, at__gt=now - back_s, at__lte=now)
         keys = set(recent.order_by().values_list("pk", flat=True))
@@ -76,7 +77,8 @@ class Following:
         if not fresh:
             return []
         rows = recent if len(fresh) == len(keys) else model.objects.filter(pk__in=fresh)
-        found = rows.order_by("at", "pk").values_list(label, "at", "data")
+        order = ("pk",) if model is ReplicaSample else ("at", "pk")
+        found = rows.order_by(*order).values_list(label, "at", "data")
         if model is NodeSample:
             return [(node, (at, data)) for node, at, data in found]
         return [(name, data) for name, _, data in found]

@@ -235,7 +235,7 @@ class _Samples:
 
     @cached_property
     def replicas(self) -> list[stored.Row]:
-        rows = ReplicaSample.objects.filter(**self._span).order_by("at")
+        rows = ReplicaSample.objects.filter(**self._span).order_by("pk")
         return [stored.Row(*row) for row in rows.values_list("endpoint", "node", "data")]
 
     @cached_property

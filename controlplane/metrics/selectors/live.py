@@ -64,8 +64,8 @@ def live_now(endpoints: Collection[str], now: float) -> dict[str, dict[str, floa
     replicas = ReplicaSample.objects.filter(endpoint__in=endpoints, at__gt=since, at__lte=now)
     gateways = GatewaySample.objects.filter(endpoint__in=endpoints, at__gt=since, at__lte=now)
     by_endpoint: dict[str, tuple[list[Any], list[Any]]] = {name: ([], []) for name in endpoints}
-    for index, rows in enumerate((replicas, gateways)):
-        for name, data in rows.order_by("at").values_list("endpoint", "data"):
+    for index, rows in enumerate((replicas.order_by("pk"), gateways.order_by("at"))):
+        for name, data in rows.values_list("endpoint", "data"):
             by_endpoint[name][index].append(data)
     metrics = ("request_rate", "p95_us", "error_rate")
     keys = [f"{metric}.{series.ALL}" for metric in (*metrics, *ANSWERS)]
@@ -84,7 +84,7 @@ def live_tracks(
     """(endpoint, deployment) -> replica -> what it counted, in one read for all."""
     rows = ReplicaSample.objects.filter(endpoint__in=endpoints, at__gt=since, at__lte=until)
     by_endpoint: dict[str, list[Any]] = {}
-    for name, data in rows.order_by("at").values_list("endpoint", "data"):
+    for name, data in rows.order_by("pk").values_list("endpoint", "data"):
         by_endpoint.setdefault(name, []).append(data)
     found: dict[tuple[str, str], dict[str, Track]] = {}
     for name, samples in by_endpoint.items():
@@ -96,7 +96,7 @@ def live_tracks(
 def _sources(endpoint: str, since: float, until: float) -> dict[str, series.Source]:
     """Deployments, ``all``, and the machines that run them as ``node:<name>``."""
     span = {"endpoint": endpoint, "at__gt": since, "at__lte": until}
-    rows = list(ReplicaSample.objects.filter(**span).order_by("at").values_list("node", "data"))
+    rows = list(ReplicaSample.objects.filter(**span).order_by("pk").values_list("node", "data"))
     found = series.sources(
         [data for _, data in rows],
         GatewaySample.objects.filter(**span).order_by("at").values_list("data", flat=True),

@@ -105,7 +105,7 @@ def _seen(rows: QuerySet[ReplicaSample]) -> list[Seen]:
 def _thinned(
     rows: QuerySet[ReplicaSample], shown: Sequence[Seen], step_s: float
 ) -> Iterable[series.Sample]:
-    """The last sample of each replica in each bucket, in order of time."""
+    """The last sample of each replica in each bucket, in the order in which they came."""
     bucket = ExpressionWrapper(F("at") / step_s, output_field=FloatField())
     newest = (
         rows.filter(replica_id__in=[one.replica_id for one in shown])
@@ -114,7 +114,7 @@ def _thinned(
         .annotate(newest=Max("id"))
         .values("newest")
     )
-    kept = ReplicaSample.objects.filter(id__in=newest).order_by("at")
+    kept = ReplicaSample.objects.filter(id__in=newest).order_by("pk")
     return kept.values_list("data", flat=True).iterator()
 
 

@@ -71,7 +71,7 @@ def _roll_minute(start: int) -> None:
     replicas = [
         stored.Row(*row)
         for row in ReplicaSample.objects.filter(**span)
-        .order_by("at")
+        .order_by("pk")
         .values_list("endpoint", "node", "data")
     ]
     gateway = [

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import transaction
 from django.utils import timezone
@@ -58,7 +58,18 @@ class EndpointPageSerializer(EndpointItemsSerializer):  # type: ignore[misc, val
     total = serializers.IntegerField(help_text="endpoints that match, on all pages")
 
 
-SHOWN_ONLY = read_only(EndpointSerializer, EndpointPutSerializer) - {"name"}
+Shape = type[serializers.Serializer[Any]]
+
+
+class WithMore:
+    more: ClassVar[tuple[str, ...]] = ()  # names of the body that rooms above this one know
+
+    def more_set(self, endpoint: str, more: dict[str, Any], actor: str) -> None:
+        """Set what ``more`` has of these names, in the transaction of all the rest."""
+
+    def _more(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Taken out of ``values``."""
+        return {name: values.pop(name) for name in self.more if name in values}
 
 
 class EndpointsQuery(PageQuery):
@@ -69,7 +80,9 @@ class EndpointsQuery(PageQuery):
     project = serializers.CharField(required=False, default="", allow_blank=True)
 
 
-class EndpointsView(ProjectAPIView):
+class EndpointsView(WithMore, ProjectAPIView):
+    post_shape: ClassVar[Shape] = EndpointInputSerializer
+
     @extend_schema(
         operation_id="endpoints_list",
         parameters=[
@@ -113,15 +126,20 @@ class EndpointsView(ProjectAPIView):
     )
     @rehearsable
     def post(self, request: Request) -> Response:
-        values = read_body(EndpointInputSerializer, request)
-        limits = _limits(values)
-        endpoint = endpoint_create(
-            **values, limits=limits, actor=actor(request), now=timezone.now()
-        )
+        values = read_body(self.post_shape, request)
+        limits, more = _limits(values), self._more(values)
+        with transaction.atomic():
+            endpoint = endpoint_create(
+                **values, limits=limits, actor=actor(request), now=timezone.now()
+            )
+            self.more_set(endpoint.name, more, actor(request))
         return Response(endpoint_body(endpoint), status=status.HTTP_201_CREATED)
 
 
-class EndpointView(ProjectAPIView):
+class EndpointView(WithMore, ProjectAPIView):
+    put_shape: ClassVar[Shape] = EndpointPutSerializer
+    patch_shape: ClassVar[Shape] = EndpointPatchSerializer
+
     @extend_schema(operation_id="endpoints_get", responses=EndpointSerializer)
     def get(self, request: Request, endpoint: str) -> Response:
         del request
@@ -137,11 +155,11 @@ class EndpointView(ProjectAPIView):
     @rehearsable
     def put(self, request: Request, endpoint: str) -> Response:
         """Let it be just this, whether it exists or not. What is left out goes to its default;
-        shares that are not named stay, and so do its deployments and keys."""
+        shares and objectives that are not named stay, and so do its deployments and keys."""
         values = read_body(
-            EndpointPutSerializer, request, ignored=SHOWN_ONLY, fixed={"name": endpoint}
+            self.put_shape, request, ignored=self._shown_only(), fixed={"name": endpoint}
         )
-        limits = _limits(values)
+        limits, more = _limits(values), self._more(values)
         with transaction.atomic():
             known = endpoint_lock(endpoint) is not None
             tag, seen = endpoint_seen(endpoint) if known else (None, None)
@@ -155,6 +173,7 @@ class EndpointView(ProjectAPIView):
                     actor=actor(request),
                     now=timezone.now(),
                 )
+                self.more_set(endpoint, more, actor(request))
         answer = self.get(request, endpoint)
         answer.status_code = status.HTTP_201_CREATED if done.created else status.HTTP_200_OK
         return answer
@@ -168,28 +187,28 @@ class EndpointView(ProjectAPIView):
     @rehearsable
     def patch(self, request: Request, endpoint: str) -> Response:
         """Change what is named, all of it or, where any of it is refused, nothing. Shares are
-        whole maps, as in `PUT`."""
+        whole maps, as in `PUT`, and objectives the whole list."""
         values = read_body(
-            EndpointPatchSerializer,
+            self.patch_shape,
             request,
-            ignored=SHOWN_ONLY | {"project"},
+            ignored=self._shown_only() | {"project"},
             fixed={"name": endpoint},
         )
         project_stays(request.data, lambda: endpoint_get(endpoint).project_name)
-        limits = _limits(values)
+        limits, more = _limits(values), self._more(values)
         # words stand in nobody's way
         copied = [name for name, percent in values.get("mirror_traffic", {}).items() if percent]
         in_the_way = (None,) if "traffic" in values else copied
-        with endpoint_change(request, endpoint, in_the_way=in_the_way):
-            row = services.endpoint_patch(
+        with transaction.atomic(), endpoint_change(request, endpoint, in_the_way=in_the_way):
+            services.endpoint_patch(
                 name=endpoint,
                 values=values,
                 limits=limits,
                 actor=actor(request),
                 now=timezone.now(),
             )
-        body = endpoint_body(row)
-        return Response(body, headers={"ETag": endpoint_etag(body)})
+            self.more_set(endpoint, more, actor(request))
+        return self.get(request, endpoint)
 
     @extend_schema(
         operation_id="endpoints_delete", request=None, responses={202: OperationSerializer}
@@ -200,6 +219,9 @@ class EndpointView(ProjectAPIView):
             name=endpoint, actor=actor(request), now=timezone.now()
         )
         return accepted(operation)
+
+    def _shown_only(self) -> frozenset[str]:
+        return read_only(EndpointSerializer, self.put_shape) - {"name"}
 
 
 def _limits(values: dict[str, Any]) -> dict[str, Any]:

@@ -83,6 +83,7 @@ def watching(operation: Operation) -> dict[str, str]:
 ENDPOINT_CHANGES = (
     "endpoint.created", "endpoint.updated", "endpoint.traffic_changed", "endpoint.mirror_changed",
     "endpoint.auth_mode_changed", "endpoint.limits_changed", "endpoint.rules_changed",
+    "objective.set", "objective.deleted",
 )  # fmt: skip
 DEPLOYMENT_TAG = (
     *DESCRIPTIVE, "instance_count", *ROUTED,

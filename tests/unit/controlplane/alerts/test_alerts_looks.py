@@ -3,10 +3,8 @@
 import hashlib
 import hmac
 import json
-import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -29,45 +27,12 @@ from controlplane.nodes.models import Node
 from tests.support.certificates import certificate_authority
 from tests.support.people import make_user
 from tests.support.project_world import member
+from tests.support.webhook_receiver import Receiver
 from wire.samples import GatewaySample, GatewaySampleBatch
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 Build = Callable[[User], APIClient]
 GONE = "gateway-silent"
-
-
-class Receiver:
-    """Takes what is posted to it and answers as it is told."""
-
-    def __init__(self) -> None:
-        self.got: list[tuple[str, dict[str, str], bytes]] = []
-        self.answers: list[int] = []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                content = self.rfile.read(int(self.headers["Content-Length"]))
-                outer.got.append((self.path, dict(self.headers), content))
-                self.send_response(outer.answers.pop(0) if outer.answers else 200)
-                self.send_header("Location", "http://127.0.0.1:1/elsewhere")
-                self.send_header("Content-Length", "5")
-                self.end_headers()
-                self.wfile.write(b"words")
-
-            def log_message(self, *_: object) -> None: ...
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-        self.thread.start()
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
-    def events(self) -> list[str]:
-        return [json.loads(content)["event"] for _, _, content in self.got]
 
 
 @pytest.fixture

@@ -251,3 +251,41 @@ def test_what_a_gpu_does_not_tell_is_no_zero() -> None:
     }
     told = {name for name in series.host_gauges({"gpus": [mig]}) if name.startswith("gpu")}
     assert told == {"gpu0_memory", "gpu0_memory_total"}
+
+
+def counting(times: list[float], rate: float = 100.0) -> list[dict[str, Any]]:
+    """Samples two seconds apart of a replica that has answered a million requests, under these
+    times of its node's clock."""
+    answered = [1_000_000 + rate * 2 * number for number in range(len(times))]
+    return [sample(at, request_success=done) for at, done in zip(times, answered, strict=True)]
+
+
+BACK = [0.0, 2.0, 4.0, 6.0, 8.0]
+
+
+@pytest.mark.parametrize("by_s", [0.5, 1.9, 2.0, 3.0, 5.0, 60.0])
+def test_a_clock_that_is_set_back_is_no_load(by_s: float) -> None:
+    went_on = [10.0 + 2 * number - by_s for number in range(4)]
+    samples = counting([*BACK, *went_on])
+    rates = [value("request_rate.blue", samples[: len(BACK) + told + 1], [], at)
+             for told, at in enumerate(went_on)]  # fmt: skip
+    assert max(rate for rate in rates if rate is not None) < 500, "not a million"
+    if by_s > 2.0:  # it came earlier than what was before it: how long that took, who knows
+        assert rates[0] is None
+    assert rates[-1] == pytest.approx(100)
+
+
+def test_what_came_twice_or_late_is_counted_once() -> None:
+    samples = counting([*BACK, 10.0])
+    for came in (
+        [*samples[:4], samples[3], *samples[4:]],
+        [*samples[:3], *samples[4:], samples[3]],
+    ):
+        found = series.tracks(came)[("blue", "r0")]
+        assert found.increase("success", found.all) == 1000
+        assert value("request_rate.blue", came, [], 10.0) == pytest.approx(100)
+
+
+def test_history_before_a_clock_was_set_back_is_kept() -> None:
+    samples = counting([*BACK, 7.0, 9.0])
+    assert value("request_rate.blue", samples, [], 6.0) == pytest.approx(100)
