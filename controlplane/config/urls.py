@@ -7,6 +7,7 @@ from controlplane.accounts import urls as accounts
 from controlplane.alerts import urls as alerts
 from controlplane.azure import urls as azure
 from controlplane.bottlenecks import urls as bottlenecks
+from controlplane.capacity import urls as capacity
 from controlplane.config import agent_urls, document, spa
 from controlplane.console import urls as console
 from controlplane.core import health, http
@@ -34,6 +35,7 @@ APPS = [
     gateway,
     overview,
     bottlenecks,
+    capacity,
     console,
     alerts,
     golden,

@@ -86,6 +86,13 @@ MATRIX: dict[str, dict[str, str]] = {
     "endpoints/<str:endpoint>/snippets": {"GET": R},
     "endpoints/<str:endpoint>/metrics": {"GET": R},
     "endpoints/<str:endpoint>/bottlenecks": {"GET": R},
+    "endpoints/<str:endpoint>/deployments/<str:deployment>/room": {"GET": R},
+    "capacity": {"GET": R},
+    "capacity/nodes": {"GET": R},
+    "capacity/deployments": {"GET": R},
+    "capacity/waste": {"GET": R},
+    "capacity/what-if": {"GET": R},
+    "prices": {"GET": R, "PUT": X},
     "endpoints/<str:endpoint>/requests": {"GET": R},
     "endpoints/<str:endpoint>/deployments": {"GET": R, "POST": D},
     "endpoints/<str:endpoint>/deployments/<str:deployment>": {
