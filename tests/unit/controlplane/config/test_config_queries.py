@@ -68,6 +68,9 @@ ASKED = {
 }
 # Lists that are no longer for more rows: of parts of a thing, or of fixed length.
 FIXED = {
+    "capacity",
+    "prices",
+    "endpoints/{endpoint}/deployments/{deployment}/room",
     "alert-rules",
     "channels/{channel}",
     "ca",
