@@ -6,6 +6,7 @@ import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, nodePage
 import { buckets, compared, history, hour, quarter, replicaBuckets } from "./live";
 import { instanceTypes, members, people, permissions, projects, role, serviceAccounts, sessions, tokens } from "./people";
 import { bottlenecksOf } from "./bottlenecks";
+import { capacityAnswer, pricesAnswer } from "./capacity";
 import { requestsOf } from "./requests";
 import { alertAnswer, objectiveGone, objectivePast, objectiveSet, objectivesOf } from "./alerts";
 import { caseRoute, casesAsked } from "./cases";
@@ -446,6 +447,10 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
       if (second) node.cordoned = second === "cordon";
       return ok({ ...node });
     }
+    case "capacity":
+      return capacityAnswer(first, query, state.many, state.empty);
+    case "prices":
+      return pricesAnswer(method, body);
     case "operations": {
       const endpoint = query.get("endpoint");
       if (!first)
