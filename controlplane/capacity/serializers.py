@@ -200,6 +200,9 @@ class RoomSerializer(Fields):
     more = serializers.IntegerField(help_text="replicas that would find a place now")
     at_least = serializers.BooleanField(help_text="no more were tried")
     nodes = RoomNodeSerializer(many=True, help_text="where they would go")
+    note = serializers.CharField(
+        allow_blank=True, help_text="said of more replicas than there are processors"
+    )
     reasons = ReasonSerializer(many=True, help_text="why nodes take no further one")
 
 

@@ -168,4 +168,5 @@ def room_shown(endpoint: str, name: str, now: datetime) -> Shown:
         "at_least": not found.unplaced,
         "nodes": [{"node": node, "replicas": count} for node, count in sorted(counts.items())],
         "reasons": reasons_of(found.refusals),
+        "note": capacity.crowding(first + len(found.assigned)),
     }

@@ -2,22 +2,26 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
-from controlplane.capacity.facts import NodeFacts, ReplicaFacts
+from controlplane.capacity.facts import Card, NodeFacts, ReplicaFacts
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Of one thing. ``promised``: what replicas were given, or what their instance types name."""
+    """Of one thing. ``promised``: what replicas were given, or what their instance types name;
+    ``idle``: neither promised nor used. Of several machines the idle parts are added up: what is
+    promised here and not used does not make up for what is used there and not promised."""
 
     total: float = 0.0
     promised: float = 0.0
     used: float = 0.0
+    idle: float = 0.0
 
-    @property
-    def idle(self) -> float:
-        """Neither promised nor used."""
-        return max(0.0, self.total - max(self.promised, self.used))
+    @classmethod
+    def of(cls, total: float, promised: float, used: float) -> Self:
+        """Of one machine, or of one card."""
+        return cls(total, promised, used, max(0.0, total - max(promised, used)))
 
     @property
     def idle_share(self) -> float:
@@ -25,7 +29,10 @@ class Amount:
 
     def __add__(self, other: "Amount") -> "Amount":
         return Amount(
-            self.total + other.total, self.promised + other.promised, self.used + other.used
+            self.total + other.total,
+            self.promised + other.promised,
+            self.used + other.used,
+            self.idle + other.idle,
         )
 
 
@@ -94,31 +101,29 @@ def totals(uses: Iterable[NodeUse]) -> Use:
 
 
 def _use(node: NodeFacts, here: Sequence[ReplicaFacts]) -> Use:
-    given = {uuid for replica in here for uuid in replica.gpus}
-    own = [card for card in node.cards if card.uuid in given]
-    bytes_of = {
-        card.uuid: min(
-            card.memory_total_bytes,
-            sum(replica.gpu_bytes for replica in here if card.uuid in replica.gpus),
-        )
-        for card in own
-    }
     return Use(
         replicas=len(here),
-        processors=Amount(
+        processors=Amount.of(
             node.processors,
             sum(replica.cpu_count for replica in here),
             node.cpu * node.processors,
         ),
-        memory=Amount(
+        memory=Amount.of(
             node.memory_total_bytes,
             sum(replica.memory_bytes for replica in here),
             node.memory_used_bytes,
         ),
-        gpus=Amount(len(node.cards), len(own), sum(card.utilization or 0.0 for card in node.cards)),
-        gpu_memory=Amount(
-            sum(card.memory_total_bytes for card in node.cards),
-            sum(bytes_of.values()),
-            sum(card.memory_used_bytes for card in node.cards),
-        ),
+        gpus=sum((_card(card, here) for card in node.cards), Amount()),
+        gpu_memory=sum((_card_memory(card, here) for card in node.cards), Amount()),
     )
+
+
+def _card(card: Card, here: Sequence[ReplicaFacts]) -> Amount:
+    given = any(card.uuid in replica.gpus for replica in here)
+    return Amount.of(1.0, float(given), card.utilization or 0.0)
+
+
+def _card_memory(card: Card, here: Sequence[ReplicaFacts]) -> Amount:
+    total = card.memory_total_bytes
+    promised = sum(replica.gpu_bytes for replica in here if card.uuid in replica.gpus)
+    return Amount.of(total, min(total, promised), card.memory_used_bytes)

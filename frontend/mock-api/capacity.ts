@@ -28,20 +28,18 @@ const capacityNodes = (): CapacityNode[] =>
   nodes.map(({ name, info, cordoned }, index) => {
     const memory = info.gpus.reduce((found, gpu) => found + gpu.memory_total_bytes, 0);
     const given = index === 0 ? 3 : 0;
+    const cards = info.gpus.map((gpu, place) => amount(1, gpu.utilization ?? 0, place < given ? 1 : 0));
+    const gpus = sum(cards);
     return {
+      idle: gpus.idle / gpus.total,
       name,
       online: true,
       cordoned,
       replicas: index === 0 ? 6 : 2,
-      idle: index === 0 ? 0.25 : 1,
       per_hour: index === 0 ? 0.6 : 0.4,
       processors: amount(info.cpu_count, info.cpu_count * info.cpu_utilization, 8 - index * 6),
       memory: amount(info.memory_total_bytes, info.memory_used_bytes, (32 >> index) * 2 ** 30),
-      gpus: amount(
-        info.gpus.length,
-        info.gpus.reduce((found, gpu) => found + (gpu.utilization ?? 0), 0),
-        given,
-      ),
+      gpus,
       gpu_memory: amount(
         memory,
         info.gpus.reduce((found, gpu) => found + gpu.memory_used_bytes, 0),
@@ -78,7 +76,7 @@ const deployment = (endpoint: string, name: string, over: Partial<CapacityDeploy
   gpus: 0,
   measured: null,
   headroom: { times: null, limit: "", because: "Nothing of it was measured in the last day." },
-  cost: cost(null, null, 2),
+  cost: cost(null, null, 1),
   ...over,
 });
 
@@ -115,7 +113,7 @@ const deployments = (): CapacityDeployment[] => [
   deployment("sentiment", "blue", { measured: { ...measured(0, 0), requests: 0, request_rate: 0 }, cost: cost(0.46) }),
 ];
 
-const capacity = (empty: boolean): Capacity => {
+const capacity = (empty: boolean, all: boolean): Capacity => {
   const rows = empty ? [] : capacityNodes();
   return {
     nodes: rows.length,
@@ -134,7 +132,7 @@ const capacity = (empty: boolean): Capacity => {
       : [
           { project: "default", deployments: 2, replicas: 4, gpus: 0, per_hour: 0.92, per_day: 22.1, unpriced: 0 },
           { project: "vision", deployments: 2, replicas: 4, gpus: 3, per_hour: 3.3, per_day: 79.2, unpriced: 1 },
-        ],
+        ].filter((one) => all || one.project === "vision"),
   };
 };
 
@@ -208,7 +206,7 @@ export function capacityAnswer(what: string | undefined, query: URLSearchParams,
     case "what-if":
       return all ? ok(whatIf(query.getAll("lost"))) : refused;
     default:
-      return ok(capacity(empty));
+      return ok(capacity(empty, all));
   }
 }
 

@@ -159,7 +159,10 @@ def _project_columns(currency: str) -> dict[str, Callable[[Any], object]]:
 
 
 def _money(amount: float | None, currency: str) -> str | None:
-    return None if amount is None else f"{significant(amount)} {currency}".rstrip()
+    if amount is None:
+        return None
+    text = f"{amount:,.2f}" if amount >= 0.1 or not amount else f"{amount:.3g}"  # 1,000 requests
+    return f"{text} {currency}".rstrip()
 
 
 def _print_loss(found: Mapping[str, Any]) -> None:
@@ -180,14 +183,22 @@ def _print_loss(found: Mapping[str, Any]) -> None:
         click.echo(f"{title}: {left}, {one['placed']} of {one['lost']} lost find a place.")
         for why in one["reasons"]:
             click.echo(f"  {why['nodes']} node(s): {why['reason']}")
+        if one["placed"] < one["lost"] and not one["reasons"]:
+            click.echo("  There is no other node.")
     for one in found["endpoints"]:
-        back = "until replicas have started elsewhere" if one["comes_back"] else "for good"
+        back = (
+            "until replicas have started elsewhere"
+            if one["comes_back"]
+            else "until there is a place for them"
+        )
         click.echo(f"! {one['endpoint']}: {one['traffic_lost']} % of its traffic fails {back}.")
 
 
 def _print_room(title: str, room: Mapping[str, Any]) -> None:
     count = f"At least {room['more']}" if room["at_least"] else str(room["more"])
     click.echo(f"{count} more replica(s) of {title} would find a place now.")
+    if room["note"]:
+        click.echo(room["note"])
     columns = {
         "NODE": lambda item: item["node"],
         "REPLICAS": lambda item: str(item["replicas"]),

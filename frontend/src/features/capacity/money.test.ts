@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { money } from "./money";
 
-test("three figures and the currency, and a dash for what has no price", () => {
-  expect(money(0.0332, "EUR")).toBe("0.03\u00a0EUR");
-  expect(money(36, "EUR")).toBe("36.0\u00a0EUR");
-  expect(money(0, "EUR")).toBe("0\u00a0EUR");
+test("amounts with the currency, small ones as they are, and a dash for what has no price", () => {
+  expect(money(0.000332, "EUR")).toBe("0.000332\u00a0EUR");
+  expect(money(0.46, "EUR")).toBe("0.46\u00a0EUR");
+  expect(money(1234.5, "EUR")).toBe("1,234.50\u00a0EUR");
+  expect(money(0, "EUR")).toBe("0.00\u00a0EUR");
   expect(money(null, "EUR")).toBe("–");
 });

@@ -196,7 +196,9 @@ def test_room_for_more_is_what_placement_finds(viewer_api: APIClient) -> None:
     nodes_add("b")
     kind = InstanceType.objects.create(name="gpu-t4", gpu_count=2, gpu_memory_bytes=GB)
     row = deployed("digits", "a")
-    assert get(viewer_api, "endpoints/digits/deployments/blue/room")["at_least"] is True
+    unlimited = get(viewer_api, "endpoints/digits/deployments/blue/room")
+    assert (unlimited["more"], unlimited["at_least"]) == (100, True)
+    assert "101 replicas on 16 processors" in unlimited["note"]
     row.revision.instance_type = kind
     row.revision.save()
     Node.objects.filter(name="a").update(cordoned=True)
@@ -359,7 +361,7 @@ def test_a_large_fleet_is_read_once(many: APIClient) -> None:
         "capacity/nodes?limit=100": (6, NODES + replicas),
         "capacity/deployments?limit=50": (10, NODES + replicas + 25 * 50 + NODES // 2),
         "capacity/what-if?lost=n0000": (13, 2 * (NODES + replicas) + 10),
-        "endpoints/e000/deployments/blue/room": (16, NODES + replicas + 20),
+        "endpoints/e000/deployments/blue/room": (16, NODES + replicas + 120),  # processors of 101
         "capacity/waste": (16, 2 * (NODES + replicas) + 26 * DEPLOYMENTS + DEPLOYMENTS + NODES),
     }
     for path, (queries, rows) in budgets.items():

@@ -47,17 +47,32 @@ def day(**values: Any) -> Measured:
 
 
 def test_what_is_promised_and_what_is_used_do_not_add_up() -> None:
-    assert Amount(8, promised=4, used=2).idle == 4
-    assert Amount(8, promised=2, used=5).idle == 3
-    assert Amount(8, promised=9, used=1).idle == 0
+    assert Amount.of(8, promised=4, used=2).idle == 4
+    assert Amount.of(8, promised=2, used=5).idle == 3
+    assert Amount.of(8, promised=9, used=1).idle == 0
     assert Amount().idle_share == 0
+
+
+def test_what_one_node_does_not_use_does_not_make_another_idle() -> None:
+    """One is full and promised to nobody, the other promised as a whole and unused."""
+    nodes = [node("full", cpu=1.0), node("given", cpu=0.0)]
+    uses = node_uses(nodes, [replica(at="given", cpu_count=8)])
+    assert totals(uses).processors == Amount(16, promised=8, used=8, idle=0)
+
+
+def test_a_gpu_that_somebody_computes_on_without_having_been_given_it_is_not_idle() -> None:
+    cards = (card("given"), card("taken", utilization=1.0), card("free", utilization=0.0))
+    (found,) = node_uses([node(cards=cards)], [replica(gpus=("given",))])
+    assert found.use.gpus == Amount(3, promised=1, used=1, idle=1)
 
 
 def test_a_gpu_that_two_replicas_share_is_promised_once() -> None:
     both = [replica(key, gpus=("g1",), gpu_bytes=10 * GB, cpu_count=2) for key in ("r1", "r2")]
     (found,) = node_uses([node(cards=(card(used=3 * GB), card("g2")))], both)
     assert (found.use.gpus.total, found.use.gpus.promised) == (2, 1)
-    assert found.use.gpu_memory == Amount(32 * GB, 16 * GB, 3 * GB)  # no more than the card has
+    assert found.use.gpu_memory == Amount(
+        32 * GB, 16 * GB, 3 * GB, 16 * GB
+    )  # no more than the card has
     assert found.use.processors.promised == 4
     assert found.use.idle == 0.5
 

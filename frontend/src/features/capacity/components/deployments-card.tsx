@@ -5,6 +5,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { capacityDeploymentsQuery } from "@/api/capacity";
+import { useSeesInstallation } from "@/api/permissions";
 import type { Capacity, CapacityDeployment } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
@@ -61,7 +62,6 @@ const costs = (currency: string): Column<CapacityDeployment>[] => [
     id: "hour",
     header: "Per hour",
     align: "right",
-    hideBelow: "sm",
     cell: (row) => (
       <>
         {money(row.cost.per_hour, currency)}
@@ -80,6 +80,7 @@ const costs = (currency: string): Column<CapacityDeployment>[] => [
 ];
 
 export function DeploymentsCard({ capacity }: { capacity: Capacity | undefined }) {
+  const all = useSeesInstallation();
   const [q, setQ] = useState("");
   const { data, error, isPending, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(
     capacityDeploymentsQuery(q.trim()),
@@ -91,7 +92,8 @@ export function DeploymentsCard({ capacity }: { capacity: Capacity | undefined }
         <ListFilter label="Filter deployments" value={q} onChange={setQ} />
         {capacity && !capacity.priced ? (
           <span className="secondary">
-            No prices are set, so no costs are shown: <Link {...paths.prices()}>Settings, Prices</Link>.
+            No prices are set, so no costs are shown{all ? ": " : "."}
+            {all ? <Link {...paths.prices()}>Settings, Prices</Link> : null}
           </span>
         ) : null}
       </div>

@@ -33,43 +33,25 @@ const COLUMNS: Column<CapacityNode>[] = [
     ),
   },
   { id: "replicas", header: "Replicas", align: "right", hideBelow: "sm", cell: (row) => row.replicas },
-  { id: "idle", header: "Idle", align: "right", cell: (row) => percent(row.idle) },
+  { id: "idle", header: "Idle", align: "right", hideBelow: "sm", cell: (row) => percent(row.idle) },
   {
-    id: "processors",
-    header: "Processors",
-    hideBelow: "sm",
+    id: "computing",
+    header: "Processors and GPUs",
     cell: (row) => (
       <div className={classes["bars"]}>
-        <UseBar amount={row.processors} show={significant} />
+        <UseBar label="CPU" amount={row.processors} show={significant} />
+        {row.gpus.total > 0 ? <UseBar label="GPU" amount={row.gpus} show={significant} /> : null}
       </div>
     ),
   },
   {
     id: "memory",
     header: "Memory",
-    hideBelow: "lg",
-    cell: (row) => (
-      <div className={classes["bars"]}>
-        <UseBar amount={row.memory} show={bytes} />
-      </div>
-    ),
-  },
-  {
-    id: "gpus",
-    header: "GPUs",
-    cell: (row) => (
-      <div className={classes["bars"]}>
-        <UseBar amount={row.gpus} show={significant} />
-      </div>
-    ),
-  },
-  {
-    id: "gpu-memory",
-    header: "GPU memory",
     hideBelow: "md",
     cell: (row) => (
       <div className={classes["bars"]}>
-        <UseBar amount={row.gpu_memory} show={bytes} />
+        <UseBar label="RAM" amount={row.memory} show={bytes} />
+        {row.gpu_memory.total > 0 ? <UseBar label="GPU" amount={row.gpu_memory} show={bytes} /> : null}
       </div>
     ),
   },

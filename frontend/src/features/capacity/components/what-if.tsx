@@ -19,6 +19,7 @@ function Deployment({ one }: { one: Found["deployments"][number] }) {
       </b>{" "}
       loses {one.lost} of {counted(one.replicas, "replica")}; {one.ready_left} go on answering, {one.placed} of {one.lost} find another
       place.
+      {one.placed < one.lost && one.reasons.length === 0 ? <div className="secondary">There is no other node.</div> : null}
       {one.reasons.map((why) => (
         <div key={why.reason} className="secondary">
           {counted(why.nodes, "node")}: {why.reason}

@@ -50,7 +50,7 @@ export function CapacityPage() {
       <div className={classes["page"]}>
         {error && !data ? <LoadProblem error={error} what="The capacity" needs="read" onRetry={() => void refetch()} /> : null}
         {isPending ? <SkeletonRows rows={2} label="Loading the capacity" /> : null}
-        {data ? <Totals capacity={data} /> : null}
+        {data && data.nodes > 0 ? <Totals capacity={data} /> : null}
         {all ? <NodesCard /> : null}
         <DeploymentsCard capacity={data} />
         {data?.priced && data.projects.length > 0 ? (
