@@ -129,9 +129,14 @@ def _deployment_columns(currency: str) -> dict[str, Callable[[Any], object]]:
         "BUSIEST HOUR": lambda item: _rate(item["measured"]),
         "HEADROOM": lambda item: _headroom(item["headroom"]),
         "BECAUSE": lambda item: item["headroom"]["because"],
-        "PER HOUR": lambda item: _money(item["cost"]["per_hour"], currency),
+        "PER HOUR": lambda item: _per_hour(item["cost"], currency),
         "PER 1,000 REQUESTS": lambda item: _money(item["cost"]["per_1000_requests"], currency),
     }
+
+
+def _per_hour(cost: Mapping[str, Any], currency: str) -> str | None:
+    text = _money(cost["per_hour"], currency)
+    return f"{text}, {cost['unpriced']} without a price" if text and cost["unpriced"] else text
 
 
 def _rate(measured: Mapping[str, Any] | None) -> str | None:

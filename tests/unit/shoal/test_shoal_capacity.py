@@ -36,7 +36,7 @@ DEPLOYMENT: dict[str, Any] = {
     "endpoint": "digits", "deployment": "blue", "project": "vision", "traffic": 100, "replicas": 3,
     "gpus": 1, "measured": {"request_rate": 12.5},
     "headroom": {"times": 4.0, "limit": "instances", "because": "At work 25%."},
-    "cost": {"per_hour": 1.5, "per_day": 36.0, "unpriced": 0, "per_1000_requests": 0.00033},
+    "cost": {"per_hour": 1.5, "per_day": 36.0, "unpriced": 2, "per_1000_requests": 0.00033},
 }  # fmt: skip
 WASTE = {
     "code": "node-empty", "kind": "node", "subject": "spare", "title": "Nothing runs on spare",
@@ -57,7 +57,7 @@ def test_all_of_it_is_shown(installed: FakeServer, capsys: Capture) -> None:
     said = capsys.readouterr().out
     for words in (
         "1 of 2 node(s) online", "1.0 of 2 GPUs", "50 %", "digits/blue", "12.5/s",
-        "4.00 × (instances)", "1.50 EUR", "0.00033 EUR", "36.00 EUR", "→ Switch it off.",
+        "4.00 × (instances)", "1.50 EUR", "0.00033 EUR", "36.00 EUR", "1.50 EUR, 2 without a price", "→ Switch it off.",
     ):  # fmt: skip
         assert words in said, words
 
