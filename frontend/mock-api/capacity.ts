@@ -1,5 +1,5 @@
 /** Capacity of the made-up installation: its two nodes, what runs there, and prices. */
-import type { Capacity, CapacityAmount, CapacityDeployment, CapacityNode, Prices, WasteItem, WhatIf } from "../src/api/types";
+import type { Capacity, CapacityAmount, CapacityDeployment, CapacityNode, Prices, Room, WasteItem, WhatIf } from "../src/api/types";
 import { nodes } from "./db";
 import { permissions } from "./people";
 import type { MockAnswer } from "./routes";
@@ -215,3 +215,8 @@ export function pricesAnswer(method: string, body: Record<string, unknown>): Moc
   if (method === "PUT") prices = body as unknown as Prices;
   return ok(prices);
 }
+
+export const roomOf = (endpoint: string): Room =>
+  endpoint === "resnet50-prod"
+    ? { more: 0, at_least: false, nodes: [], reasons: [{ reason: "NVIDIA A10 has 2.1 GB free", nodes: 2 }], note: "" }
+    : { more: 100, at_least: true, nodes: [{ node: "node-a1", replicas: 100 }], reasons: [], note: "" };

@@ -6,7 +6,7 @@ import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, nodePage
 import { buckets, compared, history, hour, quarter, replicaBuckets } from "./live";
 import { instanceTypes, members, people, permissions, projects, role, serviceAccounts, sessions, tokens } from "./people";
 import { bottlenecksOf } from "./bottlenecks";
-import { capacityAnswer, pricesAnswer } from "./capacity";
+import { capacityAnswer, pricesAnswer, roomOf } from "./capacity";
 import { requestsOf } from "./requests";
 import { alertAnswer, objectiveGone, objectivePast, objectiveSet, objectivesOf } from "./alerts";
 import { caseRoute, casesAsked } from "./cases";
@@ -269,6 +269,7 @@ function endpointRoute(
   if (section === "requests") return list(requestsOf(name, query));
   if (section === "bottlenecks") return ok(bottlenecksOf(name));
   if (section === "snippets") return ok({ ...SNIPPET(name), ...MORE_SNIPPETS });
+  if (section === "deployments" && leaf === "room") return ok(roomOf(name));
   if (section === "deployments" && leaf === "logs") return logs(query);
   if (section === "deployments" && leaf === "autoscale") return ok(AUTOSCALE_PREVIEW);
   if (section === "deployments" && item)

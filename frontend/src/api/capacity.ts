@@ -50,6 +50,9 @@ export const whatIfQuery = (lost: readonly string[]) =>
     placeholderData: keepPreviousData,
   });
 
+export const readRoom = (endpoint: string, deployment: string) =>
+  answer(api.GET("/api/v1/endpoints/{endpoint}/deployments/{deployment}/room", { params: { path: { endpoint, deployment } } }));
+
 export const pricesQuery = () =>
   queryOptions({ queryKey: keys.prices, queryFn: ({ signal }) => answer(api.GET("/api/v1/prices", { signal })) });
 

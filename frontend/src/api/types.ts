@@ -72,6 +72,7 @@ export type CapacityNode = Schemas["CapacityNode"];
 export type CapacityDeployment = Schemas["CapacityDeployment"];
 export type CapacityAmount = Schemas["Amount"];
 export type WasteItem = Schemas["WasteItem"];
+export type Room = Schemas["Room"];
 export type WhatIf = Schemas["WhatIf"];
 export type Prices = Schemas["Prices"];
 export type SeenRequest = Schemas["SeenRequest"];

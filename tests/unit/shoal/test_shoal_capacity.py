@@ -57,7 +57,8 @@ def test_all_of_it_is_shown(installed: FakeServer, capsys: Capture) -> None:
     said = capsys.readouterr().out
     for words in (
         "1 of 2 node(s) online", "1.0 of 2 GPUs", "50 %", "digits/blue", "12.5/s",
-        "4.00 × (instances)", "1.50 EUR", "0.00033 EUR", "36.00 EUR", "1.50 EUR, 2 without a price", "→ Switch it off.",
+        "4.00 × (instances)", "1.50 EUR", "0.00033 EUR", "36.00 EUR",
+        "1.50 EUR, 2 without a price", "→ Switch it off.",
     ):  # fmt: skip
         assert words in said, words
 

@@ -16,6 +16,7 @@ import { joined, rateParts, significant } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
 import toolbar from "@/components/toolbar.module.css";
 import { money } from "../money";
+import { Room } from "./room";
 
 const LIMITS: Readonly<Record<string, string>> = {
   instances: "by its instances",
@@ -53,6 +54,12 @@ const COLUMNS: Column<CapacityDeployment>[] = [
     align: "right",
     hideBelow: "md",
     cell: (row) => joined(rateParts(row.measured?.request_rate, "req/s")),
+  },
+  {
+    id: "room",
+    header: "Room",
+    hideBelow: "md",
+    cell: (row) => <Room endpoint={row.endpoint} deployment={row.deployment} />,
   },
   { id: "headroom", header: "Headroom", cell: (row) => <Headroom found={row.headroom} /> },
 ];
