@@ -12,9 +12,10 @@ import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
-import { joined, rateParts, significant } from "@/components/format";
+import { significant } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
 import toolbar from "@/components/toolbar.module.css";
+import { metricText } from "@/metrics/registry";
 import { money } from "../money";
 import { Room } from "./room";
 
@@ -53,7 +54,7 @@ const COLUMNS: Column<CapacityDeployment>[] = [
     header: "Busiest hour",
     align: "right",
     hideBelow: "md",
-    cell: (row) => joined(rateParts(row.measured?.request_rate, "req/s")),
+    cell: (row) => metricText("request_rate", row.measured?.request_rate ?? null),
   },
   {
     id: "room",
