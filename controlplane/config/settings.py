@@ -139,6 +139,7 @@ INSTALLED_APPS = [
     "controlplane.accounts",
     "controlplane.registry",
     "controlplane.environments",
+    "controlplane.capacity",
     "controlplane.nodes",
     "controlplane.metrics",
     "controlplane.deployments",

@@ -7,6 +7,7 @@ from controlplane.accounts import urls as accounts
 from controlplane.alerts import urls as alerts
 from controlplane.azure import urls as azure
 from controlplane.bottlenecks import urls as bottlenecks
+from controlplane.capacity import urls as capacity
 from controlplane.capture import urls as capture
 from controlplane.config import agent_urls, document, spa
 from controlplane.console import urls as console
@@ -36,6 +37,7 @@ APPS = [
     gateway,
     overview,
     bottlenecks,
+    capacity,
     experiments,
     capture,
     console,

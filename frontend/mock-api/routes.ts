@@ -6,6 +6,7 @@ import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, nodePage
 import { buckets, compared, history, hour, quarter, replicaBuckets } from "./live";
 import { instanceTypes, members, people, permissions, projects, role, serviceAccounts, sessions, tokens } from "./people";
 import { bottlenecksOf } from "./bottlenecks";
+import { capacityAnswer, pricesAnswer, roomOf } from "./capacity";
 import { experimentOf } from "./experiments";
 import { requestsOf } from "./requests";
 import { baselineGone, baselineSet, capturedOf, statisticsOf } from "./capture";
@@ -281,6 +282,7 @@ function endpointRoute(
   if (section === "bottlenecks") return ok(bottlenecksOf(name));
   if (section === "experiment") return ok(experimentOf(name));
   if (section === "snippets") return ok({ ...SNIPPET(name), ...MORE_SNIPPETS });
+  if (section === "deployments" && leaf === "room") return ok(roomOf(name));
   if (section === "deployments" && leaf === "logs") return logs(query);
   if (section === "deployments" && leaf === "autoscale") return ok(AUTOSCALE_PREVIEW);
   if (section === "deployments" && item)
@@ -459,6 +461,10 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
       if (second) node.cordoned = second === "cordon";
       return ok({ ...node });
     }
+    case "capacity":
+      return capacityAnswer(first, query, state.many, state.empty);
+    case "prices":
+      return pricesAnswer(method, body);
     case "operations": {
       const endpoint = query.get("endpoint");
       if (!first)

@@ -12,6 +12,7 @@ from shoal.cli.alert import alert
 from shoal.cli.apply import apply, diff, export
 from shoal.cli.audit import audit
 from shoal.cli.backup import backup, restore
+from shoal.cli.capacity import capacity
 from shoal.cli.capture import capture
 from shoal.cli.channel import channel
 from shoal.cli.completion import completion
@@ -33,6 +34,7 @@ from shoal.cli.objective import objective
 from shoal.cli.online_deployment import online_deployment
 from shoal.cli.online_endpoint import online_endpoint
 from shoal.cli.operation import op, operation
+from shoal.cli.prices import prices
 from shoal.cli.project import project
 from shoal.cli.proxy import proxy
 from shoal.cli.requests import requests
@@ -85,7 +87,7 @@ def cli(ctx: click.Context, project_name: str | None) -> None:
 COMMANDS = (
     *(up, deploy, init, dev, endpoint, traffic, rollout, experiment, objective),
     *(test, why_slow, requests, logs, proxy, alert, channel, capture),
-    *(model, environment, online_endpoint, online_deployment),
+    *(capacity, prices, model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, project, user, second_factor, service_account, signing_key),
     *(backup, restore, doctor, completion, version),

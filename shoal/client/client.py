@@ -10,6 +10,7 @@ from shoal.client import downloads, operations
 from shoal.client.administration import quoted
 from shoal.client.alerts import Alerts
 from shoal.client.bottlenecks import Bottlenecks
+from shoal.client.capacity import Capacities
 from shoal.client.capture import Capture
 from shoal.client.concurrency import Concurrency
 from shoal.client.deployments import DRY_RUN, Deployments
@@ -52,6 +53,7 @@ class Client(
     Rollouts,
     SavedCases,
     Bottlenecks,
+    Capacities,
     Experiments,
     SeenRequests,
     Deployments,

@@ -96,6 +96,14 @@ class Fleet:
             ),
         )
 
+    def without(self, node_ids: Iterable[str]) -> "Fleet":
+        """The same, with these nodes gone, and what ran there."""
+        ids = set(node_ids)
+        return Fleet(
+            tuple(machine for machine in self.machines if machine.node_id not in ids),
+            tuple(tenant for tenant in self.tenants if tenant.node_id not in ids),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Departure:

@@ -1,6 +1,6 @@
 """Rows made into what ``placement`` looks at: what a deployment needs, what every node offers."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -11,11 +11,18 @@ from django.utils import timezone
 
 from controlplane.accounts.models import Project
 from controlplane.deployments import placement
-from controlplane.deployments.models import Deployment, GpuFootprint, InstanceType, Replica
+from controlplane.deployments.models import (
+    Deployment,
+    DeploymentRevision,
+    GpuFootprint,
+    InstanceType,
+    Replica,
+)
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.types import AntiAffinity, Desired, GpuPolicy
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import labels_of, node_age_s, node_is_late, node_list, node_state
+from controlplane.registry.models import RepoModel
 from wire.messages import SANDBOX_NEEDED
 
 # Another process may have grown meanwhile, so that the bound is too high: a day later it is tried.
@@ -26,31 +33,51 @@ def need_of(
     deployment: Deployment, ordinals: tuple[int, ...], avoid: Iterable[str] = ()
 ) -> placement.Need:
     """``avoid`` holds UUIDs of GPUs and ids of nodes."""
-    revision = deployment.revision
-    version, run = revision.model_version, revision.settings
-    need = need_for(
-        revision.instance_type,
-        backends=frozenset(version.repo_models.values_list("backend", flat=True)),
-        size_bytes=version.size,
-    )
+    need = needs_of([deployment], timezone.now())[deployment.pk]
     return replace(
         need,
         ordinals=ordinals,
+        avoid=frozenset(avoid),
+        gpu=replace(need.gpu, avoid=frozenset(avoid)),
+    )
+
+
+def needs_of(deployments: Collection[Deployment], now: datetime) -> dict[int, placement.Need]:
+    """Primary key -> what one replica needs, without ordinals; in two queries for all of them."""
+    versions = {deployment.revision.model_version_id for deployment in deployments}
+    # why everything: whoever asks has been given these deployments
+    models = RepoModel.everything.filter(model_version__in=versions)
+    backends: dict[int, set[str]] = {}
+    for version_id, backend in models.values_list("model_version_id", "backend"):
+        backends.setdefault(version_id, set()).add(backend)
+    known = {
+        (row.model_version_id, row.config_revision_key, row.kind): row
+        for row in _footprints(now).filter(model_version__in=versions)
+    }
+    return {
+        deployment.pk: _need(
+            deployment.revision,
+            frozenset(backends.get(deployment.revision.model_version_id, ())),
+            known,
+        )
+        for deployment in deployments
+    }
+
+
+def _need(
+    revision: DeploymentRevision,
+    backends: frozenset[str],
+    known: Mapping[tuple[int, int, str], GpuFootprint],
+) -> placement.Need:
+    version, run, kind = revision.model_version, revision.settings, revision.instance_type
+    need = need_for(kind, backends=backends, size_bytes=version.size)
+    key = (version.pk, revision.config_revision_id or 0, kind.name if kind else "")
+    return replace(
+        need,
+        ordinals=(),
         labels={**need.labels, **run.node_labels},
         one_per_node=run.anti_affinity == AntiAffinity.REQUIRED,
-        avoid=frozenset(avoid),
-        gpu=replace(
-            gpu_remembered(
-                need.gpu,
-                footprint_of(
-                    version.pk,
-                    revision.config_revision_id,
-                    revision.instance_type,
-                    timezone.now(),
-                ),
-            ),
-            avoid=frozenset(avoid),
-        ),
+        gpu=gpu_remembered(need.gpu, known.get(key)),
     )
 
 
@@ -254,9 +281,10 @@ def footprint_of(
     version_id: int, config_revision_id: int | None, kind: InstanceType | None, now: datetime
 ) -> GpuFootprint | None:
     """What is remembered of exactly this configuration: another one may need less."""
-    return GpuFootprint.objects.filter(
-        model_version_id=version_id,
-        config_revision_key=config_revision_id or 0,
-        kind=kind.name if kind else "",
-        seen_at__gte=now - REMEMBERED_FOR,
-    ).first()
+    rows = _footprints(now).filter(model_version_id=version_id)
+    key, name = config_revision_id or 0, kind.name if kind else ""
+    return rows.filter(config_revision_key=key, kind=name).first()
+
+
+def _footprints(now: datetime) -> QuerySet[GpuFootprint]:
+    return GpuFootprint.objects.filter(seen_at__gte=now - REMEMBERED_FOR)

@@ -35,6 +35,12 @@ const test = createRoute({
   component: lazyRouteComponent(() => import("@/features/console/pages/console-page"), "ConsolePage"),
 });
 
+const capacity = createRoute({
+  getParentRoute: () => app,
+  path: "/capacity",
+  component: lazyRouteComponent(() => import("@/features/capacity/pages/capacity-page"), "CapacityPage"),
+});
+
 const operations = createRoute({
   getParentRoute: () => app,
   path: "/operations",
@@ -74,6 +80,7 @@ const routeTree = root.addChildren([
     ...endpointRoutes,
     test,
     ...nodeRoutes,
+    capacity,
     operations,
     alerts,
     activity,

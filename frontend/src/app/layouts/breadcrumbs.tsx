@@ -10,6 +10,7 @@ const SECTIONS = {
   environments: { label: "Environments", link: paths.environments() },
   endpoints: { label: "Endpoints", link: paths.endpoints() },
   nodes: { label: "Nodes", link: paths.nodes() },
+  capacity: { label: "Capacity", link: paths.capacity() },
   metrics: { label: "Metrics", link: paths.compareMetrics() },
   test: { label: "Test console", link: paths.test() },
   operations: { label: "Operations", link: paths.operations() },

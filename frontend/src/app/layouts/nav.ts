@@ -4,6 +4,7 @@ import {
   IconBell,
   IconChartLine,
   IconCube,
+  IconGauge,
   IconHeartbeat,
   IconHistory,
   IconListDetails,
@@ -43,6 +44,7 @@ export const MAIN: NavItem[] = [
 
 export const INFRASTRUCTURE: NavItem[] = [
   { label: "Nodes", icon: IconServer2, link: paths.nodes(), count: "nodes", ofInstallation: true },
+  { label: "Capacity", icon: IconGauge, link: paths.capacity() },
   { label: "Operations", icon: IconHistory, link: paths.operations(), holds: "id" },
   { label: "Activity", icon: IconListDetails, link: paths.activity(), ofInstallation: true },
   { label: "System", icon: IconHeartbeat, link: paths.system(), ofInstallation: true },

@@ -54,6 +54,12 @@ const settingsInstanceTypes = createRoute({
   component: lazyRouteComponent(() => import("@/features/settings/pages/instance-types-page"), "InstanceTypesPage"),
 });
 
+const settingsPrices = createRoute({
+  getParentRoute: () => settings,
+  path: "prices",
+  component: lazyRouteComponent(() => import("@/features/settings/pages/prices-page"), "PricesPage"),
+});
+
 const settingsStorage = createRoute({
   getParentRoute: () => settings,
   path: "storage",
@@ -75,6 +81,7 @@ export const settingsRoutes = [
     settingsServiceAccounts,
     settingsProjects,
     settingsInstanceTypes,
+    settingsPrices,
     settingsStorage,
     settingsAbout,
   ]),

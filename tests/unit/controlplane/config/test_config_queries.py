@@ -65,9 +65,15 @@ WHERE = {
     "project": "default",
     "channel": "more-1",
 }
-ASKED = {"metrics/query": "by=endpoint&ids=digits&metrics=request_rate"}
+ASKED = {
+    "metrics/query": "by=endpoint&ids=digits&metrics=request_rate",
+    "capacity/what-if": "lost=local",
+}
 # Lists that are no longer for more rows: of parts of a thing, or of fixed length.
 FIXED = {
+    "capacity",
+    "prices",
+    "endpoints/{endpoint}/deployments/{deployment}/room",
     "alert-rules",
     "channels/{channel}",
     "ca",
@@ -91,6 +97,9 @@ FIXED = {
 }
 # Lists that read more than two rows for each thing that comes with them, for all that there is.
 READ_MORE = {
+    "capacity",
+    "capacity/waste",
+    "endpoints/{endpoint}/deployments/{deployment}/room",
     "endpoints/{endpoint}/objectives/{objective}",
     "endpoints/{endpoint}/objectives/{objective}/history",
     "endpoints/{endpoint}/deployments/{deployment}/logs",

@@ -18,6 +18,7 @@ export function SettingsLayout() {
           { label: "Service accounts", link: paths.serviceAccounts() },
           { label: "Projects", link: paths.projects() },
           { label: "Instance types", link: paths.instanceTypes() },
+          { label: "Prices", link: paths.prices() },
           { label: "Storage", link: paths.storage() },
           { label: "About", link: paths.about() },
         ]}

@@ -1,0 +1,117 @@
+/** Every node with what of it is used, promised and idle; those that are ticked are thought of as lost. */
+import { Button, Checkbox } from "@mantine/core";
+import { IconServer2 } from "@tabler/icons-react";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { capacityNodesQuery } from "@/api/capacity";
+import type { CapacityNode } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { type Column, DataTable } from "@/components/data-table";
+import { EmptyState } from "@/components/empty-state";
+import { LoadProblem } from "@/components/forbidden";
+import { bytes, counted, percent, significant } from "@/components/format";
+import { ListFilter } from "@/components/list-filter";
+import { Chip } from "@/components/status";
+import toolbar from "@/components/toolbar.module.css";
+import classes from "./capacity.module.css";
+import { Legend, UseBar } from "./use-bar";
+import { WhatIf } from "./what-if";
+
+const COLUMNS: Column<CapacityNode>[] = [
+  {
+    id: "name",
+    header: "Node",
+    cell: (row) => (
+      <>
+        <Link {...paths.node(row.name)} style={{ fontWeight: 600 }}>
+          {row.name}
+        </Link>{" "}
+        {row.online ? null : <Chip tone="warn">not heard of</Chip>} {row.cordoned ? <Chip>cordoned</Chip> : null}
+      </>
+    ),
+  },
+  { id: "replicas", header: "Replicas", align: "right", hideBelow: "sm", cell: (row) => row.replicas },
+  { id: "idle", header: "Idle", align: "right", hideBelow: "sm", cell: (row) => percent(row.idle) },
+  {
+    id: "computing",
+    header: "Processors and GPUs",
+    cell: (row) => (
+      <div className={classes["bars"]}>
+        <UseBar label="CPU" amount={row.processors} show={significant} />
+        {row.gpus.total > 0 ? <UseBar label="GPU" amount={row.gpus} show={significant} /> : null}
+      </div>
+    ),
+  },
+  {
+    id: "memory",
+    header: "Memory",
+    hideBelow: "md",
+    cell: (row) => (
+      <div className={classes["bars"]}>
+        <UseBar label="RAM" amount={row.memory} show={bytes} />
+        {row.gpu_memory.total > 0 ? <UseBar label="GPU" amount={row.gpu_memory} show={bytes} /> : null}
+      </div>
+    ),
+  },
+];
+
+function toggled(names: ReadonlySet<string>, name: string): Set<string> {
+  const next = new Set(names);
+  if (!next.delete(name)) next.add(name);
+  return next;
+}
+
+export function NodesCard() {
+  const [q, setQ] = useState("");
+  const [lost, setLost] = useState<ReadonlySet<string>>(() => new Set());
+  const { data, error, isPending, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(
+    capacityNodesQuery(q.trim()),
+  );
+  const rows = data?.pages.flatMap((page) => page.items);
+  const total = data?.pages[0]?.total ?? 0;
+  const tick: Column<CapacityNode> = {
+    id: "lost",
+    header: "If lost",
+    width: 60,
+    cell: (row) => (
+      <Checkbox
+        size="xs"
+        aria-label={`What if ${row.name} were lost`}
+        checked={lost.has(row.name)}
+        onChange={() => setLost(toggled(lost, row.name))}
+      />
+    ),
+  };
+  if (error && !data) return <LoadProblem error={error} what="The nodes" needs="read" onRetry={() => void refetch()} />;
+  return (
+    <Card title="Nodes" hint="the idlest first; tick some to see what their loss would do" actions={<Legend />} flush>
+      <div className={toolbar["toolbar"]} style={{ padding: "0 12px" }}>
+        <ListFilter label="Filter nodes" value={q} onChange={setQ} />
+        <span className="secondary" role="status">
+          {rows && rows.length < total ? `${rows.length} of ${counted(total, "node")}` : counted(total, "node")}
+        </span>
+      </div>
+      {lost.size > 0 ? <WhatIf lost={[...lost].sort()} onClear={() => setLost(new Set())} /> : null}
+      <DataTable
+        label="Capacity of nodes"
+        columns={[tick, ...COLUMNS]}
+        rows={rows}
+        rowKey={(row) => row.name}
+        loading={isPending}
+        empty={
+          <EmptyState
+            icon={<IconServer2 size={30} stroke={1.4} />}
+            title={q.trim() ? "No node matches the filter" : "No node has joined yet"}
+          />
+        }
+      />
+      {hasNextPage ? (
+        <Button variant="default" m={12} loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          Show more
+        </Button>
+      ) : null}
+    </Card>
+  );
+}

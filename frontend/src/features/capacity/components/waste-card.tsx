@@ -1,0 +1,54 @@
+/** What is promised and hardly used, with what to do about it. */
+import { IconLeaf } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { wasteQuery } from "@/api/capacity";
+import type { WasteItem } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { EmptyState } from "@/components/empty-state";
+import { LoadProblem } from "@/components/forbidden";
+import { counted } from "@/components/format";
+import { LinkButton } from "@/components/link-button";
+import { SkeletonRows } from "@/components/skeleton";
+import classes from "./capacity.module.css";
+
+function Open({ item }: { item: WasteItem }) {
+  const [endpoint = ""] = item.subject.split("/");
+  const link = item.kind === "node" ? paths.node(item.subject) : paths.endpointTab(endpoint, "deployments");
+  return (
+    <LinkButton {...link} variant="default" size="xs">
+      {item.kind === "node" ? `Open ${item.subject}` : `Open ${endpoint}`}
+    </LinkButton>
+  );
+}
+
+export function WasteCard() {
+  const { data, error, isPending, refetch } = useQuery(wasteQuery());
+  if (error && !data) return <LoadProblem error={error} what="What is wasted" needs="read" onRetry={() => void refetch()} />;
+  const hint =
+    data && data.looked_at > 0
+      ? `by the last day; whether it could be emptied was asked of ${counted(data.looked_at, "node")}, those with the fewest replicas`
+      : "by the last day";
+  return (
+    <Card title="Waste" hint={hint} flush>
+      {isPending ? (
+        <SkeletonRows rows={3} label="Loading what is wasted" />
+      ) : data && data.items.length > 0 ? (
+        <ul className={classes["waste"]} aria-label="Waste">
+          {data.items.map((item) => (
+            <li key={`${item.code} ${item.subject} ${item.text}`}>
+              <h3>{item.title}</h3>
+              <p>{item.text}</p>
+              <p>{item.change}</p>
+              <div>
+                <Open item={item} />
+              </div>
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <EmptyState icon={<IconLeaf size={30} stroke={1.4} />} title="Nothing is wasted, by what was measured" />
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,40 @@
+/** Prices as a form holds them: one row each, whatever it is the price of. */
+import type { Prices } from "@/api/types";
+
+export type PriceKind = "instance_type" | "node" | "label";
+
+export interface PriceRow {
+  kind: PriceKind;
+  /** Of a label: `zone=a`. */
+  name: string;
+  perHour: number | string;
+}
+
+export const rowsOf = (prices: Prices): PriceRow[] => [
+  ...Object.entries(prices.instance_types).map(([name, perHour]) => ({ kind: "instance_type" as const, name, perHour })),
+  ...Object.entries(prices.nodes).map(([name, perHour]) => ({ kind: "node" as const, name, perHour })),
+  ...prices.labels.map((one) => ({ kind: "label" as const, name: `${one.key}=${one.value}`, perHour: one.per_hour })),
+];
+
+/** Why a row cannot be saved; undefined where it can. */
+export function rowProblem(row: PriceRow, rows: readonly PriceRow[]): string | undefined {
+  const name = row.name.trim();
+  if (name === "") return "Expected a name";
+  if (row.kind === "label" && !/^[^=]+=/.test(name)) return "Expected key=value";
+  if (typeof row.perHour !== "number" || row.perHour < 0) return "Expected a price per hour";
+  if (rows.some((other) => other !== row && other.kind === row.kind && other.name.trim() === name)) return "It has a price already";
+  return undefined;
+}
+
+export function pricesOf(currency: string, rows: readonly PriceRow[]): Prices {
+  const of = (kind: PriceKind) => rows.filter((row) => row.kind === kind).map((row) => [row.name.trim(), Number(row.perHour)] as const);
+  return {
+    currency: currency.trim(),
+    instance_types: Object.fromEntries(of("instance_type")),
+    nodes: Object.fromEntries(of("node")),
+    labels: of("label").map(([name, perHour]) => {
+      const cut = name.indexOf("=");
+      return { key: name.slice(0, cut), value: name.slice(cut + 1), per_hour: perHour };
+    }),
+  };
+}
