@@ -163,6 +163,11 @@ EXAMPLES: Final[dict[str, Any]] = {
         "instance_count": 2,
         "anti_affinity": "required",
     },
+    "PricesInputRequest": {
+        "currency": "EUR",
+        "nodes": {"local": 0.12},
+        "labels": [{"key": "zone", "value": "a", "per_hour": 0.4}],
+    },
     "RollbackRequest": {"revision": 2},
     "ScaleRequest": {"instance_count": 3},
     "SignatureInputRequest": {"signature": MINISIG},
