@@ -1,5 +1,4 @@
 /** Every deployment with its busiest hour, its headroom and its cost. */
-import { Button } from "@mantine/core";
 import { IconApi } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -14,6 +13,7 @@ import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
 import { significant } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
+import { ShowMore } from "@/components/show-more";
 import toolbar from "@/components/toolbar.module.css";
 import { metricText } from "@/metrics/registry";
 import { money } from "../money";
@@ -118,11 +118,7 @@ export function DeploymentsCard({ capacity }: { capacity: Capacity | undefined }
           />
         }
       />
-      {hasNextPage ? (
-        <Button variant="default" m={12} loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          Show more
-        </Button>
-      ) : null}
+      <ShowMore hasNextPage={hasNextPage} isFetchingNextPage={isFetchingNextPage} fetchNextPage={fetchNextPage} inset />
     </Card>
   );
 }

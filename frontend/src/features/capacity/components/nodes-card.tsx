@@ -1,5 +1,5 @@
 /** Every node with what of it is used, promised and idle; those that are ticked are thought of as lost. */
-import { Button, Checkbox } from "@mantine/core";
+import { Checkbox } from "@mantine/core";
 import { IconServer2 } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -13,6 +13,7 @@ import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
 import { bytes, counted, percent, significant } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
+import { ShowMore } from "@/components/show-more";
 import { Chip } from "@/components/status";
 import toolbar from "@/components/toolbar.module.css";
 import classes from "./capacity.module.css";
@@ -107,11 +108,7 @@ export function NodesCard() {
           />
         }
       />
-      {hasNextPage ? (
-        <Button variant="default" m={12} loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          Show more
-        </Button>
-      ) : null}
+      <ShowMore hasNextPage={hasNextPage} isFetchingNextPage={isFetchingNextPage} fetchNextPage={fetchNextPage} inset />
     </Card>
   );
 }

@@ -1,5 +1,4 @@
 /** What lies in the node's cache: which files of which versions, and what may go when room is needed. */
-import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { cacheQuery } from "@/api/nodes";
@@ -13,6 +12,7 @@ import { LoadProblem } from "@/components/forbidden";
 import { bytes } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
 import { Meter } from "@/components/meter";
+import { ShowMore } from "@/components/show-more";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
@@ -129,11 +129,7 @@ export function NodeCacheTab() {
             }
           />
         </Card>
-        {hasNextPage ? (
-          <Button variant="default" mt={12} loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Show more
-          </Button>
-        ) : null}
+        <ShowMore hasNextPage={hasNextPage} isFetchingNextPage={isFetchingNextPage} fetchNextPage={fetchNextPage} />
       </div>
     </div>
   );

@@ -1,5 +1,5 @@
 /** The machines that run models. */
-import { Button, Checkbox } from "@mantine/core";
+import { Checkbox } from "@mantine/core";
 import { IconPlus, IconServer2 } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
@@ -21,6 +21,7 @@ import { Meter } from "@/components/meter";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { RefusingLink } from "@/components/refusing-button";
 import { Segmented } from "@/components/segmented";
+import { ShowMore } from "@/components/show-more";
 import { Chip } from "@/components/status";
 import toolbar from "@/components/toolbar.module.css";
 import { BulkBar } from "../components/bulk-bar";
@@ -229,11 +230,7 @@ export function NodesPage() {
               />
             </div>
           </Card>
-          {hasNextPage ? (
-            <Button variant="default" mt={12} loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-              Show more
-            </Button>
-          ) : null}
+          <ShowMore hasNextPage={hasNextPage} isFetchingNextPage={isFetchingNextPage} fetchNextPage={fetchNextPage} />
         </>
       )}
     </>
