@@ -47,7 +47,6 @@ export const whatIfQuery = (lost: readonly string[]) =>
     queryKey: keys.capacity.whatIf(lost),
     queryFn: ({ signal }) => answer(api.GET("/api/v1/capacity/what-if", { params: { query: { lost: [...lost] } }, signal })),
     enabled: lost.length > 0,
-    placeholderData: keepPreviousData,
   });
 
 export const readRoom = (endpoint: string, deployment: string) =>

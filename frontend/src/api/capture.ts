@@ -2,6 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 import { keys } from "./keys";
+import { sameThing } from "./same-thing";
 import { apiPath } from "./paths";
 
 /** Statistics are made every few seconds of what came. */
@@ -24,7 +25,7 @@ export const statisticsQuery = (endpoint: string, deployment: string, hours: num
         }),
       ),
     refetchInterval: hours > QUICK_HOURS ? SLOWLY_MS : REFETCH_MS,
-    placeholderData: (before) => before,
+    placeholderData: sameThing(keys.endpoints.data(endpoint, deployment, hours)),
   });
 
 export const capturedFilesQuery = (endpoint: string, deployment: string) =>

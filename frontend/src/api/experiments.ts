@@ -2,6 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 import { keys } from "./keys";
+import { sameThing } from "./same-thing";
 
 const REFRESH_MS = 15_000;
 
@@ -10,5 +11,5 @@ export const experimentQuery = (endpoint: string, query: { range: number; baseli
     queryKey: keys.endpoints.experiment(endpoint, query),
     queryFn: ({ signal }) => answer(api.GET("/api/v1/endpoints/{endpoint}/experiment", { params: { path: { endpoint }, query }, signal })),
     refetchInterval: REFRESH_MS,
-    placeholderData: (before) => before,
+    placeholderData: sameThing(keys.endpoints.experiment(endpoint, query)),
   });

@@ -2,6 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 import { keys } from "./keys";
+import { sameThing } from "./same-thing";
 import type { operations } from "./schema";
 
 export type RequestsSearch = NonNullable<operations["endpoints_requests"]["parameters"]["query"]>;
@@ -17,5 +18,5 @@ export const requestsQuery = (endpoint: string, query: RequestsSearch) =>
       return page.items;
     },
     refetchInterval: REFETCH_MS,
-    placeholderData: (before) => before,
+    placeholderData: sameThing(keys.endpoints.requests(endpoint, query)),
   });
