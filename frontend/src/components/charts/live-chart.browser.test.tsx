@@ -95,10 +95,14 @@ test("what is dragged over is zoomed into, by every chart of the page; a double 
 });
 
 test("the same as a table has the figures, and the chart comes back at its size", async () => {
-  await show(chart(minute()));
+  const series = minute();
+  await show(chart(series));
   await panel.getByRole("button", { name: "Show Throughput as a table" }).click();
   const table = panel.getByRole("table", { name: "Throughput, visible range" });
   await expect.element(table.getByRole("row", { name: "blue" })).toHaveTextContent("blue6003060");
+  // What comes right after it is told too, though nothing comes after that.
+  series.accept({ type: "tick", topic: "", t: END + 1, v: [71, 5] });
+  await expect.element(table.getByRole("row", { name: "blue" })).toHaveTextContent(/^blue71/);
   await expect.element(image).not.toBeInTheDocument();
   await panel.getByRole("button", { name: "Show Throughput as a chart" }).click();
   await expect.element(image).toBeVisible();

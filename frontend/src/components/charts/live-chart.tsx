@@ -85,7 +85,8 @@ export function LiveChart(props: LiveChartProps) {
     if (!element) return undefined;
     const current = JSON.parse(shape) as Line[];
     let cursor: number | null = null;
-    let tableAt = 0;
+    let tableAt = Number.NEGATIVE_INFINITY;
+    let later = 0;
     let seen = true;
     let drawnAt = Number.NEGATIVE_INFINITY;
 
@@ -132,10 +133,16 @@ export function LiveChart(props: LiveChartProps) {
       plot.update();
       label();
       judge();
-      if (asTable && now - tableAt > TABLE_EVERY_MS) {
-        tableAt = now;
-        setRows(summarise(current, plot.raw));
+      if (!asTable) return;
+      window.clearTimeout(later);
+      const wait = tableAt + TABLE_EVERY_MS - now;
+      if (wait > 0) {
+        // why: nothing may come after this, and the table would keep what was before it
+        later = window.setTimeout(() => requestDraw(draw), wait);
+        return;
       }
+      tableAt = now;
+      setRows(summarise(current, plot.raw));
     };
     const observer = new ResizeObserver(() => plot.resize(element.clientWidth));
     observer.observe(element);
@@ -151,6 +158,7 @@ export function LiveChart(props: LiveChartProps) {
     const stopDraw = series.onDraw(draw);
     const stopZoom = group.onZoom(() => requestDraw(draw));
     return () => {
+      window.clearTimeout(later);
       stopDraw();
       stopZoom();
       observer.disconnect();
