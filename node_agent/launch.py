@@ -129,6 +129,7 @@ def command(
         *(f"--{protocol}-fd={sockets[protocol].fileno()}" for protocol in PROTOCOLS),
         f"--id={replica.replica_id}",
         "--exit-on-error=false",
+        "--backend-config=onnxruntime,map-weights=true",  # nobody changes files of the cache
         *([f"--backend-config=python,environments={built}"] if built else []),
         "--strict-readiness=true",
         *_capture_flags(replica, folder),

@@ -26,7 +26,7 @@ def main() -> None:
         parser.add_argument(f"--{protocol}-port", type=int)
         parser.add_argument(f"--{protocol}-fd", type=int, required=True)
     parser.add_argument("--model-repository", type=Path, required=True)
-    for name in ("id", "exit-on-error", "strict-readiness", "allow-code"):
+    for name in ("id", "exit-on-error", "strict-readiness", "allow-code", "backend-config"):
         parser.add_argument(f"--{name}")
     options = parser.parse_args()
     say("fake runtime starting")

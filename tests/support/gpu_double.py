@@ -20,9 +20,13 @@ from worker_runtime.backends.pytorch import backend as torch_backend
 _open_session = onnx_backend.open_session
 
 
-def open_session(path: Path, options: Any, providers: Sequence[Provider], name: str) -> Any:
+def open_session(
+    path: Path, options: Any, providers: Sequence[Provider], name: str, *beside: bytes | None
+) -> Any:
     """A session on the CPU that says it is one on CUDA, where that was wanted."""
-    session = _open_session(path, options, [row for row in providers if row[0] != CUDA], name)
+    session = _open_session(
+        path, options, [row for row in providers if row[0] != CUDA], name, *beside
+    )
     if any(provider == CUDA for provider, _ in providers):
         # else tiny models would run in the event loop, as on the CPU
         session.get_providers = lambda: [CUDA, CPU]

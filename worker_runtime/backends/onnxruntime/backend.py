@@ -27,6 +27,7 @@ from worker_runtime.backends.onnxruntime.sessions import (
     session_options,
     thread_count,
 )
+from worker_runtime.backends.onnxruntime.weights import graph_beside
 from worker_runtime.errors import LoadFailed, Problem
 from worker_runtime.types.signature import ModelGraph
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:  # PyTorch is imported for instances on GPUs alone
     from worker_runtime.backends.device.streams import Turn
     from worker_runtime.backends.onnxruntime.bound import OnnxDeviceInstance
 
+MAP_WEIGHTS = "map-weights"  # of --backend-config
 DEVICE = "cuda"  # PyTorch's and ONNX Runtime's name for where the tensors of GPU instances are
 
 
@@ -54,6 +56,7 @@ class OnnxRuntimeBackend:
         turns: list[Turn | None] = []  # of ``opened``: on which stream those on GPUs compute
         chosen: list[int] = []  # of ``opened``, by instance
         cached = False
+        beside = graph_beside(path.resolve()) if maps_weights(spec) else None
         for place in spec.placements:
             key = (place.name.rpartition("_")[0] if together else "", place.gpu)
             number = shared.get(key)
@@ -73,7 +76,9 @@ class OnnxRuntimeBackend:
                     turn = turn_on(place.gpu, spec.name)
                     allowed = computing_on(allowed, turn.stream.handle)
                 turns.append(turn)
-                opened.append(partial(open_session, path, options, allowed, spec.name))
+                mapped = beside if [name for name, _ in allowed] == [CPU] else None
+                lies = path if mapped is None else path.resolve()  # a link's weights are elsewhere
+                opened.append(partial(open_session, lies, options, allowed, spec.name, mapped))
                 # why: TensorRT and OpenVINO compile for minutes, and the next one finds the result
                 cached |= any(provider not in (CPU, CUDA) for provider, _ in providers)
                 if together or (place.gpu is None and intra == 1):
@@ -196,6 +201,13 @@ def _memory(
     rows = [("CPU", 0, size * on_cpu)] if on_cpu else []
     rows += [("GPU", gpu, size * sum(other == gpu for _, other in held)) for gpu in gpus]
     return tuple(rows)
+
+
+def maps_weights(spec: LoadSpec) -> bool:
+    """Where nobody changes files in place, and nothing says how sessions are to treat weights."""
+    if not as_flag(spec.backend_settings.get(MAP_WEIGHTS, "false")):
+        return False
+    return not any(key.startswith("session.") for key in spec.parameters)
 
 
 def model_file(spec: LoadSpec) -> Path:

@@ -29,6 +29,7 @@ _NO_MEMORY = re.compile(
     re.IGNORECASE,
 )
 NO_GRAPH = -1
+_BESIDE = "session.model_external_initializers_file_folder_path"
 _PLUGINS = "trt_extra_plugin_lib_paths"
 _ADDRESSES = ("gpu_external_", "user_compute_stream", "has_user_compute_stream")
 # Options of execution providers that are files or folders.
@@ -125,13 +126,18 @@ def open_sessions(opens: Sequence[Callable[[], Any]], at_once: int) -> list[Any]
         return side_by_side(opens, at_once=at_once)
 
 
-def open_session(path: Path, options: Any, providers: Sequence[Provider], name: str) -> Any:
-    """A session on exactly these providers, or LoadFailed with ONNX Runtime's own words."""
+def open_session(
+    path: Path, options: Any, providers: Sequence[Provider], name: str, beside: bytes | None = None
+) -> Any:
+    """A session on exactly these providers, or LoadFailed with ONNX Runtime's own words.
+
+    ``beside``: the model without the weights that are to be mapped from ``path``.
+    """
     require(providers, name)
     if any(provider in (CUDA, TENSORRT) for provider, _ in providers):
         _load_cuda()
     try:
-        session = ort.InferenceSession(str(path), options, providers=list(providers))
+        session = _session(path, options, list(providers), beside)
     # why so wide: ONNX Runtime's exceptions share no base class but Exception.
     except Exception as error:
         on_gpu = any(provider in (CUDA, TENSORRT) for provider, _ in providers)
@@ -147,6 +153,17 @@ def open_session(path: Path, options: Any, providers: Sequence[Provider], name: 
             raise LoadFailed(message, Problem("ModelLoadFailed", message, model=name))
     session.disable_fallback()
     return session
+
+
+def _session(path: Path, options: Any, providers: list[Provider], beside: bytes | None) -> Any:
+    if beside is not None:
+        options.add_session_config_entry(_BESIDE, str(path.parent))
+        try:
+            return ort.InferenceSession(beside, options, providers=providers)
+        except Exception as error:  # why so wide: as above
+            # why again: of the file itself ONNX Runtime speaks as Triton passes it on
+            logger.info("%s is read whole, its weights could not be mapped: %s", path, error)
+    return ort.InferenceSession(str(path), options, providers=providers)
 
 
 @functools.cache
