@@ -221,7 +221,8 @@ def _summarise(file: CapturedFile, now: datetime) -> None:
     with transaction.atomic():
         # why compared: of two workers one counts it
         mine = CapturedFile.objects.filter(pk=file.pk, summarised_at=None)
-        if not mine.update(summarised_at=now, records=found.records):
+        records = sum(bool(line.strip()) for line in lines)
+        if not mine.update(summarised_at=now, records=records):
             return
         hour, _ = CaptureHour.objects.get_or_create(
             deployment=file.deployment,
