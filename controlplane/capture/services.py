@@ -271,6 +271,24 @@ def captured_open(*, deployment: Deployment, file_id: str, actor: str) -> Captur
     return row
 
 
+def captured_newest(
+    *, deployment: Deployment, since: datetime, most_bytes: int
+) -> Iterator[tuple[str, list[bytes]]]:
+    """Files of this deployment alone, the newest first, each with its lines. Of installations that
+    were restored the bytes may be gone."""
+    rows = selectors.captured_list(deployment).filter(last_at__gte=since)
+    for row in rows.order_by("-last_at", "id").iterator(chunk_size=20):
+        if row.size > most_bytes:
+            return
+        most_bytes -= row.size
+        try:
+            with blob_store().open(blob_name(row.pk)) as content:
+                lines = content.read(FILE_BYTES + 1).splitlines()
+        except FileNotFoundError:
+            continue
+        yield row.pk, lines
+
+
 def baseline_from_window(
     *, deployment: Deployment, begin: datetime, end: datetime, actor: str, now: datetime
 ) -> CaptureBaseline:

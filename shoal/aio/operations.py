@@ -9,7 +9,7 @@ from shoal.aio.bridge import run
 from shoal.aio.poller import AsyncLROPoller
 from shoal.client.alert_types import Objective
 from shoal.client.capture import CapturedFile
-from shoal.client.rollout_types import Rollout
+from shoal.client.rollout_types import Rollout, RolloutDifference
 from shoal.entities import (
     EndpointAuthKeys,
     EndpointAuthToken,
@@ -351,6 +351,11 @@ class RolloutOperations:
 
     async def get(self, endpoint_name: str, rollout_id: str | None = None) -> Rollout:
         return await run(self._blocking.get, endpoint_name, rollout_id)
+
+    async def differences(
+        self, endpoint_name: str, rollout_id: str | None = None
+    ) -> Sequence[RolloutDifference]:
+        return await run(self._blocking.differences, endpoint_name, rollout_id)
 
     def list(self, endpoint_name: str) -> AsyncIterator[Rollout]:
         return _each(lambda: self._blocking.list(endpoint_name))

@@ -35,3 +35,14 @@ class Rollout(TypedDict):
     created_at: str
     ended_by: str
     finished_at: str | None
+
+
+class RolloutDifference(TypedDict):
+    source: Literal["cases", "random", "captured"]
+    model: str
+    at: str
+    text: str
+    file: str  # of a captured request, else empty
+    line: int
+    kept: bool  # whether the file is still there
+    deployment: str  # whose file it is

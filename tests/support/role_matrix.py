@@ -70,6 +70,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "endpoints/<str:endpoint>/traffic": {"GET": R, "PUT": D, "PATCH": D},
     "endpoints/<str:endpoint>/rollouts": {"GET": R, "POST": D},
     "endpoints/<str:endpoint>/rollouts/<str:rollout_id>": {"GET": R},
+    "endpoints/<str:endpoint>/rollouts/<str:rollout_id>/differences": {"GET": D},
     "endpoints/<str:endpoint>/rollouts/<str:rollout_id>/pause": {"POST": D},
     "endpoints/<str:endpoint>/rollouts/<str:rollout_id>/resume": {"POST": D},
     "endpoints/<str:endpoint>/rollouts/<str:rollout_id>/promote": {"POST": D},
