@@ -192,7 +192,9 @@ class RolloutSerializer(Fields):
     percent = serializers.IntegerField(help_text="of the traffic that the candidate has now")
     stages = StageSerializer(many=True)
     min_requests = serializers.IntegerField()
-    guardrails = serializers.DictField(child=GuardrailSerializer())
+    guardrails = serializers.DictField(
+        child=GuardrailSerializer(allow_null=True), help_text="by name; null: it is not looked at"
+    )
     previous_traffic = serializers.DictField(
         child=serializers.IntegerField(), help_text="what a withdrawal goes back to"
     )

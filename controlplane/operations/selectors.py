@@ -17,6 +17,7 @@ from controlplane.operations.models import Operation, Rollout
 from controlplane.operations.types import ACTIVE, ROLLING, StageStatus
 from controlplane.rollouts import (
     CAPTURED,
+    MEASURES,
     SOURCES,
     Tally,
     captured_text,
@@ -214,7 +215,7 @@ def rollout_shown(row: Rollout) -> Shown:
         "percent": row.endpoint.traffic.get(row.candidate, 0),
         "stages": row.stages,
         "min_requests": row.plan["min_requests"],
-        "guardrails": row.plan["guardrails"],
+        "guardrails": {name: row.plan["guardrails"].get(name) for name in MEASURES},
         "previous_traffic": row.previous_traffic,
         "reason": row.reason or judged.get("reason", ""),
         "cause": row.outcome or judged.get("cause", ""),

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shoal import sdk
+from shoal import entities, sdk
 from shoal.aio.bridge import run
 from shoal.aio.poller import AsyncLROPoller
 from shoal.client.alert_types import Objective
@@ -348,6 +348,9 @@ class RolloutOperations:
     async def start(self, endpoint_name: str, deployment_name: str, **options: Any) -> Rollout:
         """``options``: steps, min_requests, guardrails, compare, supersede."""
         return await run(self._blocking.start, endpoint_name, deployment_name, **options)
+
+    async def create(self, rollout: entities.Rollout, *, supersede: bool = False) -> Rollout:
+        return await run(self._blocking.create, rollout, supersede=supersede)
 
     async def get(self, endpoint_name: str, rollout_id: str | None = None) -> Rollout:
         return await run(self._blocking.get, endpoint_name, rollout_id)

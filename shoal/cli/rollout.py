@@ -1,11 +1,12 @@
 """``shoal rollout``: traffic to a candidate step by step, as long as it does no worse."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
-from shoal.cli.options import AzCommand, pairs, supersede_option
+from shoal.cli.options import AzCommand, file_option, pairs, supersede_option
 from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.display.units import duration, moment
 
@@ -25,8 +26,8 @@ def rollout() -> None:
 
 
 @rollout.command(cls=AzCommand, short_help="Begin to move traffic to a ready deployment.")
-@click.argument("endpoint")
-@click.argument("deployment")
+@click.argument("endpoint", required=False)
+@click.argument("deployment", required=False)
 @click.option(
     "--steps",
     metavar="PERCENT[:SECONDS],...",
@@ -84,10 +85,11 @@ def rollout() -> None:
 )
 @click.option("--watch", is_flag=True, help="Follow it to its end; exit code 1 unless it succeeds.")
 @supersede_option
+@file_option("rollout")
 @output_option
 def start(
-    endpoint: str,
-    deployment: str,
+    endpoint: str | None,
+    deployment: str | None,
     steps: str | None,
     hold: int | None,
     min_requests: int | None,
@@ -100,38 +102,48 @@ def start(
     captured_hours: int | None,
     watch: bool,
     supersede: bool,
+    file: Path | None,
     output: str,
 ) -> None:
     """Give a ready deployment the traffic of the first step, and more while it does no worse.
 
+    Options go before what a file says, and so do ENDPOINT and DEPLOYMENT.
+
     \b
       shoal rollout start net green
       shoal rollout start net green --steps 5:60,25:600,100 --watch
+      shoal rollout start -f rollout.yml
     """
-    from shoal.client import Client
+    from shoal.cli.session import ml_client
+    from shoal.entities.loading import load_rollout
 
-    guardrails: dict[str, Any] = dict.fromkeys(without)
+    if file is None and deployment is None:
+        raise click.UsageError("Name ENDPOINT and DEPLOYMENT, or give --file with them in it.")
+    named = {"endpoint": endpoint, "deployment": deployment}
+    laid = {name: value for name, value in named.items() if value is not None}
+    plan = load_rollout(file or {}, params_override=[laid])
+    guardrails: dict[str, Any] = {**(plan.guardrails or {}), **dict.fromkeys(without)}
     for option, given in (("tolerance", tolerance), ("confidence", confidence)):
         for name, value in pairs(given, f"--{option}").items():
             guardrails[name] = {**(guardrails.get(name) or {}), option: _number(value, option)}
     said = {"by": compare_by, "sources": list(sources), "captured_hours": captured_hours}
     compared = {name: value for name, value in said.items() if value}
-    if compared and compare is None:
+    compared |= {"per_minute": compare} if compare else {}
+    if compared:
+        plan.compare = {**(plan.compare or {}), **compared}
+    if plan.compare and "per_minute" not in plan.compare:
         raise click.UsageError(
             "--compare-by, --compare-from and --captured-hours say how --compare compares: give it."
         )
-    with Client() as client:
-        item = client.start_rollout(
-            endpoint,
-            deployment,
-            steps=_steps(steps or STEPS, hold) if steps or hold is not None else None,
-            min_requests=min_requests,
-            guardrails=guardrails or None,
-            compare={"per_minute": compare, **compared} if compare else None,
-            supersede=supersede,
-        )
+    if steps or hold is not None:
+        plan.steps = _steps(steps or STEPS, hold)
+    if min_requests is not None:
+        plan.min_requests = min_requests
+    plan.guardrails = guardrails or None
+    with ml_client() as client:
+        item = client.rollouts.create(plan, supersede=supersede)
     if watch:
-        _follow(endpoint, item["id"], output)
+        _follow(plan.endpoint, item["id"], output)
     else:
         emit(item, output, lambda: _print(item))
 
@@ -141,7 +153,10 @@ def start(
 @id_argument
 @output_option
 def show(endpoint: str, rollout_id: str | None, output: str) -> None:
-    """Show steps, figures of both versions, the reason."""
+    """Show steps, figures of both versions, the reason.
+
+    With -o yaml it is a file that `start` takes.
+    """
     from shoal.client import Client
 
     with Client() as client:

@@ -20,7 +20,7 @@ class Rollout(TypedDict):
     percent: int  # of the traffic that the candidate has
     stages: list[RolloutStage]
     min_requests: int
-    guardrails: dict[str, dict[str, float | None]]
+    guardrails: dict[str, dict[str, float | None] | None]  # None: it is not looked at
     previous_traffic: dict[str, int]
     reason: str  # what it waits for, or why it ended
     cause: str

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from shoal import entities
 from shoal.client.client import Client
 from shoal.client.rollout_types import Rollout, RolloutDifference
 
@@ -40,6 +41,12 @@ class RolloutOperations:
             guardrails=guardrails,
             compare=compare,
             supersede=supersede,
+        )
+
+    def create(self, rollout: entities.Rollout, *, supersede: bool = False) -> Rollout:
+        """Begin what a file says: ``create(load_rollout("rollout.yml"))``."""
+        return self._client.start_rollout(
+            rollout.endpoint, rollout.deployment, supersede=supersede, **rollout.options()
         )
 
     def get(self, endpoint_name: str, rollout_id: str | None = None) -> Rollout:

@@ -129,7 +129,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "alert-rules": {"GET": R},
     "alert-rules/<str:rule>": {"PATCH": N},
     "silences": {"GET": R, "POST": D},
-    "silences/<str:silence_id>": {"DELETE": D},
+    "silences/<str:silence_id>": {"GET": R, "DELETE": D},
     "channels": {"GET": N, "POST": X},
     "channels/<str:channel>": {"GET": N, "PATCH": X, "DELETE": X},
     "channels/<str:channel>/test": {"POST": N},
