@@ -301,7 +301,7 @@ class CaptureOperations:
         return _each(lambda: self._blocking.list(endpoint_name, deployment_name))
 
     async def download(self, endpoint_name: str, deployment_name: str, **options: Any) -> Any:
-        """``options``: download_path."""
+        """``options``: download_path, file_format."""
         return await run(self._blocking.download, endpoint_name, deployment_name, **options)
 
     async def statistics(
