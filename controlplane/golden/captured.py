@@ -87,8 +87,6 @@ def captured_draw(
         why = f"{stable} has captured nothing in the last {hours}."
     elif len(found.inputs) < wanted:
         why = f"Of what {stable} has captured in the last {hours} nothing more can be asked."
-    if found.inputs and not known.taken:
-        _record(row, stable)
     return found.inputs, captured_met(known, found.unusable, why)
 
 
@@ -104,8 +102,8 @@ def inputs_captured(deployment: Deployment) -> Capture | None:
     return capture if capture is not None and "model_inputs" in capture.collections else None
 
 
-def _record(row: Rollout, stable: str) -> None:
-    """That captured values were read, once for each rollout."""
+def captured_tell(row: Rollout, stable: str) -> None:
+    """That captured values were asked; once for each rollout."""
     events.record(
         actor=row.created_by,
         verb="capture.asked_again",

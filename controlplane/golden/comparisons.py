@@ -12,7 +12,7 @@ from controlplane.console.models_served import served
 from controlplane.core.borrowed import give_back
 from controlplane.core.jobs import enqueue_on_commit
 from controlplane.golden.asking import CASE_S, Caller, Case, Outcome, Status, as_arrays, caller
-from controlplane.golden.captured import captured_draw, stable_of
+from controlplane.golden.captured import captured_draw, captured_tell, stable_of
 from controlplane.golden.cases import MOST_CASES, call_of, saved_cases, target_of
 from controlplane.golden.inputs import Input, inputs
 from controlplane.golden.rollouts import candidate_awake
@@ -65,6 +65,8 @@ def comparison_ask(rollout: str, *, now: datetime) -> bool:
     if not mine.filter(compared_at=row.compared_at).update(compared_at=now):
         return False
     known = _asked(row, stable, plan, plan.compare, count, now=now)
+    if known.captured.taken and not compared_from_json(row.compared).captured.taken:
+        captured_tell(row, stable)
     if not mine.filter(compared_at=now).update(compared=compared_to_json(known)):
         return False
     enqueue_on_commit("operations.rollouts", expires_s=5)
@@ -102,7 +104,8 @@ def _asked(
     made = models if "random" in compare.sources else ()
     seed = int(now.timestamp())
     with caller() as call:
-        for one in inputs(made, saved, captured, known.refused, seed, count):
+        before = known.candidate.of + known.unanswered
+        for one in inputs(made, saved, captured, known.refused, seed, count, before):
             if time.monotonic() >= until or known.confidence >= _needed(plan):
                 break
             if one.source not in known.refused and not _is_refused(one, known):
@@ -190,4 +193,4 @@ def _told(one: Outcome, asked: Input) -> str:
     if one.status == Status.REFUSED:
         return f"{about}: it was refused" + (f" ({one.code})" if one.code else "")
     outputs = ", ".join(difference.output for difference in one.differences)
-    return f"{about}: {outputs} is another"
+    return f"{about}: {outputs} differs"

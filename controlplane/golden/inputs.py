@@ -36,10 +36,12 @@ def inputs(
     refused: Collection[str],
     seed: int,
     count: int,
+    asked: int = 0,
 ) -> Iterator[Input]:
     """``count`` of them, of what there is in turn: saved cases, random ones of ``models``, captured
     ones, each of these once. What comes from ``refused`` is left out, and no decoupled model is
-    asked at random."""
+    asked at random. ``asked``: so many were before, so that of one input a look each kind has its
+    turn."""
     rng = np.random.default_rng(seed)
     makeable = [
         model
@@ -58,8 +60,7 @@ def inputs(
             return Input(kind, model["name"], random_call(model, rng))
         return clients.pop() if kind == CAPTURED and clients else None
 
-    # why from the seed on: of one input a look, each kind has its turn
-    turns = islice(cycle(SOURCES), seed % len(SOURCES), None)
+    turns = islice(cycle(SOURCES), asked % len(SOURCES), None)
     for _ in range(count):
         found = next((got for _ in SOURCES if (got := one(next(turns)))), None)
         if found is None:

@@ -56,7 +56,7 @@ const FIRST: Rollout = {
   },
   compared: {
     unanswered: 0,
-    example: "a captured request to resnet50: scores is another",
+    example: "a captured request to resnet50: scores differs",
     sources: [
       { source: "cases", inputs: 24, differing: 0 },
       { source: "captured", inputs: 120, differing: 2 },

@@ -97,6 +97,22 @@ def test_what_clients_asked_is_asked_of_both_and_counted_apart(
     assert (event.subject, event.data["rollout"]) == ("endpoint/digits", rollout)
 
 
+def test_that_they_are_asked_is_told_once_and_not_where_others_had_their_turn(
+    api: APIClient, versions: Versions
+) -> None:
+    kept("f" * 32, *[record(float(number)) for number in range(9)])
+    rollout = begin(api, compare={"per_minute": 3, "sources": ["random", "captured"]})
+    events = Event.objects.filter(verb="capture.asked_again")
+    asked = []
+    for look in range(1, 9):
+        comparison_ask(rollout, now=later(21 * look))
+        asked.append(events.count())
+    found = shown(api)["compared"]["sources"]
+    assert {one["source"]: one["inputs"] > 0 for one in found} == {"random": True, "captured": True}
+    assert set(asked) <= {0, 1}
+    assert asked[-1] == 1
+
+
 def test_a_candidate_that_answers_clients_otherwise_is_withdrawn_and_tells_no_values(
     api: APIClient, versions: Versions
 ) -> None:
@@ -108,7 +124,7 @@ def test_a_candidate_that_answers_clients_otherwise_is_withdrawn_and_tells_no_va
     rollouts_look(now=later(66))
     found = shown(api)
     assert (found["state"], found["cause"]) == ("Withdrawn", "answers")
-    assert found["compared"]["example"] == "a captured request to digits: y is another"
+    assert found["compared"]["example"] == "a captured request to digits: y differs"
     everything = json.dumps(found) + "".join(Event.objects.values_list("message", flat=True))
     assert "0.25" not in everything
     (first, *rest) = api.get(f"{ROLLOUTS}/{rollout}/differences").json()["items"]

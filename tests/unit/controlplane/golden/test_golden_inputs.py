@@ -43,7 +43,9 @@ def test_each_kind_has_its_turn_as_far_as_there_are_any() -> None:
     assert sources([model()], saved, clients, (), 0, 6) == [
         "net/two", "net", "client 0", "net/two", "net", "client 1",
     ]  # fmt: skip
-    assert sources([model()], saved, clients, (), 2, 1) == ["client 0"]
+    assert [sources([model()], saved, clients, (), 9, 1, asked)[0] for asked in range(4)] == [
+        "net/two", "net", "client 0", "net/two",
+    ]  # fmt: skip
     assert sources([], {}, clients, (), 0, 5) == ["client 0", "client 1"], "each of them once"
     assert sources([model()], saved, [], ["net"], 1, 2) == ["net/two"] * 2
     assert sources([model()], saved, [], ["net/two"], 1, 2) == ["net"] * 2
