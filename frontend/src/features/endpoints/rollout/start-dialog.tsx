@@ -1,5 +1,5 @@
 /** Begins a rollout: what share the candidate gets when, and what must be answered before it gets more. */
-import { MultiSelect, NumberInput, Select, Switch, TextInput } from "@mantine/core";
+import { Checkbox, NumberInput, Select, Stack, Switch, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
@@ -100,14 +100,19 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
       />
       {"compare" in compare ? (
         <>
-          <MultiSelect
+          <Checkbox.Group
             label="Inputs from"
             description="They take turns"
             value={sources}
-            data={SOURCES}
             error={sources.length === 0 ? "one of them at least" : undefined}
             onChange={(next) => setSources(SOURCES.map((one) => one.value).filter((one) => next.includes(one)))}
-          />
+          >
+            <Stack gap="xs" mt="xs">
+              {SOURCES.map((one) => (
+                <Checkbox key={one.value} value={one.value} label={one.label} />
+              ))}
+            </Stack>
+          </Checkbox.Group>
           <Select
             label="Compared by"
             allowDeselect={false}
