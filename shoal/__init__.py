@@ -7,20 +7,26 @@ from shoal.version import __version__
 
 if TYPE_CHECKING:
     from shoal.entities import (
+        load_channel,
         load_environment,
         load_model,
         load_online_deployment,
         load_online_endpoint,
+        load_rollout,
+        load_silence,
     )
     from shoal.sdk import MLClient
 
 __all__ = [
     "MLClient",
     "__version__",
+    "load_channel",
     "load_environment",
     "load_model",
     "load_online_deployment",
     "load_online_endpoint",
+    "load_rollout",
+    "load_silence",
 ]
 
 

@@ -221,7 +221,8 @@ def _summarise(file: CapturedFile, now: datetime) -> None:
     with transaction.atomic():
         # why compared: of two workers one counts it
         mine = CapturedFile.objects.filter(pk=file.pk, summarised_at=None)
-        if not mine.update(summarised_at=now, records=found.records):
+        records = sum(bool(line.strip()) for line in lines)
+        if not mine.update(summarised_at=now, records=records):
             return
         hour, _ = CaptureHour.objects.get_or_create(
             deployment=file.deployment,
@@ -268,6 +269,24 @@ def captured_open(*, deployment: Deployment, file_id: str, actor: str) -> Captur
         data={"deployment": deployment.name, "file": row.pk, "records": row.records},
     )
     return row
+
+
+def captured_newest(
+    *, deployment: Deployment, since: datetime, most_bytes: int
+) -> Iterator[tuple[str, list[bytes]]]:
+    """Files of this deployment alone, the newest first, each with its lines. Of installations that
+    were restored the bytes may be gone."""
+    rows = selectors.captured_list(deployment).filter(last_at__gte=since)
+    for row in rows.order_by("-last_at", "id").iterator(chunk_size=20):
+        if row.size > most_bytes:
+            return
+        most_bytes -= row.size
+        try:
+            with blob_store().open(blob_name(row.pk)) as content:
+                lines = content.read(FILE_BYTES + 1).splitlines()
+        except FileNotFoundError:
+            continue
+        yield row.pk, lines
 
 
 def baseline_from_window(

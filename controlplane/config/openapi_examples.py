@@ -151,7 +151,7 @@ EXAMPLES: Final[dict[str, Any]] = {
         ],
         "min_requests": 500,
         "guardrails": {"errors": {"tolerance": 1.5}, "latency_p99": None},
-        "compare": {"per_minute": 30, "by": "best_class"},
+        "compare": {"per_minute": 30, "by": "best_class", "sources": ["cases", "captured"]},
     },
     "AutoscalePreviewInputRequest": {
         "autoscale": {"min": 1, "max": 8, "targets": {"in_flight": 4}},

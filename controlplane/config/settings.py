@@ -251,6 +251,7 @@ SPECTACULAR_SETTINGS = {
         "ObjectiveKindEnum": ["availability", "latency"],
         "ExperimentVerdictEnum": ["worse", "better", "no_difference", "too_little_data"],
         "DriftVerdictEnum": ["no_baseline", "too_little_data", "stable", "moderate", "drift"],
+        "RolloutSourceEnum": ["cases", "random", "captured"],
         "SystemStateEnum": ["ok", "warning", "error", "unknown"],
         "SecondFactorEnum": ["on", "off", "missing", "elsewhere"],
         "RoleEnum": "controlplane.accounts.models.User.Role",

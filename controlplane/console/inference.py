@@ -82,13 +82,15 @@ Parameter = str | int | bool
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What to ask a model. ``version`` empty lets the server choose."""
+    """What to ask a model. ``version`` empty lets the server choose. ``id``: as the server logs and
+    captures it."""
 
     model: str
     inputs: Sequence[Tensor]
     outputs: Sequence[str] = ()  # none: all
     version: str = ""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)  # sequence_id and the like
+    id: str = ""
 
     @property
     def path(self) -> str:
@@ -123,6 +125,7 @@ async def infer_http(
                 }
                 for tensor in call.inputs
             ],
+            **({"id": call.id} if call.id else {}),
             **_wanted(call),
         }
     ).encode()

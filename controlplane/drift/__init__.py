@@ -10,10 +10,17 @@ from controlplane.drift.comparison import (
     psi,
 )
 from controlplane.drift.histogram import Bar, bars
-from controlplane.drift.records import Malformed, Summary, merged_summaries, summarised
+from controlplane.drift.records import (
+    ASKED_BY_US,
+    Malformed,
+    Summary,
+    merged_summaries,
+    summarised,
+)
 from controlplane.drift.sketch import Sketch, merged, sketch_of
 
 __all__ = [
+    "ASKED_BY_US",
     "DRIFT_PSI",
     "LEAST_ROWS",
     "Bar",

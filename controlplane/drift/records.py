@@ -20,6 +20,8 @@ MOST_OF_ONE: Final = 64  # values of one tensor that are no rows: they hang toge
 NAME_CHARS: Final = 255
 MOST_AXES: Final = 64
 AXES: Final = 2  # of rows with columns
+# The id of requests that the control plane makes itself, to compare versions: no client's data.
+ASKED_BY_US: Final = "shoal-comparison"
 COLLECTIONS: Final = {"inputs": "model_inputs", "outputs": "model_outputs"}
 
 Key = str  # "model_inputs/x[3]"
@@ -47,15 +49,18 @@ class _Feature:
 
 
 def summarised(lines: Iterable[bytes], rng: Random) -> Summary:
-    """Raises Malformed."""
+    """Of what clients sent, and not of what the control plane asked. Raises Malformed."""
     features: dict[Key, _Feature] = {}
     untold: set[Key] = set()
     records = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
+        record = _record(line, number)
+        if record.get("id") == ASKED_BY_US:
+            continue
         records += 1
-        for key, kind, values, shape, rows in _read(line, number, rng):
+        for key, kind, values, shape, rows in _read(record, number, rng):
             known = features.get(key)
             if known is None or known.kind != kind:
                 if known is None and len(features) >= MOST_FEATURES:
@@ -88,13 +93,17 @@ def merged_summaries(summaries: Iterable[Summary]) -> Summary:
 Found = tuple[Key, Kind, list[Value | None], str, int]
 
 
-def _read(line: bytes, number: int, rng: Random) -> Iterator[Found]:
+def _record(line: bytes, number: int) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise Malformed(f"line {number} is not JSON: {error}") from error
     if not isinstance(record, dict):
         raise Malformed(f"line {number}: expected an object, got {type(record).__name__}")
+    return record
+
+
+def _read(record: dict[str, Any], number: int, rng: Random) -> Iterator[Found]:
     for name, collection in COLLECTIONS.items():
         tensors = record.get(name, [])
         if not isinstance(tensors, list):

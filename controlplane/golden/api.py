@@ -14,12 +14,14 @@ from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.etags import IF_MATCH
 from controlplane.core.requests import read_body
 from controlplane.golden.asking import Outcome, Status
+from controlplane.golden.captured import captured_wanted, rollout_differences
 from controlplane.golden.cases import MOST_CASES, Run, cases_accept, cases_run
 from controlplane.golden.rollouts import rollout_answers
 from controlplane.operations.api import rollouts
 from controlplane.operations.api.reading import SUPERSEDE, endpoint_change
 from controlplane.operations.rollout_serializers import RolloutInputSerializer, RolloutSerializer
 from controlplane.operations.services import rollout_start
+from controlplane.rollouts import SOURCES
 
 Fields = serializers.Serializer[Any]
 LONGEST_ID = 32
@@ -149,7 +151,8 @@ class RolloutsView(rollouts.RolloutsView):
             409: OpenApiResponse(
                 description="`RolloutInProgress` with the `rollout`, `OperationInProgress` with "
                 "the `operation` that is about to move traffic, `GoldenCasesFailed`: the candidate "
-                "answers them otherwise than expected"
+                "answers them otherwise than expected, `NothingCaptured`: captured requests alone "
+                "are to be asked, and the stable deployment captures none"
             ),
         },
     )
@@ -163,6 +166,7 @@ class RolloutsView(rollouts.RolloutsView):
         """
         values = read_body(RolloutInputSerializer, request)
         # why before: an answer may take seconds, and nothing may be held meanwhile
+        captured_wanted(endpoint=endpoint, **values)
         golden = rollout_answers(endpoint=endpoint, now=timezone.now(), **values)
         with endpoint_change(request, endpoint):
             row = rollout_start(
@@ -173,3 +177,36 @@ class RolloutsView(rollouts.RolloutsView):
                 **values,
             )
         return rollouts.shown(row, status.HTTP_201_CREATED)
+
+
+class RolloutDifferenceSerializer(Fields):
+    source = serializers.ChoiceField(  # type: ignore[assignment]  # a wire field
+        choices=list(SOURCES), help_text="where the input came from"
+    )
+    model = serializers.CharField()
+    at = serializers.DateTimeField(help_text="when it was asked")
+    text = serializers.CharField(help_text="how the answers differ, with values")
+    file = serializers.CharField(
+        allow_blank=True, help_text="of a captured request: the id of its file, else empty"
+    )
+    line = serializers.IntegerField(help_text="of it in that file, from 1 on")
+    kept = serializers.BooleanField(help_text="whether the file is still there")
+    deployment = serializers.CharField(
+        allow_blank=True, help_text="whose file it is; empty where there is none"
+    )
+
+
+class RolloutDifferencesSerializer(Fields):
+    items = RolloutDifferenceSerializer(many=True)
+
+
+class RolloutDifferencesView(ProjectAPIView):
+    read_permission = Permission.DEPLOY  # as captured data: answers to clients are in it
+
+    @extend_schema(operation_id="rollouts_differences", responses=RolloutDifferencesSerializer)
+    def get(self, request: Request, endpoint: str, rollout_id: str) -> Response:
+        """The last ten inputs that the candidate answered otherwise, the newest first. Deployers
+        only: the differences have values of answers to clients."""
+        del request
+        items = rollout_differences(endpoint=endpoint, rollout_id=rollout_id)
+        return Response(RolloutDifferencesSerializer({"items": items}).data)

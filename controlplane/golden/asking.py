@@ -5,7 +5,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from typing import Final
@@ -15,6 +15,7 @@ import httpx
 from answers import Array, Difference, Tolerance, array, differences
 from controlplane.console.inference import Call, InferenceFailed, Target, infer_http
 from controlplane.console.tensors import Tensor
+from controlplane.drift import ASKED_BY_US
 
 CASE_S: Final = 10.0  # that one case may take
 # What says nothing of the answer: time-outs, refused keys, rate limits, no replica.
@@ -100,8 +101,9 @@ async def _asked(
     client: httpx.AsyncClient, target: Target, case: Case, timeout_s: float
 ) -> Outcome:
     began = time.monotonic()
+    call = replace(case.call, id=ASKED_BY_US)  # why: where it is captured, it is no client's
     try:
-        answer = await infer_http(client, target, case.call, timeout_s)
+        answer = await infer_http(client, target, call, timeout_s)
         got = as_arrays(answer.outputs)
     except InferenceFailed as error:
         known = error.deployment and error.status not in SILENT

@@ -1,27 +1,47 @@
-"""Inputs that show what a model does without anybody's traffic: saved, and random valid ones."""
+"""Inputs that show what a model does: saved ones, random valid ones, and those of clients."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
 
 import numpy as np
 
 from controlplane.console.inference import Call
 from controlplane.console.models_served import Specification
 from controlplane.console.tensors import NUMPY_TYPES, Tensor
+from controlplane.rollouts import CAPTURED, SOURCES
 
 LARGEST_FREE = 8  # of axes that may have any size
 LARGEST_WHOLE = 10  # more would be no class, token or index of small models
 MOST_VALUES = 1 << 20
 
 
+@dataclass(frozen=True, slots=True)
+class Input:
+    """``kind``: one of ``rollouts.SOURCES``. ``source``: a saved case or a model, which is left out
+    once it is refused. ``file`` and ``line``: where a captured one lies."""
+
+    kind: str
+    source: str
+    call: Call
+    file: str = ""
+    line: int = 0
+    at: str = ""  # when it was captured
+
+
 def inputs(
     models: Sequence[Specification],
     saved: Mapping[str, Call],
+    captured: Sequence[Input],
     refused: Collection[str],
     seed: int,
     count: int,
-) -> Iterator[tuple[str, Call]]:
-    """``count`` calls with where they come from, a saved case or a model: in turn, as far as there
-    are any. What comes from ``refused`` is left out, and so are decoupled models."""
+    asked: int = 0,
+) -> Iterator[Input]:
+    """``count`` of them, of what there is in turn: saved cases, random ones of ``models``, captured
+    ones, each of these once. What comes from ``refused`` is left out, and no decoupled model is
+    asked at random. ``asked``: so many were before, so that of one input a look each kind has its
+    turn."""
     rng = np.random.default_rng(seed)
     makeable = [
         model
@@ -29,12 +49,23 @@ def inputs(
         if not model["decoupled"] and _is_small(model) and model["name"] not in refused
     ]
     kept = [(source, call) for source, call in saved.items() if source not in refused]
-    for index in range(count):
-        if kept and (index % 2 == 0 or not makeable):
-            yield kept[rng.integers(len(kept))]
-        elif makeable:
+    clients = list(reversed(captured))
+
+    def one(kind: str) -> Input | None:
+        if kind == "cases" and kept:
+            source, call = kept[rng.integers(len(kept))]
+            return Input(kind, source, call)
+        if kind == "random" and makeable:
             model = makeable[rng.integers(len(makeable))]
-            yield model["name"], random_call(model, rng)
+            return Input(kind, model["name"], random_call(model, rng))
+        return clients.pop() if kind == CAPTURED and clients else None
+
+    turns = islice(cycle(SOURCES), asked % len(SOURCES), None)
+    for _ in range(count):
+        found = next((got for _ in SOURCES if (got := one(next(turns)))), None)
+        if found is None:
+            return
+        yield found
 
 
 def random_call(model: Specification, rng: np.random.Generator) -> Call:

@@ -8,4 +8,8 @@ urlpatterns = [
     path("endpoints/<str:endpoint>/test-cases/run", api.TestCasesRunView.as_view()),
     path("endpoints/<str:endpoint>/test-cases/accept", api.TestCasesAcceptView.as_view()),
     path("endpoints/<str:endpoint>/rollouts", api.RolloutsView.as_view()),
+    path(
+        "endpoints/<str:endpoint>/rollouts/<str:rollout_id>/differences",
+        api.RolloutDifferencesView.as_view(),
+    ),
 ]

@@ -5,7 +5,7 @@ from rest_framework import serializers
 
 from controlplane.deployments.serializers.endpoints import Fields
 from controlplane.operations.types import RolloutState, StageStatus
-from controlplane.rollouts import ASKED_AGAIN, MEASURES, WAYS
+from controlplane.rollouts import ASKED_AGAIN, LONGEST_CAPTURED_HOURS, MEASURES, SOURCES, WAYS
 
 
 @extend_schema_serializer(component_name="RolloutStepInput")
@@ -43,7 +43,7 @@ class GuardrailsInputSerializer(Fields):
 
 @extend_schema_serializer(component_name="RolloutCompareInput")
 class CompareInputSerializer(Fields):
-    """Saved and random inputs that both versions are asked; the guardrail `answers` compares."""
+    """Inputs that both versions are asked; the guardrail `answers` compares."""
 
     per_minute = serializers.IntegerField(
         help_text=f"inputs; each is one request of the candidate and {ASKED_AGAIN + 1} of the "
@@ -56,6 +56,18 @@ class CompareInputSerializer(Fields):
     )
     relative = serializers.FloatField(required=False, help_text="of the expected value; 1e-3")
     absolute = serializers.FloatField(required=False, help_text="besides; 1e-5")
+    sources = serializers.ListField(
+        child=serializers.ChoiceField(choices=list(SOURCES)),
+        required=False,
+        max_length=len(SOURCES),
+        help_text="of inputs, which take turns: saved `cases`, `random` ones, and requests of "
+        "clients that the stable deployment has `captured`; all of them unless said",
+    )
+    captured_hours = serializers.IntegerField(
+        required=False,
+        help_text=f"captured requests of so many hours until now; 24, {LONGEST_CAPTURED_HOURS} at "
+        "most",
+    )
 
 
 @extend_schema_serializer(component_name="RolloutInput")
@@ -134,6 +146,15 @@ class CompareSerializer(Fields):
     by = serializers.ChoiceField(choices=list(WAYS))
     relative = serializers.FloatField()
     absolute = serializers.FloatField()
+    sources = serializers.ListField(child=serializers.ChoiceField(choices=list(SOURCES)))
+    captured_hours = serializers.IntegerField()
+
+
+@extend_schema_serializer(component_name="RolloutSource")
+class ComparedSourceSerializer(Fields):
+    source = serializers.ChoiceField(choices=list(SOURCES))  # type: ignore[assignment]
+    inputs = serializers.IntegerField(help_text="that were compared")
+    differing = serializers.IntegerField(help_text="that the candidate answered otherwise")
 
 
 @extend_schema_serializer(component_name="RolloutCompared")
@@ -142,7 +163,16 @@ class ComparedSerializer(Fields):
 
     unanswered = serializers.IntegerField(help_text="inputs that nothing was learned from")
     example = serializers.CharField(
-        allow_blank=True, help_text="how the candidate differed the last time"
+        allow_blank=True,
+        help_text="how the candidate differed the last time, without values of clients",
+    )
+    sources = ComparedSourceSerializer(many=True)
+    captured = serializers.CharField(
+        allow_blank=True,
+        help_text="how many captured requests were compared, how many are missing, and why",
+    )
+    differences = serializers.IntegerField(
+        help_text="how many of those that differ are kept: `GET .../differences` has them"
     )
 
 
@@ -162,7 +192,9 @@ class RolloutSerializer(Fields):
     percent = serializers.IntegerField(help_text="of the traffic that the candidate has now")
     stages = StageSerializer(many=True)
     min_requests = serializers.IntegerField()
-    guardrails = serializers.DictField(child=GuardrailSerializer())
+    guardrails = serializers.DictField(
+        child=GuardrailSerializer(allow_null=True), help_text="by name; null: it is not looked at"
+    )
     previous_traffic = serializers.DictField(
         child=serializers.IntegerField(), help_text="what a withdrawal goes back to"
     )

@@ -15,6 +15,16 @@ from controlplane.nodes.types import LIVENESS
 from controlplane.operations.errors import OperationNotFound, RolloutNotFound
 from controlplane.operations.models import Operation, Rollout
 from controlplane.operations.types import ACTIVE, ROLLING, StageStatus
+from controlplane.rollouts import (
+    CAPTURED,
+    MEASURES,
+    SOURCES,
+    Tally,
+    captured_text,
+    compared_from_json,
+    plan_from_json,
+    plan_to_json,
+)
 
 
 def operation_list(endpoint: str = "") -> QuerySet[Operation]:
@@ -178,6 +188,23 @@ def rollout_get(endpoint: str, rollout_id: str) -> Rollout:
     return row
 
 
+def _compared(row: Rollout) -> Shown:
+    known, compare = compared_from_json(row.compared), plan_from_json(row.plan).compare
+    asked = known.sources.get(CAPTURED, Tally()).of
+    told = compare is not None and CAPTURED in compare.sources
+    return {
+        "unanswered": known.unanswered,
+        "example": known.example,
+        "sources": [
+            {"source": source, "inputs": tally.of, "differing": tally.bad}
+            for source in SOURCES
+            if (tally := known.sources.get(source))
+        ],
+        "captured": captured_text(known.captured, asked) if told else "",
+        "differences": len(known.differing),
+    }
+
+
 def rollout_shown(row: Rollout) -> Shown:
     judged = row.judgement
     return {
@@ -188,7 +215,7 @@ def rollout_shown(row: Rollout) -> Shown:
         "percent": row.endpoint.traffic.get(row.candidate, 0),
         "stages": row.stages,
         "min_requests": row.plan["min_requests"],
-        "guardrails": row.plan["guardrails"],
+        "guardrails": {name: row.plan["guardrails"].get(name) for name in MEASURES},
         "previous_traffic": row.previous_traffic,
         "reason": row.reason or judged.get("reason", ""),
         "cause": row.outcome or judged.get("cause", ""),
@@ -199,8 +226,10 @@ def rollout_shown(row: Rollout) -> Shown:
             for one in judged.get("figures", [])
         ],
         "golden": row.golden,
-        "compare": row.plan.get("compare"),
-        "compared": row.compared,
+        "compare": plan_to_json(plan_from_json(row.plan))["compare"]
+        if row.plan.get("compare")
+        else None,
+        "compared": _compared(row) if row.compared else None,
         "latency": judged.get("latency", []),
         "judged_at": row.judged_at,
         "paused_by": row.paused_by,

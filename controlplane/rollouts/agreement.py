@@ -11,14 +11,30 @@ differs from itself, five inputs that the candidate answers otherwise are enough
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
+from controlplane.rollouts.captured import Captured, captured_from_json, captured_to_json
 from controlplane.rollouts.evidence import NOTHING, START, Tally, confidence, weighed
 
 ANSWERS: Final = "answers"  # its name among the measures
 ASKED_AGAIN: Final = 4
 LONGEST_KEPT: Final = 500  # characters of the example
+MOST_DIFFERING: Final = 10  # that are kept, the newest
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """An input that the candidate answered otherwise. ``text`` may have values of the answers.
+    ``file`` and ``line``: where a captured one lies; its own values are not kept here, so that they
+    go when the file does."""
+
+    source: str
+    model: str
+    at: float
+    text: str
+    file: str = ""
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +42,8 @@ class Compared:
     """``candidate`` and ``stable``: answers that differed from the stable version's first, and how
     many were compared with it. ``unanswered``: inputs that nothing was learned from. ``refused``:
     saved cases, and models with random inputs, that the stable version refuses: neither is asked
-    for them again. ``example``: how the candidate last differed."""
+    for them again. ``example``: how the candidate last differed, without values of clients.
+    ``sources``: the candidate's tally of each. ``differing``: the newest last."""
 
     candidate: Tally = NOTHING
     stable: Tally = NOTHING
@@ -34,24 +51,43 @@ class Compared:
     unanswered: int = 0
     refused: tuple[str, ...] = ()
     example: str = ""
+    sources: Mapping[str, Tally] = field(default_factory=dict)
+    differing: tuple[Differing, ...] = ()
+    captured: Captured = field(default_factory=Captured)
 
     @property
     def confidence(self) -> float:
         return confidence(self.weights)
 
 
-def compared_with(known: Compared, own: str, again: tuple[str, ...], odds: float) -> Compared:
+def compared_with(
+    known: Compared,
+    own: str,
+    again: tuple[str, ...],
+    odds: float,
+    *,
+    source: str = "",
+    differing: Differing | None = None,
+) -> Compared:
     """With one more input. ``own`` and ``again``: how the candidate and the stable version differed
     from the first answer, empty where they did not. ``odds``: so many times as often is no
     concern."""
     new = Tally(int(bool(own)), 1)
     old = Tally(sum(map(bool, again)), len(again))
+    sources = dict(known.sources)
+    if source:
+        sources[source] = sources.get(source, NOTHING) + new
+    kept = known.differing
+    if differing is not None:
+        kept = (*kept, replace(differing, text=differing.text[:LONGEST_KEPT]))[-MOST_DIFFERING:]
     return replace(
         known,
         candidate=known.candidate + new,
         stable=known.stable + old,
         weights=weighed(known.weights, new, old, odds, math.inf),
         example=own[:LONGEST_KEPT] or known.example,
+        sources=sources,
+        differing=kept,
     )
 
 
@@ -80,6 +116,9 @@ def compared_to_json(known: Compared) -> dict[str, Any]:
         "unanswered": known.unanswered,
         "refused": list(known.refused),
         "example": known.example,
+        "sources": {name: [one.bad, one.of] for name, one in known.sources.items()},
+        "differing": [asdict(one) for one in known.differing],
+        "captured": captured_to_json(known.captured),
     }
 
 
@@ -93,4 +132,8 @@ def compared_from_json(kept: Mapping[str, Any] | None) -> Compared:
         unanswered=kept["unanswered"],
         refused=tuple(kept["refused"]),
         example=kept["example"],
+        # why defaults: rows from before there were these
+        sources={name: Tally(*one) for name, one in kept.get("sources", {}).items()},
+        differing=tuple(Differing(**one) for one in kept.get("differing", ())),
+        captured=captured_from_json(kept.get("captured")),
     )

@@ -17,6 +17,9 @@ LONGEST_SHOWN: Final = 40  # characters of a number; JSON has no largest one
 LEAST_CONFIDENCE: Final = 0.5
 MOST_INPUTS: Final = 600  # a minute, each of them asked six times
 WAYS: Final = ("values", "best_class")
+SOURCES: Final = ("cases", "random", "captured")
+SOURCES_BEFORE: Final = ("cases", "random")  # of plans from before captured requests were asked
+LONGEST_CAPTURED_HOURS: Final = 168
 HOLD_S: Final = 300
 MIN_REQUESTS: Final = 200
 
@@ -40,12 +43,16 @@ class Guardrail:
 @dataclass(frozen=True, slots=True)
 class Compare:
     """Inputs that both versions are asked. ``by``: whether scores of classes agree where their best
-    classes do; all else agrees within the tolerance, as with golden cases."""
+    classes do; all else agrees within the tolerance, as with golden cases. ``sources`` take turns:
+    saved cases, random inputs, and requests of clients that the stable version has captured in the
+    last ``captured_hours``."""
 
     per_minute: int
     by: str = "values"
     relative: float = 1e-3
     absolute: float = 1e-5
+    sources: tuple[str, ...] = SOURCES
+    captured_hours: int = 24
 
 
 STEPS: Final = (Step(1), Step(10), Step(50), Step(100, 0))
@@ -103,6 +110,10 @@ def _compare_check(compare: Compare) -> None:
         raise _invalid("compare.by", f"{compare.by!r:.60}, expected one of {', '.join(WAYS)}")
     _within("compare.relative", compare.relative, 0, 1)
     _within("compare.absolute", compare.absolute, 0, LARGEST_DIFFERENCE)
+    if not compare.sources or (strange := sorted(set(compare.sources) - set(SOURCES))):
+        told = f"{strange[0]!r:.60}" if compare.sources else "empty"
+        raise _invalid("compare.sources", f"{told}, expected some of {', '.join(SOURCES)}")
+    _within("compare.captured_hours", compare.captured_hours, 1, LONGEST_CAPTURED_HOURS)
 
 
 def _within(name: str, value: float, least: float, most: float) -> None:
@@ -142,7 +153,7 @@ def plan_asked(
         if said.get(name, {}) is not None
     }
     if compare is not None:
-        wanted["compare"] = Compare(**compare)
+        wanted["compare"] = _compare({"sources": SOURCES, **compare})
     return Plan(**wanted)
 
 
@@ -166,5 +177,11 @@ def plan_from_json(told: Mapping[str, Any]) -> Plan:
             for name in MEASURES
             if name in told["guardrails"]
         },
-        compare=Compare(**told["compare"]) if told.get("compare") else None,
+        compare=_compare({"sources": SOURCES_BEFORE, **told["compare"]})
+        if told.get("compare")
+        else None,
     )
+
+
+def _compare(told: Mapping[str, Any]) -> Compare:
+    return Compare(**{**told, "sources": tuple(told["sources"])})

@@ -1,5 +1,5 @@
 /** A rollout that is under way in the made-up installation, and what pressing its buttons makes of it. */
-import type { Rollout, RolloutFigure } from "../src/api/types";
+import type { Rollout, RolloutDifference, RolloutFigure } from "../src/api/types";
 import { ago } from "./db";
 
 const figure = (measure: RolloutFigure["measure"], title: string, over: Partial<RolloutFigure> = {}): RolloutFigure => ({
@@ -46,8 +46,25 @@ const FIRST: Rollout = {
     { quantile: 0.95, candidate_us: 12_400, stable_us: 11_800 },
     { quantile: 0.99, candidate_us: 19_900, stable_us: 18_300 },
   ],
-  compare: null,
-  compared: null,
+  compare: {
+    per_minute: 30,
+    by: "values",
+    relative: 1e-3,
+    absolute: 1e-5,
+    sources: ["cases", "random", "captured"],
+    captured_hours: 24,
+  },
+  compared: {
+    unanswered: 0,
+    example: "a captured request to resnet50: scores differs",
+    sources: [
+      { source: "cases", inputs: 24, differing: 0 },
+      { source: "captured", inputs: 120, differing: 2 },
+    ],
+    captured:
+      "120 captured requests were compared: 80 are missing before 5 % of other answers are likely to be noticed. Of those looked at last 40 cannot be asked again: 40 have hashed fields.",
+    differences: 2,
+  },
   golden: { at: Date.now() / 1000 - 20, cases: 3, wrong: [], unanswered: [] },
   judged_at: ago(1),
   paused_by: "",
@@ -56,6 +73,30 @@ const FIRST: Rollout = {
   ended_by: "",
   finished_at: null,
 };
+
+/** What both answered to two requests of clients; the file of one is too old. */
+export const DIFFERENCES: RolloutDifference[] = [
+  {
+    source: "captured",
+    model: "resnet50",
+    at: ago(20),
+    text: "scores 1 of 1000 values differ [0, 8]: 0.41, expected 0.97",
+    file: "5c0ffee05c0ffee05c0ffee05c0ffee0",
+    line: 17,
+    kept: true,
+    deployment: "blue",
+  },
+  {
+    source: "captured",
+    model: "resnet50",
+    at: ago(80),
+    text: "scores 2 of 1000 values differ, most of all [0, 3]: 0.2, expected 0.1",
+    file: "0ddba110ddba110ddba110ddba110ddb",
+    line: 4,
+    kept: false,
+    deployment: "",
+  },
+];
 
 const ENDINGS: Record<string, Partial<Rollout>> = {
   pause: { state: "Paused", paused_by: "maria", cause: "paused", reason: "maria has paused it; guardrails go on." },

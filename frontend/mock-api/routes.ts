@@ -12,7 +12,7 @@ import { requestsOf } from "./requests";
 import { baselineGone, baselineSet, capturedOf, statisticsOf } from "./capture";
 import { alertAnswer, objectiveGone, objectivePast, objectiveSet, objectivesOf } from "./alerts";
 import { caseRoute, casesAsked } from "./cases";
-import { rolloutBegun, rolloutChanged, rolloutsOf } from "./rollouts";
+import { DIFFERENCES, rolloutBegun, rolloutChanged, rolloutsOf } from "./rollouts";
 import { draftChange, draftList, placementPreview } from "./wizard";
 
 export interface MockRequest {
@@ -263,6 +263,7 @@ function endpointRoute(
   if (!found) return missing(`Endpoint ${name}`);
   if (!section) return method === "DELETE" ? ok(operations[0], 202) : method === "PATCH" ? endpointChange(found, body) : ok(found);
   if (section === "rollouts" && method === "POST" && !leaf) return ok(rolloutBegun(name, body), 201);
+  if (section === "rollouts" && leaf === "differences") return ok({ items: DIFFERENCES });
   if (section === "rollouts") return leaf ? ok(rolloutChanged(leaf)) : list(rolloutsOf(name));
   if (section === "objectives" && leaf) return ok(objectivePast(item ?? ""));
   if (section === "objectives" && method === "PUT") return ok(objectiveSet(name, item ?? "", body), 201);

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any, TypeVar
 
-from shoal import sdk
+from shoal import entities, sdk
 from shoal.aio.bridge import run
 from shoal.client.alert_types import Alert, AlertRule, Channel, ChannelMade, Delivery, Silence
 
@@ -44,6 +44,9 @@ class AlertOperations:
         """``options``: ends_at, reason, rule, subject, project."""
         return await run(self._blocking.silence, **options)
 
+    async def create_silence(self, silence: entities.Silence) -> Silence:
+        return await run(self._blocking.create_silence, silence)
+
     async def end_silence(self, silence_id: str) -> Silence:
         return await run(self._blocking.end_silence, silence_id)
 
@@ -59,6 +62,12 @@ class ChannelOperations:
 
     async def update(self, name: str, **settings: Any) -> Channel:
         return await run(self._blocking.update, name, **settings)
+
+    async def create_or_update(self, channel: entities.Channel) -> Channel | ChannelMade:
+        return await run(self._blocking.create_or_update, channel)
+
+    async def get(self, name: str) -> Channel:
+        return await run(self._blocking.get, name)
 
     def list(self) -> AsyncIterator[Channel]:
         return _each(self._blocking.list)

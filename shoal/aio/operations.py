@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shoal import sdk
+from shoal import entities, sdk
 from shoal.aio.bridge import run
 from shoal.aio.poller import AsyncLROPoller
 from shoal.client.alert_types import Objective
 from shoal.client.capture import CapturedFile
-from shoal.client.rollout_types import Rollout
+from shoal.client.rollout_types import Rollout, RolloutDifference
 from shoal.entities import (
     EndpointAuthKeys,
     EndpointAuthToken,
@@ -301,7 +301,7 @@ class CaptureOperations:
         return _each(lambda: self._blocking.list(endpoint_name, deployment_name))
 
     async def download(self, endpoint_name: str, deployment_name: str, **options: Any) -> Any:
-        """``options``: download_path."""
+        """``options``: download_path, file_format."""
         return await run(self._blocking.download, endpoint_name, deployment_name, **options)
 
     async def statistics(
@@ -349,8 +349,16 @@ class RolloutOperations:
         """``options``: steps, min_requests, guardrails, compare, supersede."""
         return await run(self._blocking.start, endpoint_name, deployment_name, **options)
 
+    async def create(self, rollout: entities.Rollout, *, supersede: bool = False) -> Rollout:
+        return await run(self._blocking.create, rollout, supersede=supersede)
+
     async def get(self, endpoint_name: str, rollout_id: str | None = None) -> Rollout:
         return await run(self._blocking.get, endpoint_name, rollout_id)
+
+    async def differences(
+        self, endpoint_name: str, rollout_id: str | None = None
+    ) -> Sequence[RolloutDifference]:
+        return await run(self._blocking.differences, endpoint_name, rollout_id)
 
     def list(self, endpoint_name: str) -> AsyncIterator[Rollout]:
         return _each(lambda: self._blocking.list(endpoint_name))

@@ -1,16 +1,15 @@
 """``shoal alert``: what is wrong now and was before, who looks after it, and what is silenced."""
 
-import re
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import click
 
-from shoal.cli.options import AzCommand
+from shoal.cli.options import AzCommand, file_option
 from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.display.units import moment
 
-UNITS: Final = {"m": 60, "h": 3600, "d": 86_400}
 id_argument = click.argument("alert_id")
 
 
@@ -22,6 +21,7 @@ def alert() -> None:
       shoal alert list
       shoal alert ack ALERT_ID
       shoal alert silence --subject endpoint/quote --for 2h --reason "load test"
+      shoal alert silence -f silence.yml
     """
 
 
@@ -79,33 +79,61 @@ def ack(alert_id: str, output: str) -> None:
 @click.option("--subject", default="", metavar="KIND/NAME", help="endpoint/quote, node/local.")
 @click.option("--rule", default="", help="Of this rule alone.")
 @click.option("--project", "of_project", default="", help="Alerts of this project.")
-@click.option(
-    "--for", "span", required=True, metavar="DURATION", help="30m, 2h or 3d; 90d at most."
-)
-@click.option("--reason", required=True, help="For those who wonder.")
+@click.option("--for", "duration", metavar="DURATION", help="30m, 2h or 3d; 90d at most.")
+@click.option("--reason", help="For those who wonder.")
+@file_option("silence")
 @output_option
-def silence(subject: str, rule: str, of_project: str, span: str, reason: str, output: str) -> None:
+def silence(
+    subject: str,
+    rule: str,
+    of_project: str,
+    duration: str | None,
+    reason: str | None,
+    file: Path | None,
+    output: str,
+) -> None:
     """Tell nobody of what matches for a while. What still fires then is told.
 
-    What is left out matches everything.
+    What is left out matches everything. Options go before what a file says.
     """
-    from shoal.client import Client
+    from shoal.cli.session import ml_client
+    from shoal.entities.loading import load_silence
 
-    ends_at = (datetime.now(UTC) + _duration(span)).isoformat()
-    with Client() as client:
-        item = client.silence_alerts(
-            ends_at=ends_at, reason=reason, rule=rule, subject=subject, project=of_project
-        )
+    if file is None and (duration is None or reason is None):
+        raise click.UsageError("Give --for and --reason, or --file with them in it.")
+    if duration is not None:
+        _duration(duration)
+    given = {
+        "subject": subject,
+        "rule": rule,
+        "project": of_project,
+        "duration": duration,
+        "reason": reason,
+    }
+    laid: dict[str, Any] = {name: value for name, value in given.items() if value}
+    if duration is not None:
+        laid["ends_at"] = None
+    entity = load_silence(file or {}, params_override=[laid])
+    with ml_client() as client:
+        item = client.alerts.create_silence(entity)
     emit(item, output, lambda: print_rows([item], SILENCES, ""))
 
 
 @alert.command()
+@click.argument("silence_id", required=False)
 @output_option
-def silences(output: str) -> None:
-    """List silences, those that end last first."""
+def silences(silence_id: str | None, output: str) -> None:
+    """List silences, those that end last first, or show one.
+
+    One with -o yaml is a file that `silence` takes.
+    """
     from shoal.client import Client
 
     with Client() as client:
+        if silence_id is not None:
+            item = client.get_silence(silence_id)
+            emit(item, output, lambda: print_rows([item], SILENCES, ""))
+            return
         items = client.list_silences()
     emit(items, output, lambda: print_rows(items, SILENCES, "No silences"))
 
@@ -227,7 +255,9 @@ def _whole(client: Any, alert_id: str) -> str:
 
 
 def _duration(text: str) -> timedelta:
-    match = re.fullmatch(r"(\d{1,6})([mhd])", text.strip())
-    if match is None:
+    from shoal.entities.alerting import span
+
+    found = span(text)
+    if found is None:
         raise click.BadParameter(f"{text!r}, expected 30m, 2h or 3d", param_hint="--for")
-    return timedelta(seconds=int(match[1]) * UNITS[match[2]])
+    return found

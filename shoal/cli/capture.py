@@ -67,14 +67,26 @@ def list_(endpoint: str, deployment: str, output: str) -> None:
     default=Path("captured"),
     show_default=True,
 )
-def download(endpoint: str, deployment: str, ids: tuple[str, ...], folder: Path) -> None:
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "parquet"]),
+    default="jsonl",
+    show_default=True,
+    help="parquet is made of it on this machine, by pyarrow.",
+)
+def download(endpoint: str, deployment: str, ids: tuple[str, ...], folder: Path, form: str) -> None:
     """Fetch files of captured requests, all of them unless ids (or their beginnings) are named.
 
-    Each has a JSON object in each line. The studio's event log says who fetched them.
+    Each has a JSON object in each line, or a row for each request (--format parquet). The studio's
+    event log says who fetched them.
     """
     from shoal.cli.report import note
     from shoal.client import Client
+    from shoal.client.parquet import parquet_wanted
 
+    if form == "parquet":
+        parquet_wanted()
     with Client() as client:
         found = [
             file
@@ -85,8 +97,9 @@ def download(endpoint: str, deployment: str, ids: tuple[str, ...], folder: Path)
             raise click.ClickException(
                 f"{endpoint}/{deployment} has no such file: `shoal capture list` shows them."
             )
+        fetch = client.download_parquet if form == "parquet" else client.download_captured
         for file in found:
-            client.download_captured(endpoint, deployment, file, folder)
+            fetch(endpoint, deployment, file, folder)
     records = sum(file["records"] for file in found)
     note(f"{len(found)} file(s) with {records:,} requests are in {folder}")
 

@@ -1,13 +1,17 @@
 """``shoal channel``: where alerts are told, and what came of it."""
 
 import sys
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import AzCommand
+from shoal.cli.options import AzCommand, file_option
 from shoal.cli.output import emit, output_option, print_rows
 from shoal.display.units import moment
+
+if TYPE_CHECKING:
+    from shoal.entities import Channel
 
 KINDS = ("webhook", "slack", "alertmanager", "email")
 _severity = click.option(
@@ -32,41 +36,53 @@ def channel() -> None:
 
     \b
       shoal channel create on-call --kind webhook --url https://example.org/hook
+      shoal channel create -f on-call.yml
       shoal channel test on-call
       shoal channel deliveries on-call
     """
 
 
 @channel.command(cls=AzCommand, short_help="Make a channel.")
-@click.argument("name")
-@click.option("--kind", type=click.Choice(KINDS), required=True)
+@click.argument("name", required=False)
+@click.option("--kind", type=click.Choice(KINDS))
 @click.option("--url", help="Where it is posted; it is sealed. `-` reads it from stdin.")
 @click.option("--to", "recipients", multiple=True, metavar="ADDRESS", help="Of e-mail.")
 @_severity
 @_projects
+@file_option("channel")
 @output_option
 def create(
-    name: str,
-    kind: str,
+    name: str | None,
+    kind: str | None,
     url: str | None,
     recipients: tuple[str, ...],
     severities: tuple[str, ...],
     projects: tuple[str, ...],
+    file: Path | None,
     output: str,
 ) -> None:
-    """Make a channel. Of a webhook the secret of its signature is printed, this once."""
+    """Make a channel. Of a webhook the secret of its signature is printed, this once.
+
+    A file says where URL and secret are ({env: NAME} or {file: PATH}), never what they are. Options
+    go before what it says.
+    """
     from shoal.client import Client
 
+    if file is None and (name is None or kind is None):
+        raise click.UsageError("Give NAME and --kind, or --file with them in it.")
     asked: dict[str, Any] = {
         "url": _url(url),
         "recipients": list(recipients),
         "severities": list(severities),
         "projects": list(projects),
     }
+    settings = {field: value for field, value in asked.items() if value}
+    entity = _loaded(file, name, url=url)
+    kind = kind or entity.kind
+    if kind is None:
+        raise click.UsageError("The file has no kind: write it there, or give --kind.")
     with Client() as client:
-        item = client.create_channel(
-            name, kind, **{field: value for field, value in asked.items() if value}
-        )
+        item = client.create_channel(entity.name, kind, **{**entity.settings(), **settings})
 
     def shown() -> None:
         print_rows([item], COLUMNS, "")
@@ -77,25 +93,29 @@ def create(
 
 
 @channel.command(cls=AzCommand, short_help="Change a channel, or turn it off.")
-@click.argument("name")
+@click.argument("name", required=False)
 @click.option("--url", help="`-` reads it from stdin.")
 @click.option("--to", "recipients", multiple=True, metavar="ADDRESS")
 @_severity
 @_projects
 @click.option("--on/--off", "enabled", default=None)
+@file_option("channel")
 @output_option
 def update(
-    name: str,
+    name: str | None,
     url: str | None,
     recipients: tuple[str, ...],
     severities: tuple[str, ...],
     projects: tuple[str, ...],
     enabled: bool | None,
+    file: Path | None,
     output: str,
 ) -> None:
-    """Change a channel; what is left out stays."""
+    """Change a channel; what is left out stays, its kind always. Options go before the file's."""
     from shoal.client import Client
 
+    if file is None and name is None:
+        raise click.UsageError("Give NAME, or --file with a name in it.")
     asked: dict[str, Any] = {
         "url": _url(url),
         "recipients": list(recipients) or None,
@@ -103,11 +123,28 @@ def update(
         "projects": list(projects) or None,
         "enabled": enabled,
     }
-    changes = {field: value for field, value in asked.items() if value is not None}
+    entity = _loaded(file, name, url=url)
+    said = {field: value for field, value in asked.items() if value is not None}
+    changes = {**entity.settings(), **said}
     if not changes:
         raise click.UsageError("Say what shall change.")
     with Client() as client:
-        item = client.change_channel(name, **changes)
+        item = client.change_channel(entity.name, **changes)
+    emit(item, output, lambda: print_rows([item], COLUMNS, ""))
+
+
+@channel.command()
+@click.argument("name")
+@output_option
+def show(name: str, output: str) -> None:
+    """Show a channel, without URL and secret.
+
+    With -o yaml it is a file that `update` takes.
+    """
+    from shoal.client import Client
+
+    with Client() as client:
+        item = client.get_channel(name)
     emit(item, output, lambda: print_rows([item], COLUMNS, ""))
 
 
@@ -199,6 +236,16 @@ def _came(item: Any) -> str:
         return ""
     last = item["log"][-1]
     return str(last["error"] or f"{last['status'] or 'taken'} in {last['ms']:.0f} ms")
+
+
+def _loaded(file: Path | None, name: str | None, *, url: str | None) -> "Channel":
+    """What the file says, but for the URL where an option does."""
+    from shoal.entities.loading import load_channel
+
+    laid: dict[str, Any] = {"name": name} if name is not None else {}
+    if url is not None:
+        laid["url"] = None
+    return load_channel(file or {}, params_override=[laid])
 
 
 def _url(url: str | None) -> str | None:

@@ -1,15 +1,17 @@
 """``shoal rollout``: traffic to a candidate step by step, as long as it does no worse."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
-from shoal.cli.options import AzCommand, pairs, supersede_option
+from shoal.cli.options import AzCommand, file_option, pairs, supersede_option
 from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.display.units import duration, moment
 
 STEPS, HOLD_S = "1,10,50,100", 300
+SOURCES = ("cases", "random", "captured")
 GUARDRAILS = ("errors", "refusals", "latency_p95", "latency_p99", "restarts", "answers", "golden")
 id_argument = click.argument("rollout_id", required=False)
 
@@ -24,8 +26,8 @@ def rollout() -> None:
 
 
 @rollout.command(cls=AzCommand, short_help="Begin to move traffic to a ready deployment.")
-@click.argument("endpoint")
-@click.argument("deployment")
+@click.argument("endpoint", required=False)
+@click.argument("deployment", required=False)
 @click.option(
     "--steps",
     metavar="PERCENT[:SECONDS],...",
@@ -61,19 +63,33 @@ def rollout() -> None:
     "--compare",
     type=click.IntRange(min=1),
     metavar="PER_MINUTE",
-    help="Ask both versions so many saved and random inputs, and compare the answers.",
+    help="Ask both versions so many inputs, and compare the answers.",
 )
 @click.option(
     "--compare-by",
     type=click.Choice(["values", "best_class"]),
     help="best_class: scores of classes agree where the best class does.  [default: values]",
 )
+@click.option(
+    "--compare-from",
+    "sources",
+    multiple=True,
+    type=click.Choice(SOURCES),
+    help="Where inputs come from; may come more than once. captured: what clients asked of the "
+    "stable deployment, where it captures.  [default: all of them]",
+)
+@click.option(
+    "--captured-hours",
+    type=click.IntRange(1, 168),
+    help="Captured requests of so many hours until now.  [default: 24]",
+)
 @click.option("--watch", is_flag=True, help="Follow it to its end; exit code 1 unless it succeeds.")
 @supersede_option
+@file_option("rollout")
 @output_option
 def start(
-    endpoint: str,
-    deployment: str,
+    endpoint: str | None,
+    deployment: str | None,
     steps: str | None,
     hold: int | None,
     min_requests: int | None,
@@ -82,37 +98,52 @@ def start(
     without: tuple[str, ...],
     compare: int | None,
     compare_by: str | None,
+    sources: tuple[str, ...],
+    captured_hours: int | None,
     watch: bool,
     supersede: bool,
+    file: Path | None,
     output: str,
 ) -> None:
     """Give a ready deployment the traffic of the first step, and more while it does no worse.
 
+    Options go before what a file says, and so do ENDPOINT and DEPLOYMENT.
+
     \b
       shoal rollout start net green
       shoal rollout start net green --steps 5:60,25:600,100 --watch
+      shoal rollout start -f rollout.yml
     """
-    from shoal.client import Client
+    from shoal.cli.session import ml_client
+    from shoal.entities.loading import load_rollout
 
-    guardrails: dict[str, Any] = dict.fromkeys(without)
+    if file is None and deployment is None:
+        raise click.UsageError("Name ENDPOINT and DEPLOYMENT, or give --file with them in it.")
+    named = {"endpoint": endpoint, "deployment": deployment}
+    laid = {name: value for name, value in named.items() if value is not None}
+    plan = load_rollout(file or {}, params_override=[laid])
+    guardrails: dict[str, Any] = {**(plan.guardrails or {}), **dict.fromkeys(without)}
     for option, given in (("tolerance", tolerance), ("confidence", confidence)):
         for name, value in pairs(given, f"--{option}").items():
             guardrails[name] = {**(guardrails.get(name) or {}), option: _number(value, option)}
-    if compare_by and compare is None:
-        raise click.UsageError("--compare-by says how --compare compares: give both.")
-    compared = {"per_minute": compare, **({"by": compare_by} if compare_by else {})}
-    with Client() as client:
-        item = client.start_rollout(
-            endpoint,
-            deployment,
-            steps=_steps(steps or STEPS, hold) if steps or hold is not None else None,
-            min_requests=min_requests,
-            guardrails=guardrails or None,
-            compare=compared if compare else None,
-            supersede=supersede,
+    said = {"by": compare_by, "sources": list(sources), "captured_hours": captured_hours}
+    compared = {name: value for name, value in said.items() if value}
+    compared |= {"per_minute": compare} if compare else {}
+    if compared:
+        plan.compare = {**(plan.compare or {}), **compared}
+    if plan.compare and "per_minute" not in plan.compare:
+        raise click.UsageError(
+            "--compare-by, --compare-from and --captured-hours say how --compare compares: give it."
         )
+    if steps or hold is not None:
+        plan.steps = _steps(steps or STEPS, hold)
+    if min_requests is not None:
+        plan.min_requests = min_requests
+    plan.guardrails = guardrails or None
+    with ml_client() as client:
+        item = client.rollouts.create(plan, supersede=supersede)
     if watch:
-        _follow(endpoint, item["id"], output)
+        _follow(plan.endpoint, item["id"], output)
     else:
         emit(item, output, lambda: _print(item))
 
@@ -122,12 +153,42 @@ def start(
 @id_argument
 @output_option
 def show(endpoint: str, rollout_id: str | None, output: str) -> None:
-    """Show steps, figures of both versions, the reason."""
+    """Show steps, figures of both versions, the reason.
+
+    With -o yaml it is a file that `start` takes.
+    """
     from shoal.client import Client
 
     with Client() as client:
         item = client.get_rollout(endpoint, rollout_id)
     emit(item, output, lambda: _print(item))
+
+
+@rollout.command(short_help="Show inputs that the candidate answered otherwise.")
+@click.argument("endpoint")
+@id_argument
+@output_option
+def differences(endpoint: str, rollout_id: str | None, output: str) -> None:
+    """Show the last inputs that the candidate answered otherwise, the newest first.
+
+    Deployers only: they have values. A captured one lies in the file that is named, which
+    `shoal capture download` fetches.
+    """
+    from shoal.client import Client
+
+    with Client() as client:
+        items = client.rollout_differences(endpoint, rollout_id)
+    columns = {
+        "AT": lambda item: moment(item["at"]),
+        "INPUT": lambda item: KINDS[item["source"]],
+        "MODEL": lambda item: item["model"],
+        "DIFFERENCE": lambda item: item["text"],
+        "FILE": lambda item: (
+            item["file"][:12] + ("" if item["kept"] else " (gone)") if item["file"] else None
+        ),
+        "LINE": lambda item: item["line"] or None,
+    }
+    emit(items, output, lambda: print_rows(items, columns, "No input was answered otherwise"))
 
 
 @rollout.command("list")
@@ -252,6 +313,8 @@ def _print(item: Any) -> None:
             "State": item["state"],
             "Why": item["reason"],
             "Golden cases": _golden(item.get("golden")),
+            "Inputs": _inputs(item.get("compared")),
+            "Captured": (item.get("compared") or {}).get("captured") or None,
             "Started": f"{moment(item['created_at'])} by {item['created_by']}",
             "Ended": f"{moment(item['finished_at'])} by {item['ended_by']}"
             if item["finished_at"]
@@ -283,6 +346,18 @@ def _golden(found: Any) -> str | None:
     silent = [f"not answered: {text}" for text in found["unanswered"]]
     right = found["cases"] - len(failed) - len(silent)
     return "; ".join([f"{right} of {found['cases']} as expected", *failed, *silent])
+
+
+KINDS = {"cases": "saved", "random": "random", "captured": "of clients"}
+
+
+def _inputs(found: Any) -> str | None:
+    """How many were compared of each kind."""
+    told = [
+        f"{one['inputs']:,} {KINDS[one['source']]}, {one['differing']:,} answered otherwise"
+        for one in (found or {}).get("sources", ())
+    ]
+    return "; ".join(told) or None
 
 
 FIGURES = {

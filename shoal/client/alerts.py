@@ -56,11 +56,17 @@ class Alerts(Administration):
         }
         return cast(Silence, self._transport.json("POST", "/silences", json=body))
 
+    def get_silence(self, silence_id: str) -> Silence:
+        return cast(Silence, self._get(f"/silences/{quoted(silence_id)}"))
+
     def end_silence(self, silence_id: str) -> Silence:
         return cast(Silence, self._transport.json("DELETE", f"/silences/{quoted(silence_id)}"))
 
     def list_channels(self) -> list[Channel]:
         return cast(list[Channel], list(self._items("/channels")))
+
+    def get_channel(self, name: str) -> Channel:
+        return cast(Channel, self._get(_channel(name)))
 
     def create_channel(self, name: str, kind: str, **settings: Any) -> ChannelMade:
         """``settings``: url, secret, recipients, severities, projects, enabled. ``secret`` of the

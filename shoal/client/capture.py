@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypedDict, cast
 
 from shoal.client.administration import Administration, quoted
+from shoal.client.parquet import parquet_wanted, parquet_written
 
 
 class CapturedFile(TypedDict):
@@ -31,9 +33,7 @@ class Capture(Administration):
     ) -> Path:
         """One file of JSON lines; one of this name that is as long is not fetched again."""
         folder.mkdir(parents=True, exist_ok=True)
-        moment = file["first_at"][:19].replace(":", "").replace("-", "")
-        # why quoted: a server may name anything
-        path = folder / f"{quoted(moment)}-{quoted(file['id'])[:32]}.jsonl"
+        path = folder / f"{_stem(file)}.jsonl"
         if path.is_file() and path.stat().st_size == file["size"]:
             return path
         unfinished = path.with_name(f"{path.name}.part")
@@ -42,6 +42,20 @@ class Capture(Administration):
             for piece in self._transport.stream(where):
                 target.write(piece)
         return unfinished.replace(path)
+
+    def download_parquet(
+        self, endpoint: str, deployment: str, file: CapturedFile, folder: Path
+    ) -> Path:
+        """The same as Parquet, which this machine makes of it; one of this name is not made again.
+        Raises ParquetMissing, NoRecord."""
+        parquet_wanted()
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{_stem(file)}.parquet"
+        if not path.is_file():
+            with TemporaryDirectory(dir=folder, prefix=".fetched-") as fetched:
+                lines = self.download_captured(endpoint, deployment, file, Path(fetched))
+                parquet_written(lines, path)
+        return path
 
     def data_statistics(self, endpoint: str, deployment: str, *, hours: int = 24) -> dict[str, Any]:
         """Of each input and output, and how far it is from the baseline."""
@@ -68,6 +82,12 @@ class Capture(Administration):
 
     def delete_baseline(self, endpoint: str, deployment: str) -> None:
         self._transport.json("DELETE", _path(endpoint, deployment, "data/baseline"))
+
+
+def _stem(file: CapturedFile) -> str:
+    moment = file["first_at"][:19].replace(":", "").replace("-", "")
+    # why quoted: a server may name anything
+    return f"{quoted(moment)}-{quoted(file['id'])[:32]}"
 
 
 def _path(endpoint: str, deployment: str, rest: str) -> str:

@@ -20,7 +20,7 @@ class Rollout(TypedDict):
     percent: int  # of the traffic that the candidate has
     stages: list[RolloutStage]
     min_requests: int
-    guardrails: dict[str, dict[str, float | None]]
+    guardrails: dict[str, dict[str, float | None] | None]  # None: it is not looked at
     previous_traffic: dict[str, int]
     reason: str  # what it waits for, or why it ended
     cause: str
@@ -35,3 +35,14 @@ class Rollout(TypedDict):
     created_at: str
     ended_by: str
     finished_at: str | None
+
+
+class RolloutDifference(TypedDict):
+    source: Literal["cases", "random", "captured"]
+    model: str
+    at: str
+    text: str
+    file: str  # of a captured request, else empty
+    line: int
+    kept: bool  # whether the file is still there
+    deployment: str  # whose file it is

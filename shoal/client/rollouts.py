@@ -5,7 +5,7 @@ from typing import Any, Final, cast
 
 from shoal.client.administration import Administration, quoted
 from shoal.client.errors import ShoalError
-from shoal.client.rollout_types import Rollout
+from shoal.client.rollout_types import Rollout, RolloutDifference
 
 UNDER_WAY: Final = frozenset({"Running", "Paused"})
 POLL_S: Final = 1.0
@@ -29,7 +29,8 @@ class Rollouts(Administration):
 
         ``guardrails``: by name, ``{"errors": {"tolerance": 1.5, "confidence": 0.99}}``; None turns
         one off. ``compare``: ``{"per_minute": 30}`` asks both versions so many inputs and compares
-        the answers ``by`` their ``values`` or their ``best_class``. What is not said has the
+        the answers ``by`` their ``values`` or their ``best_class``; ``sources`` says where they
+        come from: saved ``cases``, ``random``, ``captured``. What is not said has the
         installation's defaults.
         """
         asked = {
@@ -60,6 +61,14 @@ class Rollouts(Administration):
                 [f"Start one: `shoal rollout start {endpoint} DEPLOYMENT`."],
             )
         return cast(Rollout, answer["items"][0])
+
+    def rollout_differences(
+        self, endpoint: str, rollout_id: str | None = None
+    ) -> list[RolloutDifference]:
+        """The last inputs that the candidate answered otherwise, the newest first."""
+        found = rollout_id or self.get_rollout(endpoint)["id"]
+        answer = self._transport.json("GET", f"{_path(endpoint, found)}/differences")
+        return cast(list[RolloutDifference], answer["items"])
 
     def pause_rollout(self, endpoint: str, rollout_id: str | None = None) -> Rollout:
         """No next step until it is resumed; guardrails go on, and may withdraw it."""

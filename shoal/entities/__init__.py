@@ -1,5 +1,6 @@
 """Endpoints, deployments and models as objects, in the shapes that users of Azure ML know."""
 
+from shoal.entities.alerting import Channel, Reference, Silence
 from shoal.entities.auth import EndpointAuthKeys, EndpointAuthToken
 from shoal.entities.deployment import (
     KubernetesOnlineDeployment,
@@ -16,12 +17,16 @@ from shoal.entities.endpoint import (
 )
 from shoal.entities.errors import EntityInvalid, Fault
 from shoal.entities.loading import (
+    load_channel,
     load_environment,
     load_model,
     load_online_deployment,
     load_online_endpoint,
+    load_rollout,
+    load_silence,
 )
 from shoal.entities.model import Model
+from shoal.entities.rollout import Rollout
 from shoal.entities.settings import (
     BuildContext,
     CodeConfiguration,
@@ -41,6 +46,7 @@ from shoal.entities.workspace import Workspace
 
 __all__ = [
     "BuildContext",
+    "Channel",
     "CodeConfiguration",
     "DataCollector",
     "DefaultScaleSettings",
@@ -62,14 +68,20 @@ __all__ = [
     "OnlineEndpoint",
     "OnlineRequestSettings",
     "ProbeSettings",
+    "Reference",
     "RequestLogging",
     "ResourceRequirementsSettings",
     "ResourceSettings",
+    "Rollout",
     "Route",
+    "Silence",
     "TargetUtilizationScaleSettings",
     "Workspace",
+    "load_channel",
     "load_environment",
     "load_model",
     "load_online_deployment",
     "load_online_endpoint",
+    "load_rollout",
+    "load_silence",
 ]

@@ -32,21 +32,12 @@ class Block:
         return cls(**{name: value for name, value in values.items() if name in known})
 
 
-@dataclass(kw_only=True)
-class Entity(Block):
-    """A thing with a name. ``notes`` says which of its keys have no effect here, and why."""
-
-    name: str | None = None
-    description: str | None = None
-    tags: dict[str, Any] | None = None
-    properties: dict[str, Any] | None = None
+class Document(Block):
+    """What a file says as a whole. ``notes``: which of its keys have no effect here, and why."""
 
     def __post_init__(self) -> None:
-        self.tags = dict(self.tags or {})
-        self.properties = dict(self.properties or {})
         self.notes: list[str] = []
         self.base_path = Path()  # what relative paths are relative to
-        self.id: str | None = None
 
     def dump(self, dest: str | os.PathLike[str] | IO[str], **_: Any) -> None:
         """Write it as YAML that loads again."""
@@ -58,6 +49,22 @@ class Entity(Block):
 
     def __str__(self) -> str:
         return str(yaml.safe_dump(self._to_dict(), sort_keys=False, allow_unicode=True))
+
+
+@dataclass(kw_only=True)
+class Entity(Document):
+    """A thing with a name."""
+
+    name: str | None = None
+    description: str | None = None
+    tags: dict[str, Any] | None = None
+    properties: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.tags = dict(self.tags or {})
+        self.properties = dict(self.properties or {})
+        self.id: str | None = None
 
 
 def plain(value: Any) -> Any:

@@ -8,6 +8,7 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
@@ -195,6 +196,38 @@ def mapping(item: Kind) -> Kind:
         return {str(name): item(one, f"{where}.{name}", walk) for name, one in value.items()}
 
     return kind
+
+
+def or_none(item: Kind) -> Kind:
+    """Of what null says something, too."""
+
+    def kind(value: Any, where: str, walk: Walk) -> Any:
+        return None if value is None else item(value, where, walk)
+
+    return kind
+
+
+def moment(value: Any, where: str, walk: Walk) -> str:
+    """ISO 8601; without a time zone it is UTC. YAML makes a time of what stands without quotes."""
+    try:
+        found = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    except ValueError:
+        walk.fault(where, f"expected a time such as 2026-11-28T06:00:00Z, not {_shown(value)}")
+        return ""
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).isoformat()
+
+
+def reference(value: Any, where: str, walk: Walk) -> dict[str, str] | None:
+    """Where something secret is. What else stands there is never repeated: it may be the secret."""
+    if not isinstance(value, Mapping) or len(value) != 1 or not {"env", "file"} >= set(value):
+        told = type(value).__name__ if not isinstance(value, Mapping) else "other keys"
+        walk.fault(
+            where,
+            f"expected {{env: NAME}} or {{file: PATH}}, not {told}",
+            f"{where}: what is secret is kept out of the file; name the variable or file it is in.",
+        )
+        return None
+    return {str(name): text(item, f"{where}.{name}", walk) for name, item in value.items()}
 
 
 def text_or(other: Kind) -> Kind:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar
 
@@ -11,7 +11,8 @@ import yaml
 from shoal.client.errors import ShoalError
 from shoal.client.names import MAX_LENGTH, MIN_LENGTH, from_text, is_valid
 from shoal.entities import schemas
-from shoal.entities.base import Entity, Values
+from shoal.entities.alerting import Channel, Silence, span
+from shoal.entities.base import Document, Values
 from shoal.entities.deployment import (
     KubernetesOnlineDeployment,
     ManagedOnlineDeployment,
@@ -26,6 +27,7 @@ from shoal.entities.errors import EntityInvalid, Fault
 from shoal.entities.keys import Table, Walk, check
 from shoal.entities.model import REGISTRY_PREFIX, Model, model_reference
 from shoal.entities.overrides import flat, laid_over
+from shoal.entities.rollout import Rollout
 from shoal.entities.settings import Environment
 
 Source = str | os.PathLike[str] | IO[str] | Mapping[str, Any]
@@ -34,7 +36,7 @@ NAME_RULE: Final = f"{MIN_LENGTH} to {MAX_LENGTH} letters, digits and hyphens, a
 # no entity is made of these
 SHOWN: Final = schemas.SHOWN_OF_ENDPOINT.keys() | schemas.SHOWN_OF_MODEL.keys()
 REMOTE = re.compile(r"[a-z][a-z0-9+.-]+:")
-EntityT = TypeVar("EntityT", bound=Entity)
+EntityT = TypeVar("EntityT", bound=Document)
 
 
 class SourceUnreadable(ShoalError):
@@ -116,6 +118,69 @@ def load_environment(
     return _made(Environment, cleaned, walk, base, _titled("Environment", source))
 
 
+def load_rollout(
+    source: Source,
+    *,
+    relative_origin: str | None = None,
+    params_override: Overrides = None,
+    **_: Any,
+) -> Rollout:
+    """Also what ``show`` printed: its stages are the steps. Raises SourceUnreadable and
+    EntityInvalid."""
+    values, base = read(source, relative_origin)
+    values = laid_over(values, flat(params_override))
+    cleaned, walk = _checked(values, schemas.ROLLOUT)
+    stages = cleaned.pop("stages", None)
+    if stages and "steps" not in cleaned:
+        cleaned["steps"] = [
+            {name: value for name, value in stage.items() if name in schemas.STEP}
+            for stage in stages
+        ]
+    for name in ("endpoint", "deployment"):
+        if not cleaned.get(name):
+            walk.fault(name, "is missing", f"Write it into the file, or name {name.upper()}.")
+    what = _titled("Rollout", source)
+    return _made(Rollout, cleaned, walk, base, what, schemas.SHOWN_OF_ROLLOUT)
+
+
+def load_silence(
+    source: Source,
+    *,
+    relative_origin: str | None = None,
+    params_override: Overrides = None,
+    **_: Any,
+) -> Silence:
+    """Raises SourceUnreadable and EntityInvalid."""
+    values, base = read(source, relative_origin)
+    values = laid_over(values, flat(params_override))
+    cleaned, walk = _checked(values, schemas.SILENCE)
+    if not cleaned.get("reason"):
+        walk.fault("reason", "is missing: for those who wonder")
+    if ("ends_at" in cleaned) == ("duration" in cleaned):
+        walk.fault("ends_at", "expected one of ends_at and duration")
+    elif "duration" in cleaned and span(cleaned["duration"]) is None:
+        walk.fault("duration", f"{cleaned['duration']!r:.40}, expected 30m, 2h or 3d")
+    what = _titled("Silence", source)
+    return _made(Silence, cleaned, walk, base, what, schemas.SHOWN_OF_SILENCE)
+
+
+def load_channel(
+    source: Source,
+    *,
+    relative_origin: str | None = None,
+    params_override: Overrides = None,
+    **_: Any,
+) -> Channel:
+    """Raises SourceUnreadable and EntityInvalid, neither of which has what is secret."""
+    values, base = read(source, relative_origin)
+    values = laid_over(values, flat(params_override))
+    cleaned, walk = _checked(values, schemas.CHANNEL)
+    if not cleaned.get("name"):
+        walk.fault("name", "is missing", "Write it into the file, or name it in the command.")
+    what = _titled("Channel", source)
+    return _made(Channel, cleaned, walk, base, what, schemas.SHOWN_OF_CHANNEL)
+
+
 def read(source: Source, relative_origin: str | None = None) -> tuple[Values, Path]:
     """The file's values, and the folder that its relative paths are relative to."""
     base = Path(relative_origin or ".").resolve()
@@ -158,14 +223,19 @@ def _checked(values: Values, table: Table) -> tuple[Values, Walk]:
 
 
 def _made(
-    kind: Callable[..., EntityT], cleaned: Values, walk: Walk, base: Path, what: str
+    kind: Callable[..., EntityT],
+    cleaned: Values,
+    walk: Walk,
+    base: Path,
+    what: str,
+    shown: Collection[str] = SHOWN,
 ) -> EntityT:
     if walk.faults:
         raise EntityInvalid(what, _once(walk.faults))
     arguments = {
         name: value
         for name, value in cleaned.items()
-        if name not in SHOWN and not name.startswith("$")
+        if name not in shown and not name.startswith("$")
     }
     entity = kind(**arguments)
     entity.notes = walk.notes

@@ -14,7 +14,10 @@ from shoal.entities.keys import (
     integer,
     listing,
     mapping,
+    moment,
     number,
+    or_none,
+    reference,
     shares,
     string_map,
     switch,
@@ -32,6 +35,14 @@ SHOWN_OF_DEPLOYMENT: Final = dict.fromkeys(
 )
 SHOWN_OF_ENDPOINT: Final = dict.fromkeys((*SHOWN_OF_DEPLOYMENT, "openapi_uri", "grpc_target"))
 SHOWN_OF_MODEL: Final = dict.fromkeys(("id", "creation_context"))
+SHOWN_OF_ROLLOUT: Final = (
+    *("id", "state", "percent", "previous_traffic", "reason", "cause", "missing_requests"),
+    *("figures", "latency", "compared", "golden", "judged_at", "paused_by", "created_by"),
+    *("created_at", "ended_by", "finished_at"),
+)
+SHOWN_OF_STAGE: Final = ("status", "started_at", "ended_at", "requests")
+SHOWN_OF_SILENCE: Final = ("id", "starts_at", "created_by")
+SHOWN_OF_CHANNEL: Final = ("address", "signed", "created_by", "created_at", "updated_at")
 
 COMMON: Final[Table] = {
     "$schema": Key(text),
@@ -248,4 +259,52 @@ DEPLOYMENT: Final[Table] = {
     ),
     "private_network_connection": Key(anything, Use.KEEP, "there are no virtual networks here"),
     **{name: Key(anything, Use.KEEP) for name in SHOWN_OF_DEPLOYMENT},
+}
+
+# Rollouts, silences and channels have REST's names; what is out of range is its business to say.
+STEP: Final[Table] = {"percent": Key(integer), "hold_s": Key(integer)}
+GUARDRAIL: Final[Table] = {"tolerance": Key(number), "confidence": Key(number)}
+COMPARE: Final[Table] = {
+    "per_minute": Key(integer),
+    "by": Key(choice("values", "best_class")),
+    "relative": Key(number),
+    "absolute": Key(number),
+    "sources": Key(listing(choice("cases", "random", "captured"))),
+    "captured_hours": Key(integer),
+}
+ROLLOUT: Final[Table] = {
+    "$schema": Key(text),
+    "endpoint": Key(text),
+    "deployment": Key(text),
+    "steps": Key(listing(block(STEP))),
+    # as `show` has them, which are its steps
+    "stages": Key(listing(block({**STEP, **dict.fromkeys(SHOWN_OF_STAGE, Key(anything))}))),
+    "min_requests": Key(integer),
+    "guardrails": Key(mapping(or_none(block(GUARDRAIL)))),
+    "compare": Key(block(COMPARE)),
+    **dict.fromkeys(SHOWN_OF_ROLLOUT, Key(anything, Use.KEEP)),
+}
+
+SILENCE: Final[Table] = {
+    "$schema": Key(text),
+    "rule": Key(text),
+    "subject": Key(text),
+    "project": Key(text),
+    "reason": Key(text),
+    "ends_at": Key(moment),
+    "duration": Key(text),
+    **dict.fromkeys(SHOWN_OF_SILENCE, Key(anything, Use.KEEP)),
+}
+
+CHANNEL: Final[Table] = {
+    "$schema": Key(text),
+    "name": Key(text),
+    "kind": Key(choice("webhook", "slack", "alertmanager", "email")),
+    "enabled": Key(boolean),
+    "url": Key(reference),
+    "secret": Key(reference),
+    "recipients": Key(listing(text)),
+    "severities": Key(listing(choice("page", "ticket"))),
+    "projects": Key(listing(text)),
+    **dict.fromkeys(SHOWN_OF_CHANNEL, Key(anything, Use.KEEP)),
 }

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from shoal import entities
 from shoal.client.alert_types import Alert, AlertRule, Channel, ChannelMade, Delivery, Silence
 from shoal.client.client import Client
 
@@ -43,6 +44,10 @@ class AlertOperations:
             ends_at=ends_at, reason=reason, rule=rule, subject=subject, project=project
         )
 
+    def create_silence(self, silence: entities.Silence) -> Silence:
+        """What a file says: ``create_silence(load_silence("silence.yml"))``."""
+        return self._client.silence_alerts(**silence.asked())
+
     def end_silence(self, silence_id: str) -> Silence:
         return self._client.end_silence(silence_id)
 
@@ -59,6 +64,19 @@ class ChannelOperations:
 
     def update(self, name: str, **settings: Any) -> Channel:
         return self._client.change_channel(name, **settings)
+
+    def create_or_update(self, channel: entities.Channel) -> Channel | ChannelMade:
+        """What a file says: ``create_or_update(load_channel("channel.yml"))``. Of one that is there
+        what the file leaves out stays."""
+        known = [one for one in self._client.list_channels() if one["name"] == channel.name]
+        if not known:
+            return self._client.create_channel(
+                channel.name, channel.kind or "", **channel.settings()
+            )
+        return self._client.change_channel(channel.name, **channel.settings())
+
+    def get(self, name: str) -> Channel:
+        return self._client.get_channel(name)
 
     def list(self) -> list[Channel]:
         return self._client.list_channels()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from shoal.client.capture import CapturedFile
 from shoal.client.client import Client
@@ -19,13 +19,24 @@ class CaptureOperations:
         return [*self._client.list_captured(endpoint_name, deployment_name)]
 
     def download(
-        self, endpoint_name: str, deployment_name: str, *, download_path: str | Path = "."
+        self,
+        endpoint_name: str,
+        deployment_name: str,
+        *,
+        download_path: str | Path = ".",
+        file_format: Literal["jsonl", "parquet"] = "jsonl",
     ) -> Sequence[Path]:
-        """All files that are kept; those that are there already are not fetched again."""
+        """All files that are kept; those that are there already are not fetched again.
+
+        ``parquet``: made of the JSON lines here, which needs pyarrow (``shoal[parquet]``). Raises
+        ParquetMissing, NoRecord, ValueError.
+        """
+        if file_format not in ("jsonl", "parquet"):
+            raise ValueError(f"file_format: {file_format!r:.40}, expected jsonl or parquet")
+        parquet = file_format == "parquet"
+        download = self._client.download_parquet if parquet else self._client.download_captured
         return [
-            self._client.download_captured(
-                endpoint_name, deployment_name, file, Path(download_path)
-            )
+            download(endpoint_name, deployment_name, file, Path(download_path))
             for file in self._client.list_captured(endpoint_name, deployment_name)
         ]
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from shoal import entities
 from shoal.client.client import Client
-from shoal.client.rollout_types import Rollout
+from shoal.client.rollout_types import Rollout, RolloutDifference
 
 
 class RolloutOperations:
@@ -29,8 +30,8 @@ class RolloutOperations:
 
         ``steps``: ``{"percent": 10, "hold_s": 300}``, the last of them 100. ``guardrails``: by
         name, ``{"errors": {"tolerance": 1.5}}``; None turns one off. ``compare``:
-        ``{"per_minute": 30}`` asks both versions so many inputs. ``supersede``: end the rollout
-        that is under way.
+        ``{"per_minute": 30, "sources": ["captured"]}`` asks both versions so many inputs.
+        ``supersede``: end the rollout that is under way.
         """
         return self._client.start_rollout(
             endpoint_name,
@@ -42,8 +43,20 @@ class RolloutOperations:
             supersede=supersede,
         )
 
+    def create(self, rollout: entities.Rollout, *, supersede: bool = False) -> Rollout:
+        """Begin what a file says: ``create(load_rollout("rollout.yml"))``."""
+        return self._client.start_rollout(
+            rollout.endpoint, rollout.deployment, supersede=supersede, **rollout.options()
+        )
+
     def get(self, endpoint_name: str, rollout_id: str | None = None) -> Rollout:
         return self._client.get_rollout(endpoint_name, rollout_id)
+
+    def differences(
+        self, endpoint_name: str, rollout_id: str | None = None
+    ) -> Sequence[RolloutDifference]:
+        """The last inputs that the candidate answered otherwise, the newest first."""
+        return self._client.rollout_differences(endpoint_name, rollout_id)
 
     def list(self, endpoint_name: str) -> Iterator[Rollout]:
         return iter(self._client.list_rollouts(endpoint_name))

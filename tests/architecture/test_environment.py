@@ -20,6 +20,7 @@ READERS = {
     "worker_runtime/backends/python/stub/shoal_stub/debugger.py",  # sets what debugpy reads
     "shoal/client/discovery.py",
     "shoal/local/settings.py",
+    "shoal/entities/alerting.py",  # variables that files of channels name, with what is secret
     "shoal/dev/background.py",  # hands it to the server of a local deployment
 }
 VARIABLE = re.compile(r'"(SHOAL_[A-Z_]+)"')

@@ -182,6 +182,11 @@ def silence_project(subject: str, project: str) -> str | None:
 
 
 class SilenceView(ProjectAPIView):
+    @extend_schema(operation_id="silences_get", responses=SilenceSerializer)
+    def get(self, request: Request, silence_id: str) -> Response:
+        del request
+        return Response(SilenceSerializer(selectors.silence_get(silence_id)).data)
+
     @extend_schema(operation_id="silences_end", request=None, responses={200: SilenceSerializer})
     def delete(self, request: Request, silence_id: str) -> Response:
         """End it now; it is kept for 90 days."""

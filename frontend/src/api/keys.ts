@@ -54,6 +54,7 @@ export const keys = {
     captured: (name: string, deployment: string) => ["endpoints", "one", name, "data", deployment, "files"] as const,
     allData: (name: string) => ["endpoints", "one", name, "data"] as const,
     rollout: (name: string) => ["endpoints", "one", name, "rollout"] as const,
+    rolloutDifferences: (name: string, id: string) => ["endpoints", "one", name, "rollout", id, "differences"] as const,
   },
   alerts: {
     all: ["alerts"] as const,

@@ -1,5 +1,5 @@
 /** Rollouts: an endpoint's traffic on its way to a candidate, step by step. */
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 import { keys } from "./keys";
 import type { Rollout, RolloutInput } from "./types";
@@ -25,6 +25,20 @@ export const startRollout = (endpoint: string, body: RolloutInput) =>
   answer(api.POST("/api/v1/endpoints/{endpoint}/rollouts", { params: { path: { endpoint } }, body }));
 
 const of = (rollout: Rollout) => ({ params: { path: { endpoint: rollout.endpoint, rollout_id: rollout.id } } });
+
+/** Inputs that the candidate answered otherwise. Deployers alone may read them; they are asked for again when there are more. */
+export const rolloutDifferencesQuery = (rollout: Rollout) =>
+  queryOptions({
+    queryKey: [
+      ...keys.endpoints.rolloutDifferences(rollout.endpoint, rollout.id),
+      rollout.figures.find((one) => one.measure === "answers")?.bad ?? 0,
+    ],
+    queryFn: async ({ signal }) => {
+      const found = await answer(api.GET("/api/v1/endpoints/{endpoint}/rollouts/{rollout_id}/differences", { ...of(rollout), signal }));
+      return found.items;
+    },
+    placeholderData: keepPreviousData,
+  });
 
 export const pauseRollout = (rollout: Rollout) => answer(api.POST("/api/v1/endpoints/{endpoint}/rollouts/{rollout_id}/pause", of(rollout)));
 export const resumeRollout = (rollout: Rollout) =>

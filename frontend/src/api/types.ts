@@ -85,6 +85,7 @@ export type SeenRequest = Schemas["SeenRequest"];
 export type Rollout = Schemas["Rollout"];
 export type RolloutInput = Schemas["RolloutInputRequest"];
 export type RolloutFigure = Schemas["RolloutFigure"];
+export type RolloutDifference = Schemas["RolloutDifference"];
 export type Objective = Schemas["Objective"];
 export type CaptureFeature = Schemas["CaptureFeature"];
 export type CaptureStatistics = Schemas["CaptureStatistics"];

@@ -42,6 +42,10 @@ def shown(state: str = "Running", **changes: Any) -> dict[str, Any]:
             ["--compare", "5", "--compare-by", "best_class", "--without", "golden"],
             {"compare": {"per_minute": 5, "by": "best_class"}, "guardrails": {"golden": None}},
         ),
+        (
+            ["--compare", "5", "--compare-from", "captured", "--captured-hours", "2"],
+            {"compare": {"per_minute": 5, "sources": ["captured"], "captured_hours": 2}},
+        ),
         (["--hold", "60"], {"steps": [{"percent": n, "hold_s": 60} for n in (1, 10, 50, 100)]}),
         (
             ["--steps", "5:30, 100%", "--min-requests", "50"],
@@ -70,6 +74,28 @@ def test_it_is_started(
         "9", "of", "120", "3", "of", "1,080", "99.9", "%", "99.3", "%",
     ]  # fmt: skip
     assert "more than 1" in lines["Restarts"]
+
+
+def test_what_was_compared_and_what_differed(installed: FakeServer, capsys: Capture) -> None:
+    compared = {
+        "captured": "12 captured requests were compared: 188 are missing.",
+        "sources": [
+            {"source": "cases", "inputs": 30, "differing": 0},
+            {"source": "captured", "inputs": 12, "differing": 3},
+        ],
+    }
+    one = {"source": "captured", "model": "net", "at": "2026-01-05T10:00:00Z", "line": 7,
+           "text": "y 1 of 3 values differ", "file": "ab" * 16, "kept": False}  # fmt: skip
+    Sent(installed, f"GET {PATH}", page(shown(compared=compared)), page(shown()))
+    assert main(["rollout", "show", "net"]) == 0
+    out = capsys.readouterr().out
+    assert "30 saved, 0 answered otherwise; 12 of clients, 3 answered otherwise" in out
+    assert "188 are missing" in out
+    Sent(installed, f"GET {PATH}/r1/differences", {"items": [one]})
+    assert main(["rollout", "differences", "net"]) == 0
+    out = capsys.readouterr().out
+    assert "abababababab (gone)" in out
+    assert "y 1 of 3 values differ" in out
 
 
 @pytest.mark.parametrize("steps", ["a", "5:x", "10,,100"])
@@ -145,6 +171,9 @@ def test_what_golden_cases_showed_is_printed(installed: FakeServer, capsys: Capt
     assert "more than 0" in row
 
 
-def test_how_to_compare_needs_how_much(installed: FakeServer, capsys: Capture) -> None:
-    assert main(["rollout", "start", "net", "green", "--compare-by", "values"]) == 2
-    assert "--compare-by says how --compare compares" in capsys.readouterr().err
+@pytest.mark.parametrize("option", [("--compare-by", "values"), ("--compare-from", "captured")])
+def test_how_to_compare_needs_how_much(
+    installed: FakeServer, capsys: Capture, option: tuple[str, str]
+) -> None:
+    assert main(["rollout", "start", "net", "green", *option]) == 2
+    assert "--compare compares: give it" in capsys.readouterr().err

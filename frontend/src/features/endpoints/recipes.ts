@@ -43,7 +43,7 @@ export function rolloutRecipe(
     steps: { percent: number; hold_s: number }[];
     min_requests: number;
     guardrails?: { golden: null };
-    compare?: { per_minute: number; by: string };
+    compare?: { per_minute: number; by: string; sources: string[] };
   },
 ): Recipe {
   const steps = body.steps.map((step) => `${step.percent}:${step.hold_s}`).join(",");
@@ -54,6 +54,7 @@ export function rolloutRecipe(
         ...["shoal", "rollout", "start", endpoint, body.deployment, "--steps", steps, "--min-requests", String(body.min_requests)],
         ...(body.guardrails ? ["--without", "golden"] : []),
         ...(body.compare ? ["--compare", String(body.compare.per_minute), "--compare-by", body.compare.by] : []),
+        ...(body.compare?.sources ?? []).flatMap((one) => ["--compare-from", one]),
       ],
     ],
     api: [{ method: "POST", path: apiPath("endpoints", endpoint, "rollouts"), body }],

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,11 +93,11 @@ def deployment_row(endpoint: Endpoint, http_port: int = 1, grpc_port: int = 1) -
     return deployment
 
 
-def write_model(folder: Path) -> None:
-    """y = x + x over float32[batch, 3], with a batch of up to eight."""
+def write_model(folder: Path, operator: str = "Add") -> None:
+    """y = x + x (or as ``operator`` says) over float32[batch, 3], a batch of up to eight."""
     batch = ["batch", 3]
     graph = helper.make_graph(
-        [helper.make_node("Add", ["x", "x"], ["y"])],
+        [helper.make_node(operator, ["x", "x"], ["y"])],
         MODEL,
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, batch)],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, batch)],
@@ -116,10 +117,9 @@ class Runtime:
     grpc_port: int
 
 
-@pytest.fixture(scope="session")
-def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
-    folder = tmp_path_factory.mktemp("runtime")
-    write_model(folder / "repository")
+@contextmanager
+def started(folder: Path, *flags: str, operator: str = "Add") -> Iterator[Runtime]:
+    write_model(folder / "repository", operator)
     ready = folder / "ready.json"
     log = folder / "runtime.log"
     ports = [f"--{kind}-port=0" for kind in ("http", "grpc", "metrics")]
@@ -133,6 +133,7 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
                 *("--ready-file", str(ready)),
                 *ports,
                 *addresses,
+                *flags,
             ],
             stdout=output,
             stderr=output,
@@ -147,6 +148,12 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
     yield Runtime(process, found["http_port"], found["grpc_port"])
     process.kill()
     process.wait(10)
+
+
+@pytest.fixture(scope="session")
+def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    with started(tmp_path_factory.mktemp("runtime")) as found:
+        yield found
 
 
 @pytest.fixture

@@ -215,7 +215,10 @@ def test_what_is_silenced_is_told_once_the_silence_ends(
     (shown,) = boss.get("/api/v1/alerts?state=firing").json()["items"]
     assert shown["silence"] == silence.json()["id"]
     assert boss.get("/api/v1/alerts/counts").json() == {"open": 0, "firing": 1, "pending": 0}
-    ended = boss.delete(f"/api/v1/silences/{silence.json()['id']}")
+    path = f"/api/v1/silences/{silence.json()['id']}"
+    assert boss.get(path).json() == silence.json()
+    assert boss.get("/api/v1/silences/none").status_code == 404
+    ended = boss.delete(path)
     assert ended.status_code == 200
     look(timezone.now())
     assert receiver.events() == ["firing"]

@@ -90,6 +90,7 @@ FIXED = {
     "endpoints/{endpoint}/objectives/{objective}",
     "endpoints/{endpoint}/objectives/{objective}/history",
     "endpoints/{endpoint}/rollouts/{rollout_id}",
+    "endpoints/{endpoint}/rollouts/{rollout_id}/differences",
     "operations/{operation_id}",
     "test-cases/{case_id}",
     "try-loads/{try_load_id}",

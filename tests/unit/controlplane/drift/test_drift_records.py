@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controlplane.drift import Malformed, merged_summaries, summarised
+from controlplane.drift import ASKED_BY_US, Malformed, merged_summaries, summarised
 from controlplane.drift.records import MOST_FEATURES
 
 
@@ -103,3 +103,9 @@ def test_numbers_beyond_all_bounds_do_no_harm() -> None:
     (found,) = summarised([line], Random(1)).sketches.values()
     assert found.missing == 1
     json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_what_the_control_plane_asked_itself_is_no_data() -> None:
+    ours = {"id": ASKED_BY_US, "inputs": [tensor("x", [1, 1], [9.0])]}
+    found = summarised(lines(ours, {"inputs": [tensor("x", [1, 1], [1.0])]}), Random(1))
+    assert (found.records, found.sketches["model_inputs/x"].high) == (1, 1.0)

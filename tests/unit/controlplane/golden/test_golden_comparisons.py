@@ -1,72 +1,24 @@
 """Both versions of a rollout asked the same inputs, at a pace, by one process at a time."""
 
-from datetime import UTC, datetime
-from typing import Any
-
-import numpy as np
 import pytest
 from rest_framework.test import APIClient
 
-from controlplane.console.inference import Answer, Call, InferenceFailed, Target
+from controlplane.console.inference import InferenceFailed
 from controlplane.console.models import SavedCase
-from controlplane.console.tensors import Tensor
 from controlplane.deployments.models import Endpoint
-from controlplane.deployments.services.keys import keys_create
-from controlplane.golden import asking
 from controlplane.golden.comparisons import comparison_ask, comparisons_due
 from controlplane.operations.models import Rollout
 from controlplane.operations.services import rollouts_look
 from controlplane.registry.models import RepoModel
-from tests.support.placed_replicas import blue_and_green
+from tests.support.compared_versions import Versions, begin, later, shown, versions_of
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
-ROLLOUTS = "/api/v1/endpoints/digits/rollouts"
-PLAN: dict[str, Any] = {
-    "deployment": "green",
-    "steps": [{"percent": 10, "hold_s": 600}, {"percent": 100}],
-    "compare": {"per_minute": 30},
-}
 INPUT = {"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [1.0, 2.0]}
-
-
-class Versions:
-    """What the gateway would bring back of each deployment."""
-
-    def __init__(self) -> None:
-        self.scores: dict[str, list[float]] = {"blue": [0.1, 0.9], "green": [0.1, 0.9]}
-        self.fails: dict[str, InferenceFailed] = {}
-        self.asked: list[str] = []
-
-    async def __call__(self, _: Any, target: Target, call: Call, __: float) -> Answer:
-        self.asked.append(target.deployment)
-        if target.deployment in self.fails:
-            raise self.fails[target.deployment]
-        raw = np.array(self.scores[target.deployment], "<f4").tobytes()
-        return Answer((Tensor("y", "FP32", (1, 2), raw),), "1", 100.0, None, target.deployment)
 
 
 @pytest.fixture
 def versions(monkeypatch: pytest.MonkeyPatch) -> Versions:
-    blue_and_green()
-    keys_create(Endpoint.objects.get())
-    made = Versions()
-    monkeypatch.setattr(asking, "infer_http", made)
-    return made
-
-
-def begin(api: APIClient, **changes: Any) -> str:
-    answer = api.post(ROLLOUTS, PLAN | changes, format="json")
-    assert answer.status_code == 201, answer.content
-    return str(answer.json()["id"])
-
-
-def later(after_s: float) -> datetime:
-    return datetime.fromtimestamp(Rollout.objects.get().memory["since"] + after_s, UTC)
-
-
-def shown(api: APIClient) -> dict[str, Any]:
-    found: dict[str, Any] = api.get(ROLLOUTS).json()["items"][0]
-    return found
+    return versions_of(monkeypatch)
 
 
 def test_nobody_is_asked_unless_somebody_wants_it(api: APIClient, versions: Versions) -> None:

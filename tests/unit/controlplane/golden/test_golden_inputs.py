@@ -9,7 +9,7 @@ import pytest
 from answers import array
 from controlplane.console.inference import Call
 from controlplane.console.tensors import DATATYPES, check_against
-from controlplane.golden.inputs import inputs, random_call
+from controlplane.golden.inputs import Input, inputs, random_call
 
 
 def model(name: str = "net", **changes: Any) -> dict[str, Any]:
@@ -31,13 +31,25 @@ def test_a_random_input_is_what_the_model_takes(datatype: str) -> None:
     assert array(x.datatype, x.shape, x.raw).size == math.prod(x.shape)
 
 
-def test_saved_and_random_ones_in_turn_as_far_as_there_are_any() -> None:
+def sources(*asked: Any) -> list[str]:
+    return [one.source for one in inputs(*asked)]
+
+
+def test_each_kind_has_its_turn_as_far_as_there_are_any() -> None:
     saved = {"net/two": Call("net", ())}
-    sources = [source for source, _ in inputs([model()], saved, (), 1, 4)]
-    assert sources == ["net/two", "net", "net/two", "net"]
-    assert [one for one, _ in inputs([model()], saved, ["net"], 1, 2)] == ["net/two"] * 2
-    assert [one for one, _ in inputs([model()], saved, ["net/two"], 1, 2)] == ["net"] * 2
+    clients = [Input("captured", f"client {number}", Call("net", ())) for number in range(2)]
+    both = ["net/two", "net"] * 2
+    assert sources([model()], saved, [], (), 0, 4) == both
+    assert sources([model()], saved, clients, (), 0, 6) == [
+        "net/two", "net", "client 0", "net/two", "net", "client 1",
+    ]  # fmt: skip
+    assert [sources([model()], saved, clients, (), 9, 1, asked)[0] for asked in range(4)] == [
+        "net/two", "net", "client 0", "net/two",
+    ]  # fmt: skip
+    assert sources([], {}, clients, (), 0, 5) == ["client 0", "client 1"], "each of them once"
+    assert sources([model()], saved, [], ["net"], 1, 2) == ["net/two"] * 2
+    assert sources([model()], saved, [], ["net/two"], 1, 2) == ["net"] * 2
     stream = model(decoupled=True)
     huge = model(inputs=[{"name": "x", "datatype": "FP32", "shape": [1 << 30]}])
-    assert list(inputs([stream, huge], {}, (), 1, 2)) == []
-    assert list(inputs([], {}, (), 1, 2)) == []
+    assert sources([stream, huge], {}, [], (), 1, 2) == []
+    assert sources([], {}, [], (), 1, 2) == []

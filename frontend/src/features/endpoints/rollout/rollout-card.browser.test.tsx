@@ -43,11 +43,26 @@ test("it is paused and resumed, and aborted once that is confirmed", async () =>
 test("who may not move traffic sees it, and is told who may press its buttons", async () => {
   localStorage.setItem("mock.role", "viewer");
   await show(<RolloutCard endpoint="resnet50-prod" />);
-  for (const name of ["Pause", "Promote", "Abort"]) {
+  for (const name of ["Pause", "Promote", "Abort", "Show 2 differences"]) {
     await expect.element(button(name)).toBeDisabled();
     await expect.element(button(name)).toHaveAttribute("title", "Needs the role deployer or a higher one");
   }
   await expect.element(reason).toHaveTextContent("20 % for 140 s more.");
+});
+
+test("what both were asked is counted, and deployers see what was answered otherwise", async () => {
+  await show(<RolloutCard endpoint="resnet50-prod" />);
+  const part = page.getByRole("region", { name: "Inputs that both versions were asked" });
+  await expect.element(part).toHaveTextContent("24 saved cases, 0 answered otherwise; 120 requests of clients, 2 answered otherwise");
+  await expect.element(part).toHaveTextContent("80 are missing");
+  await button("Show 2 differences").click();
+  const rows = page.getByRole("table", { name: "Inputs answered otherwise" }).getByRole("row");
+  await expect.element(rows.nth(1)).toHaveTextContent("0.41, expected 0.97");
+  const link = page.getByRole("link", { name: "5c0ffee0, line 17" });
+  await expect
+    .element(link)
+    .toHaveAttribute("href", "/api/v1/endpoints/resnet50-prod/deployments/blue/captured/5c0ffee05c0ffee05c0ffee05c0ffee0");
+  await expect.element(rows.nth(2)).toHaveTextContent("its file is gone");
 });
 
 test("an endpoint without a rollout shows none", async () => {

@@ -14,6 +14,7 @@ import { Status } from "@/components/status";
 import { type Step, Stepper } from "@/components/stepper";
 import { Time } from "@/components/time";
 import { useEvents } from "@/live/hooks";
+import { ComparedInputs } from "./compared-inputs";
 import { isShown, sharesText, STAGE_STATES, sure, TONES } from "./rollout";
 import classes from "./rollout-card.module.css";
 
@@ -144,6 +145,7 @@ export function RolloutCard({ endpoint }: { endpoint: string }) {
       {rollout.figures.length > 0 ? (
         <DataTable label="Guardrails" columns={COLUMNS} rows={rollout.figures} rowKey={(row) => row.measure} compact />
       ) : null}
+      <ComparedInputs rollout={rollout} />
     </Card>
   );
 }

@@ -41,6 +41,12 @@ test("a rollout begins with the steps that were typed; what is none is said, and
   await expect.element(dialog.getByRole("combobox", { name: "Compared by" })).not.toBeInTheDocument();
   await dialog.getByLabelText("Inputs a minute that both versions are asked").fill("30");
   await expect.element(dialog.getByRole("combobox", { name: "Compared by" })).toHaveValue("all values, within a tolerance");
+  for (const source of ["saved cases", "random inputs", "captured requests of clients"]) {
+    await dialog.getByRole("checkbox", { name: source }).click();
+  }
+  await expect.element(dialog.getByText("one of them at least")).toBeVisible();
+  await expect.element(dialog.getByRole("button", { name: "Give green 20 %" })).toBeDisabled();
+  await dialog.getByRole("checkbox", { name: "captured requests of clients" }).click();
   await dialog.getByRole("button", { name: "Give green 20 %" }).click();
   await expect.element(begun).toHaveTextContent("20:120 100:0");
 });

@@ -1,5 +1,5 @@
 /** Begins a rollout: what share the candidate gets when, and what must be answered before it gets more. */
-import { NumberInput, Select, Switch, TextInput } from "@mantine/core";
+import { Checkbox, NumberInput, Select, Stack, Switch, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
@@ -19,6 +19,12 @@ const WAYS = [
   { value: "best_class", label: "the best class of scores" },
 ];
 type Way = "values" | "best_class";
+type Source = "cases" | "random" | "captured";
+const SOURCES: { value: Source; label: string }[] = [
+  { value: "cases", label: "saved cases" },
+  { value: "random", label: "random inputs" },
+  { value: "captured", label: "captured requests of clients" },
+];
 
 export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: DeploymentDialogProps) {
   const client = useQueryClient();
@@ -30,12 +36,16 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
   const [golden, setGolden] = useState(true);
   const [inputs, setInputs] = useState<number | string>(0);
   const [way, setWay] = useState<Way>("values");
+  const [sources, setSources] = useState<Source[]>(SOURCES.map((one) => one.value));
   const read = readSteps(text, Number(minutes) * 60);
   const numbers = typeof minutes === "number" && typeof requests === "number" && requests >= 1;
   const guardrails = golden ? {} : { guardrails: { golden: null } };
-  const compare = typeof inputs === "number" && inputs > 0 ? { compare: { per_minute: inputs, by: way } } : {};
+  const compare = typeof inputs === "number" && inputs > 0 ? { compare: { per_minute: inputs, by: way, sources } } : {};
+  const asked = !("compare" in compare) || sources.length > 0;
   const body =
-    read.ok && numbers ? { deployment: deployment.name, steps: read.steps, min_requests: requests, ...guardrails, ...compare } : null;
+    read.ok && numbers && asked
+      ? { deployment: deployment.name, steps: read.steps, min_requests: requests, ...guardrails, ...compare }
+      : null;
   return (
     <ConfirmModal
       opened={opened}
@@ -81,7 +91,7 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
       />
       <NumberInput
         label="Inputs a minute that both versions are asked"
-        description="Saved and random ones; another answer than the stable version's counts against it. 0: none"
+        description="Saved cases, random ones, and what clients asked where the stable version captures that; another answer than the stable version's counts against it. 0: none"
         min={0}
         max={600}
         allowDecimal={false}
@@ -89,13 +99,28 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
         onChange={setInputs}
       />
       {"compare" in compare ? (
-        <Select
-          label="Compared by"
-          allowDeselect={false}
-          value={way}
-          data={WAYS}
-          onChange={(next) => setWay(next === "best_class" ? next : "values")}
-        />
+        <>
+          <Checkbox.Group
+            label="Inputs from"
+            description="They take turns"
+            value={sources}
+            error={sources.length === 0 ? "one of them at least" : undefined}
+            onChange={(next) => setSources(SOURCES.map((one) => one.value).filter((one) => next.includes(one)))}
+          >
+            <Stack gap="xs" mt="xs">
+              {SOURCES.map((one) => (
+                <Checkbox key={one.value} value={one.value} label={one.label} />
+              ))}
+            </Stack>
+          </Checkbox.Group>
+          <Select
+            label="Compared by"
+            allowDeselect={false}
+            value={way}
+            data={WAYS}
+            onChange={(next) => setWay(next === "best_class" ? next : "values")}
+          />
+        </>
       ) : null}
       {body ? <AsCodeButton wide recipe={() => rolloutRecipe(endpoint.name, body)} /> : null}
     </ConfirmModal>

@@ -1,0 +1,76 @@
+/** Inputs that both versions were asked: how many of which kind, what is missing, and those that were answered otherwise. */
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { capturedFilePath } from "@/api/capture";
+import { rolloutDifferencesQuery } from "@/api/rollouts";
+import type { Rollout, RolloutDifference } from "@/api/types";
+import { type Column, DataTable } from "@/components/data-table";
+import { count, counted } from "@/components/format";
+import { ProblemCard } from "@/components/problem-card";
+import { RefusingButton } from "@/components/refusing-button";
+import { Time } from "@/components/time";
+import classes from "./rollout-card.module.css";
+
+const KINDS: Record<RolloutDifference["source"], string> = {
+  cases: "saved case",
+  random: "random input",
+  captured: "request of a client",
+};
+const MANY: Record<RolloutDifference["source"], string> = {
+  cases: "saved cases",
+  random: "random inputs",
+  captured: "requests of clients",
+};
+
+const columnsOf = (endpoint: string): Column<RolloutDifference>[] => [
+  { id: "at", header: "Asked", cell: (row) => <Time at={row.at} /> },
+  { id: "source", header: "Input", cell: (row) => KINDS[row.source] },
+  { id: "model", header: "Model", cell: (row) => row.model, hideBelow: "md" },
+  { id: "text", header: "The answers", cell: (row) => row.text },
+  {
+    id: "file",
+    header: "Where it is",
+    cell: (row) => {
+      if (!row.file) return null;
+      if (!row.kept) return "its file is gone";
+      return (
+        <a className="link" href={capturedFilePath(endpoint, row.deployment, row.file)} download>
+          {row.file.slice(0, 8)}, line {count(row.line)}
+        </a>
+      );
+    },
+  },
+];
+
+export function ComparedInputs({ rollout }: { rollout: Rollout }) {
+  const [shown, setShown] = useState(false);
+  const { data, error, isPending, refetch } = useQuery({ ...rolloutDifferencesQuery(rollout), enabled: shown });
+  const found = rollout.compared;
+  if (!found) return null;
+  const told = found.sources.map((one) => `${count(one.inputs)} ${MANY[one.source]}, ${count(one.differing)} answered otherwise`);
+  return (
+    <section aria-label="Inputs that both versions were asked">
+      <div className={classes["body"]}>
+        <p className="secondary">{[told.join("; "), found.captured].filter(Boolean).join(". ")}</p>
+        {found.differences > 0 && !shown ? (
+          <div className={classes["actions"]}>
+            <RefusingButton needs="deploy" variant="default" onClick={() => setShown(true)}>
+              Show {counted(found.differences, "difference")}
+            </RefusingButton>
+          </div>
+        ) : null}
+      </div>
+      {shown && error ? <ProblemCard error={error} title="The differences could not be loaded" onRetry={() => void refetch()} /> : null}
+      {shown && !error ? (
+        <DataTable
+          label="Inputs answered otherwise"
+          columns={columnsOf(rollout.endpoint)}
+          rows={data}
+          loading={isPending}
+          rowKey={(row) => `${row.at} ${row.file} ${row.line} ${row.text}`}
+          compact
+        />
+      ) : null}
+    </section>
+  );
+}
