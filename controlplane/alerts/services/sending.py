@@ -21,9 +21,9 @@ from controlplane.alerts.messages import (
     text,
 )
 from controlplane.alerts.models import Channel
-from controlplane.alerts.services.addresses import AddressRefused, target
 from controlplane.alerts.types import ChannelKind
 from controlplane.core import vault
+from controlplane.core.addresses import AddressRefused, Allowed, target
 
 URL_PURPOSE: Final = "shoal alert channel url"
 SECRET_PURPOSE: Final = "shoal alert channel secret"  # noqa: S105 - names a key
@@ -79,7 +79,7 @@ def _post(url: str, content: bytes, headers: dict[str, str]) -> Sent:
     import httpx  # noqa: PLC0415 - half a second of imports, for who has a channel
 
     try:
-        where = target(url, settings.SHOAL_ALERT_NETWORKS)
+        where = target(url, Allowed("SHOAL_ALERT_NETWORKS", settings.SHOAL_ALERT_NETWORKS))
     except AddressRefused as error:
         raise SendFailed(str(error)) from error
     # why no environment: a proxy of it would look the name up once more
