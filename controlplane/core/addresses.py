@@ -114,9 +114,9 @@ def refuse(address: Address, host: str, scheme: str, allowed: Allowed) -> None:
     # why each: "global" are also the old site-local addresses of IPv6, and a cloud's host
     inside = not plain.is_global or getattr(plain, "is_site_local", False)
     if inside or plain.is_multicast or plain.is_reserved or str(plain) in METADATA:
+        who = host if host == str(address) else f"{host} is {address}, which"
         raise AddressRefused(
-            f"{host} is {address}, which is not public. {allowed.setting} names networks that are "
-            "called nevertheless."
+            f"{who} is not public. {allowed.setting} names networks that are called nevertheless."
         )
     if scheme != "https":
         raise AddressRefused(f"{host} is public: only https is used there.")

@@ -68,7 +68,7 @@ def create(
     settings: tuple[str, ...],
     output: str,
 ) -> None:
-    """Register a model from a file, a folder, an archive, or an address.
+    """Register a model from files or an address.
 
     What the installation has already is not sent again. Of an address the server fetches the model
     itself, and the version keeps where it is from: https://host/model.onnx,

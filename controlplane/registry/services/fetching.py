@@ -17,7 +17,7 @@ from controlplane.core import vault
 from controlplane.core.addresses import Allowed
 from controlplane.registry import storage
 from controlplane.registry.archive import Names, Refused, safe_path
-from controlplane.registry.errors import ChecksumMismatch, IngestFailed, UploadTooLarge
+from controlplane.registry.errors import ChecksumMismatch, ImportFailed, UploadTooLarge
 from controlplane.registry.models import AnnouncedFile, Upload
 from controlplane.registry.services import room
 from controlplane.registry.services.upload_progress import part_name
@@ -45,14 +45,14 @@ class Attempt(Protocol):
 
 
 def fetch(attempt: Attempt) -> str:
-    """Leave the upload as a completed one; returns what was done. Raises IngestFailed,
+    """Leave the upload as a completed one; returns what was done. Raises ImportFailed,
     UploadTooLarge, UploadQuotaExceeded, ProjectQuotaExceeded, DiskFull, ChecksumMismatch."""
     upload = attempt.upload
     again = _forget(attempt)
     try:
         source = source_read(vault.unseal(SOURCE_PURPOSE, upload.sealed_source))
     except vault.InvalidToken as error:
-        raise IngestFailed(
+        raise ImportFailed(
             "The address was sealed with another SHOAL_SECRET_KEY: import it again.",
             code="ImportFailed",
         ) from error
@@ -176,7 +176,7 @@ def _fetch_one(attempt: Attempt, remote: Remote, web: Web, arrivals: _Arrivals) 
         written, digest = storage.write_at(file, 0, body, limit=most)
         storage.cut(file, written)
     if not written:
-        raise IngestFailed(f"{answer.shown} is empty.", code="ImportNothingFound")
+        raise ImportFailed(f"{answer.shown} is empty.", code="ImportNothingFound")
     _compare(remote, remote.path, digest.hex())
     etag = answer.headers.get("etag", "").removeprefix("W/").strip('"')
     name = _named(remote.path, answer)
@@ -198,7 +198,7 @@ def _fetch_all(attempt: Attempt, found: Found, web: Web, arrivals: _Arrivals) ->
             names.claim(path, is_folder=False)
     except Refused as refused:
         answer = refused.answer
-        raise IngestFailed(
+        raise ImportFailed(
             str(refused), code=str(answer["code"]), detail=str(answer["detail"])
         ) from refused
     known = [remote.size for remote in found.files]

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import unquote_plus
 
-from controlplane.registry.errors import IngestFailed
+from controlplane.registry.errors import ImportFailed
 from controlplane.registry.sources.addresses import Source
 from controlplane.registry.sources.choosing import choose
 from controlplane.registry.sources.found import Found, Remote
@@ -25,7 +26,7 @@ class Buckets:
     secret_key: str = ""
 
     def find(self, source: Source, web: Web) -> Found:
-        """Raises IngestFailed."""
+        """Raises ImportFailed."""
         client = self._client()
         folder = source.path.rpartition("/")[0]
         sizes = _listed(client, source, f"{folder}/" if folder else "", web)
@@ -86,10 +87,12 @@ def _listed(client: Any, source: Source, prefix: str, web: Web) -> dict[str, int
         try:
             found = create_parser("rest-xml").parse(answer, shape)
         except ResponseParserError as error:
-            raise IngestFailed(
+            raise ImportFailed(
                 f"The server of {source.shown} does not answer as S3 does.", code="ImportFailed"
             ) from error
-        sizes |= {one["Key"]: one["Size"] for one in found.get("Contents", [])}
+        # why asked: botocore wants keys as URLs have them, and some servers know nothing of that
+        plain = unquote_plus if found.get("EncodingType") == "url" else str
+        sizes |= {plain(one["Key"]): one["Size"] for one in found.get("Contents", [])}
         token = found.get("NextContinuationToken")
         if not token or more.get("ContinuationToken") == token:
             break

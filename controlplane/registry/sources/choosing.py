@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from controlplane.registry.archive import IGNORED
-from controlplane.registry.errors import IngestFailed
+from controlplane.registry.errors import ImportFailed
 from controlplane.registry.layout import ARCHIVE_SUFFIXES, CONFIG, MODEL_SUFFIXES, SAVED_MODEL
 from controlplane.registry.types import LIMIT_FILES
 
@@ -25,7 +25,7 @@ class Chosen:
 def choose(paths: Sequence[str], wanted: str, shown: str) -> Chosen:
     """``wanted`` is a file, a folder, or empty for all; one that ends with a slash is taken whole.
 
-    Raises IngestFailed.
+    Raises ImportFailed.
     """
     whole, wanted = wanted.endswith("/"), wanted.strip("/")
     known = set(paths)
@@ -38,11 +38,11 @@ def choose(paths: Sequence[str], wanted: str, shown: str) -> Chosen:
         if path.startswith(prefix) and not _ignored(path)
     }
     if len(below) > LIMIT_FILES:
-        raise IngestFailed(
+        raise ImportFailed(
             f"{shown} has {len(below)} files; {LIMIT_FILES} are taken.", code="ImportTooLarge"
         )
     if not below:
-        raise IngestFailed(
+        raise ImportFailed(
             f"There is nothing at {shown}.",
             code="ImportNothingFound",
             detail=_told(paths),
@@ -54,7 +54,7 @@ def choose(paths: Sequence[str], wanted: str, shown: str) -> Chosen:
     models = graphs or [path for path in below if _suffix(path) in MODEL_SUFFIXES]
     if len(models) == 1:
         return _one(models[0], known)
-    raise IngestFailed(
+    raise ImportFailed(
         f"{shown} has {len(models)} files that are models: say which."
         if models
         else f"{shown} has no model that can be served.",

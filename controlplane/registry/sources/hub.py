@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from controlplane.registry.errors import IngestFailed
+from controlplane.registry.errors import ImportFailed
 from controlplane.registry.sources.addresses import Source
 from controlplane.registry.sources.choosing import choose
 from controlplane.registry.sources.found import Found, Remote
@@ -19,13 +19,13 @@ class Hub:
     token: str = ""
 
     def find(self, source: Source, web: Web) -> Found:
-        """Raises IngestFailed."""
+        """Raises ImportFailed."""
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         asked = path_of(source.name, "revision", source.revision or "main")
         answer = web.json(f"{self.url}/api/models/{asked}?blobs=true", headers)
         commit = str(answer.get("sha") or "")
         if not commit.isalnum():
-            raise IngestFailed(f"{self.url} names no commit of {source.name}.", code="ImportFailed")
+            raise ImportFailed(f"{self.url} names no commit of {source.name}.", code="ImportFailed")
         listed = {
             str(one["rfilename"]): one
             for one in answer.get("siblings") or []

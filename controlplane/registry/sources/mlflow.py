@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from controlplane.registry.errors import IngestFailed
+from controlplane.registry.errors import ImportFailed
 from controlplane.registry.sources.addresses import Source
 from controlplane.registry.sources.choosing import choose
 from controlplane.registry.sources.found import Found, Remote
@@ -22,9 +22,9 @@ class Tracking:
     token: str = ""
 
     def find(self, source: Source, web: Web) -> Found:
-        """Raises IngestFailed."""
+        """Raises ImportFailed."""
         if not self.url:
-            raise IngestFailed(
+            raise ImportFailed(
                 "This installation knows no tracking server of MLflow.",
                 code="ImportNotConfigured",
                 hints=("An administrator sets SHOAL_MLFLOW_URL.",),
@@ -33,7 +33,7 @@ class Tracking:
         asked = f"{self.url}/api/2.0/mlflow/runs/get?run_id={quote(source.name)}"
         run = web.json(asked, headers).get("run")
         if not isinstance(run, dict):
-            raise IngestFailed(f"There is no run {source.name}.", code="ImportNothingFound")
+            raise ImportFailed(f"There is no run {source.name}.", code="ImportNothingFound")
         sizes = self._artifacts(source, web, headers)
         chosen = choose(list(sizes), source.path, source.shown)
         return Found(
@@ -75,7 +75,7 @@ class Tracking:
                     left += [(path, "")] if _leads_to(path, source.path) else []
                 elif path:
                     sizes[path] = _size(one.get("file_size"))
-        raise IngestFailed(
+        raise ImportFailed(
             f"{source.shown} has more than {MOST_LISTS} folders.", code="ImportTooLarge"
         )
 

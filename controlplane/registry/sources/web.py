@@ -18,7 +18,7 @@ import httpcore
 from controlplane.core.addresses import AddressRefused, Allowed, judged, url_check
 from controlplane.core.errors import Invalid
 from controlplane.core.trust import trusted
-from controlplane.registry.errors import IngestFailed
+from controlplane.registry.errors import ImportFailed
 
 CONNECT_S: Final = 10.0
 READ_S: Final = 15.0  # why less than ingest's STALE: who waits for one read is still at work
@@ -77,7 +77,7 @@ class Web:
     def get(self, url: str, headers: Headers | None = None) -> Iterator["Answer"]:
         """The answer with a body, after redirects; ``headers`` go to the first origin alone.
 
-        Raises IngestFailed.
+        Raises ImportFailed.
         """
         first, here = origin_of(url), url
         for _ in range(MOST_REDIRECTS + 1):
@@ -88,18 +88,18 @@ class Web:
                     yield _succeeded(answer)
                     return
                 here = urljoin(here, answer.headers["location"])
-        raise IngestFailed(
+        raise ImportFailed(
             f"{shown(url)} redirects more than {MOST_REDIRECTS} times.", code="ImportRedirects"
         )
 
     def text(self, url: str, headers: Headers | None = None) -> bytes:
-        """A small body whole. Raises IngestFailed."""
+        """A small body whole. Raises ImportFailed."""
         found = bytearray()
         with self.get(url, headers) as answer:
             for piece in answer.pieces():
                 found += piece
                 if len(found) > MOST_LISTED:
-                    raise IngestFailed(
+                    raise ImportFailed(
                         f"{answer.shown} answers with more than {MOST_LISTED} bytes, where a list "
                         "was expected.",
                         code="ImportTooLarge",
@@ -107,16 +107,16 @@ class Web:
         return bytes(found)
 
     def json(self, url: str, headers: Headers | None = None) -> dict[str, Any]:
-        """Raises IngestFailed."""
+        """Raises ImportFailed."""
         try:
             found = json.loads(self.text(url, headers))
         except (ValueError, RecursionError) as error:
-            raise IngestFailed(
+            raise ImportFailed(
                 f"{shown(url)} does not answer with JSON: is it the API that was meant?",
                 code="ImportFailed",
             ) from error
         if not isinstance(found, dict):
-            raise IngestFailed(
+            raise ImportFailed(
                 f"{shown(url)} answers with JSON that is no object.", code="ImportFailed"
             )
         return found
@@ -134,7 +134,7 @@ class Web:
             ) as response:
                 yield Answer(response, url, self._clock)
         except AddressRefused as error:
-            raise IngestFailed(str(error), code="ImportAddressRefused") from error
+            raise ImportFailed(str(error), code="ImportAddressRefused") from error
         except (
             httpcore.NetworkError,
             httpcore.TimeoutException,
@@ -144,7 +144,7 @@ class Web:
             ssl.SSLError,
         ) as error:
             said = str(error) or type(error).__name__
-            raise IngestFailed(
+            raise ImportFailed(
                 f"{host} did not answer, or not to the end: {said}.", code="ImportUnreachable"
             ) from error
 
@@ -179,10 +179,10 @@ class Web:
                 raise
 
     def left(self, timeout: float | None) -> float:
-        """Raises IngestFailed when the time of the whole is over."""
+        """Raises ImportFailed when the time of the whole is over."""
         left = self._bounds.deadline - self._clock()
         if left <= 0:
-            raise IngestFailed(
+            raise ImportFailed(
                 "The import took longer than it may, and was stopped.",
                 code="ImportTimeout",
                 hints=("An administrator may raise SHOAL_IMPORT_TIMEOUT_S.",),
@@ -209,7 +209,7 @@ class Answer:
         return int(text) if text.isdecimal() and len(text) < 19 else None
 
     def pieces(self) -> Iterator[bytes]:
-        """The body as it comes. Raises IngestFailed for one that drips."""
+        """The body as it comes. Raises ImportFailed for one that drips."""
         since, arrived = self._clock(), 0
         for piece in self._response.iter_stream():
             arrived += len(piece)
@@ -218,7 +218,7 @@ class Answer:
             if now - since < SLOW_S:
                 continue
             if arrived < LEAST_BYTES:
-                raise IngestFailed(
+                raise ImportFailed(
                     f"{self.shown} sent {arrived} bytes in {now - since:.0f} s; at least "
                     f"{LEAST_BYTES} are expected.",
                     code="ImportTooSlow",
@@ -230,7 +230,7 @@ def _checked(url: str) -> None:
     try:
         url_check(url)
     except Invalid as error:
-        raise IngestFailed(
+        raise ImportFailed(
             f"It leads to an address that is not called ({error.message})",
             code="ImportAddressRefused",
         ) from error
@@ -239,16 +239,16 @@ def _checked(url: str) -> None:
 def _succeeded(answer: Answer) -> Answer:
     encoding = answer.headers.get("content-encoding", "identity").strip().lower()
     if answer.status in (401, 403):
-        raise IngestFailed(
+        raise ImportFailed(
             f"{answer.shown} answered {answer.status}: it is not for everybody, or the "
             "credentials of this installation do not open it.",
             code="ImportDenied",
             hints=("docs/imports.md says how an administrator sets credentials.",),
         )
     if answer.status != 200:
-        raise IngestFailed(f"{answer.shown} answered {answer.status}.", code="ImportFailed")
+        raise ImportFailed(f"{answer.shown} answered {answer.status}.", code="ImportFailed")
     if encoding not in ("", "identity"):
-        raise IngestFailed(
+        raise ImportFailed(
             f"{answer.shown} is compressed on its way ({encoding[:20]}), although that was not "
             "asked for.",
             code="ImportFailed",
