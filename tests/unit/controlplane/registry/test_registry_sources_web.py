@@ -235,3 +235,23 @@ def test_every_read_is_a_sign_of_life(server: FileServer) -> None:
 def test_what_is_shown_has_no_secret() -> None:
     assert shown("https://a:b@host:9/x/y?token=1#2") == "https://host:9/x/y"
     assert origin_of("HTTPS://Host/x") == "https://host:443"
+
+
+def test_a_proxy_is_asked_by_name_after_what_is_known_was_judged(
+    server: FileServer, names: dict[str, list[str]]
+) -> None:
+    names["files.test"], names["inside.test"] = ["127.0.0.5"], ["10.0.0.1"]
+    server.routes["http://files.test/m"] = b"by the proxy"
+    proxy = server.url.replace("http://", "http://me:secret@")
+    allowed = Allowed("SHOAL_IMPORT_NETWORKS", ("127.0.0.5/32",))
+    assert fetched(web_of(allowed, proxy=proxy), "http://files.test/m") == b"by the proxy"
+    ((_, headers),) = server.asked
+    assert headers["Proxy-Authorization"].startswith("Basic ")
+    for url in ("https://inside.test/", "http://169.254.169.254/", "http://unknown.invalid/"):
+        refused(web_of(allowed, proxy=proxy), url, "ImportAddressRefused")
+    # this proxy makes no tunnels: what it answers is told, without its password
+    names["public.test"] = ["1.1.1.1"]
+    told = refused(web_of(NOWHERE, proxy=proxy), "https://public.test/m", "ImportUnreachable")
+    assert "501" in told
+    assert "secret" not in told
+    assert len(server.asked) == 1
