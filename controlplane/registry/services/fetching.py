@@ -4,6 +4,7 @@ They are written as those of an upload are, with the same limits, and ingest loo
 anybody's. Nothing of an earlier attempt is used.
 """
 
+import logging
 import time
 from collections.abc import Iterator
 from typing import Any, Final, Protocol
@@ -32,6 +33,8 @@ from controlplane.registry.sources.web import Answer, Bounds, Web, origin_of
 from controlplane.registry.states import UploadCause
 from controlplane.registry.types import SOURCE_PURPOSE
 
+logger = logging.getLogger(__name__)
+
 GROWN_BYTES: Final = 16 * 2**20  # that a body whose size nobody says may grow before it is asked
 LONGEST_TOLD: Final = 500  # characters of what a source says of itself
 
@@ -59,7 +62,7 @@ def fetch(attempt: Attempt) -> str:
     arrivals = _Arrivals(attempt)
     web = Web(_bounds(source), lambda: attempt.beat(offset=arrivals.here))
     try:
-        found = finder(source.kind).find(source, web)
+        found = _found(source, web)
         if len(found.files) > 1 or not found.archive:
             _fetch_all(attempt, found, web, arrivals)
             fields: dict[str, Any] = {"filename": plain_name(found.filename)}
@@ -79,6 +82,18 @@ def fetch(attempt: Attempt) -> str:
     )
     files = f"{len(found.files)} file(s), " if len(found.files) > 1 else ""
     return f"{files}{arrivals.here} bytes from {source.shown}{again}"
+
+
+def _found(source: Source, web: Web) -> Found:
+    try:
+        found: Found = finder(source.kind).find(source, web)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        logger.exception("What answers for %s is not understood", source.shown)
+        raise ImportFailed(
+            f"What answers for {source.shown} does not speak the interface that was expected.",
+            code="ImportFailed",
+        ) from error
+    return found
 
 
 def finder(kind: Kind) -> Any:

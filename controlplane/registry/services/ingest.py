@@ -264,6 +264,7 @@ def ingest_run(*, upload_id: str) -> None:
         return
     storage.work_folders_remove(upload_id)  # of a worker that died before us
     attempt = Ingest(Upload.objects.get(pk=upload_id), claim)
+    fetches = attempt.upload.state == UploadState.FETCHING
     try:
         _run_to_an_end(attempt)
     except Superseded:
@@ -272,6 +273,8 @@ def ingest_run(*, upload_id: str) -> None:
             storage.upload_files_remove(upload_id)
     finally:
         layout.discard(attempt.folder)
+        if fetches:  # also where it failed, or was deleted
+            imports.next_begin()
 
 
 @transaction.atomic

@@ -91,7 +91,8 @@ def _run(text: str) -> Source:
     run, _, path = text.partition(":")[2].lstrip("/").partition("/")
     if not _RUN.fullmatch(run) or not _plain(path):
         raise _wrong("it names no run")
-    return Source(Kind.MLFLOW, f"runs:/{run}/{path}", f"runs:/{run}/{path}", run, path)
+    whole = f"runs:/{run}/{path}" if path else f"runs:/{run}"
+    return Source(Kind.MLFLOW, whole, whole, run, path)
 
 
 def _plain(path: str) -> bool:

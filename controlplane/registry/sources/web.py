@@ -87,7 +87,7 @@ class Web:
                 if answer.status not in REDIRECTS or "location" not in answer.headers:
                     yield _succeeded(answer)
                     return
-                here = urljoin(here, answer.headers["location"])
+                here = _next(here, answer.headers["location"])
         raise ImportFailed(
             f"{shown(url)} redirects more than {MOST_REDIRECTS} times.", code="ImportRedirects"
         )
@@ -233,6 +233,15 @@ def _checked(url: str) -> None:
         raise ImportFailed(
             f"It leads to an address that is not called ({error.message})",
             code="ImportAddressRefused",
+        ) from error
+
+
+def _next(here: str, location: str) -> str:
+    try:
+        return urljoin(here, location)
+    except ValueError as error:
+        raise ImportFailed(
+            f"{shown(here)} redirects to what is no address.", code="ImportAddressRefused"
         ) from error
 
 

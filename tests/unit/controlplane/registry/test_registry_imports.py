@@ -53,7 +53,7 @@ def failed(api: APIClient, source: str, stores: Path) -> dict[str, Any]:
     found = imported(api, source)
     assert found["state"] == "failed", found
     assert [step["status"] for step in found["steps"]] == ["failed"] + ["pending"] * 3
-    assert list((stores / "uploads").iterdir()) == []
+    assert list((stores / "uploads").glob("*")) == []
     error: dict[str, Any] = found["error"]
     return error
 
@@ -69,7 +69,7 @@ def test_a_file_becomes_a_model_that_tells_where_it_is_from(
     assert [step["name"] for step in found["steps"]] == ["fetch", "verify", "unpack", "inspect"]
     assert [step["status"] for step in found["steps"]] == ["succeeded"] * 4
     assert found["steps"][0]["detail"] == f"7 bytes from {server.url}/digits.onnx"
-    assert list((stores / "uploads").iterdir()) == []
+    assert list((stores / "uploads").glob("*")) == []
     made = api.post(
         "/api/v1/models", {"name": "digits", "upload_id": found["id"]}, format="json"
     ).json()
@@ -246,7 +246,7 @@ def test_who_deletes_the_upload_ends_the_import(
     assert 0 < progress["offset"] <= progress["size"]
     assert progress["steps"][0]["status"] == "running"
     assert not Upload.objects.exists()
-    assert list((stores / "uploads").iterdir()) == []
+    assert list((stores / "uploads").glob("*")) == []
 
 
 def test_nothing_can_be_sent_to_an_import(api: APIClient, server: FileServer) -> None:
@@ -318,7 +318,11 @@ def test_imports_leave_room_for_uploads(
     monkeypatch.setattr(imports, "enqueue", lambda *_, upload_id, **__: sent.append(upload_id))
     Upload.objects.filter(pk=first.pk).update(claim="")
     ingest.ingest_run(upload_id=first.pk)
-    assert sent == [second.pk]
+    assert set(sent) == {second.pk}
+    sent.clear()
+    failing = started(api, f"{server.url}/none.onnx")
+    ingest.ingest_run(upload_id=failing.pk)
+    assert sent == [second.pk]  # also after one that failed
 
 
 def test_an_import_counts_as_an_unfinished_upload(api: APIClient, settings: Settings) -> None:
@@ -337,3 +341,33 @@ def test_versions_that_were_sent_have_no_lineage(
     api.post("/api/v1/models", {"name": "m", "upload_id": upload.pk}, format="json")
     assert ModelVersion.objects.get().lineage == {}
     assert api.get("/api/v1/models/m/versions/1").json()["lineage"] is None
+
+
+@pytest.mark.parametrize("answer", [{"run": {"data": []}}, {"run": {"inputs": {"a": 1}}}, {}])
+def test_a_server_that_speaks_otherwise_is_told(
+    api: APIClient, server: FileServer, settings: Settings, stores: Path, answer: dict[str, Any]
+) -> None:
+    settings.SHOAL_MLFLOW_URL = server.url
+    server.routes["/api/2.0/mlflow/runs/get"] = json.dumps(answer).encode()
+    server.routes["/api/2.0/mlflow/artifacts/list"] = json.dumps({"files": ["m.onnx"]}).encode()
+    error = failed(api, "runs:/0a1b", stores)
+    assert error["code"] in ("ImportFailed", "ImportNothingFound")
+    assert error["hints"]
+
+
+def test_an_artifact_of_a_run_becomes_a_model_with_its_lineage(
+    api: APIClient, server: FileServer, settings: Settings
+) -> None:
+    settings.SHOAL_MLFLOW_URL, settings.SHOAL_MLFLOW_TOKEN = server.url, SECRET
+    server.routes["/api/2.0/mlflow/runs/get"] = json.dumps({
+        "run": {"data": {"tags": [{"key": "mlflow.source.git.commit", "value": COMMIT}]}}
+    }).encode()  # fmt: skip
+    server.routes["/api/2.0/mlflow/artifacts/list"] = json.dumps({
+        "files": [{"path": "m.onnx", "is_dir": False, "file_size": 7}]
+    }).encode()  # fmt: skip
+    server.routes["/get-artifact"] = b"a model"
+    found = imported(api, "runs:/0a1b")
+    assert found["state"] == "ready", found["error"]
+    assert (found["lineage"]["run"], found["lineage"]["commit"]) == ("0a1b", COMMIT)
+    assert {headers["Authorization"] for _, headers in server.asked} == {f"Bearer {SECRET}"}
+    assert SECRET not in str(found)

@@ -82,6 +82,8 @@ def test_a_file_comes_as_it_is(server: FileServer) -> None:
         "gopher://127.0.0.1/x",
         "http://user:secret@127.0.0.1/",
         "http://bücher.test/",
+        "http://[::1/",
+        "http://127.0.0.1:99999/",
         "https://exämple.test/",
     ],
 )
