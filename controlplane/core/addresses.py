@@ -21,6 +21,10 @@ class AddressRefused(Exception):
     """The sentence says why nothing there is called."""
 
 
+class NameUnknown(AddressRefused):
+    """Nobody here can tell its addresses."""
+
+
 @dataclass(frozen=True, slots=True)
 class Allowed:
     """What may be called although it is not public: ``networks``, by the ``setting`` so called."""
@@ -100,7 +104,7 @@ def _addresses(host: str, port: int) -> list[Address]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise AddressRefused(f"{host} is not known: {error}") from error
+        raise NameUnknown(f"{host} is not known: {error}") from error
     return [ipaddress.ip_address(str(one[4][0]).partition("%")[0]) for one in found]
 
 

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 import httpcore
 
-from controlplane.core.addresses import AddressRefused, Allowed, judged, url_check
+from controlplane.core.addresses import AddressRefused, Allowed, NameUnknown, judged, url_check
 from controlplane.core.errors import Invalid
 from controlplane.core.trust import trusted
 from controlplane.registry.errors import ImportFailed
@@ -174,8 +174,8 @@ class Web:
         parts = urlsplit(url)
         try:
             judged(parts.hostname or "", parts.port or 443, parts.scheme, self._bounds.allowed)
-        except AddressRefused as error:
-            if "is not known" not in str(error) or parts.scheme != "https":
+        except NameUnknown:
+            if parts.scheme != "https":
                 raise
 
     def left(self, timeout: float | None) -> float:

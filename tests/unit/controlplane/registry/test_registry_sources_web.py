@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controlplane.core import addresses
-from controlplane.core.addresses import Allowed
+from controlplane.core.addresses import Allowed, NameUnknown
 from controlplane.registry.errors import IngestFailed
 from controlplane.registry.sources.web import Bounds, Web, origin_of, shown
 from tests.support.file_server import FileServer, file_server, headed, redirect
@@ -49,6 +49,8 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     def look_up(host: str, port: int) -> Any:
         if host not in known:
             return plain(host, port)
+        if not known[host]:
+            raise NameUnknown(f"{host} is not known")
         found = known[host].pop(0) if len(known[host]) > 1 else known[host][0]
         return [ipaddress.ip_address(one) for one in found.split()]
 
@@ -243,14 +245,17 @@ def test_a_proxy_is_asked_by_name_after_what_is_known_was_judged(
     server: FileServer, names: dict[str, list[str]]
 ) -> None:
     names["files.test"], names["inside.test"] = ["127.0.0.5"], ["10.0.0.1"]
+    names["unknown.test"] = []
     server.routes["http://files.test/m"] = b"by the proxy"
     proxy = server.url.replace("http://", "http://me:secret@")
     allowed = Allowed("SHOAL_IMPORT_NETWORKS", ("127.0.0.5/32",))
     assert fetched(web_of(allowed, proxy=proxy), "http://files.test/m") == b"by the proxy"
     ((_, headers),) = server.asked
     assert headers["Proxy-Authorization"].startswith("Basic ")
-    for url in ("https://inside.test/", "http://169.254.169.254/", "http://unknown.invalid/"):
+    for url in ("https://inside.test/", "http://169.254.169.254/", "http://unknown.test/"):
         refused(web_of(allowed, proxy=proxy), url, "ImportAddressRefused")
+    # a name that this machine does not know goes to the proxy, over TLS alone
+    refused(web_of(allowed, proxy=proxy), "https://unknown.test/", "ImportUnreachable")
     # this proxy makes no tunnels: what it answers is told, without its password
     names["public.test"] = ["1.1.1.1"]
     told = refused(web_of(NOWHERE, proxy=proxy), "https://public.test/m", "ImportUnreachable")
