@@ -70,6 +70,15 @@ def https(name: str) -> str:
     return value
 
 
+def web_url(name: str, default: str = "") -> str:
+    """The URL of ``name``, of http or https, without a slash in the end; empty for none."""
+    value = (os.environ.get(name) or default).rstrip("/")
+    parts = urlsplit(value)
+    if value and (parts.scheme not in ("http", "https") or not parts.hostname):
+        raise ImproperlyConfigured(f"{name}: expected https://host or http://host")
+    return value
+
+
 def networks(name: str, *, whose: str = "proxies") -> tuple[str, ...]:
     """Addresses and networks of ``name``, comma-separated; none when it is unset."""
     found = []

@@ -22,6 +22,7 @@ EXAMPLES: Final[dict[str, Any]] = {
         "begin": "2026-11-26T00:00:00Z",
         "end": "2026-11-27T00:00:00Z",
     },
+    "ImportInputRequest": {"address": "hf://acme/digits@main/model.onnx", "project": "vision"},
     "ConfigRenderInputRequest": {"config": {"name": "digits", "max_batch_size": 8}},
     "ConfigRevisionInputRequest": {
         "configs": {"digits": CONFIG},

@@ -60,6 +60,20 @@ SHOAL_UPLOAD_RESERVE_BYTES = (
 # Of one person: bytes of uploads that no version came from, and uploads that still grow. 0: any.
 SHOAL_UPLOAD_QUOTA_BYTES = env.integer("SHOAL_UPLOAD_QUOTA_BYTES", 400 * 2**30, least=0)
 SHOAL_UPLOAD_OPEN_LIMIT = env.integer("SHOAL_UPLOAD_OPEN_LIMIT", 100, least=0)
+# Imports: networks that models may be fetched from although they are not public, a proxy on the
+# way, seconds of one fetch, and how many at once. Servers that are named here need no network.
+SHOAL_IMPORT_NETWORKS = env.networks("SHOAL_IMPORT_NETWORKS", whose="networks of servers")
+SHOAL_IMPORT_PROXY = env.web_url("SHOAL_IMPORT_PROXY")
+SHOAL_IMPORT_TIMEOUT_S = env.integer("SHOAL_IMPORT_TIMEOUT_S", 1800, least=10)
+SHOAL_IMPORTS_AT_ONCE = env.integer("SHOAL_IMPORTS_AT_ONCE", 1, least=1)
+SHOAL_HUB_URL = env.web_url("SHOAL_HUB_URL", "https://huggingface.co")
+SHOAL_HUB_TOKEN = env.optional_secret("SHOAL_HUB_TOKEN", least=1)
+SHOAL_MLFLOW_URL = env.web_url("SHOAL_MLFLOW_URL")
+SHOAL_MLFLOW_TOKEN = env.optional_secret("SHOAL_MLFLOW_TOKEN", least=1)
+SHOAL_IMPORT_S3_ENDPOINT = env.web_url("SHOAL_IMPORT_S3_ENDPOINT")
+SHOAL_IMPORT_S3_REGION = env.text("SHOAL_IMPORT_S3_REGION", "")
+SHOAL_IMPORT_S3_ACCESS_KEY = env.text("SHOAL_IMPORT_S3_ACCESS_KEY", "")
+SHOAL_IMPORT_S3_SECRET_KEY = env.optional_secret("SHOAL_IMPORT_S3_SECRET_KEY", least=1)
 # The program that reads models; the control plane never imports the runtime.
 SHOAL_INSPECTION_COMMAND = [sys.executable, "-m", "worker_runtime.inspection"]
 SHOAL_INSPECTION_TIMEOUT_S = env.integer("SHOAL_INSPECTION_TIMEOUT_S", 300)

@@ -22,15 +22,17 @@ def enqueue_on_commit(
 ) -> None:
     """Send job ``name`` with ``kwargs`` (ids and generations only) once the transaction commits."""
 
-    def send() -> None:
-        if broker.resting:
-            return
-        try:
-            current_app.send_task(
-                name, kwargs=kwargs, queue=queue, expires=expires_s, retry=False, ignore_result=True
-            )
-        except Exception as error:
-            broker.failed()
-            logger.warning("Job %s not sent, the periodic pass will do it: %s", name, error)
+    transaction.on_commit(lambda: enqueue(name, queue=queue, expires_s=expires_s, **kwargs))
 
-    transaction.on_commit(send)
+
+def enqueue(name: str, *, queue: str = "control", expires_s: int = 60, **kwargs: Any) -> None:
+    """Send it now: for what was committed already."""
+    if broker.resting:
+        return
+    try:
+        current_app.send_task(
+            name, kwargs=kwargs, queue=queue, expires=expires_s, retry=False, ignore_result=True
+        )
+    except Exception as error:
+        broker.failed()
+        logger.warning("Job %s not sent, the periodic pass will do it: %s", name, error)

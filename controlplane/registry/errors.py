@@ -68,6 +68,12 @@ class IngestFailed(Invalid):
         self.detail = detail
 
 
+class ImportFailed(IngestFailed):
+    """As it ends while the bytes are still elsewhere."""
+
+    tries = ("Correct the address, or what answers there, then import again.",)
+
+
 class InspectorUnavailable(Unavailable):
     code = "InspectorUnavailable"
     tries = ("Send the request again in a moment; the log of the worker has the cause.",)

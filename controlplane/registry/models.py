@@ -11,6 +11,8 @@ from controlplane.registry.code import CodeReason
 from controlplane.registry.states import UploadState
 from controlplane.registry.types import FileEntry
 
+JSON = models.JSONField()
+
 
 class Blob(models.Model):
     """Bytes stored once under their SHA-256, whatever number of versions uses them."""
@@ -55,6 +57,10 @@ class Upload(Stamped, OfProject):
     digest = models.CharField(max_length=64, blank=True)  # of its files, once unpacked
     inspection = models.JSONField(null=True, blank=True)
     error = models.JSONField(null=True, blank=True)  # {code, message, detail, hints}
+    # of an import: types.Lineage
+    lineage = models.JSONField(default=dict, blank=True, db_default=models.Value({}, JSON))
+    # its address, until its bytes are here
+    sealed_source = models.TextField(blank=True, default="", db_default="")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
     expires_at = models.DateTimeField()
     # Ingest belongs to whoever holds the claim; one that stopped beating may be taken over.
@@ -154,6 +160,8 @@ class ModelVersion(Stamped, Scoped):
     size = models.BigIntegerField()
     file_count = models.PositiveIntegerField()
     source_filename = models.CharField(max_length=255, blank=True)
+    # of its upload, if that was an import
+    lineage = models.JSONField(default=dict, blank=True, db_default=models.Value({}, JSON))
     description = models.TextField(blank=True)
     tags = models.JSONField(default=dict)
     declared = models.JSONField(default=dict, blank=True)  # kept and given back, not acted on

@@ -49,7 +49,7 @@ ENSEMBLE = "ensemble"
 STEP = re.compile(r'\bmodel_name\s*:\s*"([^"]*)"')  # nothing else of a configuration is called so
 # why by relation name: deployments lie above the registry, which must not import them
 CURRENT = "deployment_revisions__current_of"  # of a version: deployments that run it now
-ACTIVE = (Upload.State.VERIFYING, Upload.State.INSPECTING)
+ACTIVE = (Upload.State.FETCHING, Upload.State.VERIFYING, Upload.State.INSPECTING)
 GROWING = (Upload.State.UPLOADING, *ACTIVE)
 
 

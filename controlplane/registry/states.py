@@ -11,6 +11,7 @@ from controlplane.registry.types import Step
 
 class UploadState(TextChoices):
     UPLOADING = "uploading"
+    FETCHING = "fetching"  # an import: the server gets the bytes itself
     VERIFYING = "verifying"  # checksum, then unpacking
     INSPECTING = "inspecting"
     READY = "ready"
@@ -19,6 +20,8 @@ class UploadState(TextChoices):
 
 class UploadCause(StrEnum):
     COMPLETE = "complete"
+    FETCH = "fetch"
+    FETCHED = "fetched"
     CLAIM = "claim"
     INSPECT = "inspect"
     ACCEPT = "accept"
@@ -31,9 +34,16 @@ S, U = UploadState, UploadCause
 UPLOADS: Final = Machine(
     "upload",
     S,
-    starts=(S.UPLOADING,),
+    starts=(S.UPLOADING, S.FETCHING),
     moves=(
         Move(U.COMPLETE, (S.UPLOADING,), (S.VERIFYING,), "all bytes are here, its owner says so"),
+        Move(
+            U.FETCH,
+            (S.FETCHING,),
+            (S.FETCHING,),
+            "a worker begins an import, or begins again where another died",
+        ),
+        Move(U.FETCHED, (S.FETCHING,), (S.VERIFYING,), "all bytes of an import are here"),
         Move(
             U.CLAIM,
             (S.VERIFYING, S.INSPECTING),
@@ -44,7 +54,7 @@ UPLOADS: Final = Machine(
         Move(U.ACCEPT, (S.INSPECTING,), (S.READY,), "there is something to register"),
         Move(
             U.REFUSE,
-            (S.VERIFYING, S.INSPECTING),
+            (S.FETCHING, S.VERIFYING, S.INSPECTING),
             (S.FAILED,),
             "a step failed, took too long, or its workers died three times",
         ),

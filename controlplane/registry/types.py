@@ -13,7 +13,11 @@ MAX_CHUNK_BYTES: Final = 16 * 2**20  # what we accept
 LIMIT_FILES: Final = 20_000
 EMPTY_SHA256: Final = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
+# What seals the address of an import until its bytes are here: a part of it may be a secret.
+SOURCE_PURPOSE: Final = "shoal import source"
+FETCH: Final = "fetch"  # a step of imports alone
 STEP_TITLES: Final = {
+    FETCH: "Fetch the files",
     "verify": "Check the bytes",
     "unpack": "Unpack",
     "inspect": "Read the model",
@@ -28,6 +32,22 @@ class FileEntry(TypedDict):
 
 class FileProgress(FileEntry):
     offset: int  # bytes that have arrived
+
+
+class Lineage(TypedDict):
+    """Where the files of a version come from. What is not known is left out."""
+
+    kind: str  # url, hub, s3, mlflow
+    address: str  # without what may be a secret
+    by: str
+    at: str
+    revision: NotRequired[str]  # as it was asked for: a branch, a tag
+    commit: NotRequired[str]
+    etag: NotRequired[str]
+    repository: NotRequired[str]
+    run: NotRequired[str]
+    experiment: NotRequired[str]
+    dataset: NotRequired[str]
 
 
 class Step(TypedDict):
@@ -91,10 +111,12 @@ class ModelConfigProblem:
     message: str
 
 
-def steps_new() -> list[Step]:
+def steps_new(*, fetch: bool = False) -> list[Step]:
+    """``fetch``: the bytes are somewhere else."""
     return [
         Step(name=name, title=title, status="pending", detail="", started_at=None, ended_at=None)
         for name, title in STEP_TITLES.items()
+        if fetch or name != FETCH
     ]
 
 

@@ -14,6 +14,7 @@ from controlplane.registry.api import (
 )
 
 urlpatterns = [
+    path("imports", uploads.ImportsView.as_view()),
     path("uploads", uploads.UploadsView.as_view()),
     path("uploads/<str:upload_id>", uploads.UploadView.as_view()),
     path("uploads/<str:upload_id>/complete", uploads.UploadCompleteView.as_view()),

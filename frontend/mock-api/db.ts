@@ -219,6 +219,7 @@ function version(model: string, number: number, over: Partial<ModelVersion> = {}
       { path: `${model}/extra.lost`, size: 4_096, sha256: sha(`${model}f`) },
     ],
     source_filename: "resnet50-v2.onnx",
+    lineage: null,
     description: "",
     tags: {},
     declared: {},

@@ -46,7 +46,7 @@ def model() -> None:
 @model.command()
 @name_option("Name; goes before the file's.")
 @click.option("--version", "-v", help="A number; default: the next.")
-@click.option("--path", "-p", help="File, folder or archive to register.")
+@click.option("--path", "-p", help="File, folder or archive to register, or an address.")
 @click.option("--type", "-t", "kind", help="triton_model or custom_model; both are served.")
 @file_option("model")
 @click.option("--description", "-d", help="What people should know about it.")
@@ -68,13 +68,15 @@ def create(
     settings: tuple[str, ...],
     output: str,
 ) -> None:
-    """Register a model from a file, a folder or an archive.
+    """Register a model from files or an address.
 
-    What the installation has already is not sent again.
+    What the installation has already is not sent again. Of an address the server fetches the model
+    itself, and the version keeps where it is from: https://host/model.onnx,
+    hf://owner/name@revision/path, s3://bucket/path, runs:/RUN_ID/path of MLflow.
     """
     from shoal.cli.session import ml_client
     from shoal.entities import overrides, schemas
-    from shoal.entities.loading import load_model
+    from shoal.entities.loading import REMOTE, load_model
 
     if file is None and path is None:
         raise click.UsageError("Give --path, or --file with a path in it.")
@@ -86,7 +88,7 @@ def create(
         "type": kind,
         "description": description,
         "stage": stage,
-        "path": str(Path(path).resolve()) if path and "://" not in path else path,
+        "path": str(Path(path).resolve()) if path and not REMOTE.match(path) else path,
     }
     laid |= {key: value for key, value in given.items() if value is not None}
     entity = load_model(file or {}, params_override=[laid])
@@ -307,12 +309,23 @@ def _code_text(code: Any) -> str | None:
     return f"{states[code['state']]}{by}: {why}"
 
 
+def _lineage(lineage: Any) -> dict[str, Any]:
+    """What there is of where it was imported from."""
+    if not lineage:
+        return {}
+    names = ("revision", "commit", "repository", "run", "experiment", "dataset", "etag")
+    by = f"{moment(lineage['at'])} by {lineage['by']}"
+    found = {name.capitalize(): lineage[name] or None for name in names}
+    return {"Imported from": lineage["address"], **found, "Imported": by}
+
+
 def _print(item: Any) -> None:
     print_fields(
         {
             "Model": f"{item['model']} version {item['version']}",
             "Description": item.get("description"),
             "From": item.get("source_filename"),
+            **_lineage(item.get("lineage")),
             "Size": f"{byte_count(item['size'])} in {len(item.get('manifest', []))} files",
             "Digest": item["digest"],
             "Registered": f"{moment(item.get('created_at'))} by {item.get('created_by')}",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 from shoal.client import file_uploads, uploads
 from shoal.client.administration import Administration
@@ -11,6 +12,7 @@ from shoal.client.types import Upload
 from shoal.client.uploads import OnBytes
 
 UPLOAD_TIMEOUT_S = 900.0
+IMPORT_TIMEOUT_S = 3600.0
 
 
 class Packages(Administration):
@@ -39,6 +41,30 @@ class Packages(Administration):
             on_bytes=on_bytes,
         )
         return uploads.wait_ready(self._transport, upload, timeout_s=timeout_s, on_change=on_change)
+
+    def import_model(
+        self,
+        address: str,
+        *,
+        timeout_s: float = IMPORT_TIMEOUT_S,
+        on_change: Callable[[Upload], None] | None = None,
+        project: str = "",
+    ) -> Upload:
+        """Has the server fetch a model, and waits until it has inspected it: ``https://…``,
+        ``hf://owner/name``, ``s3://bucket/path``, ``runs:/RUN_ID/path``.
+
+        Whoever interrupts the wait ends the import. Raises Problem, OperationFailed with the
+        cause, WaitTimeout.
+        """
+        body = {"address": address, **uploads.in_project(project or self.project)}
+        upload = cast(Upload, self._transport.json("POST", "/imports", json=body))
+        try:
+            return uploads.wait_ready(
+                self._transport, upload, timeout_s=timeout_s, on_change=on_change
+            )
+        except KeyboardInterrupt:
+            self._transport.json("DELETE", f"/uploads/{upload['id']}")
+            raise
 
     def upload_package(
         self,

@@ -25,6 +25,22 @@ class Stage(Step, total=False):
     progress: float | None  # 0..1
 
 
+class Lineage(TypedDict):
+    """Where an imported model is from. What its source does not tell is empty."""
+
+    kind: Literal["url", "hub", "s3", "mlflow"]
+    address: str
+    revision: str
+    commit: str
+    etag: str
+    repository: str
+    run: str
+    experiment: str
+    dataset: str
+    by: str
+    at: str
+
+
 class Upload(TypedDict):
     id: str
     filename: str
@@ -32,11 +48,12 @@ class Upload(TypedDict):
     offset: int
     chunk_size: int
     sha256: str
-    state: Literal["uploading", "verifying", "inspecting", "ready", "failed"]
+    state: Literal["uploading", "fetching", "verifying", "inspecting", "ready", "failed"]
     steps: list[Step]
     inspection: dict[str, Any] | None
     manifest: list[dict[str, Any]]
     error: ErrorBody | None
+    lineage: NotRequired[Lineage | None]
     created_at: str
     expires_at: str
 
@@ -65,6 +82,7 @@ class VersionSummary(TypedDict):
     size: int
     file_count: int
     source_filename: str
+    lineage: NotRequired[Lineage | None]
     description: str
     tags: dict[str, str]
     declared: dict[str, Any]

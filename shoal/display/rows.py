@@ -64,7 +64,7 @@ class Rows:
         self._bytes("download", "Download", done, total)
 
     def upload(self, upload: Upload) -> None:
-        self._steps(upload["steps"])
+        self._steps([_fetched(step, upload) for step in upload["steps"]])
 
     def operation(self, operation: Operation) -> None:
         self._steps(operation["stages"])
@@ -104,6 +104,15 @@ class Rows:
         seconds = row.seconds() if row.status in MARKS else None
         spent = f"  {duration(seconds)}" if seconds else ""
         return f"{mark} {row.title}{spent}{f'  {row.detail}' if row.detail else ''}"
+
+
+def _fetched(step: Step, upload: Upload) -> Step | Stage:
+    """With the bytes that have come, while the server fetches them."""
+    if step["name"] != "fetch" or step["status"] != "running":
+        return step
+    here, size = upload["offset"], upload["size"]
+    told = f"{byte_count(here)} of {byte_count(size)}"
+    return {**step, "detail": told, "progress": here / size if size else None}
 
 
 def _unix(text: str | None) -> float | None:

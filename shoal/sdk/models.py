@@ -2,6 +2,7 @@
 
 import hashlib
 import lzma
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,8 @@ from shoal.sdk.shapes import MODEL_FIELDS, declared, model_of, texts, version_nu
 TORN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, ValueError)
 VIEWS = {"activeonly": "active", "archivedonly": "archived", "all": "all"}
 INSPECTION_S = 900.0
+# What the server fetches itself; datastores and registries of Azure are none of it.
+IMPORTED = re.compile(r"(?:https?|hf|s3)://|runs:/", re.IGNORECASE)
 
 
 class ModelOperations:
@@ -36,10 +39,39 @@ class ModelOperations:
     def create_or_update(self, model: Model) -> Model:
         """Register what ``model.path`` holds; the same content again is the version that it was.
 
-        Raises UnusableSource, Problem (``ModelVersionImmutable``, ...), OperationFailed when the
-        files cannot be served.
+        A path that is an address (``https://…``, ``hf://…``, ``s3://…``, ``runs:/…``) is fetched by
+        the server. Raises UnusableSource, Problem (``ModelVersionImmutable``, ...), OperationFailed
+        when the files cannot be fetched or served.
         """
+        if model.path is not None and IMPORTED.match(str(model.path)):
+            return model_of(self._import(model, str(model.path)))
         return model_of(self.register(model))
+
+    def _import(self, model: Model, address: str) -> ModelVersion:
+        number = version_number(model.version)
+        if not model.name:
+            raise UnusableSource("The model has no name", "what is imported needs one: name")
+        given, tags = self._given(model), texts(model.tags)
+        upload = self._client.import_model(
+            address, on_change=self._watcher.upload, project=model.project or ""
+        )
+        return self._made(
+            self._client.register_model(
+                model.name,
+                upload["id"],
+                version=number,
+                description=model.description,
+                tags=tags,
+                declared=given,
+            )
+        )
+
+    def _given(self, model: Model) -> dict[str, Any]:
+        """What is kept of it without effect."""
+        given = declared(model._to_dict(), MODEL_FIELDS)
+        if given.get("type") in ("custom_model", "triton_model"):
+            del given["type"]  # everything is served as Triton serves it
+        return given
 
     def register(self, model: Model) -> ModelVersion:
         number = version_number(model.version)
@@ -47,9 +79,7 @@ class ModelOperations:
             if model.name and model.version:
                 return self._update(model)
             raise UnusableSource("The model has no path", "path: the file or folder to register")
-        given = declared(model._to_dict(), MODEL_FIELDS)
-        if given.get("type") in ("custom_model", "triton_model"):
-            del given["type"]  # everything is served as Triton serves it
+        given = self._given(model)
         with package_of(model) as package:
             if package.note.endswith((WAITS, AS_JSON)):
                 self._watcher.note(package.note)
@@ -89,7 +119,9 @@ class ModelOperations:
             on_change=self._watcher.upload,
             project=project,
         )
-        version = self._client.register_model(name, upload["id"], version=number, **fields)
+        return self._made(self._client.register_model(name, upload["id"], version=number, **fields))
+
+    def _made(self, version: ModelVersion) -> ModelVersion:
         for warning in version.get("warnings", []):
             self._watcher.note(f"Note: {warning}")
         return self._back(version)

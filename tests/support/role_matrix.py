@@ -25,6 +25,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "users/<str:username>": {"GET": X, "PATCH": X},
     "users/<str:username>/password": {"POST": X},
     "users/<str:username>/second-factor": {"DELETE": X},
+    "imports": {"POST": D},
     "uploads": {"POST": D},
     "uploads/<str:upload_id>": {"GET": R, "PATCH": D, "DELETE": D},
     "uploads/<str:upload_id>/complete": {"POST": D},

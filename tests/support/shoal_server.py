@@ -89,6 +89,8 @@ class FakeServer:
 
     def _routes(self) -> Iterator[tuple[str, Callable[..., httpx.Response]]]:
         yield r"POST /uploads", self._create_upload
+        yield r"POST /imports", self._import
+        yield r"DELETE /uploads/(\w+)", self._delete_upload
         yield r"(?:GET|HEAD) /uploads/(\w+)", self._get_upload
         yield r"PATCH /uploads/(\w+)", self._append
         yield r"GET /uploads/(\w+)/files", self._missing
@@ -176,8 +178,35 @@ class FakeServer:
         }  # fmt: skip
         return httpx.Response(201, json=self.uploads[name])
 
+    def _import(self, request: httpx.Request) -> httpx.Response:
+        """It is fetched as soon as somebody looks."""
+        body = json.loads(request.content)
+        filename = body["address"].rpartition("/")[2]
+        made = json.loads(self._create_upload(
+            httpx.Request("POST", URL, json={"filename": filename, "size": 10})
+        ).content)  # fmt: skip
+        upload = self.uploads[made["id"]]
+        upload |= {"state": "fetching", "offset": 4, "sha256": "f" * 64}
+        upload["lineage"] = {
+            "kind": "hub", "address": body["address"], "revision": "v1", "commit": "c0ffee",
+            "etag": "", "repository": "https://hub.test/acme/digits", "run": "", "experiment": "",
+            "dataset": "mnist", "by": "ada", "at": "2026-11-21T04:00:00Z",
+        }  # fmt: skip
+        upload["steps"] = [
+            {"name": "fetch", "title": "Fetch the files", "status": "running", "detail": "",
+             "started_at": "2026-11-21T04:00:00Z", "ended_at": None},
+        ]  # fmt: skip
+        return httpx.Response(202, json=upload)
+
+    def _delete_upload(self, _: httpx.Request, name: str) -> httpx.Response:
+        del self.uploads[name]
+        return httpx.Response(204)
+
     def _get_upload(self, request: httpx.Request, name: str) -> httpx.Response:
         upload = self.uploads[name]
+        if upload["state"] == "fetching":
+            upload["state"] = "verifying"
+            return httpx.Response(200, json={**upload, "state": "fetching"})
         if request.method == "GET" and upload["state"] == "verifying":
             upload["state"] = "failed" if self.inspection_error else "ready"
             upload["error"] = self.inspection_error
@@ -255,6 +284,7 @@ class FakeServer:
             "manifest": [
                 file for file in self.uploads[body["upload_id"]]["files"] if "sha256" in file
             ] or [{"path": "net/1/model.onnx", "size": 1, "sha256": digest}],
+            "lineage": self.uploads[body["upload_id"]].get("lineage"),
             "created_at": "2026-11-21T04:00:00Z", "created_by": "ada",
             "description": body.get("description", ""), "tags": body.get("tags", {}),
             "declared": body.get("declared", {}),

@@ -11,15 +11,16 @@ from controlplane.accounts.projects import project_get
 from controlplane.alerts.errors import ChannelExists
 from controlplane.alerts.models import Channel
 from controlplane.alerts.selectors.channels import channel_get
-from controlplane.alerts.services.addresses import url_check
 from controlplane.alerts.services.sending import SECRET_PURPOSE, URL_PURPOSE
 from controlplane.alerts.types import ChannelKind
 from controlplane.core import events, vault
+from controlplane.core.addresses import url_check
 from controlplane.core.errors import Invalid
 from controlplane.core.names import name_check
 
 SECRET_BYTES: Final = 32
 LEAST_SECRET: Final = 16
+WHERE_FROM: Final = "Slack's and most others' are copied whole from their settings."
 MOST_RECIPIENTS: Final = 20
 SIGNED: Final = (ChannelKind.WEBHOOK,)  # the others' receivers check no signature
 PLAIN: Final = ("kind", "enabled", "address", "recipients", "severities", "projects")
@@ -84,7 +85,7 @@ def _apply(row: Channel, values: dict[str, Any]) -> None:
     if "url" in values:
         if mail:
             raise Invalid("url: expected none for e-mail.", field="url")
-        row.address = url_check(values["url"])
+        row.address = url_check(values["url"], hint=WHERE_FROM)
         row.url = vault.seal(URL_PURPOSE, values["url"])
     if "secret" in values:
         row.secret = vault.seal(SECRET_PURPOSE, _secret(row, values["secret"]))

@@ -21,9 +21,10 @@ from controlplane.alerts.messages import (
     text,
 )
 from controlplane.alerts.models import Channel
-from controlplane.alerts.services.addresses import AddressRefused, target
 from controlplane.alerts.types import ChannelKind
 from controlplane.core import vault
+from controlplane.core.addresses import AddressRefused, Allowed, target
+from controlplane.core.trust import trusted
 
 URL_PURPOSE: Final = "shoal alert channel url"
 SECRET_PURPOSE: Final = "shoal alert channel secret"  # noqa: S105 - names a key
@@ -79,12 +80,12 @@ def _post(url: str, content: bytes, headers: dict[str, str]) -> Sent:
     import httpx  # noqa: PLC0415 - half a second of imports, for who has a channel
 
     try:
-        where = target(url, settings.SHOAL_ALERT_NETWORKS)
+        where = target(url, Allowed("SHOAL_ALERT_NETWORKS", settings.SHOAL_ALERT_NETWORKS))
     except AddressRefused as error:
         raise SendFailed(str(error)) from error
     # why no environment: a proxy of it would look the name up once more
     with httpx.Client(
-        timeout=TIMEOUT_S, follow_redirects=False, trust_env=False, verify=_trusted()
+        timeout=TIMEOUT_S, follow_redirects=False, trust_env=False, verify=trusted()
     ) as client:
         try:
             with client.stream(
@@ -101,16 +102,6 @@ def _post(url: str, content: bytes, headers: dict[str, str]) -> Sent:
         except (httpx.HTTPError, ssl.SSLError) as error:
             said = str(error) or type(error).__name__
             raise SendFailed(f"{where.host} did not answer: {said}") from error
-
-
-def _trusted() -> ssl.SSLContext:
-    """Whom browsers trust, for machines that come without any; and whom this machine does (or
-    SSL_CERT_FILE names), for receivers of one's own."""
-    import httpx  # noqa: PLC0415 - as above
-
-    context = httpx.create_ssl_context(trust_env=False)
-    context.load_default_certs()
-    return context
 
 
 def _refused(status: int, told: str) -> str:

@@ -19,11 +19,12 @@ from controlplane.core.requests import read_body
 from controlplane.core.validation_messages import shown
 from controlplane.registry import selectors
 from controlplane.registry.serializers.uploads import (
+    ImportInputSerializer,
     UploadCompleteSerializer,
     UploadInputSerializer,
     UploadSerializer,
 )
-from controlplane.registry.services import file_lists, uploads
+from controlplane.registry.services import file_lists, imports, uploads
 
 OFFSET_HEADER = "Upload-Offset"
 LONGEST_OFFSET = 18  # digits
@@ -99,6 +100,29 @@ class UploadsView(ProjectAPIView):
         return Response(
             UploadSerializer(upload).data,
             status=status.HTTP_201_CREATED,
+            headers={"Location": f"/api/v1/uploads/{upload.id}"},
+        )
+
+
+class ImportsView(ProjectAPIView):
+    @extend_schema(
+        operation_id="imports_create",
+        request=ImportInputSerializer,
+        responses={
+            202: UploadSerializer,
+            409: OpenApiResponse(description="`ProjectArchived`, `TooManyUploads`"),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Have the server fetch a model from an address: it becomes an upload, without sending.
+
+        Watch `state`, `steps` and `offset` of the upload; deleting it ends the import.
+        """
+        values, user = read_body(ImportInputSerializer, request), cast(User, request.user)
+        upload = imports.import_create(**values, user=user)
+        return Response(
+            UploadSerializer(upload).data,
+            status=status.HTTP_202_ACCEPTED,
             headers={"Location": f"/api/v1/uploads/{upload.id}"},
         )
 

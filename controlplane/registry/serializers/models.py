@@ -14,6 +14,7 @@ from controlplane.registry.serializers.inspection import (
     FileEntrySerializer,
     TensorSpecSerializer,
 )
+from controlplane.registry.serializers.uploads import LineageSerializer, lineage_shown
 
 Fields = serializers.Serializer[Any]
 
@@ -43,6 +44,7 @@ class ModelVersionSummarySerializer(Fields):
     size = serializers.IntegerField()
     file_count = serializers.IntegerField(read_only=True)
     source_filename = serializers.CharField(allow_blank=True)
+    lineage = serializers.SerializerMethodField(help_text="of an imported version; else null")
     description = serializers.CharField(allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField(allow_blank=True))
     declared = serializers.DictField(help_text="kept and given back as it came")
@@ -58,6 +60,10 @@ class ModelVersionSummarySerializer(Fields):
     )
     code = serializers.SerializerMethodField()
     used_by = serializers.ListField(child=serializers.CharField(), help_text="endpoint names")
+
+    @extend_schema_field(LineageSerializer(allow_null=True))
+    def get_lineage(self, version: ModelVersion) -> dict[str, Any] | None:
+        return lineage_shown(version.lineage)
 
     def get_config_etag(self, version: ModelVersion) -> str:
         return configs_etag(version)

@@ -13,6 +13,7 @@ from controlplane.registry.serializers.inspection import (
     FileEntrySerializer,
     InspectionSerializer,
 )
+from controlplane.registry.sources.addresses import EXPECTED, LONGEST, Kind
 from controlplane.registry.types import CHUNK_BYTES, EMPTY_SHA256, LIMIT_FILES, STEP_TITLES
 
 Fields = serializers.Serializer[Any]
@@ -25,6 +26,26 @@ class UploadErrorSerializer(Fields):
     message = serializers.CharField()
     detail = serializers.CharField(allow_blank=True)
     hints = serializers.ListField(child=serializers.CharField())
+
+
+class LineageSerializer(Fields):
+    """Where an import's files come from. What the source does not tell is empty."""
+
+    kind = serializers.ChoiceField(choices=[kind.value for kind in Kind])
+    address = serializers.CharField(help_text="without a query, which may be a secret")
+    revision = serializers.CharField(default="", help_text="as it was asked for: a branch, a tag")
+    commit = serializers.CharField(default="", help_text="of the repository, or of the run's code")
+    etag = serializers.CharField(default="")
+    repository = serializers.CharField(default="")
+    run = serializers.CharField(default="", help_text="of MLflow")
+    experiment = serializers.CharField(default="")
+    dataset = serializers.CharField(default="")
+    by = serializers.CharField(help_text="who imported it")
+    at = serializers.DateTimeField()
+
+
+def lineage_shown(lineage: dict[str, Any]) -> dict[str, Any] | None:
+    return dict(LineageSerializer(lineage).data) if lineage else None
 
 
 class UploadStepSerializer(Fields):
@@ -50,12 +71,17 @@ class UploadSerializer(Fields):
     code = serializers.SerializerMethodField()
     manifest = FileEntrySerializer(many=True)
     error = UploadErrorSerializer(allow_null=True)
+    lineage = serializers.SerializerMethodField(help_text="of an import; else null")
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField()
 
     @extend_schema_field(CodeSerializer)
     def get_code(self, upload: Upload) -> dict[str, Any]:
         return dict(CodeSerializer(upload_code(upload)).data)
+
+    @extend_schema_field(LineageSerializer(allow_null=True))
+    def get_lineage(self, upload: Upload) -> dict[str, Any] | None:
+        return lineage_shown(upload.lineage)
 
     def get_chunk_size(self, upload: Upload) -> int:
         del upload
@@ -105,6 +131,11 @@ class UploadInputSerializer(Fields):
         if attrs.get("files") and attrs["sha256"]:
             raise serializers.ValidationError("`sha256` goes with `size`; each of `files` has one.")
         return attrs
+
+
+class ImportInputSerializer(Fields):
+    address = serializers.CharField(max_length=LONGEST, help_text=" ".join(EXPECTED))
+    project = ProjectField()
 
 
 class MissingFileSerializer(FileEntrySerializer):

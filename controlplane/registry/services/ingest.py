@@ -28,11 +28,20 @@ from controlplane.registry.errors import ChecksumMismatch, IngestFailed
 from controlplane.registry.formats import Format, detect, single_name
 from controlplane.registry.models import Blob, UnpackedFile, Upload
 from controlplane.registry.selectors import ACTIVE
+from controlplane.registry.services import imports, room
 from controlplane.registry.services.file_lists import files_lay_out, files_verify
-from controlplane.registry.states import UPLOADS, StepCause, UploadCause, UploadState, step_after
+from controlplane.registry.states import (
+    UPLOADS,
+    StepCause,
+    StepStatus,
+    UploadCause,
+    UploadState,
+    step_after,
+)
 from controlplane.registry.stores import blob_store
 from controlplane.registry.stores.disk import full_disk_said, link_or_copy
 from controlplane.registry.types import (
+    FETCH,
     FileEntry,
     Inspection,
     InspectionProblem,
@@ -76,8 +85,10 @@ class Ingest:
         for name, value in fields.items():
             setattr(self.upload, name, value)
 
-    def beat(self, _: int = 0) -> None:
+    def beat(self, _: int = 0, **fields: Any) -> None:
         """Show signs of life, at most every two seconds however often it is called.
+
+        ``fields`` are written with them.
 
         Raises SoftTimeLimitExceeded where it took too long: Celery does not end threads.
         """
@@ -85,7 +96,7 @@ class Ingest:
             raise SoftTimeLimitExceeded
         if time.monotonic() - self._beat_at >= BEAT_S:
             self._beat_at = time.monotonic()
-            self.save()
+            self.save(**fields)
 
     @contextmanager
     def step(self, name: str, cause: UploadCause | None = None) -> Iterator[list[str]]:
@@ -116,6 +127,12 @@ class Ingest:
         ]
 
     def run(self) -> None:
+        if self.upload.state == UploadState.FETCHING:
+            from controlplane.registry.services.fetching import fetch  # noqa: PLC0415 # for imports
+
+            with self.step(FETCH) as said:
+                said.append(fetch(self))
+            imports.next_begin()
         with self.step("verify") as said:
             said.append(self._verify())
         with self.step("unpack") as said:
@@ -134,7 +151,7 @@ class Ingest:
         """Write the outcome, and remove the bytes as they arrived. Raises Superseded."""
         upload = self.upload
         with transaction.atomic():
-            self.save(cause, **fields)
+            self.save(cause, sealed_source="", **fields)
             UnpackedFile.objects.bulk_create(
                 UnpackedFile(upload=upload, **entry) for entry in unpacked
             )
@@ -243,20 +260,11 @@ def refuse_bad(inspection: Inspection) -> None:
 def ingest_run(*, upload_id: str) -> None:
     """Ingest one upload, unless somebody else is at it or it is done."""
     claim = uuid4().hex
-    now = timezone.now()
-    free = Q(claim="") | Q(heartbeat_at__lt=now - STALE)
-    won = UPLOADS.write(
-        Upload.objects.filter(free, pk=upload_id),
-        UploadCause.CLAIM,
-        claim=claim,
-        heartbeat_at=now,
-        attempts=F("attempts") + 1,
-        steps=steps_new(),
-    )
-    if not won:
+    if not _claimed(upload_id, claim):
         return
     storage.work_folders_remove(upload_id)  # of a worker that died before us
     attempt = Ingest(Upload.objects.get(pk=upload_id), claim)
+    fetches = attempt.upload.state == UploadState.FETCHING
     try:
         _run_to_an_end(attempt)
     except Superseded:
@@ -265,6 +273,40 @@ def ingest_run(*, upload_id: str) -> None:
             storage.upload_files_remove(upload_id)
     finally:
         layout.discard(attempt.folder)
+        if fetches:  # also where it failed, or was deleted
+            imports.next_begin()
+
+
+@transaction.atomic
+def _claimed(upload_id: str, claim: str) -> bool:
+    now = timezone.now()
+    upload = Upload.objects.filter(pk=upload_id).first()
+    if upload is None:
+        return False
+    cause, steps = UploadCause.CLAIM, steps_new()
+    if upload.state == UploadState.FETCHING:
+        room.alone()  # why: two workers must not both find that no import runs
+        if not imports.may_begin(upload_id, stale_before=now - STALE):
+            return False
+        cause, steps = UploadCause.FETCH, steps_new(fetch=True)
+    elif upload.lineage:
+        steps = [_fetched(upload.steps[0]), *steps]
+    free = Q(claim="") | Q(heartbeat_at__lt=now - STALE)
+    won = UPLOADS.write(
+        Upload.objects.filter(free, pk=upload_id),
+        cause,
+        claim=claim,
+        heartbeat_at=now,
+        attempts=F("attempts") + 1,
+        steps=steps,
+    )
+    return bool(won)
+
+
+def _fetched(step: Step) -> Step:
+    """Its bytes are here, whether or not the worker that died came to say so."""
+    running = step["status"] == StepStatus.RUNNING
+    return step_after(step, StepCause.SUCCEED) if running else step
 
 
 def _run_to_an_end(attempt: Ingest) -> None:

@@ -227,6 +227,7 @@ def _register(
         size=size,
         file_count=len(manifest),
         source_filename=upload.filename,
+        lineage=upload.lineage,
         **metadata,
         warnings=[*_warnings(inspection), *(_otherwise(before, inspection) if before else [])],
         code=inspection["code"],

@@ -20,6 +20,7 @@ from controlplane.registry.types import MAX_CHUNK_BYTES
 
 # An upload that nobody goes on with keeps no room from others; it gets some when it goes on.
 RUNNING = timedelta(hours=1)
+COMING = (UploadState.UPLOADING, UploadState.FETCHING)
 
 
 def alone() -> None:
@@ -42,7 +43,7 @@ def upload_check(*, user: User, project: str, size: int, to_come: int) -> None:
     held = project_hold(project)
     quota_check(held, "bytes", used=selectors.projects_bytes([project])[project], wanted=size)
     promised = Upload.everything.filter(
-        state=UploadState.UPLOADING, updated_at__gt=timezone.now() - RUNNING
+        state__in=COMING, updated_at__gt=timezone.now() - RUNNING
     ).aggregate(bytes=Sum(F("size") - F("offset")))["bytes"]
     _room_check(to_come, promised=promised or 0)
 
@@ -66,7 +67,7 @@ def chunk_check() -> None:
 
 def _open_check(user: User) -> None:
     most = settings.SHOAL_UPLOAD_OPEN_LIMIT
-    found = Upload.everything.filter(created_by=user, state=UploadState.UPLOADING).count()
+    found = Upload.everything.filter(created_by=user, state__in=COMING).count()
     if most and found >= most:
         raise TooManyUploads(
             f"You have {found} unfinished uploads; {most} are allowed.",

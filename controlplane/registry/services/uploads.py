@@ -27,8 +27,8 @@ from controlplane.registry.errors import (
 from controlplane.registry.models import Upload
 from controlplane.registry.services import room
 from controlplane.registry.services.upload_progress import check_all_here
-from controlplane.registry.states import UPLOADS, UploadCause
-from controlplane.registry.types import MAX_CHUNK_BYTES, steps_new
+from controlplane.registry.states import UPLOADS, UploadCause, UploadState
+from controlplane.registry.types import MAX_CHUNK_BYTES, Lineage, steps_new
 
 ORPHAN_AGE_S = 3600
 
@@ -63,9 +63,12 @@ def upload_begin(
     project: str,
     sha256: str = "",
     files: Mapping[str, int] | None = None,
+    lineage: Lineage | None = None,
+    sealed_source: str = "",
 ) -> Upload:
     """An upload of ``size`` bytes, ``to_come`` of which are not here yet; ``files``, its counts,
-    go into the event. Call it ``room.alone()``. Raises as ``upload_create``."""
+    go into the event. With a ``lineage`` the server is to fetch it. Call it ``room.alone()``.
+    Raises as ``upload_create``."""
     chosen = project_for(project)
     room.upload_check(user=user, project=chosen, size=size, to_come=to_come)
     upload = Upload.objects.create(
@@ -76,7 +79,11 @@ def upload_begin(
         offset=size - to_come,
         sha256_expected=sha256,
         sha256=sha256,
-        steps=steps_new(),
+        state=UploadState.FETCHING if lineage else UploadState.UPLOADING,
+        steps=steps_new(fetch=bool(lineage)),
+        lineage=lineage or {},
+        sealed_source=sealed_source,
+        heartbeat_at=timezone.now() if lineage else None,
         created_by=user,
         expires_at=timezone.now() + timedelta(seconds=settings.SHOAL_UPLOAD_TTL_S),
     )
@@ -84,8 +91,10 @@ def upload_begin(
         actor=user.username,
         verb="upload.started",
         subject=f"upload/{upload.pk}",
-        message=f"Upload of {upload.filename} started",
-        data={"size": size, **(files or {})},
+        message=f"Import of {upload.filename} from {lineage['address']} started"
+        if lineage
+        else f"Upload of {upload.filename} started",
+        data={"lineage": lineage} if lineage else {"size": size, **(files or {})},
     )
     return upload
 

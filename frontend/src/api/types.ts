@@ -34,6 +34,8 @@ export type ValidateRequest = Schemas["ConfigValidateInputRequest"];
 
 export type ManifestFile = Schemas["FileEntry"];
 export type Upload = Schemas["Upload"];
+/** Where an imported model is from. */
+export type Lineage = Schemas["Lineage"];
 export type RepoModel = Schemas["RepoModel"];
 export type ConfigRevision = Schemas["ConfigRevision"];
 export type Model = Schemas["Model"];

@@ -11,4 +11,8 @@ export const uploadQuery = (id: string) =>
     queryFn: ({ signal }) => answer(api.GET("/api/v1/uploads/{upload_id}", { ...of(id), signal })),
   });
 
+/** Has the server fetch a model: what it answers is an upload, whose bytes come by themselves. */
+export const createImport = (address: string, project: string) =>
+  answer(api.POST("/api/v1/imports", { body: { address, ...(project ? { project } : {}) } }));
+
 export const deleteUpload = (id: string) => answer(api.DELETE("/api/v1/uploads/{upload_id}", of(id)));

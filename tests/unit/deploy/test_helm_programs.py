@@ -39,6 +39,10 @@ OTHERS = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "POD_IP", "OWN_NAME"}
 # Of these the chart says only what somebody writes into `settings`.
 CHOSEN = SIGN_IN | {
     "SHOAL_ALERT_NETWORKS",
+    "SHOAL_IMPORTS_AT_ONCE",
+    *(f"SHOAL_{name}_{part}" for name in ("HUB", "MLFLOW") for part in ("URL", "TOKEN")),
+    *(f"SHOAL_IMPORT_{name}" for name in ("NETWORKS", "PROXY", "TIMEOUT_S")),
+    *(f"SHOAL_IMPORT_S3_{name}" for name in ("ENDPOINT", "REGION", "ACCESS_KEY", "SECRET_KEY")),
     *(f"SHOAL_EMAIL_{name}" for name in ("HOST", "PORT", "USER", "PASSWORD", "TLS", "FROM")),
 }
 each_set = pytest.mark.parametrize("values", VALUES)

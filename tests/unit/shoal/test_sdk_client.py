@@ -203,7 +203,7 @@ def test_a_damaged_archive_is_for_the_server_to_judge(
 
 
 @pytest.mark.parametrize(
-    ("path", "said"), [("https://x.test/m.onnx", "local"), ("./nothing", "No such file")]
+    ("path", "said"), [("azureml://datastores/x", "local"), ("./nothing", "No such file")]
 )
 def test_paths_that_cannot_be_registered(ml_client: MLClient, path: str, said: str) -> None:
     with pytest.raises(ShoalError, match=said):

@@ -18,7 +18,8 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import Membership, User
 from controlplane.alerts.models import Alert, Channel, Delivery, ObjectiveRow, Silence
 from controlplane.alerts.selectors import facts
-from controlplane.alerts.services import addresses, deliveries, keeping, looks
+from controlplane.alerts.services import deliveries, keeping, looks
+from controlplane.core import addresses
 from controlplane.core.models import Event
 from controlplane.deployments.models import Endpoint
 from controlplane.gateway.models import Gateway

@@ -244,6 +244,9 @@ REFUSED: Final[dict[str, tuple[str, str, dict[str, Any], int]]] = {
     "an upload into another project": (
         "POST", "uploads", {"filename": "m.zip", "size": 1, "project": THEIRS}, 404,
     ),
+    "an import into another project": (
+        "POST", "imports", {"address": "https://host.test/m.onnx", "project": THEIRS}, 404,
+    ),
     "an endpoint in another project": (
         "POST", "endpoints", {"name": "stray", "project": THEIRS}, 404,
     ),

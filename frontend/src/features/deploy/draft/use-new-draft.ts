@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import { createDraft } from "@/api/drafts";
+import type { Upload } from "@/api/types";
 import { keys } from "@/api/keys";
 import type { WizardStep } from "@/app/search";
 import type { UploadControl } from "../upload/use-upload";
@@ -62,5 +63,17 @@ export function useNewDraft({ view }: UploadControl, search: ReturnType<typeof r
     begin({ title: model, data, step: step ?? "configure" });
   }, [begin, deployment, draft, endpoint, model, step, version]);
 
-  return { pending: create.isPending, error: create.error };
+  /** An upload that this browser sends no byte of. */
+  const beginImport = (upload: Upload) => {
+    begun.current = upload.id;
+    const data: DraftData = {
+      ...EMPTY_DRAFT,
+      origin: { kind: "upload", upload: upload.id },
+      endpoint: endpoint ?? null,
+      deployment: deployment ?? null,
+    };
+    begin({ title: upload.filename, data, step: "inspect" });
+  };
+
+  return { pending: create.isPending, error: create.error, beginImport };
 }

@@ -121,6 +121,7 @@ function Wizard() {
           onFiles={take}
           onCancel={control.cancel}
           onForget={discard}
+          onImport={creating.beginImport}
           onVersion={(model, version) => void navigate({ search: { model, version, step: "configure" } })}
         />
       ) : failure ? null : source && stored.data && (usable || step !== "inspect") ? (
@@ -136,7 +137,14 @@ function Wizard() {
           onRestart={restart}
         />
       ) : step === "inspect" && found.upload ? (
-        <InspectStep upload={found.upload} source={source} addition={addition} onBack={restart} onForward={() => go("configure")} />
+        <InspectStep
+          upload={found.upload}
+          source={source}
+          addition={addition}
+          onBack={restart}
+          onCancel={discard}
+          onForward={() => go("configure")}
+        />
       ) : (
         <SkeletonRows rows={8} label="Loading the draft" />
       )}

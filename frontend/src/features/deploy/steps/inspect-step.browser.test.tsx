@@ -19,6 +19,7 @@ const failed = (code: string): Upload => ({
   code: { state: "none", reasons: [], approved_by: null, approved_at: null },
   manifest: [],
   error: { code, message: "The model needs model.onnx.data.", detail: "", hints: [] },
+  lineage: null,
   created_at: "2026-01-01T10:00:00Z",
   expires_at: "2026-01-02T10:00:00Z",
 });

@@ -1,12 +1,13 @@
 /** Step 2: what the server found in the file. */
 import { Button } from "@mantine/core";
-import { useRef } from "react";
-import type { Upload } from "@/api/types";
+import { Fragment, useRef } from "react";
+import type { Lineage, Upload } from "@/api/types";
 import { chosenFiles, type Dropped } from "@/app/dropped-files";
 import { ApiProblem } from "@/api/problem";
 import { Card } from "@/components/card";
 import { CodeNotice } from "@/components/code-notice";
 import { bytes, counted } from "@/components/format";
+import { lineageFacts } from "@/components/lineage";
 import { ProblemCard } from "@/components/problem-card";
 import { Chip, ToneIcon } from "@/components/status";
 import { memoryEstimate } from "../config/memory";
@@ -14,7 +15,7 @@ import { errorsOf, type DeploySource, type SourceModel } from "../config/source"
 import shared from "../deploy.module.css";
 import classes from "./inspect-step.module.css";
 import { Footer } from "./footer";
-import { StageList } from "./stage-list";
+import { type Stage, StageList } from "./stage-list";
 import { TensorTable } from "./tensor-table";
 
 export interface Addition {
@@ -30,15 +31,18 @@ export interface InspectStepProps {
   /** Files that complete it; `kept`: those chosen before are still at hand. */
   addition: Addition;
   onBack: () => void;
+  /** End an import that is under way, and drop its draft. */
+  onCancel?: () => void;
   onForward: () => void;
   /** Register and deploy it as it is. */
   defaults?: { endpoint: string; busy: boolean; failure: unknown; start: () => void };
 }
 
-export function InspectStep({ upload, source, question, addition, onBack, onForward, defaults }: InspectStepProps) {
+export function InspectStep({ upload, source, question, addition, onBack, onCancel, onForward, defaults }: InspectStepProps) {
   const errors = upload ? errorsOf(upload) : [];
   const settled = source !== null && (upload === null || upload.state === "ready" || upload.state === "failed");
   const usable = settled && errors.length === 0 && upload?.state !== "failed" && source.models.length > 0;
+  const fetching = upload?.state === "fetching";
   const toFix = source?.configErrors ?? 0;
   // Of a file that cannot be read, nothing is known that a card could tell.
   const modelsToShow = (source?.models ?? []).filter((model) => errors.length === 0 || model.inputs.length + model.outputs.length > 0);
@@ -50,15 +54,30 @@ export function InspectStep({ upload, source, question, addition, onBack, onForw
       <div className={`${shared["columns"]} ${upload ? shared["wideRight"] : classes["single"]}`}>
         {upload ? (
           <div className={shared["stack"]}>
-            <Card title="Inspection" flush>
-              <StageList stages={upload.steps} label="Inspection steps" />
+            <Card
+              title="Inspection"
+              flush
+              actions={
+                fetching && onCancel ? (
+                  <Button variant="default" onClick={onCancel}>
+                    Cancel import
+                  </Button>
+                ) : undefined
+              }
+            >
+              <StageList stages={stagesOf(upload)} label="Inspection steps" />
             </Card>
             <Card title="File">
               <dl className={shared["facts"]}>
                 <dt>Name</dt>
                 <dd className="mono">{upload.filename}</dd>
-                <dt>Size</dt>
-                <dd>{bytes(upload.size)}</dd>
+                <LineageFacts lineage={upload.lineage} />
+                {fetching ? null : (
+                  <>
+                    <dt>Size</dt>
+                    <dd>{bytes(upload.size)}</dd>
+                  </>
+                )}
                 {upload.sha256 ? (
                   <>
                     <dt>SHA-256</dt>
@@ -96,14 +115,12 @@ export function InspectStep({ upload, source, question, addition, onBack, onForw
           {modelsToShow.map((model) => (
             <ModelCard key={model.name} model={model} size={source?.models.length === 1 ? source.size : null} />
           ))}
-          {!settled && errors.length === 0 ? <Reading /> : null}
+          {!settled && !fetching && errors.length === 0 ? <Reading /> : null}
         </div>
       </div>
       <Footer
         onBack={onBack}
-        message={
-          errors.length > 0 ? "This file cannot be served. Go back and choose another." : settled ? summary(source) : "Reading the file"
-        }
+        message={errors.length > 0 ? unusable(upload) : settled ? summary(source) : fetching ? "Fetching the files" : "Reading the file"}
         tone={errors.length > 0 ? "error" : undefined}
         second={
           defaults && usable && toFix === 0 && !question ? (
@@ -241,3 +258,28 @@ function ModelCard({ model, size }: { model: SourceModel; size: number | null })
     </Card>
   );
 }
+
+/** The steps, with the bytes that have come while the server fetches them. */
+function stagesOf({ state, steps, offset, size }: Upload): Stage[] {
+  if (state !== "fetching") return steps;
+  return steps.map((step) =>
+    step.name === "fetch" && step.status === "running"
+      ? { ...step, detail: `${bytes(offset)} of ${bytes(size)}`, progress: size > 0 ? offset / size : null }
+      : step,
+  );
+}
+
+function LineageFacts({ lineage }: { lineage: Lineage | null }) {
+  if (lineage === null) return null;
+  return lineageFacts(lineage).map(([term, value]) => (
+    <Fragment key={term}>
+      <dt>{term}</dt>
+      <dd className="mono">{value}</dd>
+    </Fragment>
+  ));
+}
+
+const unusable = (upload: Upload | null): string =>
+  upload?.steps.some((step) => step.name === "fetch" && step.status === "failed")
+    ? "Nothing was imported. Go back and try again."
+    : "This file cannot be served. Go back and choose another.";

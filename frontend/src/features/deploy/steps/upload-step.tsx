@@ -2,11 +2,13 @@
 import { Button, Select } from "@mantine/core";
 import { IconPackage } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import type { Dropped } from "@/app/dropped-files";
 import { modelsQuery } from "@/api/models";
 import type { Upload } from "@/api/types";
 import { Card } from "@/components/card";
 import { bytes, joined, seconds, significant } from "@/components/format";
+import { Segmented } from "@/components/segmented";
 import { ProjectSwitcher } from "@/components/project-switcher";
 import { Chip, ToneIcon } from "@/components/status";
 import shared from "../deploy.module.css";
@@ -15,6 +17,7 @@ import { rateOf, secondsLeft } from "../upload/transfer-rate";
 import { percentOf, type UploadView } from "../upload/upload-machine";
 import { DraftsCard } from "./drafts-card";
 import { DropArea } from "./drop-area";
+import { ImportCard } from "./import-card";
 
 export interface UploadStepProps {
   view: UploadView;
@@ -27,7 +30,15 @@ export interface UploadStepProps {
   onCancel: () => void;
   onForget: () => void;
   onVersion: (model: string, version: number) => void;
+  /** The server fetches it already. */
+  onImport: (upload: Upload) => void;
 }
+
+type Way = "files" | "address";
+const WAYS: readonly { value: Way; label: string }[] = [
+  { value: "files", label: "From this computer" },
+  { value: "address", label: "From an address" },
+];
 
 const ENDED = new Set(["idle", "failed", "canceled", "done"]);
 
@@ -41,11 +52,18 @@ const FORMATS: [string, string][] = [
 
 export function UploadStep(props: UploadStepProps) {
   const { view, unfinished, refused } = props;
+  const [chosen, setWay] = useState<Way>("files");
+  const way = unfinished ? "files" : chosen;
   return (
     <div className={`${shared["columns"]} ${shared["wideLeft"]}`}>
       <div className={shared["stack"]}>
         {ENDED.has(view.phase) ? <ProjectSwitcher label="Project of the model" /> : null}
-        {ENDED.has(view.phase) ? (
+        {ENDED.has(view.phase) && !unfinished ? (
+          <Segmented label="Where the model is" value={way} options={WAYS} onChange={setWay} />
+        ) : null}
+        {ENDED.has(view.phase) && way === "address" ? (
+          <ImportCard onImport={props.onImport} />
+        ) : ENDED.has(view.phase) ? (
           <DropArea unfinished={unfinished} onFiles={props.onFiles} onForget={props.onForget} />
         ) : (
           <Transfer view={view} onCancel={props.onCancel} />

@@ -9,6 +9,7 @@ import { Card } from "@/components/card";
 import { CopyButton } from "@/components/copy";
 import { EmptyState } from "@/components/empty-state";
 import { bytes, counted } from "@/components/format";
+import { lineageFacts } from "@/components/lineage";
 import { Time } from "@/components/time";
 import { ChecksCard } from "../components/checks-card";
 import { EnsembleCard } from "../components/ensemble-card";
@@ -24,11 +25,12 @@ function About({ version }: { version: ModelVersion }) {
   const facts: Fact[] = [
     ["Type", version.type],
     [
-      "Uploaded file",
+      version.lineage === null ? "Uploaded file" : "Imported file",
       <span key="f" className="mono">
         {version.source_filename || "–"}
       </span>,
     ],
+    ...lineageOf(version),
     ["Size", bytes(version.size)],
     ["Registered", <Time key="t" at={version.created_at} />],
     ["By", version.created_by],
@@ -48,6 +50,16 @@ function About({ version }: { version: ModelVersion }) {
       <Facts facts={facts} />
     </Card>
   );
+}
+
+function lineageOf({ lineage }: ModelVersion): Fact[] {
+  if (lineage === null) return [];
+  const mono = (value: string) => <span className="mono">{value}</span>;
+  return [
+    ...lineageFacts(lineage).map(([term, value]): Fact => [term, mono(value)]),
+    ["Imported", <Time key="i" at={lineage.at} />],
+    ["Imported by", lineage.by],
+  ];
 }
 
 /** Why it runs code and who let it, where it does. */
