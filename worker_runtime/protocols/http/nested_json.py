@@ -18,47 +18,67 @@ from worker_runtime.types.signature import TensorSpec
 
 Array = np.ndarray[Any, Any]
 _MOST_AXES = 16
-_LIST = msgspec.json.Decoder(list[msgspec.Raw])
-_AFTER_NESTED = re.compile(rb"[\]}][ \t\r\n]*,")
-_AFTER_ANY = re.compile(rb",")
+_ESCAPED = re.compile(rb"\\.", re.DOTALL)
+_QUOTE, _COMMA, _SPACE = b'", '
+_DEPTH = np.zeros(256, np.int8)
+_DEPTH[list(b"[{")], _DEPTH[list(b"]}")] = 1, -1
+_NUMBERS = {int, float, bool, type(None)}
 _RAGGED = "the rows have not all the same shape"
+_AT = re.compile(r"\(byte ([0-9]+)\)")  # msgspec's words
+_NOT_FINITE = b"NI-"  # how such numbers begin
+_TOLD_BELOW = 32 * 1024  # bytes of JSON that may be read slowly to tell what is wrong
 
 
 class Pieces:
-    """A JSON array in pieces of whole elements: what it takes to look at one is bounded."""
+    """A JSON array or object in pieces of whole elements: what it takes to look at one is bounded.
+
+    ``raw`` is valid JSON. Each byte is looked at once, whatever stands where.
+    """
 
     def __init__(self, raw: bytes, where: str) -> None:
-        inside = raw.strip()
-        if not inside.startswith(b"["):
+        self._raw = raw.strip()
+        if self._raw[:1] not in (b"[", b"{"):
             raise InvalidArgument(f"{where}: expected a list")
-        self._inside = inside[1:-1]
-        self._begin = 0
-        nested = self._inside[:64].lstrip()[:1] in (b"[", b"{")
-        self._ends = _AFTER_NESTED if nested else _AFTER_ANY
+        self._begin, self._stop = 1, len(self._raw) - 1
 
-    def next(self) -> list[msgspec.Raw]:
-        """The elements of the next piece; none at the end.
+    def next(self) -> Steps[bytes]:
+        """As many elements as a slice holds, with the commas between them, or one ``is_long``.
 
-        A comma may stand within an element: then what lies before it is no JSON, and more is taken.
+        None at the end.
         """
-        inside, begin, size = self._inside, self._begin, SLICE_BYTES
-        while begin < len(inside):
-            comma = self._ends.search(inside, begin + size)
-            end = comma.end() - 1 if comma else len(inside)
-            try:
-                found = _LIST.decode(b"[%b]" % inside[begin:end])
-            except msgspec.DecodeError:
-                if comma is None:
-                    raise
-                size *= 2
-                continue
-            self._begin = end + 1
-            return found
-        return []
+        raw, begin, stop = self._raw, self._begin, self._stop
+        at, depth, quoted = begin, 0, 0
+        while at < stop:
+            chunk = self._chunk(at)
+            codes = np.frombuffer(_ESCAPED.sub(b"__", chunk), np.uint8)
+            quotes = quoted + np.cumsum(codes == _QUOTE)
+            quoted = int(quotes[-1]) & 1
+            codes = np.where(quotes & 1, np.uint8(_SPACE), codes)
+            levels = depth + np.cumsum(_DEPTH[codes], dtype=np.int64)
+            depth = int(levels[-1])
+            ends = at + np.flatnonzero((codes == _COMMA) & (levels == 0))
+            one, last = at > begin, at + len(chunk) >= stop
+            if ends.size and (one or not last):
+                self._begin = int(ends[0 if one else -1]) + 1
+                return raw[begin : self._begin - 1]
+            at += len(chunk)
+            if not last:
+                yield None
+        self._begin = stop
+        return raw[begin:stop]
+
+    def _chunk(self, at: int) -> bytes:
+        """A slice from there; no escape is cut in two."""
+        end = min(at + SLICE_BYTES, self._stop)
+        chunk = self._raw[at:end]
+        if (len(chunk) - len(chunk.rstrip(b"\\"))) % 2:
+            chunk = self._raw[at : end + 1]
+        return chunk
 
 
-def joined(cells: Sequence[msgspec.Raw]) -> bytes:
-    return b"[%b]" % b",".join([bytes(cell) for cell in cells])
+def is_long(piece: bytes) -> bool:
+    """Whether it is one element, and so long that it has to be looked at in pieces."""
+    return len(piece) > SLICE_BYTES + 1
 
 
 def nested_array(raw: bytes, spec: TensorSpec, axes: int = 1) -> Steps[Array]:
@@ -69,14 +89,13 @@ def nested_array(raw: bytes, spec: TensorSpec, axes: int = 1) -> Steps[Array]:
         return converted(decoded(raw, Any, spec.name), spec)
     parts: list[Array] = []
     pieces = Pieces(raw, spec.name)
-    while rows := pieces.next():
+    while piece := (yield from pieces.next()):
         yield None
-        if len(rows) > 1 and len(bytes(rows[0])) <= SLICE_BYTES:
-            parts.append(converted(decoded(joined(rows), Any, spec.name), spec))
-            continue
-        for row in rows:
-            found = yield from nested_array(bytes(row), spec, axes + 1)
+        if is_long(piece):
+            found = yield from nested_array(piece, spec, axes + 1)
             parts.append(found[None])
+        else:
+            parts.append(converted(decoded(b"[%b]" % piece, Any, spec.name), spec))
     return whole(parts, spec)
 
 
@@ -92,9 +111,7 @@ def converted(values: Any, spec: TensorSpec) -> Array:
     try:
         if spec.datatype.name == "BYTES":
             return _texts(values)
-        found = np.array(values)
-        if found.dtype.kind == "O":  # null among numbers
-            found = np.array(values, np.float64)
+        found = _numbers(values)
         allowed = {"BOOL": "b", "FP32": "iufb", "FP64": "iufb"}.get(spec.datatype.name, "iuf")
         if found.size and found.dtype.kind not in allowed:
             raise TypeError
@@ -110,6 +127,22 @@ def converted(values: Any, spec: TensorSpec) -> Array:
     return array
 
 
+def _numbers(values: Any) -> Array:
+    """Of the type that they have together. Raises ValueError for uneven rows, else TypeError.
+
+    why the types first: beside one long text NumPy makes each number as long a text.
+    """
+    loose = np.array(values, dtype=object)
+    kinds = {*map(type, loose.reshape(-1).tolist())}
+    if list in kinds:
+        raise ValueError
+    if not kinds <= _NUMBERS:
+        raise TypeError
+    found = np.array(values)
+    # null among numbers, or more than 64 bits
+    return found if found.dtype.kind != "O" else loose.astype(np.float64)
+
+
 def _texts(values: Any) -> Array:
     array = np.array(values, dtype=object)
     flat = array.reshape(-1)
@@ -121,13 +154,20 @@ def _texts(values: Any) -> Array:
 
 
 def decoded(raw: bytes, kind: Any, where: str = "") -> Any:
+    start = f"{where}: " if where else ""
     try:
         return msgspec.json.decode(raw, type=kind)
     except RecursionError:
         raise InvalidArgument(TOO_DEEP) from None
     except msgspec.ValidationError as error:
-        start = f"{where}: " if where else ""
         raise InvalidArgument(f"{start}{error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        read(raw)  # tells the place
-        raise InvalidArgument("not finite numbers are null in JSON") from None
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(f"{start}the JSON is no UTF-8: {error}") from None
+    except msgspec.DecodeError as error:
+        at = _AT.search(str(error))
+        if at is not None and raw[int(at[1]) : int(at[1]) + 1] in _NOT_FINITE:
+            raise InvalidArgument(f"{start}not finite numbers are null in JSON") from None
+        if len(raw) <= _TOLD_BELOW:
+            read(raw)  # tells the place
+        text = f"{start}failed to parse the request JSON buffer: {error}"
+        raise InvalidArgument(text) from None

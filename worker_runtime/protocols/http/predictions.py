@@ -25,6 +25,7 @@ from worker_runtime.types.tensor import string_array
 logger = logging.getLogger(__name__)
 
 _UNDER_WAY = 8  # requests of one call: more would wait in the model's queue before those of others
+_JOINED = 256  # answers that are made one: an array of a row takes many times its bytes
 
 
 class Predictions:
@@ -46,12 +47,12 @@ class Predictions:
         self._connection, self._slices, self._engine = connection, slices, engine
         self._model, self._asked, self._submit = model, asked, submit
         self._arrived = monotonic_ns()
-        self._parts = _parts(model, asked.tensors)
+        self._parts: _Parts | None = _Parts(model, asked.tensors)
         self._next = 0
         self._filling = False
         # why not longer than they run: requests are not seen by the collector of cycles
         self._under_way: dict[int, tuple[int, InferRequest]] = {}
-        self._found: list[dict[str, Array]] = [{} for _ in self._parts]
+        self._answers = _Answers()
 
     def begin(self) -> None:
         self._connection.call = self
@@ -60,7 +61,7 @@ class Predictions:
     def give_up(self) -> None:
         requests = [request for _, request in self._under_way.values()]
         self._under_way.clear()
-        self._parts = []
+        self._parts = None
         for request in requests:
             request.cancelled = True
             self._engine.cancel(request)
@@ -80,7 +81,11 @@ class Predictions:
             self._end(error or Internal("expected a single response, got 0"))
             return
         place, _ = self._under_way.pop(id(request))
-        self._found[place] = dict(zip(response.names, response.arrays, strict=True))
+        try:
+            self._answers.add(place, dict(zip(response.names, response.arrays, strict=True)))
+        except ValueError as error:
+            self._end(_uneven(self._model, error))
+            return
         self._fill()
 
     def _fill(self) -> None:
@@ -90,8 +95,9 @@ class Predictions:
         self._filling = True
         try:
             for _ in range(_UNDER_WAY):
-                if self._next < len(self._parts) and len(self._under_way) < _UNDER_WAY:
-                    self._go_on()
+                parts = self._parts  # none once one has failed
+                if parts and self._next < parts.count and len(self._under_way) < _UNDER_WAY:
+                    self._go_on(parts)
         except Exception as error:
             if not isinstance(error, RuntimeFault):
                 logger.exception("a part of a call failed")
@@ -99,21 +105,26 @@ class Predictions:
             return
         finally:
             self._filling = False
-        if self._under_way or not self._parts:
+        if self._under_way or self._parts is None:
             return
-        if self._next < len(self._parts):
+        if self._next < self._parts.count:
             asyncio.get_running_loop().call_soon(self._fill)  # others have their turn
-        else:
-            self._answer()
+            return
+        try:
+            outputs = _unshaped(self._model, self._answers.joined())
+        except ValueError as error:
+            self._end(_uneven(self._model, error))
+            return
+        self._answer(outputs)
 
     def _end(self, error: Exception) -> None:
         self.give_up()
         self._connection.call = self._connection.request = None
         self._connection.fail_with(error)
 
-    def _go_on(self) -> None:
+    def _go_on(self, parts: "_Parts") -> None:
         place, self._next = self._next, self._next + 1
-        tensors, self._parts[place] = self._parts[place], {}
+        tensors = parts.part(place)
         forms = tuple(
             (spec.name, spec.datatype.name, tensors[spec.name].shape)
             for spec in self._model.signature.inputs
@@ -125,9 +136,8 @@ class Predictions:
         self._under_way[id(request)] = (place, request)
         self._submit(request)
 
-    def _answer(self) -> None:
+    def _answer(self, outputs: dict[str, Array]) -> None:
         connection = self._connection
-        outputs = _unshaped(self._model, _joined(self._found))
         steps = written(self._asked, outputs)
 
         def done(body: bytes) -> None:
@@ -155,22 +165,65 @@ def _can_be_told(model: Model) -> None:
             )
 
 
-def _parts(model: Model, tensors: dict[str, Array]) -> list[dict[str, Array]]:
-    """The rows in as many parts as the model's batches need. Raises InvalidArgument."""
-    most = model.signature.max_batch_size
-    specs = {spec.name: spec for spec in model.signature.inputs}
-    shaped = {name: fitted(array, specs[name], most) for name, array in tensors.items()}
-    if most <= 0:
-        return [shaped]
-    counts = {name: len(array) if array.ndim else 0 for name, array in shaped.items()}
-    rows = max(counts.values(), default=0)
-    if set(counts.values()) != {rows} or not rows:
-        told = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise InvalidArgument(f"expected as many rows of each input, and one at least: {told}")
-    return [
-        {name: array[first : first + most] for name, array in shaped.items()}
-        for first in range(0, rows, most)
-    ]
+class _Parts:
+    """The rows in as many parts as the model's batches need. Raises InvalidArgument.
+
+    why one after the other: a call may have millions of rows.
+    """
+
+    def __init__(self, model: Model, tensors: dict[str, Array]) -> None:
+        self._most = model.signature.max_batch_size
+        specs = {spec.name: spec for spec in model.signature.inputs}
+        self._tensors = {
+            name: fitted(array, specs[name], self._most) for name, array in tensors.items()
+        }
+        self.count = 1
+        if self._most <= 0:
+            return
+        counts = {name: len(array) if array.ndim else 0 for name, array in self._tensors.items()}
+        rows = max(counts.values(), default=0)
+        if set(counts.values()) != {rows} or not rows:
+            told = ", ".join(f"{name} {count}" for name, count in counts.items())
+            raise InvalidArgument(f"expected as many rows of each input, and one at least: {told}")
+        self.count = -(-rows // self._most)
+
+    def part(self, place: int) -> dict[str, Array]:
+        if self._most <= 0:
+            return self._tensors
+        first = place * self._most
+        return {name: array[first : first + self._most] for name, array in self._tensors.items()}
+
+
+class _Answers:
+    """The outputs of all parts, in the order of their rows, whichever comes first.
+
+    Raises ValueError where they do not go together.
+    """
+
+    def __init__(self) -> None:
+        self._early: dict[int, dict[str, Array]] = {}
+        self._count = 0
+        self._last: list[dict[str, Array]] = []
+        self._blocks: list[dict[str, Array]] = []
+
+    def add(self, place: int, outputs: dict[str, Array]) -> None:
+        self._early[place] = outputs
+        while (found := self._early.pop(self._count, None)) is not None:
+            self._last.append(found)
+            self._count += 1
+        if len(self._last) >= _JOINED:
+            self._blocks.append(_joined(self._last))
+            self._last = []
+
+    def joined(self) -> dict[str, Array]:
+        return _joined([*self._blocks, *self._last])
+
+
+def _uneven(model: Model, error: ValueError) -> RuntimeFault:
+    return InvalidArgument(
+        f"the outputs of model '{model.name}' do not go together ({error}): ask for "
+        f"{max(1, model.signature.max_batch_size)} rows at a time"
+    )
 
 
 def _wire(array: Array) -> Any:
@@ -178,9 +231,10 @@ def _wire(array: Array) -> Any:
 
 
 def _joined(found: Sequence[dict[str, Array]]) -> dict[str, Array]:
-    """Of all parts, in the order of their rows."""
     if len(found) == 1:
         return found[0]
+    if any(part.keys() != found[0].keys() for part in found):
+        raise ValueError("some outputs are missing")
     return {name: np.concatenate([part[name] for part in found]) for name in found[0]}
 
 
