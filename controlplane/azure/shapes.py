@@ -149,7 +149,7 @@ def deployment_values(body: Mapping[str, Any], properties: Mapping[str, Any]) ->
     for name, why in REFUSED.items():
         if properties.get(name) is not None:
             raise AzureInvalid(f"{name} is not taken: {why}.", field=f"properties.{name}")
-    scale = properties.get("scaleSettings") or {}
+    scale = _object(properties.get("scaleSettings"), "properties.scaleSettings")
     if scale.get("scaleType", "Default") != "Default":
         raise AzureInvalid(
             f"scaleType: {str(scale['scaleType'])[:40]!r}, expected Default.",
@@ -160,8 +160,8 @@ def deployment_values(body: Mapping[str, Any], properties: Mapping[str, Any]) ->
     kept[EGRESS] = _switch_kept(properties.get("egressPublicNetworkAccess"))
     if str(properties.get("endpointComputeType")).lower() == "kubernetes":
         kept["type"] = "kubernetes"
-    code = properties.get("codeConfiguration")
-    if isinstance(code, dict):
+    code = _object(properties.get("codeConfiguration"), "properties.codeConfiguration")
+    if code:
         kept["code_configuration"] = {
             "code": code.get("codeId"),
             "scoring_script": code.get("scoringScript"),
@@ -175,8 +175,10 @@ def deployment_values(body: Mapping[str, Any], properties: Mapping[str, Any]) ->
     for azure, ours in PROBES.items():
         if properties.get(azure) is not None:
             values[ours] = _probe_values(properties[azure], f"properties.{azure}")
-    values |= _request_values(properties.get("requestSettings") or {})
-    capacity = (body.get("sku") or {}).get("capacity")
+    values |= _request_values(
+        _object(properties.get("requestSettings"), "properties.requestSettings")
+    )
+    capacity = _object(body.get("sku"), "sku").get("capacity")
     if capacity is not None:
         values["instance_count"] = capacity
     return values
@@ -248,19 +250,28 @@ def _asset_id(reference: object, kind: str, place: Place) -> object:
     return place.id(kind, found["name"], "versions", found["version"]) if found else reference
 
 
+def _object(given: object, field: str) -> Values:
+    """An object, empty where there is none. Raises AzureInvalid."""
+    if given is not None and not isinstance(given, dict):
+        raise AzureInvalid(f"{field}: {str(given)[:40]!r}, expected an object.", field=field)
+    return given or {}
+
+
 def _probe_values(given: object, field: str) -> Values:
-    if not isinstance(given, dict):
-        raise AzureInvalid(f"{field}: expected an object.", field=field)
+    found = _object(given, field)
     return {
-        ours: _milliseconds(given[azure], f"{field}.{azure}") // 1000 if time else given[azure]
+        ours: _milliseconds(found[azure], f"{field}.{azure}") // 1000 if time else found[azure]
         for azure, ours, time in PROBE
-        if given.get(azure) is not None
+        if found.get(azure) is not None
     }
 
 
 def _milliseconds(value: object, field: str) -> int:
     iso = isinstance(value, str) and value.startswith("P")
-    found = parse_duration(str(value)) if iso else None
+    try:
+        found = parse_duration(str(value)) if iso else None
+    except OverflowError:
+        found = None
     if found is None:
         raise AzureInvalid(f"{field}: {str(value)[:40]!r}, expected a time as PT5S.", field=field)
     return found // timedelta(milliseconds=1)
