@@ -235,7 +235,10 @@ class DynamicScheduler(Scheduler):
             if self._start(queue.take(take)):
                 inline += 1
                 if inline >= _INLINE_PER_TURN and len(queue):
-                    self._plan_pump()  # why: other connections want their turn of the loop
+                    # why: other connections want their turn of the loop. Once: an answer may have
+                    # brought the next request in already, and two pumps would be four then.
+                    if not self._pump_planned:
+                        self._plan_pump()
                     return
         if queue.has_policy and len(queue):
             self._waiting.wake_at(0, monotonic_ns())
