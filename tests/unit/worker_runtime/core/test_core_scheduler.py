@@ -386,9 +386,11 @@ async def test_a_drain_hears_of_what_was_executed_in_the_loop(delay_ns: int) -> 
     assert harness.model.threads == {threading.current_thread().name}
 
 
-async def test_answers_that_bring_the_next_requests_leave_others_their_turn() -> None:
+@pytest.mark.parametrize("delay_ns", [0, 1000])
+async def test_answers_that_bring_the_next_requests_leave_others_their_turn(delay_ns: int) -> None:
     """As of a call with many rows, or a connection with many requests: the loop is not held up."""
-    harness = Harness(FakeModel(inline=True), DYNAMIC)
+    config = SchedulerConfig(BatchingConfig(max_rows=4, dynamic=True, delay_ns=delay_ns))
+    harness = Harness(FakeModel(inline=True), config)
     harness.scheduler._inline.governor.on = True
     deliver, loop = harness.sink.deliver, asyncio.get_running_loop()
     left, turns, done = 3000, [0], asyncio.Event()
