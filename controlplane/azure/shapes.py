@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from django.utils.dateparse import parse_duration
 
-from controlplane.azure.errors import AzureInvalid
+from controlplane.azure import collector
+from controlplane.azure.errors import AzureInvalid, object_of
 from controlplane.azure.types import LOCATION, Place, Values
 
 AUTH_MODES: Final = {"key": "Key", "aml_token": "AMLToken", "aad_token": "AADToken"}
@@ -38,7 +39,6 @@ KEPT: Final = {
 }
 EGRESS: Final = "egress_public_network_access"
 REFUSED: Final = {
-    "dataCollector": "requests and answers are not collected",
     "startupProbe": "readiness_probe says when a replica gets requests",
     "privateNetworkConnection": "there is no private network to connect to",
 }
@@ -149,7 +149,7 @@ def deployment_values(body: Mapping[str, Any], properties: Mapping[str, Any]) ->
     for name, why in REFUSED.items():
         if properties.get(name) is not None:
             raise AzureInvalid(f"{name} is not taken: {why}.", field=f"properties.{name}")
-    scale = _object(properties.get("scaleSettings"), "properties.scaleSettings")
+    scale = object_of(properties.get("scaleSettings"), "properties.scaleSettings")
     if scale.get("scaleType", "Default") != "Default":
         raise AzureInvalid(
             f"scaleType: {str(scale['scaleType'])[:40]!r}, expected Default.",
@@ -160,7 +160,7 @@ def deployment_values(body: Mapping[str, Any], properties: Mapping[str, Any]) ->
     kept[EGRESS] = _switch_kept(properties.get("egressPublicNetworkAccess"))
     if str(properties.get("endpointComputeType")).lower() == "kubernetes":
         kept["type"] = "kubernetes"
-    code = _object(properties.get("codeConfiguration"), "properties.codeConfiguration")
+    code = object_of(properties.get("codeConfiguration"), "properties.codeConfiguration")
     if code:
         kept["code_configuration"] = {
             "code": code.get("codeId"),
@@ -172,13 +172,16 @@ def deployment_values(body: Mapping[str, Any], properties: Mapping[str, Any]) ->
         "environment": texts(properties.get("environmentVariables")),
         "declared": {name: value for name, value in kept.items() if value},
     }
+    if properties.get("dataCollector") is not None:
+        values["capture"], block = collector.collector_values(properties["dataCollector"])
+        values["declared"][collector.KEPT] = block
     for azure, ours in PROBES.items():
         if properties.get(azure) is not None:
             values[ours] = _probe_values(properties[azure], f"properties.{azure}")
     values |= _request_values(
-        _object(properties.get("requestSettings"), "properties.requestSettings")
+        object_of(properties.get("requestSettings"), "properties.requestSettings")
     )
-    capacity = _object(body.get("sku"), "sku").get("capacity")
+    capacity = object_of(body.get("sku"), "sku").get("capacity")
     if capacity is not None:
         values["instance_count"] = capacity
     return values
@@ -221,6 +224,9 @@ def deployment_resource(shown: Mapping[str, Any], place: Place) -> Values:
             "codeId": _asset_id(code.get("code"), "codes", place),
             "scoringScript": code.get("scoring_script"),
         }
+    collected = collector.collector_shown(shown["capture"], declared.get(collector.KEPT))
+    if collected is not None:
+        properties["dataCollector"] = collected
     for azure, ours in PROBES.items():
         if shown[ours] is not None:
             properties[azure] = {
@@ -250,15 +256,8 @@ def _asset_id(reference: object, kind: str, place: Place) -> object:
     return place.id(kind, found["name"], "versions", found["version"]) if found else reference
 
 
-def _object(given: object, field: str) -> Values:
-    """An object, empty where there is none. Raises AzureInvalid."""
-    if given is not None and not isinstance(given, dict):
-        raise AzureInvalid(f"{field}: {str(given)[:40]!r}, expected an object.", field=field)
-    return given or {}
-
-
 def _probe_values(given: object, field: str) -> Values:
-    found = _object(given, field)
+    found = object_of(given, field)
     return {
         ours: _milliseconds(found[azure], f"{field}.{azure}") // 1000 if time else found[azure]
         for azure, ours, time in PROBE

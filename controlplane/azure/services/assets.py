@@ -103,7 +103,7 @@ class _Plain(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            line = self.peek_event().start_mark.line + 1
+            line = self.peek_event().start_mark.line + 1  # type: ignore[no-untyped-call] # yaml's
             raise yaml.YAMLError(f"line {line} has an alias (*name), which is not read")
         return super().compose_node(parent, index)
 

@@ -119,7 +119,6 @@ def test_settings_are_said_in_azures_units(api: APIClient, node: SimulatedNode) 
         ({"model": f"{WORKSPACE}/environments/digits/versions/1"}, "properties.model"),
         ({"scaleSettings": {"scaleType": "Target"}}, "properties.scaleSettings.scaleType"),
         ({"startupProbe": {}}, "properties.startupProbe"),
-        ({"dataCollector": {}}, "properties.dataCollector"),
         ({"livenessProbe": {"period": "often"}}, "properties.livenessProbe.period"),
         ({"livenessProbe": [1]}, "properties.livenessProbe"),
         ({"requestSettings": {"requestTimeout": "5"}}, "properties.requestSettings.requestTimeout"),
