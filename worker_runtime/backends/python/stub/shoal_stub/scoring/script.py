@@ -147,7 +147,7 @@ class Script:
     def _as_json(self, found: Any) -> AMLResponse:
         try:
             return AMLResponse(found, json_str=True)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise Misuse(
                 f"{self._place('run')}: run() returned {type(found).__name__}, which is no JSON: "
                 f"{error}. Return lists, mappings, numbers and texts (array.tolist()), or an "
