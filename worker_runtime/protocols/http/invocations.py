@@ -7,6 +7,7 @@ to a graph of ONNX: as one matrix to the only input, else each column to the inp
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from worker_runtime.protocols.http.nested_json import (
     Pieces,
     decoded,
     is_long,
+    is_outermost,
     nested_array,
 )
 from worker_runtime.protocols.http.slices import Steps
@@ -36,7 +38,8 @@ AZURES = "input_data"
 _SPLIT, _RECORDS = "dataframe_split", "dataframe_records"
 _WORDS = (AZURES, _SPLIT, _RECORDS, "instances", "inputs")
 _BLANK = b" \t\r\n"
-_FIRST = 4096  # bytes in which the key is looked for
+_FIRST = 4096  # bytes in which the key is looked for, and ...
+_MOST = 8  # how often: it may be one of KServe's parameters, too
 # KServe's own ``inputs`` are objects in a list.
 _KEY = re.compile(
     rb'"(?:input_data|dataframe_split|dataframe_records|instances)"\s*:'
@@ -63,7 +66,9 @@ class _Document(msgspec.Struct):
 
 def is_invocation(content_type: str, body: Any) -> bool:
     """Whether this is for ``asked``: else it is KServe's."""
-    return _is_csv(content_type) or _KEY.search(bytes(body[:_FIRST])) is not None
+    start = bytes(body[:_FIRST])
+    keys = (found.start() for found in _KEY.finditer(start))
+    return _is_csv(content_type) or any(is_outermost(start[:key]) for key in islice(keys, _MOST))
 
 
 def _is_csv(content_type: str) -> bool:

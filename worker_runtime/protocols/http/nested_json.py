@@ -50,10 +50,7 @@ class Pieces:
         at, depth, quoted = begin, 0, 0
         while at < stop:
             chunk = self._chunk(at)
-            codes = np.frombuffer(_ESCAPED.sub(b"__", chunk), np.uint8)
-            quotes = quoted + np.cumsum(codes == _QUOTE)
-            quoted = int(quotes[-1]) & 1
-            codes = np.where(quotes & 1, np.uint8(_SPACE), codes)
+            codes, quoted = _without_texts(chunk, quoted)
             levels = depth + np.cumsum(_DEPTH[codes], dtype=np.int64)
             depth = int(levels[-1])
             ends = at + np.flatnonzero((codes == _COMMA) & (levels == 0))
@@ -74,6 +71,19 @@ class Pieces:
         if (len(chunk) - len(chunk.rstrip(b"\\"))) % 2:
             chunk = self._raw[at : end + 1]
         return chunk
+
+
+def _without_texts(chunk: bytes, quoted: int) -> tuple[Array, int]:
+    """Its bytes with spaces for those of texts, and whether it ends in one; ``quoted``: begins."""
+    codes = np.frombuffer(_ESCAPED.sub(b"__", chunk), np.uint8)
+    quotes = quoted + np.cumsum(codes == _QUOTE)
+    return np.where(quotes & 1, np.uint8(_SPACE), codes), int(quotes[-1]) & 1
+
+
+def is_outermost(start: bytes) -> bool:
+    """Whether what follows this start of a document is a member of its object."""
+    codes, quoted = _without_texts(start, 0) if start else (np.empty(0, np.uint8), 0)
+    return not quoted and int(_DEPTH[codes].sum(dtype=np.int64)) == 1
 
 
 def is_long(piece: bytes) -> bool:

@@ -273,6 +273,8 @@ def test_large_uneven_rows_are_refused_as_small_ones() -> None:
         ({"inputs": {"x": [1]}}, True),
         ({"params": {}, "instances": [1]}, True),
         ({"inputs": [{"name": 'a "instances": b', "data": []}]}, False),
+        ({"parameters": {"instances": 1, "b": '"{'}, "inputs": [{"name": "x"}]}, False),
+        ({"params": {"instances": 1, "b": '\\"{'}, "instances": [1]}, True),
     ],
 )  # fmt: skip
 def test_whose_words_they_are(document: Any, mine: bool) -> None:
