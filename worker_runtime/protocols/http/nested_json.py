@@ -121,8 +121,8 @@ def converted(values: Any, spec: TensorSpec) -> Array:
     try:
         if spec.datatype.name == "BYTES":
             return _texts(values)
-        found = _numbers(values)
         allowed = {"BOOL": "b", "FP32": "iufb", "FP64": "iufb"}.get(spec.datatype.name, "iuf")
+        found = _numbers(values, truths="b" in allowed)
         if found.size and found.dtype.kind not in allowed:
             raise TypeError
         with np.errstate(over="ignore", invalid="ignore"):
@@ -137,7 +137,7 @@ def converted(values: Any, spec: TensorSpec) -> Array:
     return array
 
 
-def _numbers(values: Any) -> Array:
+def _numbers(values: Any, *, truths: bool) -> Array:
     """Of the type that they have together. Raises ValueError for uneven rows, else TypeError.
 
     why the types first: beside one long text NumPy makes each number as long a text.
@@ -146,7 +146,7 @@ def _numbers(values: Any) -> Array:
     kinds = {*map(type, loose.reshape(-1).tolist())}
     if list in kinds:
         raise ValueError
-    if not kinds <= _NUMBERS:
+    if not kinds <= _NUMBERS or (bool in kinds and not truths):
         raise TypeError
     found = np.array(values)
     # null among numbers, or more than 64 bits

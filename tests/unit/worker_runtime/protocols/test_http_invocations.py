@@ -121,6 +121,7 @@ def test_columns_go_to_the_inputs_of_their_names(document: Any) -> None:
         (ONE, {"inputs": [[1], [2] * 90_000]}, "the rows have not all the same shape"),
         (model(x=("BF16", -1)), {"inputs": [1]}, "receiving BF16 data via JSON is not supported"),
         (model(x=("UINT8", -1)), {"inputs": [256]}, "'x': not all values are UINT8"),
+        (model(x=("UINT8", -1)), {"inputs": [1, True]}, "'x': not all values are UINT8"),
         (model(x=("BOOL", -1)), {"inputs": [1]}, "'x': not all values are BOOL"),
     ],
 )  # fmt: skip
