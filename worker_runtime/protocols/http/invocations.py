@@ -14,12 +14,17 @@ import msgspec
 
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.http.nested_json import (
+    BLANK,
+    SMALL,
     Array,
     Pieces,
+    check_small,
     decoded,
     is_long,
     is_outermost,
+    member_of,
     nested_array,
+    passed_over,
 )
 from worker_runtime.protocols.http.slices import Steps
 from worker_runtime.protocols.http.tables import (
@@ -37,7 +42,6 @@ CSV = "text/csv"
 AZURES = "input_data"
 _SPLIT, _RECORDS = "dataframe_split", "dataframe_records"
 _WORDS = (AZURES, _SPLIT, _RECORDS, "instances", "inputs")
-_BLANK = b" \t\r\n"
 _FIRST = 4096  # bytes in which the key is looked for, and ...
 _MOST = 8  # how often: it may be one of KServe's parameters, too
 # KServe's own ``inputs`` are objects in a list.
@@ -55,15 +59,6 @@ class Asked(msgspec.Struct):
     tensors: dict[str, Array]
 
 
-class _Document(msgspec.Struct):
-    input_data: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    dataframe_split: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    dataframe_records: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    instances: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    inputs: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    params: msgspec.Raw = msgspec.Raw(b"null")
-
-
 def is_invocation(content_type: str, body: Any) -> bool:
     """Whether this is for ``asked``: else it is KServe's."""
     start = bytes(body[:_FIRST])
@@ -79,19 +74,21 @@ def asked(signature: Signature, content_type: str, body: bytes) -> Steps[Asked]:
     """The tensors that ``body`` says. Raises InvalidArgument."""
     if _is_csv(content_type):
         return Asked("csv", True, (yield from of_csv(signature, body)))
-    document = decoded(body, _Document)
-    given = {
-        word: value for word in _WORDS if isinstance(value := getattr(document, word), msgspec.Raw)
-    }
+    if len(body) <= SMALL:
+        check_small(body)
+    document = yield from _members(body, "the JSON")
+    given = [word for word in _WORDS if word in document]
     if len(given) != 1:
         said = ", ".join(given) or "none"
         raise InvalidArgument(f"expected one of {', '.join(_WORDS)}, got {said}")
-    if bytes(document.params)[:64].translate(None, _BLANK) not in (b"null", b"{}"):
+    params = document.get("params", b"null")
+    if params[:64].translate(None, BLANK) not in (b"null", b"{}"):
         raise InvalidArgument(f"params: model '{signature.model}' takes none")
-    ((word, value),) = given.items()
-    raw = bytes(value)
-    yield None
-    start = raw[:64].translate(None, _BLANK)
+    (word,) = given
+    raw = document.pop(word)
+    for value in document.values():
+        yield from passed_over(value, "the JSON")
+    start = raw[:64].translate(None, BLANK)
     table = word not in ("instances", "inputs")
     if word == _SPLIT or (start.startswith(b"{") and word != _RECORDS):
         members = yield from _members(raw, word)
@@ -106,13 +103,17 @@ def asked(signature: Signature, content_type: str, body: bytes) -> Steps[Asked]:
 
 def _members(raw: bytes, where: str) -> Steps[dict[str, bytes]]:
     """The values of an object, unread, by their names."""
-    if not raw.lstrip().startswith(b"{"):
+    if not raw[:64].lstrip(BLANK).startswith(b"{"):
         decoded(raw, dict[str, msgspec.Raw], where)  # tells what it is
     found: dict[str, bytes] = {}
     pieces = Pieces(raw, where)
     while piece := (yield from pieces.next()):
-        part = decoded(b"{%b}" % piece, dict[str, msgspec.Raw], where)
-        found |= {name: bytes(value) for name, value in part.items()}
+        if is_long(piece):
+            name, value = member_of(piece, where)
+            found[name] = value
+        else:
+            part = decoded(b"{%b}" % piece, dict[str, msgspec.Raw], where)
+            found |= {name: bytes(value) for name, value in part.items()}
         check_count(found, where)
         yield None
     return found
@@ -123,7 +124,10 @@ def _cells(raw: bytes, where: str) -> Steps[list[bytes]]:
     found: list[bytes] = []
     pieces = Pieces(raw, where)
     while piece := (yield from pieces.next()):
-        found += map(bytes, decoded(b"[%b]" % piece, list[msgspec.Raw], where))
+        if is_long(piece):
+            found.append(piece)
+        else:
+            found += map(bytes, decoded(b"[%b]" % piece, list[msgspec.Raw], where))
         check_count(found, where)
         yield None
     return found
@@ -137,6 +141,8 @@ def _of_split(
 ) -> Steps[dict[str, Array]]:
     if "data" not in split:
         raise InvalidArgument(f"{word}: data is missing")
+    for name in split.keys() - {"data", "columns"}:
+        yield from passed_over(split[name], word)
     inputs, raw = inputs_of(signature), split["data"]
     columns = _columns(split.get("columns", b"null"), word)
     if len(inputs) == 1:

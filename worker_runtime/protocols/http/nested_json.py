@@ -5,7 +5,7 @@ For bodies that name no shape: it is told by the lists. No piece holds the event
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 import numpy as np
@@ -26,27 +26,44 @@ _NUMBERS = {int, float, bool, type(None)}
 _RAGGED = "the rows have not all the same shape"
 _AT = re.compile(r"\(byte ([0-9]+)\)")  # msgspec's words
 _NOT_FINITE = b"NI-"  # how such numbers begin
-_TOLD_BELOW = 32 * 1024  # bytes of JSON that may be read slowly to tell what is wrong
+NO_JSON = "failed to parse the request JSON buffer: "
+_CLOSED = {b"[": b"]", b"{": b"}"}
+_FEW = 64
+BLANK = b" \t\r\n"
+_PLACE = re.compile(r" \(byte [0-9]+\)")
+# Of a member that is long; its name is none.
+_NAME = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*")[ \t\r\n]*:', re.DOTALL)
+_LONGEST_NAME = 4096
+SMALL = 32 * 1024  # bytes of JSON that may be read slowly to tell what is wrong
 
 
 class Pieces:
     """A JSON array or object in pieces of whole elements: what it takes to look at one is bounded.
 
-    ``raw`` is valid JSON. Each byte is looked at once, whatever stands where.
+    Each byte is looked at once, whatever stands where; what is no JSON is found here, or by who
+    decodes the pieces. Raises InvalidArgument.
     """
 
     def __init__(self, raw: bytes, where: str) -> None:
-        self._raw = raw.strip()
-        if self._raw[:1] not in (b"[", b"{"):
+        self._raw = raw.strip(BLANK)
+        self._where = where
+        begin, end = self._raw[:1], self._raw[-1:]
+        if begin not in _CLOSED:
             raise InvalidArgument(f"{where}: expected a list")
+        if end != _CLOSED[begin]:
+            self._fail("it ends too early")
         self._begin, self._stop = 1, len(self._raw) - 1
+        self._more = False  # a comma stands before what is left
+
+    def _fail(self, why: str) -> NoReturn:
+        raise InvalidArgument(f"{self._where}: {NO_JSON}{why}")
 
     def next(self) -> Steps[bytes]:
         """As many elements as a slice holds, with the commas between them, or one ``is_long``.
 
         None at the end.
         """
-        raw, begin, stop = self._raw, self._begin, self._stop
+        begin, stop = self._begin, self._stop
         at, depth, quoted = begin, 0, 0
         while at < stop:
             chunk = self._chunk(at)
@@ -56,13 +73,25 @@ class Pieces:
             ends = at + np.flatnonzero((codes == _COMMA) & (levels == 0))
             one, last = at > begin, at + len(chunk) >= stop
             if ends.size and (one or not last):
-                self._begin = int(ends[0 if one else -1]) + 1
-                return raw[begin : self._begin - 1]
+                self._begin, self._more = int(ends[0 if one else -1]) + 1, True
+                return self._element(begin, self._begin - 1)
+            if int(levels.min()) < 0 or (last and (depth or quoted)):
+                self._fail("its brackets or quotes do not fit together")
             at += len(chunk)
             if not last:
                 yield None
         self._begin = stop
-        return raw[begin:stop]
+        found = self._element(begin, stop)
+        self._more = False
+        return found
+
+    def _element(self, begin: int, end: int) -> bytes:
+        found = self._raw[begin:end]
+        if not found.strip(BLANK):
+            if self._more:
+                self._fail("a value is missing at a comma")
+            return b""
+        return found
 
     def _chunk(self, at: int) -> bytes:
         """A slice from there; no escape is cut in two."""
@@ -86,16 +115,46 @@ def is_outermost(start: bytes) -> bool:
     return not quoted and int(_DEPTH[codes].sum(dtype=np.int64)) == 1
 
 
+def member_of(piece: bytes, where: str) -> tuple[str, bytes]:
+    """Name and value of one that ``is_long``."""
+    found = _NAME.match(piece[:_LONGEST_NAME])
+    if found is None:
+        text = f"{where}: expected a name of less than {_LONGEST_NAME} bytes"
+        raise InvalidArgument(text)
+    return decoded(found[1], str, where), piece[found.end() :]
+
+
 def is_long(piece: bytes) -> bool:
     """Whether it is one element, and so long that it has to be looked at in pieces."""
     return len(piece) > SLICE_BYTES + 1
+
+
+def passed_over(raw: bytes, where: str, depth: int = 1) -> Steps[None]:
+    """Look at what means nothing here as far as to know that it is JSON. Raises InvalidArgument."""
+    if depth > _MOST_AXES:
+        raise InvalidArgument(f"{where}: more than {_MOST_AXES} long values within each other")
+    start = raw[:_FEW].lstrip(BLANK)[:1]
+    if len(raw) <= SLICE_BYTES or start not in _CLOSED:
+        decoded(raw, msgspec.Raw, where)
+        return
+    pieces = Pieces(raw, where)
+    while piece := (yield from pieces.next()):
+        yield None
+        if not is_long(piece):
+            decoded(start + piece + _CLOSED[start], msgspec.Raw, where)
+            continue
+        inner = member_of(piece, where)[1] if start == b"{" else piece
+        yield from passed_over(inner, where, depth + 1)
 
 
 def nested_array(raw: bytes, spec: TensorSpec, axes: int = 1) -> Steps[Array]:
     """Nested lists, read in pieces where they are long."""
     if axes > _MOST_AXES:
         raise InvalidArgument(f"'{spec.name}': more than {_MOST_AXES} axes")
-    if len(raw) <= SLICE_BYTES or not raw.lstrip().startswith(b"["):
+    start = raw[:_FEW].lstrip(BLANK)[:1]
+    if len(raw) > SLICE_BYTES and (start == b"{" or (start == b'"' and not _is_text(spec))):
+        raise _wrong(spec)
+    if len(raw) <= SLICE_BYTES or start != b"[":
         return converted(decoded(raw, Any, spec.name), spec)
     parts: list[Array] = []
     pieces = Pieces(raw, spec.name)
@@ -119,7 +178,7 @@ def converted(values: Any, spec: TensorSpec) -> Array:
     """An array of the input's data type: BYTES of objects. Raises InvalidArgument."""
     refuse_binary_only(spec.datatype, spec.name)
     try:
-        if spec.datatype.name == "BYTES":
+        if _is_text(spec):
             return _texts(values)
         allowed = {"BOOL": "b", "FP32": "iufb", "FP64": "iufb"}.get(spec.datatype.name, "iuf")
         found = _numbers(values, truths="b" in allowed)
@@ -132,9 +191,16 @@ def converted(values: Any, spec: TensorSpec) -> Array:
     except ValueError:
         raise InvalidArgument(f"'{spec.name}': {_RAGGED}") from None
     except (TypeError, OverflowError, AttributeError):
-        what = f"'{spec.name}': not all values are {spec.datatype.name}"
-        raise InvalidArgument(what) from None
+        raise _wrong(spec) from None
     return array
+
+
+def _is_text(spec: TensorSpec) -> bool:
+    return spec.datatype.name == "BYTES"
+
+
+def _wrong(spec: TensorSpec) -> InvalidArgument:
+    return InvalidArgument(f"'{spec.name}': not all values are {spec.datatype.name}")
 
 
 def _numbers(values: Any, *, truths: bool) -> Array:
@@ -164,6 +230,7 @@ def _texts(values: Any) -> Array:
 
 
 def decoded(raw: bytes, kind: Any, where: str = "") -> Any:
+    """A part of a document. Raises InvalidArgument."""
     start = f"{where}: " if where else ""
     try:
         return msgspec.json.decode(raw, type=kind)
@@ -177,7 +244,15 @@ def decoded(raw: bytes, kind: Any, where: str = "") -> Any:
         at = _AT.search(str(error))
         if at is not None and raw[int(at[1]) : int(at[1]) + 1] in _NOT_FINITE:
             raise InvalidArgument(f"{start}not finite numbers are null in JSON") from None
-        if len(raw) <= _TOLD_BELOW:
-            read(raw)  # tells the place
-        text = f"{start}failed to parse the request JSON buffer: {error}"
-        raise InvalidArgument(text) from None
+        # why without the place: it would be that in the part
+        raise InvalidArgument(f"{start}{NO_JSON}{_PLACE.sub('', str(error))}") from None
+
+
+def check_small(raw: bytes) -> None:
+    """Raises BadJson, which tells the place, for a small document that is no JSON."""
+    try:
+        msgspec.json.decode(raw, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError) as error:
+        at = _AT.search(str(error))
+        if at is None or raw[int(at[1]) : int(at[1]) + 1] not in _NOT_FINITE:
+            read(raw)

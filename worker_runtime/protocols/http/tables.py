@@ -197,4 +197,4 @@ def _told(names: Sequence[str]) -> str:
 
 def check_count(columns: Collection[Any], where: str) -> None:
     if len(columns) > _MOST_COLUMNS:
-        raise InvalidArgument(f"{where}: a row has more than {_MOST_COLUMNS} values")
+        raise InvalidArgument(f"{where}: more than {_MOST_COLUMNS} values")

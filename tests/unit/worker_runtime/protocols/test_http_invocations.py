@@ -144,7 +144,7 @@ def test_what_says_nothing_to_the_model_is_told_by_name(
         (b"a,b\n1," + b"1" * 200_000 + b"\n", "CSV: field larger than field limit"),
         (b"a,b\n" + b'"\n",' * 400_000, "CSV: a line has more than 1048576 characters"),
         (b"a," * 600_000, "CSV: a line has more than 1048576 characters"),
-        (b"a," * 20_000, "CSV: a row has more than 16384 values"),
+        (b"a," * 20_000, "CSV: more than 16384 values"),
         (b'a,b\n1,"x\n', "CSV: unexpected end of data"),
         (b"a,b\n1,\xff\n", "CSV is no UTF-8"),
     ],
@@ -200,6 +200,41 @@ def test_an_error_is_short_however_much_was_sent(document: Any) -> None:
     with pytest.raises(InvalidArgument) as caught:
         read(TWO, document)
     assert len(str(caught.value)) < 2000
+
+
+LONG = "1," * 40_000 + "1"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f'{{"inputs": [{LONG}],}}', "a value is missing at a comma"),
+        (f'{{"inputs": [{LONG},]}}', "failed to parse the request JSON buffer"),
+        (f'{{"inputs": [,{LONG}]}}', "failed to parse the request JSON buffer"),
+        (f'{{"inputs": [{LONG}}}', "its brackets or quotes do not fit together"),
+        (f'{{"inputs": [{LONG}]', "it ends too early"),
+        (f'{{"inputs": [{LONG}]]}}', "its brackets or quotes do not fit together"),
+        (f'{{"inputs": [[{LONG}], [1]}}', "its brackets or quotes do not fit together"),
+        (f'{{"inputs": [[{LONG}] [1]]}}', "its brackets or quotes do not fit together"),
+        (f'{{"inputs": ["{LONG}]}}', "its brackets or quotes do not fit together"),
+        (f'{{"inputs": [{LONG} 1]}}', "failed to parse the request JSON buffer"),
+        (f'{{"inputs": [{LONG}], "more": [{LONG} 1]}}', "failed to parse the request JSON buffer"),
+        (f'{{"inputs": [1], "more": {"[" * 40}[{LONG}]{"]" * 40}}}', "more than 16 long values"),
+        (f'{{"dataframe_split": {{"data": [[1]], "index": [{LONG},]}}}}', "failed to parse"),
+        (f'{{"inputs": [[{{"a": [{LONG}]}}]]}}', "'x': not all values are FP32"),
+        (f'{{"inputs": [["{LONG}"]]}}', "'x': not all values are FP32"),
+        (f'{{"inputs": [{LONG}, "\\ud800"]}}', "failed to parse the request JSON buffer"),
+        (f'{{"{LONG}": [{LONG}]}}', "expected a name of less than 4096 bytes"),
+        (f'{{inputs: [{LONG}]}}', "expected a name of less than 4096 bytes"),
+        (f'\x0b{{"inputs": [{LONG}]}}', "the JSON: failed to parse the request JSON buffer"),
+    ],
+)  # fmt: skip
+def test_a_long_body_that_is_no_json_is_refused_wherever_it_is_wrong(text: str, words: str) -> None:
+    """Its parts are looked at apart, and nobody has looked at it as a whole."""
+    with pytest.raises(InvalidArgument) as caught:
+        read(ONE, text.encode())
+    assert words in str(caught.value)
+    assert "(byte" not in str(caught.value), "that would be in a part"
 
 
 def test_one_long_text_makes_no_number_long() -> None:
