@@ -168,7 +168,7 @@ def _of_split(
         table.add(found_rows)
         count += len(found_rows)
         yield None
-    return table.tensors()
+    return (yield from table.tensors())
 
 
 def _columns(raw: bytes, word: str) -> list[str] | None:
@@ -218,7 +218,7 @@ def _of_records(
         yield None
     if columns is None:
         raise InvalidArgument(f"{word}: expected one row at least")
-    return columns.tensors()
+    return (yield from columns.tensors())
 
 
 def _of_names(

@@ -18,6 +18,7 @@ from worker_runtime.types.signature import TensorSpec
 
 Array = np.ndarray[Any, Any]
 _MOST_AXES = 16
+_COPIED = 1024 * 1024  # bytes at a time: new memory costs more than the copy
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _QUOTE, _COMMA, _SPACE = b'", '
 _DEPTH = np.zeros(256, np.int8)
@@ -165,13 +166,37 @@ def nested_array(raw: bytes, spec: TensorSpec, axes: int = 1) -> Steps[Array]:
             parts.append(found[None])
         else:
             parts.append(converted(decoded(b"[%b]" % piece, Any, spec.name), spec))
-    return whole(parts, spec)
+    return (yield from whole(parts, spec))
 
 
-def whole(parts: Sequence[Array], spec: TensorSpec) -> Array:
-    if len({part.shape[1:] for part in parts}) > 1:
-        raise InvalidArgument(f"'{spec.name}': {_RAGGED}")
-    return np.concatenate(parts) if parts else np.empty(0, spec.datatype.dtype)
+def whole(parts: Sequence[Array], spec: TensorSpec) -> Steps[Array]:
+    if not parts:
+        return np.empty(0, spec.datatype.dtype)
+    try:
+        return (yield from concatenated(parts))
+    except ValueError:
+        raise InvalidArgument(f"'{spec.name}': {_RAGGED}") from None
+
+
+def concatenated(parts: Sequence[Array]) -> Steps[Array]:
+    """One array of all rows, of the first one's type. Raises ValueError for different shapes."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    shapes = {part.shape[1:] for part in parts}
+    if len(shapes) > 1 or not all(part.ndim for part in parts):
+        told = " and ".join(sorted(map(str, shapes))[:2])
+        raise ValueError(f"shapes of a row are {told}")
+    found = np.empty((sum(map(len, parts)), *first.shape[1:]), first.dtype)
+    at = copied = 0
+    for part in parts:
+        found[at : at + len(part)] = part
+        at += len(part)
+        copied += part.nbytes
+        if copied > _COPIED:
+            copied = 0
+            yield None
+    return found
 
 
 def converted(values: Any, spec: TensorSpec) -> Array:

@@ -4,19 +4,19 @@ MLflow's callers send as many rows as they have; a model that batches takes so m
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from time import monotonic_ns
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.invocations import AZURES, Asked, fitted
-from worker_runtime.protocols.http.nested_json import Array
+from worker_runtime.protocols.http.nested_json import Array, concatenated
 from worker_runtime.protocols.http.slices import Slices, Steps, at_once
 from worker_runtime.protocols.http.tensors import SLICE_ELEMENTS
 from worker_runtime.types.request import Arrays, InferRequest, Response
@@ -25,7 +25,8 @@ from worker_runtime.types.tensor import string_array
 logger = logging.getLogger(__name__)
 
 _UNDER_WAY = 8  # requests of one call: more would wait in the model's queue before those of others
-_JOINED = 256  # answers that are made one: an array of a row takes many times its bytes
+_JOINED = 256  # answers that are made one: an array of a row takes many times its bytes, unless ...
+_SMALL_SIZE = 64 * 1024  # they have more elements than this
 
 
 class Predictions:
@@ -81,11 +82,7 @@ class Predictions:
             self._end(error or Internal("expected a single response, got 0"))
             return
         place, _ = self._under_way.pop(id(request))
-        try:
-            self._answers.add(place, dict(zip(response.names, response.arrays, strict=True)))
-        except ValueError as error:
-            self._end(_uneven(self._model, error))
-            return
+        self._answers.add(place, dict(zip(response.names, response.arrays, strict=True)))
         self._fill()
 
     def _fill(self) -> None:
@@ -110,12 +107,7 @@ class Predictions:
         if self._next < self._parts.count:
             asyncio.get_running_loop().call_soon(self._fill)  # others have their turn
             return
-        try:
-            outputs = _unshaped(self._model, self._answers.joined())
-        except ValueError as error:
-            self._end(_uneven(self._model, error))
-            return
-        self._answer(outputs)
+        self._answer()
 
     def _end(self, error: Exception) -> None:
         self.give_up()
@@ -136,18 +128,34 @@ class Predictions:
         self._under_way[id(request)] = (place, request)
         self._submit(request)
 
-    def _answer(self, outputs: dict[str, Array]) -> None:
+    def _answer(self) -> None:
         connection = self._connection
-        steps = written(self._asked, outputs)
 
         def done(body: bytes) -> None:
             connection.call = connection.request = None
             connection.reply(200, body)
 
-        if sum(array.size for array in outputs.values()) <= SLICE_ELEMENTS:
-            done(at_once(steps))
+        if self._answers.size > SLICE_ELEMENTS:
+            self._slices.run(
+                self._told(),
+                wanted=lambda: not connection.closed,
+                done=done,
+                failed=self._end,
+            )
             return
-        self._slices.run(steps, wanted=lambda: not connection.closed, done=done, failed=self._end)
+        try:
+            body = at_once(self._told())
+        except RuntimeFault as error:
+            self._end(error)
+            return
+        done(body)
+
+    def _told(self) -> Steps[bytes]:
+        try:
+            outputs = _unshaped(self._model, (yield from self._answers.joined()))
+        except ValueError as error:
+            raise _uneven(self._model, error) from error
+        return (yield from written(self._asked, outputs))
 
 
 def _can_be_told(model: Model) -> None:
@@ -197,26 +205,39 @@ class _Parts:
 class _Answers:
     """The outputs of all parts, in the order of their rows, whichever comes first.
 
-    Raises ValueError where they do not go together.
+    ``size``: elements of all of them.
     """
 
     def __init__(self) -> None:
+        self.size = 0
         self._early: dict[int, dict[str, Array]] = {}
         self._count = 0
         self._last: list[dict[str, Array]] = []
+        self._last_size = 0
         self._blocks: list[dict[str, Array]] = []
 
     def add(self, place: int, outputs: dict[str, Array]) -> None:
         self._early[place] = outputs
         while (found := self._early.pop(self._count, None)) is not None:
             self._last.append(found)
+            size = sum(array.size for array in found.values())
+            self.size += size
+            self._last_size += size
             self._count += 1
         if len(self._last) >= _JOINED:
-            self._blocks.append(_joined(self._last))
-            self._last = []
+            self._keep()
 
-    def joined(self) -> dict[str, Array]:
-        return _joined([*self._blocks, *self._last])
+    def _keep(self) -> None:
+        """The last ones, as one where they are small and go together."""
+        if self._last_size <= _SMALL_SIZE:
+            with contextlib.suppress(ValueError):  # which is told at the end
+                self._last = [at_once(_joined(self._last))]
+        self._blocks += self._last
+        self._last, self._last_size = [], 0
+
+    def joined(self) -> Steps[dict[str, Array]]:
+        """Raises ValueError where they do not go together."""
+        return (yield from _joined([*self._blocks, *self._last]))
 
 
 def _uneven(model: Model, error: ValueError) -> RuntimeFault:
@@ -230,12 +251,13 @@ def _wire(array: Array) -> Any:
     return string_array(list(array.reshape(-1))) if array.dtype == object else array.tobytes()
 
 
-def _joined(found: Sequence[dict[str, Array]]) -> dict[str, Array]:
-    if len(found) == 1:
-        return found[0]
+def _joined(found: Sequence[dict[str, Array]]) -> Steps[dict[str, Array]]:
     if any(part.keys() != found[0].keys() for part in found):
         raise ValueError("some outputs are missing")
-    return {name: np.concatenate([part[name] for part in found]) for name in found[0]}
+    joined = {}
+    for name in found[0]:
+        joined[name] = yield from concatenated([part[name] for part in found])
+    return joined
 
 
 def _unshaped(model: Model, outputs: dict[str, Array]) -> dict[str, Array]:

@@ -83,9 +83,11 @@ class Table:
         text = f"{self._where}: '{name}' is the only input: expected columns of single values"
         raise InvalidArgument(text)
 
-    def tensors(self) -> dict[str, Array]:
+    def tensors(self) -> Steps[dict[str, Array]]:
         """In the model's order."""
-        found = {name: whole(parts, self.spec(name)) for name, parts in self._parts.items()}
+        found = {}
+        for name, parts in self._parts.items():
+            found[name] = yield from whole(parts, self.spec(name))
         if self._alone is None:
             return {name: found[name] for name in self._specs}
         if not any(self._parts.values()) and len(self.columns) != 1:
@@ -134,7 +136,7 @@ def of_csv(signature: Signature, body: bytes) -> Steps[dict[str, Array]]:
         raise InvalidArgument(f"CSV is no UTF-8: {error}") from None
     except csv.Error as error:
         raise InvalidArgument(f"CSV: {error}") from None
-    return table.tensors()
+    return (yield from table.tensors())
 
 
 def _rows_of(reader: Any, lines: _Lines, width: int) -> Iterator[list[str]]:
