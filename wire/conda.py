@@ -62,23 +62,38 @@ def mapped(conda: dict[str, Any], base: Path | None) -> Requirements:
             else (),
         )
     dependencies = conda.get("dependencies") or []
-    if not isinstance(dependencies, list):
-        raise Unmappable(
-            "The conda file says what cannot be mapped", "dependencies: expected a list"
-        )
+    for key, given in conda.items():
+        if fault := _fault(key, given):
+            raise Unmappable("The conda file says what cannot be mapped", f"{key}: {fault}")
     found, lines, refused = Requirements(), list[str](), list[str]()
     for item in dependencies:
         if isinstance(item, dict) and set(item) == {"pip"}:
-            for line in item["pip"] or []:
-                lines += _pip_lines(str(line).strip(), base, found, refused)
+            given = item["pip"] or []
+            if not isinstance(given, list) or not all(isinstance(line, str) for line in given):
+                refused.append("pip: expected a list of texts")
+                continue
+            for line in given:
+                lines += _pip_lines(line.strip(), base, found, refused)
         elif isinstance(item, str):
             lines += _conda_line(item.strip(), found, refused)
         else:
-            refused.append(f"{item!r}: expected a package, or `pip:` with a list")
+            refused.append(f"{str(item)[:80]}: expected a package, or `pip:` with a list")
     if refused:
         raise Unmappable("The conda file says what cannot be mapped", "; ".join(refused))
     found.text = "".join(f"{line}\n" for line in lines)
     return found
+
+
+def _fault(key: str, given: object) -> str:
+    """What is wrong with the value of a key, whatever its packages are."""
+    if given is None:
+        return ""
+    if key == "dependencies":
+        return "" if isinstance(given, list) else "expected a list"
+    if key == "channels":
+        fits = isinstance(given, list) and all(isinstance(item, str) for item in given)
+        return "" if fits else "expected a list of texts"
+    return "" if isinstance(given, str | int) else "expected a text"
 
 
 def _conda_line(spec: str, found: Requirements, refused: list[str]) -> Iterator[str]:

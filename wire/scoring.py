@@ -38,6 +38,7 @@ MOST_WORKERS: Final = 256
 BATCHED: Final = "batched"
 MOST_IN_A_BATCH: Final = 1024
 LONGEST_DELAY_MS: Final = 10_000
+_TOLD: Final = 60  # characters of what stands there
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def batching_of(source: str) -> Batching | None:
                 called = decorator.func if isinstance(decorator, ast.Call) else decorator
                 name = called.attr if isinstance(called, ast.Attribute) else _name(called)
                 if name == BATCHED:
-                    return _batching(decorator)
+                    return _batching(decorator, source)
     return None
 
 
@@ -126,7 +127,7 @@ def _name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _batching(decorator: ast.expr) -> Batching:
+def _batching(decorator: ast.expr, source: str) -> Batching:
     if not isinstance(decorator, ast.Call):
         return Batching()
     given: dict[str, Any] = {}
@@ -139,9 +140,11 @@ def _batching(decorator: ast.expr) -> Batching:
         kinds = int if name == "max_batch_size" else (int, float)
         least, most = limits[name]
         if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
+            # why not unparse: what is nested deeply has no end there
+            said = (ast.get_source_segment(source, node) or "")[:_TOLD]
             raise ValueError(
-                f"@{BATCHED}: {name} is {ast.unparse(node)}, expected a number from {least} to "
-                f"{most} as it stands: it is read before the script runs"
+                f"@{BATCHED}: {name} is {said}, expected a number from {least} to {most} as it "
+                "stands: it is read before the script runs"
             )
         given[name] = value
     return Batching(**given)

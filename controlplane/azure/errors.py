@@ -1,5 +1,7 @@
 """What a client of Azure's may do wrong that nobody else can."""
 
+from typing import Any
+
 from controlplane.core.errors import Invalid, NotFound
 
 
@@ -14,3 +16,10 @@ class AssetNotFound(NotFound):
 class BlobNotFound(NotFound):
     code = "BlobNotFound"
     tries = ("Names are those that were sent, and case counts.",)
+
+
+def object_of(given: object, field: str) -> dict[str, Any]:
+    """An object of a body, empty where there is none. Raises AzureInvalid."""
+    if given is not None and not isinstance(given, dict):
+        raise AzureInvalid(f"{field}: {str(given)[:40]!r}, expected an object.", field=field)
+    return given or {}

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from django.utils.dateparse import parse_duration
 
-from controlplane.azure.errors import AzureInvalid
+from controlplane.azure import collector
+from controlplane.azure.errors import AzureInvalid, object_of
 from controlplane.azure.types import LOCATION, Place, Values
 
 AUTH_MODES: Final = {"key": "Key", "aml_token": "AMLToken", "aad_token": "AADToken"}
@@ -38,7 +39,6 @@ KEPT: Final = {
 }
 EGRESS: Final = "egress_public_network_access"
 REFUSED: Final = {
-    "dataCollector": "requests and answers are not collected",
     "startupProbe": "readiness_probe says when a replica gets requests",
     "privateNetworkConnection": "there is no private network to connect to",
 }
@@ -149,7 +149,7 @@ def deployment_values(body: Mapping[str, Any], properties: Mapping[str, Any]) ->
     for name, why in REFUSED.items():
         if properties.get(name) is not None:
             raise AzureInvalid(f"{name} is not taken: {why}.", field=f"properties.{name}")
-    scale = properties.get("scaleSettings") or {}
+    scale = object_of(properties.get("scaleSettings"), "properties.scaleSettings")
     if scale.get("scaleType", "Default") != "Default":
         raise AzureInvalid(
             f"scaleType: {str(scale['scaleType'])[:40]!r}, expected Default.",
@@ -160,8 +160,8 @@ def deployment_values(body: Mapping[str, Any], properties: Mapping[str, Any]) ->
     kept[EGRESS] = _switch_kept(properties.get("egressPublicNetworkAccess"))
     if str(properties.get("endpointComputeType")).lower() == "kubernetes":
         kept["type"] = "kubernetes"
-    code = properties.get("codeConfiguration")
-    if isinstance(code, dict):
+    code = object_of(properties.get("codeConfiguration"), "properties.codeConfiguration")
+    if code:
         kept["code_configuration"] = {
             "code": code.get("codeId"),
             "scoring_script": code.get("scoringScript"),
@@ -172,11 +172,16 @@ def deployment_values(body: Mapping[str, Any], properties: Mapping[str, Any]) ->
         "environment": texts(properties.get("environmentVariables")),
         "declared": {name: value for name, value in kept.items() if value},
     }
+    if properties.get("dataCollector") is not None:
+        values["capture"], block = collector.collector_values(properties["dataCollector"])
+        values["declared"][collector.KEPT] = block
     for azure, ours in PROBES.items():
         if properties.get(azure) is not None:
             values[ours] = _probe_values(properties[azure], f"properties.{azure}")
-    values |= _request_values(properties.get("requestSettings") or {})
-    capacity = (body.get("sku") or {}).get("capacity")
+    values |= _request_values(
+        object_of(properties.get("requestSettings"), "properties.requestSettings")
+    )
+    capacity = object_of(body.get("sku"), "sku").get("capacity")
     if capacity is not None:
         values["instance_count"] = capacity
     return values
@@ -219,6 +224,9 @@ def deployment_resource(shown: Mapping[str, Any], place: Place) -> Values:
             "codeId": _asset_id(code.get("code"), "codes", place),
             "scoringScript": code.get("scoring_script"),
         }
+    collected = collector.collector_shown(shown["capture"], declared.get(collector.KEPT))
+    if collected is not None:
+        properties["dataCollector"] = collected
     for azure, ours in PROBES.items():
         if shown[ours] is not None:
             properties[azure] = {
@@ -249,18 +257,20 @@ def _asset_id(reference: object, kind: str, place: Place) -> object:
 
 
 def _probe_values(given: object, field: str) -> Values:
-    if not isinstance(given, dict):
-        raise AzureInvalid(f"{field}: expected an object.", field=field)
+    found = object_of(given, field)
     return {
-        ours: _milliseconds(given[azure], f"{field}.{azure}") // 1000 if time else given[azure]
+        ours: _milliseconds(found[azure], f"{field}.{azure}") // 1000 if time else found[azure]
         for azure, ours, time in PROBE
-        if given.get(azure) is not None
+        if found.get(azure) is not None
     }
 
 
 def _milliseconds(value: object, field: str) -> int:
     iso = isinstance(value, str) and value.startswith("P")
-    found = parse_duration(str(value)) if iso else None
+    try:
+        found = parse_duration(str(value)) if iso else None
+    except OverflowError:
+        found = None
     if found is None:
         raise AzureInvalid(f"{field}: {str(value)[:40]!r}, expected a time as PT5S.", field=field)
     return found // timedelta(milliseconds=1)

@@ -19,6 +19,8 @@ from azure.ai.ml import MLClient
 from azure.ai.ml.constants import AssetTypes
 from azure.ai.ml.entities import (
     CodeConfiguration,
+    DataCollector,
+    DeploymentCollection,
     Environment,
     ManagedOnlineDeployment,
     ManagedOnlineEndpoint,
@@ -185,6 +187,14 @@ def triton(ml):
         instance_count=1,
         request_settings=OnlineRequestSettings(request_timeout_ms=9000),
         readiness_probe=ProbeSettings(initial_delay=1, period=1, timeout=1),
+        data_collector=DataCollector(
+            collections={
+                "model_inputs": DeploymentCollection(enabled="true"),
+                "model_outputs": DeploymentCollection(enabled="true"),
+            },
+            rolling_rate="hour",
+            sampling_rate=0.5,
+        ),
     )
     made = step(deployments.begin_create_or_update, blue)
     tell(state=made.provisioning_state, model=made.model, count=made.instance_count)
@@ -208,6 +218,18 @@ def triton(ml):
     made = step(deployments.begin_create_or_update, blue)
     tell(count=made.instance_count, tags=made.tags)
     assert (made.instance_count, made.readiness_probe.period) == (2, 1)
+    collected = made.data_collector
+    tell(collected=sorted(collected.collections), rate=collected.sampling_rate)
+    assert all(one.enabled == "true" for one in collected.collections.values())
+    assert (collected.rolling_rate.lower(), collected.sampling_rate) == ("hour", 0.5)
+    blue = step(deployments.get, "blue", "azure-triton")
+    blue.data_collector.collections["model_outputs"].enabled = "false"
+    made = step(deployments.begin_create_or_update, blue)
+    assert made.data_collector.collections["model_outputs"].enabled == "false"
+    blue = step(deployments.get, "blue", "azure-triton")
+    blue.data_collector = None
+    made = step(deployments.begin_create_or_update, blue)
+    assert made.data_collector is None
     tell(listed=[one.name for one in step(deployments.list, "azure-triton")])
     tell(listed=[one.name for one in step(endpoints.list)])
     refused(HttpResponseError, deployments.begin_delete, "blue", "azure-triton")

@@ -14,6 +14,7 @@ from controlplane.accounts.policy import Permission
 from controlplane.azure.api.base import ArmView, body_of, checked, page, properties_of
 from controlplane.azure.api.operations import accepted
 from controlplane.azure.api.patience import Waiting, upload_read
+from controlplane.azure.collector import collector_over
 from controlplane.azure.errors import AzureInvalid
 from controlplane.azure.services import assets
 from controlplane.azure.shapes import asset_of, deployment_resource, deployment_values, texts
@@ -71,6 +72,8 @@ class DeploymentView(ArmView):
             row = endpoint_lock(endpoint)
             existing = row.deployments.filter(name=deployment).first() if row else None
             if existing is not None and existing.provisioning_state not in BROKEN:
+                before = existing.revision.settings.capture
+                values = collector_over(values, before, existing.declared)
                 operation = self._change(request, endpoint, deployment, values)
             else:
                 operation = self._make(request, endpoint, deployment, values)

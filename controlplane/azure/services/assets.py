@@ -98,12 +98,31 @@ def _mlflow_list(rows: Mapping[str, AnnouncedFile], path: str) -> str:
     return ""
 
 
+class _Plain(yaml.SafeLoader):
+    """Without aliases: some lines of them are gigabytes where they are written out."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            line = self.peek_event().start_mark.line + 1  # type: ignore[no-untyped-call] # yaml's
+            raise yaml.YAMLError(f"line {line} has an alias (*name), which is not read")
+        return super().compose_node(parent, index)
+
+
 def conda_read(text: str) -> dict[str, Any]:
     """Raises AzureInvalid."""
+    if len(text) > LARGEST_LIST_BYTES:
+        raise AzureInvalid(
+            f"condaFile has {len(text)} characters, expected at most {LARGEST_LIST_BYTES}.",
+            field="condaFile",
+        )
+    loader = _Plain(text)
     try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise AzureInvalid(f"condaFile is not YAML: {error}", field="condaFile") from error
+        found = loader.get_single_data()
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        told = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise AzureInvalid(f"condaFile is not YAML: {told}", field="condaFile") from error
+    finally:
+        loader.dispose()
     if not isinstance(found, dict):
         raise AzureInvalid("condaFile: expected `dependencies:` with a list.", field="condaFile")
     return found

@@ -85,6 +85,33 @@ def test_answers_have_the_shapes_of_the_models_file(tmp_path: Path) -> None:
     assert answer == (200, {"predictions": {"y": [1.0, 2.0, 3.0]}})
 
 
+UNEVEN = """
+import numpy as np
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        counts = [int(request.inputs()[0].as_numpy()[0, 0]) for request in requests]
+        return [
+            pb_utils.InferenceResponse([pb_utils.Tensor("y", np.zeros((1, count), np.float32))])
+            for count in counts
+        ]
+"""
+
+
+def test_answers_that_do_not_go_together_are_told(tmp_path: Path) -> None:
+    """Nobody waits for them: neither at the end of the rows nor where some are joined before."""
+    one = "max_batch_size: 1\n"
+    pm.add(tmp_path, "only", UNEVEN, inputs="x:FP32:1", outputs="y:FP32:-1", config=one)
+    with runtime(tmp_path) as found:
+        for rows in ([[1], [2]], [[1]] * 300 + [[2]], [[2]] + [[1]] * 300):
+            status, answer = found.json("score", {"instances": rows})
+            assert status == 424
+            assert "the outputs of model 'only' do not go together" in answer["error"]
+            assert "ask for 1 rows at a time" in answer["error"]
+        assert found.json("score", {"instances": [[2]] * 600})[0] == 200
+
+
 GATED = """
 import os, time
 HERE = os.path.dirname(__file__)

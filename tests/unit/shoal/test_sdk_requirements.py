@@ -1,5 +1,6 @@
 """Conda files as lists for pip: what is said otherwise, what is dropped, what is refused."""
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,9 @@ def test_lines_for_pip_stay_and_lists_are_read(tmp_path: Path) -> None:
         (["???"], "is no package"),
         ([3], "expected a package"),
         ([{"npm": []}], "expected a package, or `pip:`"),
+        ([{"pip": "numpy"}], "pip: expected a list of texts"),
+        ([{"pip": 5}], "pip: expected a list of texts"),
+        ([{"pip": [{"numpy": 1}]}], "pip: expected a list of texts"),
         ([{"pip": ["-e ."]}], "'-e .' names files that are not sent"),
         ([{"pip": ["./wheel.whl"]}], "names files that are not sent"),
         ([{"pip": ["-r none.txt"]}], "'-r none.txt'"),
@@ -98,6 +102,9 @@ def test_what_cannot_be_mapped_is_refused_by_name(
         (Environment(build={"path": "."}), "environment.build"),
         (Environment(conda_file="none.yml"), "environment.conda_file: .*none.yml"),
         (Environment(conda_file={"variables": {}}), "variables; expected"),
+        (Environment(conda_file={"channels": "x"}), "channels: expected a list of texts"),
+        (Environment(conda_file={"channels": [date(2026, 1, 1)]}), "channels: expected a list"),
+        (Environment(conda_file={"name": [1]}), "name: expected a text"),
         (Environment(conda_file={"dependencies": "numpy"}), "dependencies: expected a list"),
     ],
 )

@@ -235,7 +235,10 @@ class DynamicScheduler(Scheduler):
             if self._start(queue.take(take)):
                 inline += 1
                 if inline >= _INLINE_PER_TURN and len(queue):
-                    self._plan_pump()  # why: other connections want their turn of the loop
+                    # why: other connections want their turn of the loop. Once: an answer may have
+                    # brought the next request in already, and two pumps would be four then.
+                    if not self._pump_planned:
+                        self._plan_pump()
                     return
         if queue.has_policy and len(queue):
             self._waiting.wake_at(0, monotonic_ns())
@@ -248,11 +251,14 @@ class DynamicScheduler(Scheduler):
             self._expire(now)
         limit = _PAYLOADS_PER_INSTANCE * self._pool.size
         wake_ns = self._policy.gather(self._queue, ready, limit, now)
-        while ready and self._in_flight < self._slots:
+        inline = 0
+        while ready and self._in_flight < self._slots and inline < _INLINE_PER_TURN:
             if self._late and not ready[0].full and self._due >= self._devices:
                 break
-            self._start(self._policy.pop(ready))
+            inline += self._start(self._policy.pop(ready))
             wake_ns = self._policy.gather(self._queue, ready, limit, now)
+        if inline == _INLINE_PER_TURN and ready and not self._pump_planned:
+            self._plan_pump()
         self._waiting.wake_at(wake_ns, now)
 
     def _places_of(self, instances: Sequence[Any]) -> Sequence[Any]:

@@ -5,35 +5,45 @@ The keys are those of MLflow's scoring server (``dataframe_split``, ``dataframe_
 to a graph of ONNX: as one matrix to the only input, else each column to the input of its name.
 """
 
-import csv
-import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
-import numpy as np
 
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.http.nested_json import (
+    BLANK,
+    SMALL,
     Array,
     Pieces,
-    converted,
+    check_small,
     decoded,
-    joined,
+    is_long,
+    is_outermost,
+    member_of,
     nested_array,
-    whole,
+    passed_over,
 )
 from worker_runtime.protocols.http.slices import Steps
-from worker_runtime.protocols.http.tensors import SLICE_ELEMENTS
+from worker_runtime.protocols.http.tables import (
+    MOST_ROW,
+    Table,
+    check_count,
+    inputs_of,
+    of_csv,
+    same_names,
+)
 from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import element_count
 
 CSV = "text/csv"
 AZURES = "input_data"
-_WORDS = (AZURES, "dataframe_split", "dataframe_records", "instances", "inputs")
-_FIRST = 4096  # bytes in which the key is looked for
+_SPLIT, _RECORDS = "dataframe_split", "dataframe_records"
+_WORDS = (AZURES, _SPLIT, _RECORDS, "instances", "inputs")
+_FIRST = 4096  # bytes in which the key is looked for, and ...
+_MOST = 8  # how often: it may be one of KServe's parameters, too
 # KServe's own ``inputs`` are objects in a list.
 _KEY = re.compile(
     rb'"(?:input_data|dataframe_split|dataframe_records|instances)"\s*:'
@@ -49,229 +59,186 @@ class Asked(msgspec.Struct):
     tensors: dict[str, Array]
 
 
-class _Document(msgspec.Struct):
-    input_data: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    dataframe_split: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    dataframe_records: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    instances: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    inputs: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    params: dict[str, Any] | None = None
-
-
-class _Split(msgspec.Struct):
-    data: msgspec.Raw
-    columns: list[str] | None = None
-    index: Any = None
-
-
 def is_invocation(content_type: str, body: Any) -> bool:
     """Whether this is for ``asked``: else it is KServe's."""
-    if content_type.partition(";")[0].strip().lower() == CSV:
-        return True
-    return _KEY.search(bytes(body[:_FIRST])) is not None
+    start = bytes(body[:_FIRST])
+    keys = (found.start() for found in _KEY.finditer(start))
+    return _is_csv(content_type) or any(is_outermost(start[:key]) for key in islice(keys, _MOST))
+
+
+def _is_csv(content_type: str) -> bool:
+    return content_type.partition(";")[0].strip().lower() == CSV
 
 
 def asked(signature: Signature, content_type: str, body: bytes) -> Steps[Asked]:
     """The tensors that ``body`` says. Raises InvalidArgument."""
-    if content_type.partition(";")[0].strip().lower() == CSV:
-        return Asked("csv", True, (yield from _of_csv(signature, body)))
-    document = decoded(body, _Document)
-    given = {
-        word: value for word in _WORDS if isinstance(value := getattr(document, word), msgspec.Raw)
-    }
+    if _is_csv(content_type):
+        return Asked("csv", True, (yield from of_csv(signature, body)))
+    if len(body) <= SMALL:
+        check_small(body)
+    document = yield from _members(body, "the JSON")
+    given = [word for word in _WORDS if word in document]
     if len(given) != 1:
         said = ", ".join(given) or "none"
         raise InvalidArgument(f"expected one of {', '.join(_WORDS)}, got {said}")
-    if document.params:
+    params = document.get("params", b"null")
+    if params[:64].translate(None, BLANK) not in (b"null", b"{}"):
         raise InvalidArgument(f"params: model '{signature.model}' takes none")
-    ((word, value),) = given.items()
-    raw = bytes(value)
-    yield None
-    kind = _kind(word, raw)
+    (word,) = given
+    raw = document.pop(word)
+    for value in document.values():
+        yield from passed_over(value, "the JSON")
+    start = raw[:64].translate(None, BLANK)
     table = word not in ("instances", "inputs")
-    if kind == "split":
-        tensors = yield from _of_split(signature, word, decoded(raw, _Split, word))
-    elif kind == "records":
-        tensors = yield from _of_records(signature, word, raw, table=table)
-    elif kind == "named":
-        tensors = yield from _of_names(signature, word, decoded(raw, dict[str, msgspec.Raw], word))
-        table = False
-    else:
-        spec = _only(signature, word)
-        tensors = {spec.name: (yield from nested_array(raw, spec))}
-    return Asked(word, table, tensors)
+    if word == _SPLIT or (start.startswith(b"{") and word != _RECORDS):
+        members = yield from _members(raw, word)
+        if word == _SPLIT or (word == AZURES and "data" in members):
+            return Asked(word, table, (yield from _of_split(signature, word, members)))
+        return Asked(word, False, (yield from _of_names(signature, word, members)))
+    if word == _RECORDS or start.startswith(b"[{"):
+        return Asked(word, table, (yield from _of_records(signature, word, raw, table=table)))
+    spec = _only(signature, word)
+    return Asked(word, table, {spec.name: (yield from nested_array(raw, spec))})
 
 
-_Kind = Literal["split", "records", "named", "array"]
+def _members(raw: bytes, where: str) -> Steps[dict[str, bytes]]:
+    """The values of an object, unread, by their names."""
+    if not raw[:64].lstrip(BLANK).startswith(b"{"):
+        decoded(raw, dict[str, msgspec.Raw], where)  # tells what it is
+    found: dict[str, bytes] = {}
+    pieces = Pieces(raw, where)
+    while piece := (yield from pieces.next()):
+        if is_long(piece):
+            name, value = member_of(piece, where)
+            found[name] = value
+        else:
+            part = decoded(b"{%b}" % piece, dict[str, msgspec.Raw], where)
+            found |= {name: bytes(value) for name, value in part.items()}
+        check_count(found, where)
+        yield None
+    return found
 
 
-def _kind(word: str, raw: bytes) -> _Kind:
-    start = raw[:64].translate(None, b" \t\r\n")
-    if word == "dataframe_split":
-        return "split"
-    if word == "dataframe_records":
-        return "records"
-    if start.startswith(b"{"):
-        keys = decoded(raw, dict[str, msgspec.Raw], word)
-        return "split" if word == AZURES and "data" in keys else "named"
-    return "records" if start.startswith(b"[{") else "array"
+def _cells(raw: bytes, where: str) -> Steps[list[bytes]]:
+    """The same of a list."""
+    found: list[bytes] = []
+    pieces = Pieces(raw, where)
+    while piece := (yield from pieces.next()):
+        if is_long(piece):
+            found.append(piece)
+        else:
+            found += map(bytes, decoded(b"[%b]" % piece, list[msgspec.Raw], where))
+        check_count(found, where)
+        yield None
+    return found
 
 
 # --- what stands where ---------------------------------------------------------------------------
 
 
-class _Table:
-    """Columns that come piece by piece. ``alone``: all are of the only input, as a matrix."""
-
-    def __init__(self, signature: Signature, columns: Sequence[str], *, alone: bool) -> None:
-        inputs = _inputs(signature)
-        self._spec = inputs[0] if alone else None
-        self._specs = {spec.name: spec for spec in inputs}
-        if not alone:
-            _same_names(list(self._specs), columns)
-        self._parts: dict[str, list[Array]] = {name: [] for name in columns}
-
-    def spec(self, column: str) -> TensorSpec:
-        return self._spec or self._specs[column]
-
-    def add(self, column: str, values: list[Any]) -> None:
-        self._parts[column].append(converted(values, self.spec(column)))
-
-    def tensors(self) -> dict[str, Array]:
-        found = {name: whole(parts, self.spec(name)) for name, parts in self._parts.items()}
-        if self._spec is None:
-            return {name: found[name] for name in self._specs}
-        columns = list(found.values())
-        if len(columns) != 1 and any(column.ndim != 1 for column in columns):
-            text = f"'{self._spec.name}' is the only input: expected columns of single values"
-            raise InvalidArgument(text)
-        if len(columns) == 1:
-            return {self._spec.name: columns[0]}
-        empty = np.empty((0, 0), self._spec.datatype.dtype)
-        return {self._spec.name: np.stack(columns, axis=1) if columns else empty}
-
-
-def _of_split(signature: Signature, word: str, split: _Split) -> Steps[dict[str, Array]]:
-    inputs, raw = _inputs(signature), bytes(split.data)
+def _of_split(
+    signature: Signature, word: str, split: Mapping[str, bytes]
+) -> Steps[dict[str, Array]]:
+    if "data" not in split:
+        raise InvalidArgument(f"{word}: data is missing")
+    for name in split.keys() - {"data", "columns"}:
+        yield from passed_over(split[name], word)
+    inputs, raw = inputs_of(signature), split["data"]
+    columns = _columns(split.get("columns", b"null"), word)
     if len(inputs) == 1:
-        return {inputs[0].name: (yield from nested_array(raw, inputs[0]))}
-    if split.columns is None:
+        found = yield from nested_array(raw, inputs[0])
+        if columns is not None and found.ndim > 1 and len(found):
+            _check_width(found.shape[1], len(columns), word, 0)
+        return {inputs[0].name: found}
+    if columns is None:
         raise InvalidArgument(f"{word}: expected columns, for the model has {len(inputs)} inputs")
-    table = _Table(signature, split.columns, alone=False)
+    table = Table(signature, columns, word, alone=False)
     pieces = Pieces(raw, word)
-    while rows := pieces.next():
-        found = decoded(joined(rows), list[list[Any]], word)
-        for row in found:
-            if len(row) != len(split.columns):
-                count = len(split.columns)
-                raise InvalidArgument(f"{word}: a row has {len(row)} values, expected {count}")
-        for name, values in zip(split.columns, zip(*found, strict=True), strict=True):
-            table.add(name, list(values))
+    count = 0
+    while piece := (yield from pieces.next()):
+        if is_long(piece):
+            cells = yield from _cells(piece, f"{word}: row {count}")
+            _check_width(len(cells), len(columns), word, count)
+            yield from table.add_long(dict(zip(columns, cells, strict=True)))
+            count += 1
+            continue
+        found_rows = decoded(b"[%b]" % piece, list[list[Any]], word)
+        for number, row in enumerate(found_rows, count):
+            _check_width(len(row), len(columns), word, number)
+        table.add(found_rows)
+        count += len(found_rows)
         yield None
-    return table.tensors()
+    return (yield from table.tensors())
+
+
+def _columns(raw: bytes, word: str) -> list[str] | None:
+    """Their names, which may be numbers: what pandas calls those that have none."""
+    if len(raw) > MOST_ROW:
+        raise InvalidArgument(f"{word}: columns: more than {MOST_ROW} bytes")
+    names = decoded(raw, list[str | int | float] | None, f"{word}: columns")
+    if names is None:
+        return None
+    check_count(names, word)
+    return [str(name) for name in names]
+
+
+def _check_width(width: int, expected: int, word: str, number: int) -> None:
+    if width != expected:
+        raise InvalidArgument(f"{word}: row {number} has {width} values, expected {expected}")
 
 
 def _of_records(
     signature: Signature, word: str, raw: bytes, *, table: bool
 ) -> Steps[dict[str, Array]]:
     """Rows that name their columns: the first row's, which all must have."""
-    columns: _Table | None = None
-    names: list[str] = []
+    columns: Table | None = None
+    alone = table and len(inputs_of(signature)) == 1
     count = 0
     pieces = Pieces(raw, word)
-    while rows := pieces.next():
-        found = decoded(joined(rows), list[dict[str, Any]], word)
+    while piece := (yield from pieces.next()):
+        long = is_long(piece)
+        found: list[dict[str, Any]]
+        if long:
+            found = [(yield from _members(piece, f"{word}: row {count}"))]
+        else:
+            found = decoded(b"[%b]" % piece, list[dict[str, Any]], word)
+        for row in found:
+            if columns is None:
+                columns = Table(signature, list(row), word, alone=alone)
+            columns.check(row, count)
+            count += 1
         if columns is None:
-            names = list(found[0])
-            columns = _Table(signature, names, alone=table and len(_inputs(signature)) == 1)
-        for number, row in enumerate(found, count):
-            if row.keys() != set(names):
-                odd = ", ".join(sorted(row.keys() ^ set(names)))
-                raise InvalidArgument(f"{word}: row {number} and row 0 differ in {odd}")
-        count += len(found)
-        for name in names:
-            columns.add(name, [row[name] for row in found])
+            break
+        if not long:
+            columns.add([[row[name] for name in columns.columns] for row in found])
+        elif alone and len(piece) <= MOST_ROW:
+            columns.add([[decoded(found[0][name], Any, word) for name in columns.columns]])
+        else:
+            yield from columns.add_long(found[0])
         yield None
     if columns is None:
         raise InvalidArgument(f"{word}: expected one row at least")
-    return columns.tensors()
+    return (yield from columns.tensors())
 
 
 def _of_names(
-    signature: Signature, word: str, named: Mapping[str, msgspec.Raw]
+    signature: Signature, word: str, named: Mapping[str, bytes]
 ) -> Steps[dict[str, Array]]:
     specs = {spec.name: spec for spec in signature.inputs}
     needed = [spec.name for spec in signature.inputs if not spec.optional or spec.name in named]
-    _same_names(needed, list(named), word)
+    same_names(needed, list(named), word)
     found = {}
     for name in needed:
-        found[name] = yield from nested_array(bytes(named[name]), specs[name])
+        found[name] = yield from nested_array(named[name], specs[name])
     return found
 
 
-def _of_csv(signature: Signature, body: bytes) -> Steps[dict[str, Array]]:
-    """Columns by the first line; what looks like a number is one where the model takes numbers."""
-    try:
-        rows = csv.reader(io.StringIO(body.decode("utf-8-sig"), newline=""), strict=True)
-        columns = next(rows, [])
-        if len(set(columns)) < len(columns) or not columns:
-            raise InvalidArgument("CSV: expected a first line with different names of columns")
-        table = _Table(signature, columns, alone=len(_inputs(signature)) == 1)
-        readers = [
-            str if table.spec(name).datatype.name == "BYTES" else _number for name in columns
-        ]
-        while piece := list(islice(rows, max(1, SLICE_ELEMENTS // len(columns)))):
-            for row in piece:
-                if len(row) != len(columns):
-                    count = len(columns)
-                    raise InvalidArgument(f"CSV: a line has {len(row)} values, expected {count}")
-            for name, reader, cells in zip(columns, readers, zip(*piece, strict=True), strict=True):
-                table.add(name, [reader(cell) for cell in cells])
-            yield None
-    except UnicodeDecodeError as error:
-        raise InvalidArgument(f"CSV is no UTF-8: {error}") from None
-    except csv.Error as error:
-        raise InvalidArgument(f"CSV: {error}") from None
-    return table.tensors()
-
-
-def _inputs(signature: Signature) -> list[TensorSpec]:
-    """Those that a request needs."""
-    return [spec for spec in signature.inputs if not spec.optional]
-
-
 def _only(signature: Signature, word: str) -> TensorSpec:
-    inputs = _inputs(signature)
+    inputs = inputs_of(signature)
     if len(inputs) != 1:
         names = ", ".join(spec.name for spec in inputs)
         raise InvalidArgument(f"{word}: expected arrays by name, for the model takes {names}")
     return inputs[0]
-
-
-def _same_names(expected: Sequence[str], given: Sequence[str], word: str = "") -> None:
-    missing = [name for name in expected if name not in given]
-    unknown = [name for name in given if name not in expected]
-    if missing or unknown:
-        what = [f"{name} is missing" for name in missing]
-        what += [f"{name} is no input of the model" for name in unknown]
-        start = f"{word}: " if word else ""
-        raise InvalidArgument(f"{start}{'; '.join(what)}; expected {', '.join(expected)}")
-
-
-def _number(cell: str) -> Any:
-    """As pandas reads it: an empty cell is no number."""
-    if cell in ("", "NaN", "nan"):
-        return None
-    if cell in ("True", "true", "False", "false"):
-        return cell in ("True", "true")
-    try:
-        return int(cell)
-    except ValueError:
-        pass
-    try:
-        return float(cell)
-    except ValueError:
-        return cell
 
 
 # --- the shapes of a model -----------------------------------------------------------------------

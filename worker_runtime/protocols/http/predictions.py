@@ -4,19 +4,19 @@ MLflow's callers send as many rows as they have; a model that batches takes so m
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from time import monotonic_ns
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.invocations import AZURES, Asked, fitted
-from worker_runtime.protocols.http.nested_json import Array
+from worker_runtime.protocols.http.nested_json import Array, concatenated
 from worker_runtime.protocols.http.slices import Slices, Steps, at_once
 from worker_runtime.protocols.http.tensors import SLICE_ELEMENTS
 from worker_runtime.types.request import Arrays, InferRequest, Response
@@ -25,6 +25,8 @@ from worker_runtime.types.tensor import string_array
 logger = logging.getLogger(__name__)
 
 _UNDER_WAY = 8  # requests of one call: more would wait in the model's queue before those of others
+_JOINED = 256  # answers that are made one: an array of a row takes many times its bytes, unless ...
+_SMALL_SIZE = 64 * 1024  # they have more elements than this
 
 
 class Predictions:
@@ -46,12 +48,12 @@ class Predictions:
         self._connection, self._slices, self._engine = connection, slices, engine
         self._model, self._asked, self._submit = model, asked, submit
         self._arrived = monotonic_ns()
-        self._parts = _parts(model, asked.tensors)
+        self._parts: _Parts | None = _Parts(model, asked.tensors)
         self._next = 0
         self._filling = False
         # why not longer than they run: requests are not seen by the collector of cycles
         self._under_way: dict[int, tuple[int, InferRequest]] = {}
-        self._found: list[dict[str, Array]] = [{} for _ in self._parts]
+        self._answers = _Answers()
 
     def begin(self) -> None:
         self._connection.call = self
@@ -60,7 +62,7 @@ class Predictions:
     def give_up(self) -> None:
         requests = [request for _, request in self._under_way.values()]
         self._under_way.clear()
-        self._parts = []
+        self._parts = None
         for request in requests:
             request.cancelled = True
             self._engine.cancel(request)
@@ -80,7 +82,7 @@ class Predictions:
             self._end(error or Internal("expected a single response, got 0"))
             return
         place, _ = self._under_way.pop(id(request))
-        self._found[place] = dict(zip(response.names, response.arrays, strict=True))
+        self._answers.add(place, dict(zip(response.names, response.arrays, strict=True)))
         self._fill()
 
     def _fill(self) -> None:
@@ -90,8 +92,9 @@ class Predictions:
         self._filling = True
         try:
             for _ in range(_UNDER_WAY):
-                if self._next < len(self._parts) and len(self._under_way) < _UNDER_WAY:
-                    self._go_on()
+                parts = self._parts  # none once one has failed
+                if parts and self._next < parts.count and len(self._under_way) < _UNDER_WAY:
+                    self._go_on(parts)
         except Exception as error:
             if not isinstance(error, RuntimeFault):
                 logger.exception("a part of a call failed")
@@ -99,21 +102,21 @@ class Predictions:
             return
         finally:
             self._filling = False
-        if self._under_way or not self._parts:
+        if self._under_way or self._parts is None:
             return
-        if self._next < len(self._parts):
+        if self._next < self._parts.count:
             asyncio.get_running_loop().call_soon(self._fill)  # others have their turn
-        else:
-            self._answer()
+            return
+        self._answer()
 
     def _end(self, error: Exception) -> None:
         self.give_up()
         self._connection.call = self._connection.request = None
         self._connection.fail_with(error)
 
-    def _go_on(self) -> None:
+    def _go_on(self, parts: "_Parts") -> None:
         place, self._next = self._next, self._next + 1
-        tensors, self._parts[place] = self._parts[place], {}
+        tensors = parts.part(place)
         forms = tuple(
             (spec.name, spec.datatype.name, tensors[spec.name].shape)
             for spec in self._model.signature.inputs
@@ -127,17 +130,32 @@ class Predictions:
 
     def _answer(self) -> None:
         connection = self._connection
-        outputs = _unshaped(self._model, _joined(self._found))
-        steps = written(self._asked, outputs)
 
         def done(body: bytes) -> None:
             connection.call = connection.request = None
             connection.reply(200, body)
 
-        if sum(array.size for array in outputs.values()) <= SLICE_ELEMENTS:
-            done(at_once(steps))
+        if self._answers.size > SLICE_ELEMENTS:
+            self._slices.run(
+                self._told(),
+                wanted=lambda: not connection.closed,
+                done=done,
+                failed=self._end,
+            )
             return
-        self._slices.run(steps, wanted=lambda: not connection.closed, done=done, failed=self._end)
+        try:
+            body = at_once(self._told())
+        except RuntimeFault as error:
+            self._end(error)
+            return
+        done(body)
+
+    def _told(self) -> Steps[bytes]:
+        try:
+            outputs = _unshaped(self._model, (yield from self._answers.joined()))
+        except ValueError as error:
+            raise _uneven(self._model, error) from error
+        return (yield from written(self._asked, outputs))
 
 
 def _can_be_told(model: Model) -> None:
@@ -155,33 +173,91 @@ def _can_be_told(model: Model) -> None:
             )
 
 
-def _parts(model: Model, tensors: dict[str, Array]) -> list[dict[str, Array]]:
-    """The rows in as many parts as the model's batches need. Raises InvalidArgument."""
-    most = model.signature.max_batch_size
-    specs = {spec.name: spec for spec in model.signature.inputs}
-    shaped = {name: fitted(array, specs[name], most) for name, array in tensors.items()}
-    if most <= 0:
-        return [shaped]
-    counts = {name: len(array) if array.ndim else 0 for name, array in shaped.items()}
-    rows = max(counts.values(), default=0)
-    if set(counts.values()) != {rows} or not rows:
-        told = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise InvalidArgument(f"expected as many rows of each input, and one at least: {told}")
-    return [
-        {name: array[first : first + most] for name, array in shaped.items()}
-        for first in range(0, rows, most)
-    ]
+class _Parts:
+    """The rows in as many parts as the model's batches need. Raises InvalidArgument.
+
+    why one after the other: a call may have millions of rows.
+    """
+
+    def __init__(self, model: Model, tensors: dict[str, Array]) -> None:
+        self._most = model.signature.max_batch_size
+        specs = {spec.name: spec for spec in model.signature.inputs}
+        self._tensors = {
+            name: fitted(array, specs[name], self._most) for name, array in tensors.items()
+        }
+        self.count = 1
+        if self._most <= 0:
+            return
+        counts = {name: len(array) if array.ndim else 0 for name, array in self._tensors.items()}
+        rows = max(counts.values(), default=0)
+        if set(counts.values()) != {rows} or not rows:
+            told = ", ".join(f"{name} {count}" for name, count in counts.items())
+            raise InvalidArgument(f"expected as many rows of each input, and one at least: {told}")
+        self.count = -(-rows // self._most)
+
+    def part(self, place: int) -> dict[str, Array]:
+        if self._most <= 0:
+            return self._tensors
+        first = place * self._most
+        return {name: array[first : first + self._most] for name, array in self._tensors.items()}
+
+
+class _Answers:
+    """The outputs of all parts, in the order of their rows, whichever comes first.
+
+    ``size``: elements of all of them.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._early: dict[int, dict[str, Array]] = {}
+        self._count = 0
+        self._last: list[dict[str, Array]] = []
+        self._last_size = 0
+        self._blocks: list[dict[str, Array]] = []
+
+    def add(self, place: int, outputs: dict[str, Array]) -> None:
+        self._early[place] = outputs
+        while (found := self._early.pop(self._count, None)) is not None:
+            self._last.append(found)
+            size = sum(array.size for array in found.values())
+            self.size += size
+            self._last_size += size
+            self._count += 1
+        if len(self._last) >= _JOINED:
+            self._keep()
+
+    def _keep(self) -> None:
+        """The last ones, as one where they are small and go together."""
+        if self._last_size <= _SMALL_SIZE:
+            with contextlib.suppress(ValueError):  # which is told at the end
+                self._last = [at_once(_joined(self._last))]
+        self._blocks += self._last
+        self._last, self._last_size = [], 0
+
+    def joined(self) -> Steps[dict[str, Array]]:
+        """Raises ValueError where they do not go together."""
+        return (yield from _joined([*self._blocks, *self._last]))
+
+
+def _uneven(model: Model, error: ValueError) -> RuntimeFault:
+    return InvalidArgument(
+        f"the outputs of model '{model.name}' do not go together ({error}): ask for "
+        f"{max(1, model.signature.max_batch_size)} rows at a time"
+    )
 
 
 def _wire(array: Array) -> Any:
     return string_array(list(array.reshape(-1))) if array.dtype == object else array.tobytes()
 
 
-def _joined(found: Sequence[dict[str, Array]]) -> dict[str, Array]:
-    """Of all parts, in the order of their rows."""
-    if len(found) == 1:
-        return found[0]
-    return {name: np.concatenate([part[name] for part in found]) for name in found[0]}
+def _joined(found: Sequence[dict[str, Array]]) -> Steps[dict[str, Array]]:
+    if any(part.keys() != found[0].keys() for part in found):
+        raise ValueError("some outputs are missing")
+    joined = {}
+    for name in found[0]:
+        joined[name] = yield from concatenated([part[name] for part in found])
+    return joined
 
 
 def _unshaped(model: Model, outputs: dict[str, Array]) -> dict[str, Array]:

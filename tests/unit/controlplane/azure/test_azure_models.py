@@ -193,6 +193,12 @@ def test_an_environment_is_a_list_of_packages(api: APIClient) -> None:
         {"condaFile": "- a"},
         {"condaFile": "dependencies: [{pip: [-r other.txt]}]"},
         {"condaFile": "dependencies: [{pip: [-r /etc/passwd]}]"},
+        {"condaFile": "dependencies: [{pip: numpy}]"},
+        {"condaFile": "channels: &a [b]\ndependencies: [{pip: *a}]"},
+        {"condaFile": "channels: [2024-01-01]"},
+        {"condaFile": "channels: [2024-13-01]"},
+        {"condaFile": "[" * 5000},
+        {"condaFile": "#" * (2**18 + 1)},
     ],
 )
 def test_what_pip_cannot_install_is_refused(api: APIClient, properties: dict[str, Any]) -> None:

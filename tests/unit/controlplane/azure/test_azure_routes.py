@@ -34,6 +34,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "codes/<str:name>/versions": {"GET": R},
     "codes/<str:name>/versions/<str:version>": {"GET": R, "PUT": D},
     "codes/<str:name>/versions/<str:version>/startPendingUpload": {"POST": D},
+    "data/<str:name>/versions/<str:version>": {"PUT": D},
     "onlineEndpoints": {"GET": R},
     "onlineEndpoints/<str:endpoint>": {"GET": R, "PUT": D, "PATCH": D, "DELETE": D},
     "onlineEndpoints/<str:endpoint>/listKeys": {"POST": K},

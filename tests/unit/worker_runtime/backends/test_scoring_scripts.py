@@ -47,10 +47,10 @@ def _names(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         sys.modules.pop(name, None)
 
 
-def script(folder: Path, text: str) -> Script:
+def script(folder: Path, text: str, timeout_ms: int = 0) -> Script:
     path = folder / "score.py"
     path.write_text(text)
-    return Script(str(path), 0)
+    return Script(str(path), timeout_ms)
 
 
 def asked(found: Script, body: Any, query: str = "", method: str = "POST") -> Any:
@@ -156,6 +156,43 @@ def run(bodies):
         [AMLRequest("POST", body=b"fine"), AMLRequest("POST", body=b"\xff")]
     )
     assert (good.status_code, type(bad)) == (200, Refused)
+
+
+@pytest.mark.parametrize("answer", ["[" * 9 + "]" * 9, "deep"])
+def test_an_answer_that_cannot_be_written_is_nobody_elses(tmp_path: Path, answer: str) -> None:
+    text = """
+@batched
+def run(bodies):
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    return [deep if body == "deep" else body for body in bodies]
+"""
+    first, second = together(script(tmp_path, BATCHED + text), answer, "fine")
+    assert second == (200, "fine")
+    assert ("run() returned list, which is no JSON: maximum rec" in first) == (answer == "deep")
+
+
+@pytest.mark.parametrize(
+    ("waits", "bound"),
+    [(("900", "5000"), 5), (("900", ""), 60), (("9" * 6000, "900"), 60), (("99999999", "1"), 60)],
+)
+def test_who_waits_for_less_takes_no_answers_of_others(
+    tmp_path: Path, waits: tuple[str, ...], bound: float
+) -> None:
+    text = """
+import signal
+
+
+@batched
+def run(bodies):
+    return [signal.getitimer(signal.ITIMER_REAL)[0] for _ in bodies]
+"""
+    found = script(tmp_path, BATCHED + text, timeout_ms=60_000)
+    name = "x-envoy-expected-rq-timeout-ms"
+    requests = [AMLRequest("POST", headers=[(name, wait)] if wait else []) for wait in waits]
+    for one in found.answer_together(requests):
+        assert bound - 1 < json.loads(one.get_data()) <= bound
 
 
 @pytest.mark.parametrize(

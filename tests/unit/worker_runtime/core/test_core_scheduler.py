@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Sequence
+from itertools import pairwise
 from time import monotonic_ns
 from typing import Any
 
@@ -383,6 +384,39 @@ async def test_a_drain_hears_of_what_was_executed_in_the_loop(delay_ns: int) -> 
         await harness.scheduler.drain()
     assert [name for name, _ in harness.sink.delivered] == ["a"]
     assert harness.model.threads == {threading.current_thread().name}
+
+
+@pytest.mark.parametrize("delay_ns", [0, 1000])
+async def test_answers_that_bring_the_next_requests_leave_others_their_turn(delay_ns: int) -> None:
+    """As of a call with many rows, or a connection with many requests: the loop is not held up."""
+    config = SchedulerConfig(BatchingConfig(max_rows=4, dynamic=True, delay_ns=delay_ns))
+    harness = Harness(FakeModel(inline=True), config)
+    harness.scheduler._inline.governor.on = True
+    deliver, loop = harness.sink.deliver, asyncio.get_running_loop()
+    left, turns, done = 3000, [0], asyncio.Event()
+
+    def answered(request: InferRequest, outputs: Any) -> None:
+        nonlocal left
+        deliver(request, outputs)
+        harness.scheduler._inline.governor.on = True  # a busy machine may have let it doubt
+        left -= 1
+        if left >= 8:
+            harness.submit("next", 1, rows=4)
+        if not left:
+            done.set()
+
+    def turn() -> None:
+        turns.append(len(harness.model.batches))
+        if not done.is_set():
+            loop.call_soon(turn)
+
+    harness.sink.deliver = answered  # type: ignore[method-assign]
+    for _ in range(8):
+        harness.submit("first", 1, rows=4)
+    loop.call_soon(turn)
+    await done.wait()
+    assert max(after - before for before, after in pairwise(turns)) <= 32
+    await harness.scheduler.drain()
 
 
 DELAYED = SchedulerConfig(BatchingConfig(max_rows=4, dynamic=True, delay_ns=1))

@@ -77,9 +77,14 @@ class ScoringScript:
         answers = iter(self._script.answer_together(asked) if asked else ())
         found = [one if isinstance(one, Exception) else next(answers) for one in read]
         return [
-            self._failed(one) if isinstance(one, Exception) else self._response(one)
-            for one in found
+            self._failed(one) if isinstance(one, Exception) else self._sent(one) for one in found
         ]
+
+    def _sent(self, answer: Any) -> InferenceResponse:
+        try:
+            return self._response(answer)
+        except Exception as error:  # of an answer that is none
+            return self._failed(error)
 
     def _failed(self, error: Exception) -> InferenceResponse:
         if isinstance(error, Refused):

@@ -22,6 +22,7 @@ from .http import AMLRequest, AMLResponse, Headers, Refused, is_raw
 _HEADERS = "request_headers"
 # How long the route waits for this request, which gateways of Envoy tell.
 _EXPECTED_MS = "x-envoy-expected-rq-timeout-ms"
+_LONGEST_NUMBER = 9
 _GRACE_S = 2.0  # for code that no signal interrupts
 _POSITIONAL = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -94,7 +95,8 @@ class Script:
             arguments[_HEADERS] = [_flasks(requests[place].headers) for place in data]
         bounds = [self._bound_ms(requests[place]) for place in data]
         try:
-            found, taken_ms = self._timed(arguments, min(filter(None, bounds), default=0))
+            # why the longest: who waits for less must not take the answers of others
+            found, taken_ms = self._timed(arguments, 0 if 0 in bounds else max(bounds))
             self._check_answers(found, len(data))
         except Exception as error:  # of the script: all that it was asked have failed
             found, taken_ms = [error] * len(data), 0.0
@@ -107,7 +109,7 @@ class Script:
             return found
         try:
             return self._response(found, taken_ms)
-        except Misuse as error:
+        except Exception as error:  # of an answer that is none: the others are
             return error
 
     def _check_answers(self, found: Any, count: int) -> None:
@@ -138,13 +140,14 @@ class Script:
 
     def _bound_ms(self, request: AMLRequest) -> int:
         told = request.headers.get(_EXPECTED_MS, "")
-        bounds = [self._timeout_ms, int(told) if told.isdecimal() else 0]
+        known = told.isascii() and told.isdecimal() and len(told) <= _LONGEST_NUMBER
+        bounds = [self._timeout_ms, int(told) if known else 0]
         return min((bound for bound in bounds if bound), default=0)
 
     def _as_json(self, found: Any) -> AMLResponse:
         try:
             return AMLResponse(found, json_str=True)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise Misuse(
                 f"{self._place('run')}: run() returned {type(found).__name__}, which is no JSON: "
                 f"{error}. Return lists, mappings, numbers and texts (array.tolist()), or an "
