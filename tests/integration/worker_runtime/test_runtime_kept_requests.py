@@ -56,7 +56,7 @@ def look(server: Runtime, after: int = 0) -> list[Any]:
         f"requests?salt=5&after={after}", port=server.metrics_port, method="GET"
     )
     assert status == 200, found
-    listed: list[Any] = found
+    listed: list[Any] = found["requests"]
     return listed
 
 

@@ -141,7 +141,7 @@ class MetricsApp:
             connection.reply(400, said)
             return
         found = self._requests.look(int(asked[1]), int(asked[2]))
-        connection.reply(200, msgspec.json.encode(found))
+        connection.reply(200, msgspec.json.encode({"requests": found}))
 
     async def _reply(self, connection: Connection, look: Callable[[], Awaitable[None]]) -> None:
         await look()
