@@ -74,7 +74,8 @@ def _span(spans: Sequence[Span], place: int, depth: int, offset: float) -> Itera
             at += took
             if phase == "infer":
                 yield from _below(spans, below, depth + 2, offset)
-        yield Bar(ANSWER, depth + 1, at, max(0.0, start + span["total_us"] - at), place)
+        if not place:  # what others led to is over with its batch
+            yield Bar(ANSWER, depth + 1, at, max(0.0, start + span["total_us"] - at), place)
     else:
         yield from _below(spans, below, depth + 1, offset)
 

@@ -95,6 +95,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "prices": {"GET": R, "PUT": X},
     "endpoints/<str:endpoint>/experiment": {"GET": R},
     "endpoints/<str:endpoint>/requests": {"GET": R},
+    "endpoints/<str:endpoint>/requests/<path:request_id>": {"GET": R},
     "endpoints/<str:endpoint>/deployments": {"GET": R, "POST": D},
     "endpoints/<str:endpoint>/deployments/<str:deployment>": {
         "GET": R,

@@ -47,6 +47,7 @@ export const paths = {
   /** Asks whether a deployment shall have that share of the traffic. */
   endpointTraffic: (name: string, give: string, share: number) =>
     ({ to: "/endpoints/$name/deployments", params: { name }, search: { give, share } }) as const,
+  endpointRequest: (name: string, id: string) => ({ to: "/endpoints/$name/requests", params: { name }, search: { id } }) as const,
   endpointLogs: (name: string, deployment?: string, replica?: string) =>
     ({
       to: "/endpoints/$name/logs",

@@ -336,13 +336,12 @@ class PythonInstance:
 
     def _trace_of(self, number: int) -> RequestTrace | None:
         request = self._request(number)
-        return request.trace if request is not None else None
+        return request and request.trace
 
     def _watch_of(self, number: int) -> Watch | None:
-        """``number``: the request that the model names, if it names one."""
         named = self._request(number)
-        had = [named] if named is not None else [*self._batch.values(), *self._open.values()]
-        return below(CALL, [request.source for request in had])
+        had = [*self._batch.values(), *self._open.values()] if named is None else [named]
+        return below(CALL, [one.source for one in had])
 
     def _request(self, number: int) -> BackendRequest | None:
         return self._batch.get(number) or self._open.get(number)

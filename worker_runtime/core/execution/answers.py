@@ -6,7 +6,7 @@ from time import monotonic_ns, time_ns
 
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import BackendFailed, GpuMemoryFull, RuntimeFault
-from worker_runtime.observability.requests.watched import ended
+from worker_runtime.observability.requests.watched import answered, ended
 from worker_runtime.types.gpu_memory import gpu_memory_ran_out
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
@@ -67,8 +67,7 @@ class Answers:
             request.sink.respond(request, response, final=final)
         except Exception:
             logger.exception("an answer with %s could not be written", request.plan.outputs)
-        if final:
-            ended(request, None if response is None else response.error)
+        answered(request, response, final=final)
 
     def fail(self, request: InferRequest, fault: RuntimeFault, reason: FailureReason) -> None:
         """Count the failure and report it."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from time import monotonic_ns
 from typing import Final, NamedTuple, Protocol
 
-from worker_runtime.types.request import InferRequest
+from worker_runtime.types.request import InferRequest, Response
 
 MOST_NOTES: Final = 100  # models of one request; those beyond are counted
 LONGEST_ID: Final = 64
@@ -97,6 +97,12 @@ def ended(request: InferRequest, error: Exception | None = None) -> None:
     """Its last answer is written, or it was refused."""
     if request.watched is not None:
         request.watched.ended(request, "" if error is None else type(error).__name__)
+
+
+def answered(request: InferRequest, response: Response | None, *, final: bool) -> None:
+    """An answer is written, maybe the last one."""
+    if final and request.watched is not None:
+        ended(request, None if response is None else response.error)
 
 
 def noted(request: InferRequest, via: str, parent: int, error: str = "") -> Note:

@@ -6,6 +6,7 @@ A route that answers with a list of things and has no place to be asked at fails
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -28,7 +29,7 @@ from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.drift import Summary, sketch_of
 from controlplane.gateway.models import Gateway
 from controlplane.metrics.models import LogLine
-from controlplane.metrics.services import gateway_samples_ingest
+from controlplane.metrics.services import gateway_samples_ingest, samples_ingest
 from controlplane.nodes.models import Node
 from controlplane.operations.models import Operation, Rollout
 from controlplane.operations.types import RolloutState
@@ -49,7 +50,13 @@ from tests.support.registered_models import files_add, model_register
 from tests.support.rows_read import rows_read
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 from wire.messages import CachedBlob, CacheReport
-from wire.samples import GatewaySampleBatch, SeenRequest
+from wire.samples import (
+    GatewaySampleBatch,
+    ModelSpan,
+    SampleBatch,
+    SeenRequest,
+    TracedRequest,
+)
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 MOST = 40  # queries of any of them
@@ -64,6 +71,7 @@ WHERE = {
     "upload_id": UPLOAD,
     "project": "default",
     "channel": "more-1",
+    "request_id": "all-the-same",
 }
 ASKED = {
     "metrics/query": "by=endpoint&ids=digits&metrics=request_rate",
@@ -105,6 +113,7 @@ READ_MORE = {
     "endpoints/{endpoint}/deployments/{deployment}/logs",
     "endpoints/{endpoint}/metrics",
     "endpoints/{endpoint}/requests",
+    "endpoints/{endpoint}/requests/{request_id}",
     "endpoints/{endpoint}/bottlenecks",
     "endpoints/{endpoint}/experiment",
     "endpoints/{endpoint}/traffic",
@@ -266,7 +275,13 @@ class Installation:
         seen = SeenRequest(
             f"id-{self.size}", "digits", "blue", now.timestamp(), "slow", "POST", "/", 200, "2xx"
         )
-        gateway_samples_ingest(GatewaySampleBatch((), (seen,)))
+        same = replace(seen, id="all-the-same", host="h")
+        gateway_samples_ingest(GatewaySampleBatch((), (seen, same)))
+        span = ModelSpan("digits", 1, -1, "", 0.0, 1.0, execution="a")
+        traced = TracedRequest(
+            self.size, same.id, "slow", same.at, (span,), 0, "r", "digits", "blue"
+        )
+        samples_ingest(node_id="f", node="local", batch=SampleBatch((), None, (traced,)))
         LogLine.objects.create(
             endpoint="digits", deployment="blue", replica_id="r", stream="s", seq=self.size,
             at=now.timestamp(), text=name,

@@ -34,7 +34,7 @@ from worker_runtime.core.scheduling.ensemble.steps import (
     shapes_of,
 )
 from worker_runtime.errors import Cancelled, InvalidArgument, RuntimeFault
-from worker_runtime.observability.requests.watched import STEP, below, ended
+from worker_runtime.observability.requests.watched import STEP, answered, below, ended
 from worker_runtime.types.request import (
     Arrays,
     InferRequest,
@@ -271,8 +271,7 @@ class EnsembleRun:
             self._settle(None)
             return
         call.arrived_ns = monotonic_ns()
-        if self.request.watched is not None:
-            call.watched = below(STEP, (self.request,))
+        call.watched = self.request.watched and below(STEP, (self.request,))
         if self.request.trace is not None:
             self.request.trace.follow(call)
         try:
@@ -358,8 +357,7 @@ class EnsembleRun:
             self.request.sink.respond(self.request, response, final=final)
         except Exception:  # why: one broken connection must not cost the others their answers
             logger.exception("an answer of ensemble '%s' could not be written", self._name)
-        if final:
-            ended(self.request, None if response is None else response.error)
+        answered(self.request, response, final=final)
 
     def _fail(self, error: RuntimeFault) -> None:
         try:

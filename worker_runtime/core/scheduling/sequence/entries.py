@@ -16,7 +16,7 @@ from worker_runtime.core.execution.answers import Answers, Times
 from worker_runtime.core.execution.sequence_tensors import Controls, SequenceState, Shapes, States
 from worker_runtime.core.statistics import FailureReason
 from worker_runtime.errors import RuntimeFault
-from worker_runtime.observability.requests.watched import ended
+from worker_runtime.observability.requests.watched import answered, ended
 from worker_runtime.types.request import Arrays, InferRequest, Plan, Response
 from worker_runtime.types.signature import Signature, TensorSpec
 
@@ -61,8 +61,7 @@ class Entry(Struct, eq=False):
             self.end()
         self.request.timings = request.timings
         self.request.sink.respond(self.request, response, final=final)
-        if final:
-            ended(self.request, None if response is None else response.error)
+        answered(self.request, response, final=final)
 
     def end(self) -> None:
         """Nothing more comes from this turn."""
