@@ -271,6 +271,7 @@ function endpointRoute(
     return ok(null, 204);
   }
   if (section === "objectives") return ok({ items: objectivesOf(name) });
+  if (section === "deployments" && item && leaf === "captured-requests") return missing("This captured request");
   if (section === "deployments" && item && leaf === "captured") return list(capturedOf(name));
   if (section === "deployments" && item && leaf === "data") return dataRoute(method, path, query);
   if (section === "test-cases") return ok(casesAsked(name, body));

@@ -106,6 +106,9 @@ MATRIX: dict[str, dict[str, str]] = {
     "endpoints/<str:endpoint>/deployments/<str:deployment>/logs": {"GET": R},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/captured": {"GET": D},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/captured/<str:file_id>": {"GET": D},
+    "endpoints/<str:endpoint>/deployments/<str:deployment>/captured-requests/<path:request_id>": {
+        "GET": D
+    },
     "endpoints/<str:endpoint>/deployments/<str:deployment>/data": {"GET": D},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/data/baseline": {"PUT": D, "DELETE": D},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/data/baseline/file": {"PUT": D},

@@ -53,6 +53,8 @@ export const keys = {
     objectiveHistory: (name: string, objective: string) => ["endpoints", "one", name, "objectives", objective] as const,
     data: (name: string, deployment: string, hours: number) => ["endpoints", "one", name, "data", deployment, "statistics", hours] as const,
     captured: (name: string, deployment: string) => ["endpoints", "one", name, "data", deployment, "files"] as const,
+    capturedRequest: (name: string, deployment: string, id: string, at: number) =>
+      ["endpoints", "one", name, "data", deployment, "request", id, at] as const,
     allData: (name: string) => ["endpoints", "one", name, "data"] as const,
     rollout: (name: string) => ["endpoints", "one", name, "rollout"] as const,
   },

@@ -54,6 +54,9 @@ export const paths = {
       params: { name },
       search: { ...(deployment ? { dep: deployment } : {}), ...(replica ? { replica } : {}) },
     }) as const,
+  /** The console, with what a captured request sent. */
+  endpointReplay: (name: string, dep: string, captured: string, at: number) =>
+    ({ to: "/endpoints/$name/test", params: { name }, search: { dep, captured, at } }) as const,
   compareMetrics: (search: { by?: "deployment" | "endpoint" | "model" | "node"; ids?: string } = {}) =>
     ({ to: "/metrics", search }) as const,
   test: (endpoint?: string) => ({ to: "/test", search: endpoint ? { endpoint } : {} }) as const,

@@ -335,8 +335,7 @@ class PythonInstance:
             return Response(error=BackendFailed(str(error)))
 
     def _trace_of(self, number: int) -> RequestTrace | None:
-        request = self._request(number)
-        return request and request.trace
+        return getattr(self._request(number), "trace", None)
 
     def _watch_of(self, number: int) -> Watch | None:
         named = self._request(number)

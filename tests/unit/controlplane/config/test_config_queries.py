@@ -5,6 +5,7 @@ A route that answers with a list of things and has no place to be asked at fails
 """
 
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -23,6 +24,7 @@ from controlplane.accounts.models import BrowserSession, Membership, Project, Us
 from controlplane.accounts.services import token_create
 from controlplane.alerts.models import Alert, Delivery
 from controlplane.capture.models import CapturedFile, CaptureHour
+from controlplane.capture.services import _store as captured_store
 from controlplane.console.models import SavedCase
 from controlplane.core import events
 from controlplane.deployments.models import Deployment, Endpoint
@@ -76,12 +78,16 @@ WHERE = {
 ASKED = {
     "metrics/query": "by=endpoint&ids=digits&metrics=request_rate",
     "capacity/what-if": "lost=local",
+    "endpoints/{endpoint}/deployments/{deployment}/captured-requests/{request_id}": (
+        f"at={time.time()}"
+    ),
 }
 # Lists that are no longer for more rows: of parts of a thing, or of fixed length.
 FIXED = {
     "capacity",
     "prices",
     "endpoints/{endpoint}/deployments/{deployment}/room",
+    "endpoints/{endpoint}/deployments/{deployment}/captured-requests/{request_id}",
     "alert-rules",
     "channels/{channel}",
     "ca",
@@ -113,7 +119,6 @@ READ_MORE = {
     "endpoints/{endpoint}/deployments/{deployment}/logs",
     "endpoints/{endpoint}/metrics",
     "endpoints/{endpoint}/requests",
-    "endpoints/{endpoint}/requests/{request_id}",
     "endpoints/{endpoint}/bottlenecks",
     "endpoints/{endpoint}/experiment",
     "endpoints/{endpoint}/traffic",
@@ -226,6 +231,7 @@ class Installation:
             id=name, deployment=blue, replica="r", size=1, records=1, first_at=now, last_at=now,
             expires_at=now + timedelta(days=1),
         )  # fmt: skip
+        captured_store(name, b'{"x_request_id": "all-the-same", "inputs": []}\n')
         hour = CaptureHour(deployment=blue, hour=now - timedelta(hours=self.size))
         key = f"model_inputs/{name}"
         hour.summary = Summary(

@@ -29,6 +29,8 @@ test("where the time of a request went, who answered it, and the id that a calle
   await expect.element(page.getByRole("link", { name: "0d6f7f0e" })).toBeVisible();
   await expect.element(dialog).toHaveTextContent("r-blue-0 on gpu-a1");
   await expect.element(page.getByRole("link", { name: "Logs of the replica" })).toBeVisible();
+  const replay = page.getByRole("link", { name: "Open in console" });
+  await expect.element(replay).toHaveAttribute("href", expect.stringMatching(/test\?dep=blue&captured=c7a0b4de-.*&at=\d+/));
 });
 
 test("what no replica answered has no time, and says what the gateway says", async () => {

@@ -9,6 +9,7 @@ import { CopyField } from "@/components/copy";
 import { bytes, counted, MISSING } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
 import { ProblemCard } from "@/components/problem-card";
+import { RefusingLink } from "@/components/refusing-button";
 import { SkeletonRows } from "@/components/skeleton";
 import classes from "./request-details.module.css";
 import { rowsOf, SHORT, statusText, storyOf } from "./requests";
@@ -95,6 +96,16 @@ export function RequestDetails({ endpoint, request, onClose }: RequestDetailsPro
             <LinkButton {...paths.endpointLogs(endpoint, request.deployment, request.replica || undefined)} variant="default" size="xs">
               Logs of {request.replica ? "the replica" : request.deployment}
             </LinkButton>
+          ) : null}{" "}
+          {request.deployment ? (
+            <RefusingLink
+              needs="deploy"
+              link={paths.endpointReplay(endpoint, request.deployment, request.id, request.at)}
+              variant="default"
+              size="xs"
+            >
+              Open in console
+            </RefusingLink>
           ) : null}
         </>
       ) : null}
