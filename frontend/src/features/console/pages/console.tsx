@@ -158,7 +158,7 @@ function OfModels({ endpoint, deployment, others, models, mayInfer, console, pre
       {replaying && sent.error ? <ProblemCard error={sent.error} title="The captured request could not be opened" /> : null}
       {replay !== null ? (
         <div className={classes["banner"]} role="status">
-          <ToneIcon tone="info" label="Captured" />
+          <ToneIcon tone="note" label="Captured" />
           The inputs are those of the captured {replay.name}.
         </div>
       ) : null}
