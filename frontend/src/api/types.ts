@@ -89,7 +89,6 @@ export type Rollout = Schemas["Rollout"];
 export type RolloutInput = Schemas["RolloutInputRequest"];
 export type RolloutFigure = Schemas["RolloutFigure"];
 export type Objective = Schemas["Objective"];
-export type CapturedRequest = Schemas["CapturedRequest"];
 export type CaptureFeature = Schemas["CaptureFeature"];
 export type CaptureStatistics = Schemas["CaptureStatistics"];
 export type CapturedFile = Schemas["CapturedFile"];

@@ -22,7 +22,7 @@ export function Waterfall({ rows }: { rows: readonly Row[] }) {
           {rows.map((row, at) => (
             // The parts of a request do not move.
             <tr key={`${at} ${row.label}`}>
-              <th scope="row" style={{ paddingInlineStart: `calc(${row.depth} * var(--space-4))` }}>
+              <th scope="row" style={{ paddingInlineStart: `calc(${row.depth} * var(--space-5))` }}>
                 <span className={row.leaf ? undefined : classes["whole"]}>{row.label}</span>
                 {row.slow ? <Chip tone="warn">slow</Chip> : null}
                 {row.note ? <span className={classes["note"]}>{row.note}</span> : null}
