@@ -90,9 +90,10 @@ class CapturedRequestView(CaptureView):
     def get(self, request: Request, endpoint: str, deployment: str, request_id: str) -> Response:
         """What a client sent with this x-request-id, as far as it was captured, so that it can be
         sent again. That it was read is an event. Deployers only."""
+        row = selectors.deployment_named(endpoint, deployment)
         at = read_query(CapturedRequestQuery, request)["at"]
         record = services.captured_request_open(
-            deployment=selectors.deployment_named(endpoint, deployment),
+            deployment=row,
             request_id=request_id,
             at=datetime.fromtimestamp(at, UTC),
             actor=actor(request),

@@ -78,9 +78,7 @@ WHERE = {
 ASKED = {
     "metrics/query": "by=endpoint&ids=digits&metrics=request_rate",
     "capacity/what-if": "lost=local",
-    "endpoints/{endpoint}/deployments/{deployment}/captured-requests/{request_id}": (
-        f"at={time.time()}"
-    ),
+    "endpoints/{endpoint}/deployments/{deployment}/captured-requests/{request_id}": "at={now}",
 }
 # Lists that are no longer for more rows: of parts of a thing, or of fixed length.
 FIXED = {
@@ -111,6 +109,7 @@ FIXED = {
 }
 # Lists that read more than two rows for each thing that comes with them, for all that there is.
 READ_MORE = {
+    "endpoints/{endpoint}/deployments/{deployment}/captured-requests/{request_id}",
     "capacity",
     "capacity/waste",
     "endpoints/{endpoint}/deployments/{deployment}/room",
@@ -312,7 +311,7 @@ class Installation:
     def _query(route: str) -> str:
         listed = DOCUMENT["paths"][f"/api/v1/{route}"]["get"].get("parameters", [])
         every = "limit=500" if any(one["name"] == "limit" for one in listed) else ""
-        return ASKED.get(route, every)
+        return ASKED.get(route, every).format(now=time.time())
 
     def ask(self, route: str) -> tuple[int, int, int]:
         """How many queries it took, how many things came, and how many rows were read for them."""
