@@ -307,6 +307,7 @@ class Agent:
         self._poll_s = reply.poll_interval_s
         self._sample_every(reply.sample_interval_s)
         self._heartbeat_s = reply.heartbeat_interval_s
+        self._sampling.traces.salt = reply.request_salt
         if reply.desired_generation > self._fleet.generation:
             self._woken.set()
 

@@ -10,8 +10,10 @@ import httpx
 from node_agent import answers, sampler
 from node_agent.fleet import Fleet
 from node_agent.machine import Machine
+from node_agent.request_traces import RequestTraces
 from node_agent.usage import Usage, usages
 from node_agent.waits import ProcessorWaits
+from wire.messages import DesiredReplica, ObservedReplica
 from wire.samples import ModelCounters, ReplicaSample, SampleBatch
 
 logger = logging.getLogger(__name__)
@@ -33,6 +35,7 @@ class Sampling:
         self._seen: dict[str, tuple[bytes, tuple[ModelCounters, ...]]] = {}
         self._still = False
         self._waits = ProcessorWaits()
+        self.traces = RequestTraces()
 
     def rest_s(self, told_s: float) -> float:
         """How long to wait between rounds where ``told_s`` is asked for."""
@@ -53,6 +56,7 @@ class Sampling:
                 logger.debug("No sample of %s: %s", replica.replica_id, error)
                 continue
             self._fleet.sampled(replica.replica_id, seen.pid, models)
+            await self._look(replica, seen, before)
             found.append((replica, seen, said, models, time.time()))
         self._still = self._seen == before
         pids = {seen.pid for _, seen, *_ in found if seen.pid}
@@ -77,7 +81,22 @@ class Sampling:
         if time.monotonic() - self._described_at >= NODE_INTERVAL_S:
             self._described_at = time.monotonic()
             node = self._machine.describe()
-        return SampleBatch(samples, node) if samples or node else None
+        traced = self.traces.take({replica.replica_id for replica, *_ in found})
+        return SampleBatch(samples, node, traced) if samples or node else None
+
+    async def _look(
+        self,
+        replica: DesiredReplica,
+        seen: ObservedReplica,
+        before: dict[str, tuple[bytes, tuple[ModelCounters, ...]]],
+    ) -> None:
+        """At single requests, where there were some."""
+        known = before.get(replica.replica_id)
+        busy = known != self._seen[replica.replica_id]
+        try:
+            await self.traces.look(self._client, replica, seen.pid, seen.metrics_port, busy=busy)
+        except (httpx.HTTPError, ValueError) as error:
+            logger.debug("No single requests of %s: %s", replica.replica_id, error)
 
     def _used(self, pids: set[int]) -> tuple[dict[int, Usage], dict[int, float]]:
         taken = usages(pids)

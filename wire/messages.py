@@ -240,6 +240,7 @@ class ReportReply:
     poll_interval_s: float = 2.0
     heartbeat_interval_s: float = 5.0
     refused: tuple[str, ...] = ()  # what of the report was not believed, and what was expected
+    request_salt: int = 0  # see ``wire.samples.rank``
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ As ``wire.messages``: frozen dataclasses that travel as JSON, times in Unix seco
 """
 
 from dataclasses import dataclass, field
+from zlib import crc32
 
 from wire.messages import NodeInfo
 
@@ -52,9 +53,59 @@ class ReplicaSample:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelSpan:
+    """What one model did for a request. Durations in µs, one behind the other from ``start_us`` on;
+    None where nothing was executed, as for an ensemble itself."""
+
+    model: str
+    version: int
+    parent: int  # place among the request's spans; -1 for the client's own request
+    via: str  # "step" of an ensemble, "call" of a model, "" for the client's own request
+    start_us: float  # since the client's request arrived at the runtime
+    total_us: float
+    batch: int = 0  # requests that were executed together; 0: none was
+    execution: str = ""  # alike for those of one replica that were
+    accept_us: float | None = None  # decoding, until it waits
+    queue_us: float | None = None
+    input_us: float | None = None
+    infer_us: float | None = None
+    output_us: float | None = None
+    error: str = ""  # its kind
+
+
+@dataclass(frozen=True, slots=True)
+class TracedRequest:
+    """One request of a few, as its replica saw it: most of them are its gateway's, too."""
+
+    number: int  # rises per process
+    id: str  # x-request-id
+    why: str  # "failed", "slow" or "sampled"
+    at: float  # when it arrived
+    spans: tuple[ModelSpan, ...]  # the client's own first
+    left_out: int = 0  # spans beyond the most that are kept
+    replica_id: str = ""
+    endpoint: str = ""
+    deployment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TracedRequests:
+    """What a runtime answers its agent."""
+
+    requests: tuple[TracedRequest, ...]
+
+
+def rank(request_id: str, salt: int) -> int:
+    """Of requests that are neither slow nor failed those with the smallest are told of, by gateways
+    and by runtimes (``worker_runtime.observability.requests.keeper``): so they choose the same."""
+    return crc32(request_id.encode(), salt)
+
+
+@dataclass(frozen=True, slots=True)
 class SampleBatch:
     samples: tuple[ReplicaSample, ...]
     node: NodeInfo | None = None
+    requests: tuple[TracedRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +184,9 @@ class SeenRequest:
 class GatewaySampleBatch:
     samples: tuple[GatewaySample, ...]
     requests: tuple[SeenRequest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySamplesReply:
+    sample_interval_s: float
+    request_salt: int = 0  # see ``rank``

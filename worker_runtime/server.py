@@ -194,7 +194,9 @@ class Server:
             limits = replace(settings.connection_limits, connections=_SCRAPERS)
             scrapers = ConnectionAdmission(limits, self._refusals)
             metrics = MetricsApp(
-                self._scrape, self._front_ends.look if self._front_ends is not None else None
+                self._scrape,
+                self._engine.tracer.requests,
+                self._front_ends.look if self._front_ends is not None else None,
             )
             ports["metrics_port"] = await self._open(metrics, "metrics", settings.metrics, scrapers)
         for what, listener, cloud in cloud_apps(settings, self._engine, lambda: self._scrape()):

@@ -1,6 +1,7 @@
 """REST of captured data. What clients sent is in it: nobody below a deployer of its project reads
 any of it, statistics included, as these hold values."""
 
+from datetime import UTC, datetime
 from functools import partial
 
 from django.http import HttpResponseBase
@@ -16,10 +17,13 @@ from controlplane.accounts.policy import Permission
 from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.capture import selectors, services
 from controlplane.capture.models import CaptureBaseline
+from controlplane.capture.replay import inputs_of
 from controlplane.capture.serializers import (
     CaptureBaselineInputSerializer,
     CaptureBaselineSerializer,
     CapturedFilePageSerializer,
+    CapturedRequestQuery,
+    CapturedRequestSerializer,
     CaptureStatisticsQuery,
     CaptureStatisticsSerializer,
     baseline_shown,
@@ -72,6 +76,39 @@ class CapturedFileView(CaptureView):
         name = f"{endpoint}-{deployment}-{row.first_at:%Y%m%dT%H%M%S}-{row.pk[:8]}.jsonl"
         opened = partial(blob_store().open, services.blob_name(row.pk))
         return bytes_response(row.size, opened, request.headers.get("Range", ""), filename=name)
+
+
+class CapturedRequestView(CaptureView):
+    @extend_schema(
+        operation_id="captured_request",
+        parameters=[CapturedRequestQuery],
+        responses={
+            200: CapturedRequestSerializer,
+            404: OpenApiResponse(description="`CapturedRequestNotFound`"),
+        },
+    )
+    def get(self, request: Request, endpoint: str, deployment: str, request_id: str) -> Response:
+        """What a client sent with this x-request-id, as far as it was captured, so that it can be
+        sent again. That it was read is an event. Deployers only."""
+        row = selectors.deployment_named(endpoint, deployment)
+        at = read_query(CapturedRequestQuery, request)["at"]
+        record = services.captured_request_open(
+            deployment=row,
+            request_id=request_id,
+            at=datetime.fromtimestamp(at, UTC),
+            actor=actor(request),
+        )
+        inputs, told = inputs_of(record)
+        version = record.get("version")
+        body = {
+            "id": request_id,
+            "model": str(record.get("model", ""))[:255],
+            "version": version if isinstance(version, int) else 0,
+            "time": str(record.get("time", ""))[:40],
+            "inputs": inputs,
+            "told": told,
+        }
+        return Response(CapturedRequestSerializer(body).data)
 
 
 class CaptureStatisticsView(CaptureView):

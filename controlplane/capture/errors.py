@@ -8,6 +8,14 @@ class CapturedFileNotFound(NotFound):
     tries = ("`GET .../captured` lists those that are kept.",)
 
 
+class CapturedRequestNotFound(NotFound):
+    code = "CapturedRequestNotFound"
+    tries = (
+        "Its deployment captures a sample, if it does at all, and what is captured comes when its "
+        "file is finished (`roll_seconds`): `shoal capture stats` says what there is.",
+    )
+
+
 class CaptureRefused(NotFound):
     """A node sent what is not of its own replicas, or of none that captures."""
 

@@ -22,6 +22,8 @@ from controlplane.drift import (
     merged_summaries,
 )
 
+APART: Final = timedelta(seconds=30)
+MOST_ABOUT: Final = 20  # files, of 4 MiB at most each
 WINDOW_HOURS: Final = 24
 LONGEST_HOURS: Final = 7 * 24
 MOVED: Final = frozenset({Verdict.MODERATE, Verdict.DRIFT})
@@ -64,6 +66,12 @@ def deployment_named(endpoint: str, name: str) -> Deployment:
 
 def captured_list(deployment: Deployment) -> QuerySet[CapturedFile]:
     return CapturedFile.objects.filter(deployment=deployment)
+
+
+def captured_about(deployment: Deployment, at: datetime) -> list[CapturedFile]:
+    """Files that may have a request of then; clocks of nodes go as they like."""
+    rows = captured_list(deployment).filter(first_at__lte=at + APART, last_at__gte=at - APART)
+    return list(rows.order_by("first_at")[:MOST_ABOUT])
 
 
 def captured_get(deployment: Deployment, file_id: str) -> CapturedFile:

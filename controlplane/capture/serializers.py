@@ -28,6 +28,30 @@ class CapturedFileSerializer(serializers.ModelSerializer[CapturedFile]):
 CapturedFilePageSerializer = page_of(CapturedFileSerializer)
 
 
+class CapturedRequestQuery(Fields):
+    at = serializers.FloatField(
+        min_value=0, max_value=1e11, help_text="Unix seconds at which it was sent"
+    )
+
+
+class CapturedInputSerializer(Fields):
+    name = serializers.CharField()
+    datatype = serializers.CharField()
+    shape = serializers.ListField(child=serializers.IntegerField())
+    data = serializers.ListField(  # type: ignore[assignment]  # a wire field
+        child=serializers.JSONField()
+    )
+
+
+class CapturedRequestSerializer(Fields):
+    id = serializers.CharField(help_text="x-request-id")
+    model = serializers.CharField()
+    version = serializers.IntegerField()
+    time = serializers.CharField()
+    inputs = CapturedInputSerializer(many=True, help_text="those that can be sent again")
+    told = serializers.CharField(help_text="why others cannot")
+
+
 class CaptureBarSerializer(Fields):
     label = serializers.CharField()  # type: ignore[assignment]  # a wire field
     baseline = serializers.FloatField(allow_null=True)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from tempfile import NamedTemporaryFile
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
@@ -22,10 +22,12 @@ from controlplane.capture import selectors
 from controlplane.capture.errors import (
     CapturedDataInvalid,
     CapturedFileNotFound,
+    CapturedRequestNotFound,
     CaptureRefused,
     NoCapturedData,
 )
 from controlplane.capture.models import CaptureBaseline, CapturedFile, CaptureHour
+from controlplane.capture.replay import record_of
 from controlplane.core import events
 from controlplane.core.errors import DiskFull, PayloadTooLarge, RateLimited
 from controlplane.core.jobs import enqueue_on_commit
@@ -287,6 +289,33 @@ def captured_newest(
         except FileNotFoundError:
             continue
         yield row.pk, lines
+
+
+def captured_request_open(
+    *, deployment: Deployment, request_id: str, at: datetime, actor: str
+) -> dict[str, Any]:
+    """What a client sent with this x-request-id about then, as captured, on record.
+
+    Raises CapturedRequestNotFound.
+    """
+    for file in selectors.captured_about(deployment, at):
+        if blob_store().size(blob_name(file.pk)) is None:
+            continue
+        with blob_store().open(blob_name(file.pk)) as content:
+            found = record_of(content, request_id, at.timestamp())
+        if found is None:
+            continue
+        events.record(
+            actor=actor,
+            verb="capture.downloaded",
+            subject=f"endpoint/{deployment.endpoint.name}",
+            message=f"A captured request of {deployment.name} was opened",
+            data={"deployment": deployment.name, "file": file.pk, "records": 1},
+        )
+        return found
+    raise CapturedRequestNotFound(
+        f"No captured data of {deployment.name} has a request {request_id[:64]!r}."
+    )
 
 
 def baseline_from_window(

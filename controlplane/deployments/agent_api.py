@@ -14,13 +14,16 @@ from controlplane.core.sending import bytes_response, has_seen
 from controlplane.deployments.selectors.desired import desired_state, node_may_read
 from controlplane.deployments.selectors.ownership import Claim, claims_upheld
 from controlplane.deployments.selectors.sampling import look_due, sampling_s
+from controlplane.metrics.selectors import request_salt
 from controlplane.metrics.services import logs_ingest, samples_ingest
 from controlplane.nodes.auth import NodeRequest, NodeView, message, reply
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now, clock_skew_s
 from controlplane.registry.stores import blob_store
 from wire.messages import ReportReply
-from wire.samples import LogBatch, LogEntry, ReplicaSample, SampleBatch
+from wire.samples import LogBatch, LogEntry, ReplicaSample, SampleBatch, TracedRequest
+
+Said = LogEntry | ReplicaSample | TracedRequest
 
 logger = logging.getLogger(__name__)
 NAMED = 5  # of the foreign replicas in a warning
@@ -37,9 +40,11 @@ class SamplesView(NodeView):
     def post(self, request: NodeRequest) -> HttpResponse:
         node = request.node
         batch = message(SampleBatch, request)
-        own = _own(node, batch.samples, "samples")
+        own = _own(node, (*batch.samples, *batch.requests), "samples")
         batch = dataclasses.replace(
-            batch, samples=tuple(sample for sample in batch.samples if _claim(sample) in own)
+            batch,
+            samples=tuple(sample for sample in batch.samples if _claim(sample) in own),
+            requests=tuple(traced for traced in batch.requests if _claim(traced) in own),
         )
         samples_ingest(node_id=node.id, node=node.name, batch=batch, ahead_s=clock_skew_s(node))
         endpoints = {sample.endpoint for sample in batch.samples}
@@ -52,6 +57,7 @@ class SamplesView(NodeView):
                 sample_interval_s=sampling_s(endpoints, pace),
                 poll_interval_s=pace.poll_s,
                 heartbeat_interval_s=pace.report_s,
+                request_salt=request_salt(),
             )
         )
 
@@ -66,11 +72,11 @@ class LogsView(NodeView):
         return JsonResponse({})
 
 
-def _claim(said: LogEntry | ReplicaSample) -> Claim:
+def _claim(said: Said) -> Claim:
     return said.replica_id, said.endpoint, said.deployment
 
 
-def _own(node: Node, said: Iterable[LogEntry | ReplicaSample], what: str) -> set[Claim]:
+def _own(node: Node, said: Iterable[Said], what: str) -> set[Claim]:
     """What is of this node's own replicas. The rest is left out, with a warning.
 
     Not refused: an agent would send the same batch for ever, and its own lines with it.

@@ -43,6 +43,14 @@ class ModelNotDeployable(Invalid):
     tries = ("Choose another version: `GET /api/v1/models/{name}/versions` lists them.",)
 
 
+class RequestNotFound(NotFound):
+    code = "RequestNotFound"
+    tries = (
+        "`GET .../requests?id=` finds those whose ids begin so. A few of all requests are kept, "
+        "for six hours.",
+    )
+
+
 class RevisionNotFound(NotFound):
     code = "RevisionNotFound"
     tries = ("`GET .../revisions` lists those of this deployment.",)

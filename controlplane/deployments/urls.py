@@ -13,6 +13,7 @@ urlpatterns = [
     path("endpoints/<str:endpoint>/snippets", endpoints.SnippetsView.as_view()),
     path("endpoints/<str:endpoint>/metrics", endpoints.MetricsView.as_view()),
     path("endpoints/<str:endpoint>/requests", requests.RequestsView.as_view()),
+    path("endpoints/<str:endpoint>/requests/<path:request_id>", requests.RequestView.as_view()),
     path(
         "endpoints/<str:endpoint>/deployments/<str:deployment>/placement",
         placement.PlacementView.as_view(),

@@ -342,9 +342,9 @@ class GatewayAgent:
         self._timers.sample_anew = now + CALL_ANEW_S
         # why also without samples: the answer says when somebody starts to watch.
         # why these are not kept for later: they are of a few of all, and others come
-        self._timers.sample_interval_s = self.client.samples(
-            tuple(self._unsent), self.chooser.take()
-        )
+        reply = self.client.samples(tuple(self._unsent), self.chooser.take())
+        self._timers.sample_interval_s = reply.sample_interval_s
+        self.chooser.salt = reply.request_salt
         self._timers.sample = now + self._timers.sample_interval_s
         self._unsent.clear()
 

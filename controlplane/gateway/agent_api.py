@@ -16,6 +16,7 @@ from controlplane.core.jobs import enqueue_on_commit
 from controlplane.gateway import authority, services
 from controlplane.gateway.services import Caller
 from controlplane.gateway.snapshots import snapshots
+from controlplane.metrics.selectors import request_salt
 from controlplane.metrics.services import gateway_samples_ingest
 from controlplane.nodes import wake_ups
 from controlplane.nodes.auth import shown
@@ -25,7 +26,7 @@ from controlplane.operations.selectors import rollouts_active
 from controlplane.operations.services import deployment_wake
 from wire import codec
 from wire.messages import CertificateRequest, GatewayReport
-from wire.samples import GatewaySampleBatch
+from wire.samples import GatewaySampleBatch, GatewaySamplesReply
 from wire.serving_certificates import ServingCertificateRequest
 from wire.waking import WakeReply, WakeRequest
 
@@ -131,7 +132,8 @@ def report(request: HttpRequest, caller: Caller) -> HttpResponse:
 def samples(request: HttpRequest, caller: Caller) -> HttpResponse:
     del caller
     batch, _ = tidied(codec.decode(GatewaySampleBatch, request.body))
-    answer = JsonResponse({"sample_interval_s": gateway_samples_ingest(batch)})
+    told = GatewaySamplesReply(gateway_samples_ingest(batch), request_salt())
+    answer = JsonResponse(codec.as_data(told))
     # why by samples, and not by the clock alone: a bad version would serve up to 5 s longer
     if batch.samples and rollouts_active({one.endpoint for one in batch.samples}).exists():
         enqueue_on_commit("operations.rollouts", expires_s=5)

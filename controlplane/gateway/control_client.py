@@ -8,7 +8,7 @@ import httpx
 
 from wire import codec
 from wire.messages import CertificateReply, CertificateRequest, GatewayReport, GatewaySnapshot
-from wire.samples import GatewaySample, GatewaySampleBatch, SeenRequest
+from wire.samples import GatewaySample, GatewaySampleBatch, GatewaySamplesReply, SeenRequest
 from wire.serving_certificates import (
     ServingAuthority,
     ServingCertificateReply,
@@ -133,20 +133,10 @@ class ControlPlaneClient:
 
     def samples(
         self, samples: tuple[GatewaySample, ...], requests: tuple[SeenRequest, ...] = ()
-    ) -> float:
-        """Send samples, and single requests; the interval in seconds at which more are wanted.
-
-        Raises ControlPlaneUnavailable.
-        """
-        response = self._call(
-            "POST", "samples", content=codec.encode(GatewaySampleBatch(samples, requests))
-        )
-        try:
-            return float(response.json()["sample_interval_s"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise ControlPlaneUnavailable(
-                f"The control plane's answer to samples cannot be read: {error}"
-            ) from error
+    ) -> GatewaySamplesReply:
+        """Send samples, and single requests. Raises ControlPlaneUnavailable."""
+        told = GatewaySampleBatch(samples, requests)
+        return _read(GatewaySamplesReply, self._call("POST", "samples", content=codec.encode(told)))
 
     def _call(
         self,

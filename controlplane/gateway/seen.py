@@ -2,13 +2,12 @@
 many there are."""
 
 import heapq
-import random
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
 from controlplane.gateway.access_log import Entry
-from wire.samples import SeenRequest
+from wire.samples import SeenRequest, rank
 
 OF_EACH: Final = 3  # failed by us, refused, slow, and any; of each endpoint between two reports
 MOST: Final = 200  # of all endpoints together
@@ -22,17 +21,27 @@ GRPC_PREFIX: Final = "/inference.GRPCInferenceService/"
 
 @dataclass(slots=True)
 class _Some:
-    """A few of however many, each as likely as the other."""
+    """A few of however many: those with the smallest ranks, each id once. Which these are clients
+    do not know, and the replicas choose the same."""
 
-    kept: list[Entry] = field(default_factory=list)
-    count: int = 0
+    heap: list[tuple[int, int, Entry]] = field(default_factory=list)  # the largest rank first
+    ids: set[str] = field(default_factory=set)
 
-    def add(self, entry: Entry) -> None:
-        self.count += 1
-        if len(self.kept) < OF_EACH:
-            self.kept.append(entry)
-        elif (place := int(random.random() * self.count)) < OF_EACH:  # noqa: S311 # no secret
-            self.kept[place] = entry
+    def add(self, entry: Entry, number: int, salt: int) -> None:
+        request_id = entry.columns[REQUEST_ID]
+        item = (-rank(request_id, salt), number, entry)
+        if request_id in self.ids or (len(self.heap) >= OF_EACH and item < self.heap[0]):
+            return
+        self.ids.add(request_id)
+        if len(self.heap) < OF_EACH:
+            heapq.heappush(self.heap, item)
+        else:
+            _, _, gone = heapq.heapreplace(self.heap, item)
+            self.ids.discard(gone.columns[REQUEST_ID])
+
+    @property
+    def kept(self) -> list[Entry]:
+        return [entry for _, _, entry in sorted(self.heap, key=lambda item: item[1])]
 
 
 @dataclass(slots=True)
@@ -42,11 +51,12 @@ class _Chosen:
     any: _Some = field(default_factory=_Some)
     slow: list[tuple[float, int, Entry]] = field(default_factory=list)  # a heap, the quickest first
 
-    def add(self, entry: Entry, number: int) -> None:
+    def add(self, entry: Entry, number: int, salt: int) -> None:
         if entry.status_class in (OURS, THEIRS):
-            (self.ours if entry.status_class == OURS else self.theirs).add(entry)
+            failed = self.ours if entry.status_class == OURS else self.theirs
+            failed.add(entry, number, salt)
             return
-        self.any.add(entry)
+        self.any.add(entry, number, salt)
         if entry.duration_us is None:
             return
         item = (entry.duration_us, number, entry)
@@ -62,10 +72,11 @@ class Chooser:
     def __init__(self) -> None:
         self._chosen: dict[str, _Chosen] = {}
         self._number = 0
+        self.salt = 0  # the installation's, once the control plane has told it
 
     def add(self, entry: Entry) -> None:
         self._number += 1
-        self._chosen.setdefault(entry.endpoint, _Chosen()).add(entry, self._number)
+        self._chosen.setdefault(entry.endpoint, _Chosen()).add(entry, self._number, self.salt)
 
     def take(self) -> tuple[SeenRequest, ...]:
         """What failed through us first, where there are too many of all endpoints."""

@@ -64,6 +64,29 @@ class RequestSample(models.Model):
         return self.request_id
 
 
+class RequestTrace(models.Model):
+    """One request of a few, as its replica saw it (``wire.samples.TracedRequest``)."""
+
+    endpoint = models.CharField(max_length=64)
+    deployment = models.CharField(max_length=64)
+    replica_id = models.CharField(max_length=64)
+    node = models.CharField(max_length=64)  # its name
+    request_id = models.CharField(max_length=64)
+    at = models.FloatField()  # Unix seconds of its arrival
+    execution = models.CharField(max_length=32)  # alike for those that shared it; may be empty
+    data = models.JSONField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["request_id"], name="request_trace_by_id"),
+            models.Index(fields=["replica_id", "execution"], name="request_trace_by_execution"),
+            models.Index(fields=["at"], name="request_trace_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return self.request_id
+
+
 class NodeSample(models.Model):
     node_id = models.CharField(max_length=32)
     node = models.CharField(max_length=64, default="")  # its name

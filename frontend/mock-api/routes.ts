@@ -8,7 +8,7 @@ import { instanceTypes, members, people, permissions, projects, role, serviceAcc
 import { bottlenecksOf } from "./bottlenecks";
 import { capacityAnswer, pricesAnswer, roomOf } from "./capacity";
 import { experimentOf } from "./experiments";
-import { requestsOf } from "./requests";
+import { requestsOf, storyOf } from "./requests";
 import { baselineGone, baselineSet, capturedOf, statisticsOf } from "./capture";
 import { alertAnswer, objectiveGone, objectivePast, objectiveSet, objectivesOf } from "./alerts";
 import { caseRoute, casesAsked } from "./cases";
@@ -272,6 +272,7 @@ function endpointRoute(
     return ok(null, 204);
   }
   if (section === "objectives") return ok({ items: objectivesOf(name) });
+  if (section === "deployments" && item && leaf === "captured-requests") return missing("This captured request");
   if (section === "deployments" && item && leaf === "captured") return list(capturedOf(name));
   if (section === "deployments" && item && leaf === "data") return dataRoute(method, path, query);
   if (section === "test-cases") return ok(casesAsked(name, body));
@@ -279,6 +280,10 @@ function endpointRoute(
   if (section === "keys")
     return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });
   if (section === "metrics") return ok(metrics(name, query));
+  if (section === "requests" && item) {
+    const found = storyOf(name, decodeURIComponent(item));
+    return found.length > 0 ? ok({ id: item, items: found }) : missing("This request");
+  }
   if (section === "requests") return list(requestsOf(name, query));
   if (section === "bottlenecks") return ok(bottlenecksOf(name));
   if (section === "experiment") return ok(experimentOf(name));

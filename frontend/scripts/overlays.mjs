@@ -11,6 +11,7 @@ const item = (name) => (page) => page.getByRole("menuitem", { name, exact: typeo
 const choices = (name) => (page) => page.getByRole("combobox", { name, exact: true }).first().click();
 const keys = (combination) => (page) => page.keyboard.press(combination);
 const hover = (selector) => (page) => page.locator(selector).first().hover();
+const row = (name) => (page) => page.getByRole("row", { name }).first().click();
 const focus = (name) => (page) => page.getByRole("button", { name }).first().focus();
 
 /** `only`: where there is such a thing at one width alone. */
@@ -51,6 +52,10 @@ export const OVERLAYS = [
   {
     path: "/endpoints/resnet50-prod/keys",
     opened: { "key-regenerate": [button("Regenerate")] },
+  },
+  {
+    path: "/endpoints/resnet50-prod/requests",
+    opened: { "request-waterfall": [row(/c7a0b4de/), (page) => page.getByRole("row", { name: /Queue/ }).first().waitFor()] },
   },
   {
     path: "/endpoints/resnet50-prod/settings",

@@ -35,6 +35,7 @@ COMMANDS: Final = tuple(
         (r"`GET /api/v1/projects/\{name\}/members`", "`shoal project members NAME`"),
         (r"`GET /api/v1/projects`", "`shoal project list`"),
         (r"`GET \.\.\./signatures`", "`shoal model signature`"),
+        (r"`GET \.\.\./requests\?id=`", "`shoal requests ENDPOINT --id ID`"),
         (r"`GET \.\.\./captured`", "`shoal capture list ENDPOINT DEPLOYMENT`"),
         (r"`GET \.\.\./revisions`", "The deployment's page in the studio"),
         (r"`POST /api/v1/placement/preview`", "`shoal node show NAME`"),

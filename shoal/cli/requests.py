@@ -7,13 +7,17 @@ import click
 
 from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.display.units import byte_count, duration
+from shoal.display.waterfall import lines
 
+KEPT_S = 21_600
 SHORT = 8  # characters of an id in a list
 
 
 @click.command(short_help="Look at single requests: failed, slow, or any.")
 @click.argument("endpoint")
-@click.option("--id", "request_id", help="x-request-id, or how it begins; shows all of one.")
+@click.option(
+    "--id", "request_id", help="x-request-id, or how it begins; draws where the time went of one."
+)
 @click.option("--failed", is_flag=True, help="Only answers of 4xx and 5xx.")
 @click.option("--slow", is_flag=True, help="The slowest first.")
 @click.option("--min-ms", type=click.FloatRange(0), help="Only those that took so long at least.")
@@ -22,10 +26,8 @@ SHORT = 8  # characters of an id in a list
     "--range",
     "range_s",
     type=click.IntRange(1, 21_600),
-    default=3600,
-    show_default=True,
     metavar="SECONDS",
-    help="The last so many seconds.",
+    help="The last so many seconds: 3600, or all that are kept where an id is looked for.",
 )
 @click.option("--limit", type=click.IntRange(1, 500), default=20, show_default=True)
 @output_option
@@ -36,14 +38,15 @@ def requests(
     slow: bool,
     min_ms: float | None,
     deployment: str | None,
-    range_s: int,
+    range_s: int | None,
     limit: int,
     output: str,
 ) -> None:
     """Look at single requests of an endpoint.
 
     Gateways tell of a few: every two seconds three that failed, three that were refused, the three
-    slowest and three of all others.
+    slowest and three of all others. With `--id` of one of them, where its time went: at the
+    gateway, and in the replica, as far as that kept it.
     """
     from shoal.client import Client
 
@@ -55,13 +58,48 @@ def requests(
             min_ms=min_ms,
             request_id=request_id,
             order="slowest" if slow else None,
-            range_s=range_s,
+            range_s=range_s or (KEPT_S if request_id else None),
             limit=limit,
         )
-    if request_id and len(items) == 1:
-        emit(items[0], output, lambda: _print(items[0]))
-    else:
-        emit(items, output, lambda: print_rows(items, COLUMNS, "No request was seen"))
+        if request_id and (one := _the_one(items, request_id)) is not None:
+            stories = client.get_request(endpoint, one)
+            emit(stories, output, lambda: _print_all(stories))
+            return
+    emit(items, output, lambda: print_rows(items, COLUMNS, "No request was seen"))
+
+
+def _the_one(items: list[Any], request_id: str) -> str | None:
+    """The whole id, where it is clear; also of one that only its replica keeps."""
+    found: set[str] = {item["id"] for item in items}
+    if request_id in found or not found:
+        return request_id
+    return found.pop() if len(found) == 1 else None
+
+
+def _print_all(stories: list[Any]) -> None:
+    for number, story in enumerate(stories):
+        if number:
+            click.echo()
+        _print_story(story)
+
+
+def _print_story(story: Any) -> None:
+    seen, trace = story["seen"], story["trace"]
+    if seen is not None:
+        _print(seen)
+    if trace is not None:
+        print_fields(
+            {
+                "Kept by": f"{trace['replica']} on {trace['node']}, as {trace['why']}",
+                "Shared with": ", ".join(trace["shared_with"]),
+                "Left out": trace["left_out"] or None,
+            }
+        )
+    click.echo()
+    for line in lines(story["bars"], [] if trace is None else trace["spans"]):
+        click.echo(line)
+    if story["told"]:
+        click.echo(story["told"])
 
 
 def _moment(at: float) -> str:

@@ -57,6 +57,14 @@ class Capture(Administration):
                 parquet_written(lines, path)
         return path
 
+    def captured_request(
+        self, endpoint: str, deployment: str, request_id: str, *, at: float
+    ) -> dict[str, Any]:
+        """What was sent with this x-request-id about then (Unix seconds): its inputs, and why
+        some of them cannot be sent again. That it was read is an event."""
+        path = _path(endpoint, deployment, f"captured-requests/{quoted(request_id)}")
+        return cast(dict[str, Any], self._get(path, at=at))
+
     def data_statistics(self, endpoint: str, deployment: str, *, hours: int = 24) -> dict[str, Any]:
         """Of each input and output, and how far it is from the baseline."""
         path = _path(endpoint, deployment, "data")

@@ -23,6 +23,9 @@ PLACES: Final[Mapping[str, str]] = {
 }  # all else is in "numbers"
 
 
+IDENTIFYING: Final = ("id", "x_request_id", "model", "version", "error")
+
+
 class ParquetMissing(ShoalError):
     code = "ParquetMissing"
 
@@ -67,6 +70,7 @@ def schema() -> Any:
         [
             ("time", pa.timestamp("us", "UTC")),
             ("id", pa.string()),
+            ("x_request_id", pa.string()),
             ("model", pa.string()),
             ("version", pa.int64()),
             ("inputs", pa.list_(tensor)),
@@ -129,7 +133,7 @@ def _row(line: bytes, where: str) -> dict[str, Any] | None:
         return None
     try:
         record = json.loads(line)
-        found = {name: record.get(name) for name in ("id", "model", "version", "error")}
+        found = {name: record.get(name) for name in IDENTIFYING}
         at = record.get("time")
         found["time"] = None if at is None else datetime.fromisoformat(at)
         for name in ("inputs", "outputs"):

@@ -30,6 +30,50 @@ class SeenRequest(TypedDict):
     details: str
 
 
+class ModelSpan(TypedDict):
+    model: str
+    version: int
+    parent: int
+    via: str
+    start_us: float
+    total_us: float
+    batch: int
+    accept_us: float | None
+    queue_us: float | None
+    input_us: float | None
+    infer_us: float | None
+    output_us: float | None
+    error: str
+
+
+class RequestTrace(TypedDict):
+    replica: str
+    node: str
+    deployment: str
+    at: float
+    why: str
+    spans: list[ModelSpan]
+    left_out: int
+    shared_with: list[str]
+
+
+class RequestBar(TypedDict):
+    what: str
+    depth: int
+    start_us: float
+    took_us: float
+    span: int | None
+    leaf: bool
+    slow: bool
+
+
+class RequestStory(TypedDict):
+    seen: SeenRequest | None
+    trace: RequestTrace | None
+    bars: list[RequestBar]
+    told: str
+
+
 class SeenRequests(Administration):
     """A part of ``Client``."""
 
@@ -60,3 +104,9 @@ class SeenRequests(Administration):
             limit=limit,
         )
         return cast(list[SeenRequest], body["items"])
+
+    def get_request(self, endpoint: str, request_id: str) -> list[RequestStory]:
+        """All that is kept of requests with exactly this x-request-id, the newest first: what the
+        gateway saw, and where the time went in the replica."""
+        body = self._get(f"/endpoints/{quoted(endpoint)}/requests/{quoted(request_id)}")
+        return cast(list[RequestStory], body["items"])

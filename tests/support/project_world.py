@@ -17,6 +17,7 @@ from controlplane.deployments.models import Deployment, Endpoint, Replica, TryLo
 from controlplane.deployments.services.endpoints import endpoint_create
 from controlplane.drift import Summary
 from controlplane.environments.models import EnvironmentVersion
+from controlplane.metrics.services import gateway_samples_ingest
 from controlplane.nodes.models import Node
 from controlplane.operations.models import Operation, Rollout
 from controlplane.registry.models import (
@@ -33,6 +34,7 @@ from controlplane.registry.stores import blob_store
 from tests.support.deployment_rows import deployment_add
 from tests.support.people import make_user
 from tests.support.registered_models import model_register
+from wire.samples import GatewaySampleBatch, SeenRequest
 
 OURS: Final = "alpha"
 THEIRS: Final = "bravo"
@@ -68,6 +70,7 @@ class Things:
             "alert_id": f"{self.word}-alert",
             "silence_id": f"{self.word}-silence",
             "file_id": f"{self.word}-captured",
+            "request_id": f"{self.word}-request",
             "rule": "queue-slow",
             "channel": "on-call",
             "delivery_id": "none",
@@ -219,6 +222,11 @@ def _capture_add(deployment: Deployment, name: str) -> None:
     with tempfile.NamedTemporaryFile(delete=False) as file:
         file.write(b"\n")
     blob_store().put(Path(file.name), blob_name(f"{name}-captured"))
+    endpoint, at = deployment.endpoint.name, now.timestamp() + 1
+    seen = SeenRequest(
+        f"{name}-request", endpoint, deployment.name, at, "slow", "POST", "/", 200, "2xx"
+    )
+    gateway_samples_ingest(GatewaySampleBatch((), (seen,)))
     hour = CaptureHour(deployment=deployment, hour=now.replace(minute=0, second=0, microsecond=0))
     baseline = CaptureBaseline(deployment=deployment, source=f"{name} file", set_by=name)
     for row in (hour, baseline):

@@ -97,6 +97,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "prices": {"GET": R, "PUT": X},
     "endpoints/<str:endpoint>/experiment": {"GET": R},
     "endpoints/<str:endpoint>/requests": {"GET": R},
+    "endpoints/<str:endpoint>/requests/<path:request_id>": {"GET": R},
     "endpoints/<str:endpoint>/deployments": {"GET": R, "POST": D},
     "endpoints/<str:endpoint>/deployments/<str:deployment>": {
         "GET": R,
@@ -107,6 +108,9 @@ MATRIX: dict[str, dict[str, str]] = {
     "endpoints/<str:endpoint>/deployments/<str:deployment>/logs": {"GET": R},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/captured": {"GET": D},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/captured/<str:file_id>": {"GET": D},
+    "endpoints/<str:endpoint>/deployments/<str:deployment>/captured-requests/<path:request_id>": {
+        "GET": D
+    },
     "endpoints/<str:endpoint>/deployments/<str:deployment>/data": {"GET": D},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/data/baseline": {"PUT": D, "DELETE": D},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/data/baseline/file": {"PUT": D},

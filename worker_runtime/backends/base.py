@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from worker_runtime.backends.attempt import Attempt
+from worker_runtime.observability.requests.watched import Watch
 from worker_runtime.types.code import EVERYTHING, AllowedCode
 from worker_runtime.types.device_memory import DeviceBuffer, DeviceWindow
 from worker_runtime.types.request import (
@@ -72,7 +73,8 @@ class ModelCall(Struct, frozen=True):
     """A request that a model makes of another one; ``inputs`` are name, data type and array.
 
     ``version`` "" is the highest. Unless ``decoupled`` exactly one answer is wanted. ``trace`` is
-    that of the request which it is made for, when the model says so.
+    that of the request which it is made for, when the model says so; ``watch`` notes it with
+    those that people may want to look at.
     """
 
     model: str
@@ -85,6 +87,7 @@ class ModelCall(Struct, frozen=True):
     parameters: Mapping[str, ParameterValue] | None = None
     decoupled: bool = False
     trace: RequestTrace | None = None
+    watch: Watch | None = None
 
 
 class ModelMetrics(Protocol):
@@ -239,6 +242,11 @@ class BackendRequest(Protocol):
     @property
     def trace(self) -> RequestTrace | None:
         """None when it is not traced."""
+        ...
+
+    @property
+    def source(self) -> InferRequest:
+        """The request itself."""
         ...
 
     @property

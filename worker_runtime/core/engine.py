@@ -17,6 +17,7 @@ from worker_runtime.errors import (
 from worker_runtime.observability.capture.capture import Capture
 from worker_runtime.observability.dialect import Dialect
 from worker_runtime.observability.logging import LogControl, read_changes, settings_shown
+from worker_runtime.observability.requests.watched import ended
 from worker_runtime.observability.tracing.config import read_trace_changes
 from worker_runtime.observability.tracing.tracer import Shown, Tracer
 from worker_runtime.repository.config_json import to_json
@@ -102,7 +103,11 @@ class Engine:
         capture = self._capture
         # why so: each request is drawn for once, and who is not captured pays for one look
         if request.trace is None and (capture is None or not capture.due()):
-            model.scheduler.submit(request)
+            try:
+                model.scheduler.submit(request)
+            except RuntimeFault as error:
+                ended(request, error)
+                raise
             return
         sink = request.sink
         if capture is not None and (request.trace is None or capture.due()):
@@ -113,6 +118,7 @@ class Engine:
             request.sink = sink
             if request.trace is not None:
                 request.trace.abandon(request, error)
+            ended(request, error)
             raise
 
     def cancel(self, request: InferRequest) -> None:

@@ -97,6 +97,7 @@ def start_call(engine: Engine, call: ModelCall, answer: Answer) -> LocalCall:
         timeout_ns=call.timeout_ns,
         sequence=call.sequence,
         parameters=dict(call.parameters) if call.parameters else None,
+        watched=call.watch,
     )
     sink.request = request
     if call.trace is not None:

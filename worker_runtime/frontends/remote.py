@@ -24,6 +24,7 @@ from worker_runtime.frontends.messages import (
     extra_of,
 )
 from worker_runtime.frontends.tensors import LARGE, Tail, raw_input
+from worker_runtime.observability.requests.keeper import RequestKeeper
 from worker_runtime.types.request import InferRequest, Plan
 from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import BY_NAME
@@ -79,6 +80,9 @@ class RemoteTracer:
     """``active`` as the core says; what it must know to trace a request goes with it."""
 
     active = False
+
+    def __init__(self) -> None:
+        self.requests = RequestKeeper()  # which nobody ever looks into
 
     def start(
         self,

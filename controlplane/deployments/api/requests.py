@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,10 +11,14 @@ from rest_framework.response import Response
 from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.requests import read_query
 from controlplane.deployments import selectors
-from controlplane.deployments.selectors.requests import requests_shown
+from controlplane.deployments.errors import RequestNotFound
+from controlplane.deployments.selectors.requests import request_story, requests_shown
+from controlplane.deployments.waterfall import WHAT
 from controlplane.metrics.selectors import MOST_REQUESTS, RequestFilter
 from controlplane.metrics.types import KEEP_SAMPLES_S
 
+LONGEST_ID = 64
+WHY = ("failed", "slow", "sampled")
 STATUSES = ("failed", "2xx", "3xx", "4xx", "5xx")
 
 
@@ -50,9 +54,7 @@ class SeenRequestSerializer(serializers.Serializer[None]):
     id = serializers.CharField(help_text="x-request-id, which the client was told as well")
     deployment = serializers.CharField(help_text="empty: the gateway answered by itself")
     at = serializers.FloatField(help_text="Unix seconds of its first byte")
-    why = serializers.ChoiceField(
-        choices=("failed", "slow", "sampled"), help_text="why it was kept"
-    )
+    why = serializers.ChoiceField(choices=WHY, help_text="why it was kept")
     method = serializers.CharField()
     path = serializers.CharField(help_text="below the endpoint")
     status = serializers.IntegerField(help_text="of HTTP; 0: the client went away before")
@@ -79,6 +81,93 @@ class SeenRequestSerializer(serializers.Serializer[None]):
 
 class SeenRequestsSerializer(serializers.Serializer[None]):
     items = SeenRequestSerializer(many=True)
+
+
+class ModelSpanSerializer(serializers.Serializer[None]):
+    model = serializers.CharField()
+    version = serializers.IntegerField()
+    parent = serializers.IntegerField(  # type: ignore[assignment]  # a wire field
+        help_text="place among the spans; -1 for the first"
+    )
+    via = serializers.CharField(
+        help_text="`step` of an ensemble, `call` of a model, empty for the client's own request"
+    )
+    start_us = serializers.FloatField(help_text="since the request came to the replica")
+    total_us = serializers.FloatField()
+    batch = serializers.IntegerField(help_text="requests executed together; 0: nothing was")
+    accept_us = serializers.FloatField(
+        allow_null=True, help_text="decoding; this and the following, one behind the other"
+    )
+    queue_us = serializers.FloatField(allow_null=True)
+    input_us = serializers.FloatField(allow_null=True, help_text="making the batch")
+    infer_us = serializers.FloatField(allow_null=True)
+    output_us = serializers.FloatField(allow_null=True, help_text="splitting what came out")
+    error = serializers.CharField(help_text="its kind")
+
+
+class RequestTraceSerializer(serializers.Serializer[None]):
+    replica = serializers.CharField()
+    node = serializers.CharField()
+    deployment = serializers.CharField()
+    at = serializers.FloatField(help_text="Unix seconds of its arrival at the replica")
+    why = serializers.ChoiceField(choices=WHY, help_text="why it was kept")
+    spans = ModelSpanSerializer(many=True, help_text="of models, that of the request first")
+    left_out = serializers.IntegerField(help_text="spans beyond the most that are kept")
+    shared_with = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="ids of others that were executed with it, as far as they are kept",
+    )
+
+
+class RequestBarSerializer(serializers.Serializer[None]):
+    what = serializers.ChoiceField(
+        choices=WHAT,
+        help_text="the client sends (`receive`), gateway, network and replica (`inside`), the "
+        "client takes the answer (`send`); a `model`, and what it did",
+    )
+    depth = serializers.IntegerField(help_text="parts stand below, and one deeper than their whole")
+    start_us = serializers.FloatField(
+        help_text="since the gateway's first byte, or the replica's where no gateway tells"
+    )
+    took_us = serializers.FloatField()
+    span = serializers.IntegerField(allow_null=True, help_text="place of the model's span")
+    leaf = serializers.BooleanField(help_text="no other is part of it")
+    slow = serializers.BooleanField(help_text="the longest, where that is a good part of all")
+
+
+class RequestStorySerializer(serializers.Serializer[None]):
+    seen = SeenRequestSerializer(allow_null=True, help_text="by the gateway")
+    trace = RequestTraceSerializer(allow_null=True, help_text="by the replica")
+    bars = RequestBarSerializer(many=True, help_text="where its time went")
+    told = serializers.CharField(help_text="why there is no trace")
+
+
+class RequestStoriesSerializer(serializers.Serializer[None]):
+    id = serializers.CharField()
+    items = RequestStorySerializer(many=True, help_text="several where clients sent one id often")
+
+
+class RequestView(ProjectAPIView):
+    @extend_schema(
+        operation_id="endpoints_request",
+        responses={
+            200: RequestStoriesSerializer,
+            404: OpenApiResponse(description="`RequestNotFound`: nothing is kept of this id"),
+        },
+    )
+    def get(self, request: Request, endpoint: str, request_id: str) -> Response:
+        """One request of the last hours by its x-request-id: what its gateway saw, and where its
+        time went in the replica."""
+        del request
+        row = selectors.endpoint_get(endpoint)
+        since = max(time.time() - KEEP_SAMPLES_S, selectors.told_since(row))
+        items = request_story(row, request_id, since)
+        if not items:
+            raise RequestNotFound(
+                f"Nothing is kept of a request {request_id[:LONGEST_ID]!r} of {row.name}."
+            )
+        body: Any = {"id": request_id, "items": items}
+        return Response(RequestStoriesSerializer(body).data)
 
 
 class RequestsView(ProjectAPIView):

@@ -27,7 +27,15 @@ from controlplane.metrics.selectors.live import (
 )
 from controlplane.metrics.selectors.logs import log_lines, log_owners
 from controlplane.metrics.selectors.replicas import ReplicaHistory, replica_history
-from controlplane.metrics.selectors.requests import MOST_REQUESTS, RequestFilter, requests_seen
+from controlplane.metrics.selectors.requests import (
+    MOST_REQUESTS,
+    RequestFilter,
+    request_salt,
+    requests_of_id,
+    requests_seen,
+    traces_of_id,
+    traces_sharing,
+)
 
 __all__ = [
     "MOST_REQUESTS",
@@ -54,7 +62,11 @@ __all__ = [
     "minutes",
     "minutes_of",
     "replica_history",
+    "request_salt",
+    "requests_of_id",
     "requests_seen",
     "sample_interval_s",
     "scope_history",
+    "traces_of_id",
+    "traces_sharing",
 ]

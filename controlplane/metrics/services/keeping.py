@@ -13,6 +13,7 @@ from controlplane.metrics.models import (
     NodeSample,
     ReplicaSample,
     RequestSample,
+    RequestTrace,
     RollUp,
     Watch,
 )
@@ -120,7 +121,7 @@ def logs_forget(*, endpoint: str, deployment: str = "") -> int:
 
 def prune(*, now: float) -> None:
     """Drop samples, roll-ups and log lines beyond what is kept. ``now`` is Unix seconds."""
-    for model in (*SAMPLES, RequestSample):
+    for model in (*SAMPLES, RequestSample, RequestTrace):
         model._default_manager.filter(at__lt=now - KEEP_SAMPLES_S).delete()
     RollUp.objects.filter(at__lt=now - KEEP_ROLL_UPS_S).delete()
     GatewayTotal.objects.filter(at__lt=now - KEEP_ROLL_UPS_S).delete()  # nobody calls it any more

@@ -13,14 +13,18 @@ from controlplane.metrics.models import (
     NodeSample,
     ReplicaSample,
     RequestSample,
+    RequestTrace,
     Watch,
 )
 from controlplane.metrics.types import MAX_LOG_LINE, WATCH_LIFETIME_S
 from wire import codec
-from wire.samples import GatewaySampleBatch, LogBatch, SampleBatch
+from wire.samples import GatewaySampleBatch, LogBatch, SampleBatch, TracedRequest
 
 DATABASE = "metrics"
 BATCH_ROWS = 500
+MOST_TRACES = 50  # of one batch; agents send fewer
+MOST_SPANS = 101
+LONGEST_ID, LONGEST_EXECUTION = 64, 32
 
 
 def samples_ingest(*, node_id: str, node: str, batch: SampleBatch, ahead_s: float = 0.0) -> None:
@@ -45,12 +49,30 @@ def samples_ingest(*, node_id: str, node: str, batch: SampleBatch, ahead_s: floa
         )
         for sample in samples
     ]
+    traces = [_trace(traced, node, ahead_s) for traced in batch.requests[:MOST_TRACES]]
     with transaction.atomic(using=DATABASE):
         ReplicaSample.objects.bulk_create(rows, batch_size=BATCH_ROWS)
+        RequestTrace.objects.bulk_create(traces, batch_size=BATCH_ROWS)
         if batch.node is not None:
             NodeSample.objects.create(
                 node_id=node_id, node=node, at=time.time(), data=codec.as_data(batch.node)
             )
+
+
+def _trace(traced: TracedRequest, node: str, ahead_s: float) -> RequestTrace:
+    traced = dataclasses.replace(
+        traced, at=_ours(traced.at, ahead_s), spans=traced.spans[:MOST_SPANS]
+    )
+    return RequestTrace(
+        endpoint=traced.endpoint,
+        deployment=traced.deployment,
+        replica_id=traced.replica_id,
+        node=node,
+        request_id=traced.id[:LONGEST_ID],
+        at=traced.at,
+        execution=traced.spans[0].execution[:LONGEST_EXECUTION] if traced.spans else "",
+        data=codec.as_data(traced),
+    )
 
 
 def gateway_samples_ingest(batch: GatewaySampleBatch) -> float:

@@ -43,6 +43,21 @@ export const capturedFilesQuery = (endpoint: string, deployment: string) =>
     refetchInterval: REFETCH_MS,
   });
 
+/** What a client sent with this x-request-id, about then. That it was read is an event. */
+export const capturedRequestQuery = (endpoint: string, deployment: string, id: string, at: number) =>
+  queryOptions({
+    queryKey: keys.endpoints.capturedRequest(endpoint, deployment, id, at),
+    queryFn: ({ signal }) =>
+      answer(
+        api.GET("/api/v1/endpoints/{endpoint}/deployments/{deployment}/captured-requests/{request_id}", {
+          params: { path: { endpoint, deployment, request_id: id }, query: { at } },
+          signal,
+        }),
+      ),
+    retry: false,
+    staleTime: Infinity,
+  });
+
 export const capturedFilePath = (endpoint: string, deployment: string, id: string): string =>
   apiPath("endpoints", endpoint, "deployments", deployment, "captured", id);
 

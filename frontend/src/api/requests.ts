@@ -20,3 +20,15 @@ export const requestsQuery = (endpoint: string, query: RequestsSearch) =>
     refetchInterval: REFETCH_MS,
     placeholderData: sameThing(keys.endpoints.requests(endpoint, query)),
   });
+
+/** All that is kept of requests with exactly this id. What replicas keep comes some seconds after what gateways tell. */
+export const requestQuery = (endpoint: string, id: string) =>
+  queryOptions({
+    queryKey: keys.endpoints.request(endpoint, id),
+    queryFn: async ({ signal }) => {
+      const params = { path: { endpoint, request_id: id } };
+      const found = await answer(api.GET("/api/v1/endpoints/{endpoint}/requests/{request_id}", { params, signal }));
+      return found.items;
+    },
+    refetchInterval: (query) => (query.state.data?.some((story) => story.trace === null && story.seen?.host) ? REFETCH_MS : false),
+  });

@@ -47,12 +47,16 @@ export const paths = {
   /** Asks whether a deployment shall have that share of the traffic. */
   endpointTraffic: (name: string, give: string, share: number) =>
     ({ to: "/endpoints/$name/deployments", params: { name }, search: { give, share } }) as const,
+  endpointRequest: (name: string, id: string) => ({ to: "/endpoints/$name/requests", params: { name }, search: { id } }) as const,
   endpointLogs: (name: string, deployment?: string, replica?: string) =>
     ({
       to: "/endpoints/$name/logs",
       params: { name },
       search: { ...(deployment ? { dep: deployment } : {}), ...(replica ? { replica } : {}) },
     }) as const,
+  /** The console, with what a captured request sent. */
+  endpointReplay: (name: string, dep: string, captured: string, at: number) =>
+    ({ to: "/endpoints/$name/test", params: { name }, search: { dep, captured, at } }) as const,
   compareMetrics: (search: { by?: "deployment" | "endpoint" | "model" | "node"; ids?: string } = {}) =>
     ({ to: "/metrics", search }) as const,
   test: (endpoint?: string) => ({ to: "/test", search: endpoint ? { endpoint } : {} }) as const,

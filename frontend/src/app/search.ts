@@ -8,6 +8,12 @@ type Raw = Record<string, unknown>;
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined;
 
+/** Unix seconds. */
+const moment = (value: unknown): number | undefined => {
+  const number = typeof value === "number" ? value : typeof value === "string" ? Number(value) : Number.NaN;
+  return Number.isFinite(number) && number > 0 ? number : undefined;
+};
+
 const positive = (value: unknown): number | undefined => {
   const number = typeof value === "number" ? value : typeof value === "string" ? Number(value) : Number.NaN;
   return Number.isInteger(number) && number > 0 ? number : undefined;
@@ -107,7 +113,14 @@ export const dataSearch = (raw: Raw) =>
   compact({ dep: text(raw["dep"]), hours: DATA_HOURS.find((hours) => hours === positive(raw["hours"])) });
 export const trafficSearch = (raw: Raw) => compact({ give: text(raw["give"]), share: positive(raw["share"]) });
 export const consoleSearch = (raw: Raw) =>
-  compact({ endpoint: text(raw["endpoint"]), dep: text(raw["dep"]), model: text(raw["model"]), preset: text(raw["preset"]) });
+  compact({
+    endpoint: text(raw["endpoint"]),
+    dep: text(raw["dep"]),
+    model: text(raw["model"]),
+    preset: text(raw["preset"]),
+    captured: text(raw["captured"]),
+    at: moment(raw["at"]),
+  });
 export const requestSearch = (raw: Raw) => compact({ view: oneOf(raw["view"], ["slowest", "failed"] as const), id: text(raw["id"]) });
 export const experimentSearch = (raw: Raw) =>
   compact({ range: oneOf(raw["range"], ["15m", "6h", "24h"] as const), baseline: text(raw["baseline"]) });

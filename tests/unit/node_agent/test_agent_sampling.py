@@ -65,6 +65,8 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.port == 500:
             raise httpx.ConnectError("away")
+        if request.url.path == "/requests":
+            return httpx.Response(200)
         return httpx.Response(200, text=TEXT.format(count=request.url.port, load=next(loads)))
 
     client = httpx.AsyncClient(transport=httpx.MockTransport(answer))

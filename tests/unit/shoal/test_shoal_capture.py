@@ -89,6 +89,12 @@ def test_the_sdk_says_the_same(client: Client, server: FakeServer) -> None:
         ml_client.capture.set_baseline("net", "blue")
 
 
+def test_the_client_opens_a_request(client: Client, server: FakeServer) -> None:
+    found = {"id": "a/b", "inputs": [], "told": "inputs are not captured"}
+    Sent(server, f"GET {BASE}/captured-requests/a/b", found)
+    assert client.captured_request("net", "blue", "a/b", at=1.5) == found
+
+
 def deployment(tmp_path: Path, text: str) -> Any:
     file = tmp_path / "blue.yml"
     file.write_text(f"name: blue\nendpoint_name: net\nmodel: azureml:net:1\n{text}")

@@ -14,6 +14,7 @@ from worker_runtime.backends.python.messages import arrays_of, code_of, response
 from worker_runtime.backends.python.process import Message, StubProcess
 from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
 from worker_runtime.errors import BackendFailed, RuntimeFault
+from worker_runtime.observability.requests.watched import Watch
 from worker_runtime.types.request import Response, SequencePart
 
 logger = logging.getLogger(__name__)
@@ -28,7 +29,8 @@ _Waiting = tuple[int, Response | None, bool]  # call, answer, whether it is the 
 class Calls:
     """``handle`` is called by the thread that receives the process's messages.
 
-    ``trace_of`` gives the trace of a request that the process has, by its number.
+    ``trace_of`` gives the trace of a request that the process has, by its number; ``watch`` notes
+    a call with those that it is made for.
     """
 
     def __init__(
@@ -37,11 +39,13 @@ class Calls:
         host: Host,
         process: StubProcess,
         trace_of: Callable[[int], RequestTrace | None],
+        watch: Callable[[int], Watch | None],
     ) -> None:
         self._model = model
         self._host = host
         self._process = process
         self._trace_of = trace_of
+        self._watch = watch
         self._cancels: dict[int, Callable[[], None]] = {}
         self._replies = Replies(model, process)
 
@@ -116,6 +120,7 @@ class Calls:
             parameters=msgspec.json.decode(data["parameters"]) or None,
             decoupled=decoupled,
             trace=self._trace_of(data["trace"]),
+            watch=self._watch(data["trace"]),
         )
 
     # --- the rest ------------------------------------------------------------------------------

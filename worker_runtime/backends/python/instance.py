@@ -17,6 +17,7 @@ from worker_runtime.backends.python.messages import request_message, response_of
 from worker_runtime.backends.python.process import Command, Message, StubProcess
 from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
 from worker_runtime.errors import BackendFailed, Internal, LoadFailed, RuntimeFault
+from worker_runtime.observability.requests.watched import CALL, Watch, below
 from worker_runtime.types.request import Response
 
 logger = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ class PythonInstance:
             attempt.on_give_up(process.kill)
         if self._closed.is_set():  # meanwhile, and then nobody has seen the new process
             process.kill()
-        self._calls = Calls(self._spec.model, self._host, process, self._trace_of)
+        self._calls = Calls(self._spec.model, self._host, process, self._trace_of, self._watch_of)
         limit = self._spec.start_timeout_s
         try:
             process.send(self._spec.start)
@@ -334,8 +335,12 @@ class PythonInstance:
             return Response(error=BackendFailed(str(error)))
 
     def _trace_of(self, number: int) -> RequestTrace | None:
-        request = self._request(number)
-        return request.trace if request is not None else None
+        return getattr(self._request(number), "trace", None)
+
+    def _watch_of(self, number: int) -> Watch | None:
+        named = self._request(number)
+        had = [*self._batch.values(), *self._open.values()] if named is None else [named]
+        return below(CALL, [one.source for one in had])
 
     def _request(self, number: int) -> BackendRequest | None:
         return self._batch.get(number) or self._open.get(number)

@@ -6,6 +6,7 @@ from time import monotonic_ns, time_ns
 
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import BackendFailed, GpuMemoryFull, RuntimeFault
+from worker_runtime.observability.requests.watched import answered, ended
 from worker_runtime.types.gpu_memory import gpu_memory_ran_out
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
@@ -39,6 +40,9 @@ class Answers:
             arrived += request.arrived_ns
             queued += request.queued_ns
             request.timings = times
+        if len(done) > 1:
+            for request in done:
+                request.batch = len(done)
         self.statistics.executed(
             requests=len(done),
             rows=rows,
@@ -55,12 +59,15 @@ class Answers:
             request.sink.deliver(request, outputs)
         except Exception:  # why: one broken connection must not cost the others their answers
             logger.exception("an answer with %s could not be written", request.plan.outputs)
+        if request.watched is not None:
+            request.watched.ended(request)
 
     def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
         try:
             request.sink.respond(request, response, final=final)
         except Exception:
             logger.exception("an answer with %s could not be written", request.plan.outputs)
+        answered(request, response, final=final)
 
     def fail(self, request: InferRequest, fault: RuntimeFault, reason: FailureReason) -> None:
         """Count the failure and report it."""
@@ -81,3 +88,4 @@ class Answers:
             request.sink.fail(request, fault)
         except Exception:
             logger.exception("an error could not be written")
+        ended(request, fault)

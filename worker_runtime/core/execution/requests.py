@@ -106,6 +106,10 @@ class ActiveRequest:
         return found
 
     @property
+    def source(self) -> InferRequest:
+        return self.request
+
+    @property
     def cancelled(self) -> bool:
         return self.request.cancelled
 

@@ -10,6 +10,7 @@ from typing import Any
 from worker_runtime.core.response_cache import CachedAnswer, ResponseCache, request_key
 from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.errors import Unavailable
+from worker_runtime.observability.requests.watched import ended
 from worker_runtime.types.instances import InstancePlace
 from worker_runtime.types.request import Arrays, InferRequest, Response, Sink
 
@@ -184,3 +185,4 @@ def _deliver(request: InferRequest, found: CachedAnswer) -> None:
         request.sink.deliver(request, list(found.arrays))
     else:
         request.sink.respond(request, Response(found.names, list(found.arrays)), final=True)
+    ended(request)

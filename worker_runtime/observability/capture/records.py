@@ -45,6 +45,7 @@ class Record(Struct, gc=False):
     inputs: list[Copied] = msgspec.field(default_factory=list)
     outputs: list[Copied] = msgspec.field(default_factory=list)
     error: str = ""
+    x_request_id: str = ""
     copied: int = OVERHEAD_BYTES
 
     def copy(self, name: str, datatype: str, shape: tuple[int, ...], data: Any) -> Copied:
@@ -86,7 +87,9 @@ class Recorder:
         model = request.model
         settings = self._settings
         record = Record(
-            time_ns, request.id, model.name, model.version, left=settings.max_request_bytes
+            *(time_ns, request.id, model.name, model.version),
+            left=settings.max_request_bytes,
+            x_request_id=request.x_request_id,
         )
         if settings.model_inputs:
             for item, data in zip(request.plan.inputs, request.inputs, strict=True):
@@ -130,6 +133,8 @@ class Recorder:
         }
         if record.error:
             found["error"] = record.error
+        if record.x_request_id:
+            found["x_request_id"] = record.x_request_id
         return msgspec.json.encode(found) + b"\n"
 
     def _tensors(self, copies: Iterable[Copied]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.observability.access import AccessLog, Watched
+from worker_runtime.observability.requests.keeper import RequestKeeper
 from worker_runtime.observability.tracing.config import BATCHING, Changes, Level, Mode, TraceConfig
 from worker_runtime.observability.tracing.setting import TraceFile, TraceSetting, Wanted
 from worker_runtime.observability.tracing.trace import Group, Trace, elements
@@ -48,7 +49,10 @@ class AccessEntry:
 
 
 class Tracer:
-    """``active`` is what the hot path looks at: False while nobody wants to know of requests."""
+    """``active`` is what the hot path looks at: False while nobody wants to know of requests.
+
+    ``requests`` are kept for people who look at single ones, traced or not.
+    """
 
     def __init__(self, config: TraceConfig | None = None, access: AccessLog | None = None) -> None:
         self._access = access
@@ -65,6 +69,7 @@ class Tracer:
 
             self._export = SpanExport(config)
         self.active = False
+        self.requests = RequestKeeper()
         self._look()
 
     # --- requests ----------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import msgspec
 from worker_runtime.core.parameters import HeaderForward, joined
 from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.observability.metrics.connections import Load
+from worker_runtime.observability.requests.watched import id_of
 from worker_runtime.protocols.admission import NO_ROOM, UNCOUNTED
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.http.admin import Admin, Handler
@@ -60,7 +61,8 @@ class HttpApp:
         max_body_bytes: int = 2**31 - 1,
         control: Mapping[str, Handler] | None = None,
     ) -> None:
-        self.heads = HeadCache()
+        # why not always: who looks at all headers is to see that one
+        self.heads = HeadCache(ids_apart=not (forward_pattern or restrictions))
         self.connections: Members[Connection] = Members()
         # why not methods: one call less for each answer
         self.encode = encode
@@ -68,6 +70,7 @@ class HttpApp:
         self._slices = Slices()
         self._engine = engine
         self._tracer = engine.tracer
+        self._requests = engine.tracer.requests
         self._limit = max_input_bytes
         self._body_limit = max_body_bytes or sys.maxsize
         self._forward = HeaderForward(forward_pattern) if forward_pattern else None
@@ -207,6 +210,8 @@ class HttpApp:
             self._forward_headers(self._forward, head, request)
         if self._tracer.active:
             self._trace(head, model, request)
+        if self._requests.active:
+            self._watch(connection, head, request)
         connection.request = request
         try:
             self._engine.submit(model, request)
@@ -236,12 +241,19 @@ class HttpApp:
         request = generate_request(self._engine, model, bytes(body), sink, self._limit)
         if self._tracer.active:
             self._trace(head, model, request)
+        if self._requests.active:
+            self._watch(connection, head, request)
         connection.request = request
         try:
             self._engine.submit(model, request)
         except RuntimeFault:
             connection.request = None
             raise
+
+    def _watch(self, connection: Connection, head: Head, request: InferRequest) -> None:
+        request_id = connection.request_id or id_of(head.headers)
+        if request_id:
+            request.watched, request.x_request_id = self._requests, request_id
 
     def _trace(self, head: Head, model: Model, request: InferRequest) -> None:
         headers = {name.lower(): value for name, value in head.headers}

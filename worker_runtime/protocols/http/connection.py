@@ -141,7 +141,9 @@ class Connection(Outgoing):
         if data.startswith(b"\r\n"):  # a stray line break between requests is allowed
             return data[2:]
         end += 4
-        head = self._app.heads.get(data[:end])
+        heads = self._app.heads
+        head = heads.get(data[:end])
+        self.request_id = heads.request_id
         if head.chunked:
             self._head = head
             self._chunks = ChunkedBody(self._app.body_limit(head))

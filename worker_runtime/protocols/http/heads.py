@@ -14,6 +14,8 @@ MAX_HEAD_BYTES = 64 * 1024
 _CACHED_HEAD_BYTES = 2048
 _MAX_CACHED = 1024
 _DIGITS = re.compile(rb"[0-9]{1,18}\Z")
+_ID_LINE = b"\r\nx-request-id: "
+_PLAIN_ID = re.compile(rb"[!-~]{1,64}\Z")
 _LEADING = re.compile(rb"\s*([+-]?[0-9]{1,18})")
 
 
@@ -65,20 +67,46 @@ class _Collector:
 
 
 class HeadCache:
-    """Heads by their exact bytes, bounded by size and number. ``parse`` reads those not seen."""
+    """Heads by their exact bytes, bounded by size and number. ``parse`` reads those not seen.
 
-    def __init__(self, parse: Callable[[bytes], Head] | None = None) -> None:
+    With ``ids_apart`` the line of an ``x-request-id`` is taken off first, and its value is in
+    ``request_id`` until the next ``get``: gateways send another one each time, and all heads would
+    be new ones.
+    """
+
+    def __init__(
+        self, parse: Callable[[bytes], Head] | None = None, *, ids_apart: bool = False
+    ) -> None:
+        self.request_id = ""
         self._heads: dict[bytes, Head] = {}
         self._parse = parse or parse_head
+        self._ids_apart = ids_apart
 
     def get(self, raw: bytes) -> Head:
         """The head in ``raw`` (up to and with the blank line). Raises HttpRefusal."""
+        self.request_id = ""
         head = self._heads.get(raw)
+        if head is None and self._ids_apart:
+            raw = self._without_id(raw)
+            head = self._heads.get(raw)
         if head is None:
             head = self._parse(raw)
             if len(raw) <= _CACHED_HEAD_BYTES:
                 remember(self._heads, raw, head, _MAX_CACHED)
         return head
+
+    def _without_id(self, raw: bytes) -> bytes:
+        """``raw`` itself where that line is not plainly one header."""
+        begin = raw.find(_ID_LINE)
+        if begin < 0:
+            return raw
+        end = raw.find(b"\r\n", begin + 2)
+        value = raw[begin + len(_ID_LINE) : end]
+        # why the byte behind it: a line that begins with a space goes on with the one before
+        if not _PLAIN_ID.match(value) or raw[end + 2] in b" \t":
+            return raw
+        self.request_id = value.decode("ascii")
+        return raw[:begin] + raw[end:]
 
 
 def parse_head(raw: bytes) -> Head:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from ipaddress import ip_address
 from typing import Any
 
 from worker_runtime.errors import Internal
@@ -44,6 +45,7 @@ class Outgoing(asyncio.Protocol):
         "_write_paused",
         "call",
         "request",
+        "request_id",
     )
 
     def __init__(self, app: App, buffers: Buffers | None = None) -> None:
@@ -57,6 +59,7 @@ class Outgoing(asyncio.Protocol):
         self._paused = False  # nothing more is read
         self._write_paused = False
         self.request: InferRequest | None = None
+        self.request_id = ""  # of a header that is not in the head
         self.call: Call | None = None  # where it is one of several
         self._standstill = Standstill()
         buffers = buffers or Buffers(0, 0, Refusals())
@@ -88,6 +91,15 @@ class Outgoing(asyncio.Protocol):
     @property
     def closed(self) -> bool:
         return self._transport is None
+
+    @property
+    def local(self) -> bool:
+        """Whoever asks does so from this machine, by its loopback addresses."""
+        peer = None if self._transport is None else self._transport.get_extra_info("peername")
+        if not peer:
+            return False
+        address = ip_address(peer[0])
+        return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
     # --- answering -------------------------------------------------------------------------
 

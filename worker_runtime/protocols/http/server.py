@@ -1,9 +1,13 @@
 """The HTTP listeners: the API and, on a port of its own, the metrics."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+import msgspec
+
+from worker_runtime.observability.requests.keeper import RequestKeeper
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.http import replies
 from worker_runtime.protocols.http.application import App
@@ -23,6 +27,7 @@ _FULL = (
 )
 _TEXT = b"text/plain; charset=utf-8"
 _MAX_BODY = 64 * 1024
+_ASKED = re.compile(r"salt=([0-9]{1,10})&after=([0-9]{1,15})")
 
 
 class HttpServer:
@@ -90,19 +95,23 @@ class HttpServer:
 
 
 class MetricsApp:
-    """Prometheus text at /metrics.
+    """Prometheus text at /metrics, and at /requests single requests, for this machine's own.
 
     ``scrape`` gives the whole exposition; it runs in the event loop and must be quick. Where others
     are to be asked first, ``look`` does.
     """
 
     def __init__(
-        self, scrape: Callable[[], bytes], look: Callable[[], Awaitable[None]] | None = None
+        self,
+        scrape: Callable[[], bytes],
+        requests: RequestKeeper,
+        look: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.heads = HeadCache()
         self.connections: Members[Connection] = Members()
         self._scrape = scrape
         self._look = look
+        self._requests = requests
         self._tasks: set[asyncio.Task[None]] = set()
 
     def body_limit(self, head: Head) -> int:  # noqa: ARG002
@@ -114,6 +123,8 @@ class MetricsApp:
     def handle(self, connection: Connection, head: Head, body: Any) -> None:  # noqa: ARG002
         if head.method != "GET":
             connection.reply(405, b'{"error":"Method Not Allowed"}', headers=b"Allow: GET\r\n")
+        elif head.path == "/requests" and connection.local:
+            self._tell_requests(connection, head)
         elif head.path not in ("/metrics", "/metrics/"):
             connection.reply(200, content_type=_TEXT)
         elif self._look is not None:
@@ -122,6 +133,15 @@ class MetricsApp:
             task.add_done_callback(self._tasks.discard)
         else:
             connection.reply(200, self._scrape(), content_type=_TEXT)
+
+    def _tell_requests(self, connection: Connection, head: Head) -> None:
+        asked = _ASKED.fullmatch(head.query)
+        if asked is None:
+            said = b'{"error":"expected ?salt=<number>&after=<number>"}'
+            connection.reply(400, said)
+            return
+        found = self._requests.look(int(asked[1]), int(asked[2]))
+        connection.reply(200, msgspec.json.encode({"requests": found}))
 
     async def _reply(self, connection: Connection, look: Callable[[], Awaitable[None]]) -> None:
         await look()

@@ -5,7 +5,9 @@ A route that answers with a list of things and has no place to be asked at fails
 """
 
 import re
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -22,13 +24,14 @@ from controlplane.accounts.models import BrowserSession, Membership, Project, Us
 from controlplane.accounts.services import token_create
 from controlplane.alerts.models import Alert, Delivery
 from controlplane.capture.models import CapturedFile, CaptureHour
+from controlplane.capture.services import _store as captured_store
 from controlplane.console.models import SavedCase
 from controlplane.core import events
 from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.drift import Summary, sketch_of
 from controlplane.gateway.models import Gateway
 from controlplane.metrics.models import LogLine
-from controlplane.metrics.services import gateway_samples_ingest
+from controlplane.metrics.services import gateway_samples_ingest, samples_ingest
 from controlplane.nodes.models import Node
 from controlplane.operations.models import Operation, Rollout
 from controlplane.operations.types import RolloutState
@@ -49,7 +52,13 @@ from tests.support.registered_models import files_add, model_register
 from tests.support.rows_read import rows_read
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 from wire.messages import CachedBlob, CacheReport
-from wire.samples import GatewaySampleBatch, SeenRequest
+from wire.samples import (
+    GatewaySampleBatch,
+    ModelSpan,
+    SampleBatch,
+    SeenRequest,
+    TracedRequest,
+)
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 MOST = 40  # queries of any of them
@@ -64,16 +73,19 @@ WHERE = {
     "upload_id": UPLOAD,
     "project": "default",
     "channel": "more-1",
+    "request_id": "all-the-same",
 }
 ASKED = {
     "metrics/query": "by=endpoint&ids=digits&metrics=request_rate",
     "capacity/what-if": "lost=local",
+    "endpoints/{endpoint}/deployments/{deployment}/captured-requests/{request_id}": "at={now}",
 }
 # Lists that are no longer for more rows: of parts of a thing, or of fixed length.
 FIXED = {
     "capacity",
     "prices",
     "endpoints/{endpoint}/deployments/{deployment}/room",
+    "endpoints/{endpoint}/deployments/{deployment}/captured-requests/{request_id}",
     "alert-rules",
     "channels/{channel}",
     "ca",
@@ -98,6 +110,7 @@ FIXED = {
 }
 # Lists that read more than two rows for each thing that comes with them, for all that there is.
 READ_MORE = {
+    "endpoints/{endpoint}/deployments/{deployment}/captured-requests/{request_id}",
     "capacity",
     "capacity/waste",
     "endpoints/{endpoint}/deployments/{deployment}/room",
@@ -218,6 +231,7 @@ class Installation:
             id=name, deployment=blue, replica="r", size=1, records=1, first_at=now, last_at=now,
             expires_at=now + timedelta(days=1),
         )  # fmt: skip
+        captured_store(name, b'{"x_request_id": "all-the-same", "inputs": []}\n')
         hour = CaptureHour(deployment=blue, hour=now - timedelta(hours=self.size))
         key = f"model_inputs/{name}"
         hour.summary = Summary(
@@ -267,7 +281,13 @@ class Installation:
         seen = SeenRequest(
             f"id-{self.size}", "digits", "blue", now.timestamp(), "slow", "POST", "/", 200, "2xx"
         )
-        gateway_samples_ingest(GatewaySampleBatch((), (seen,)))
+        same = replace(seen, id="all-the-same", host="h")
+        gateway_samples_ingest(GatewaySampleBatch((), (seen, same)))
+        span = ModelSpan("digits", 1, -1, "", 0.0, 1.0, execution="a")
+        traced = TracedRequest(
+            self.size, same.id, "slow", same.at, (span,), 0, "r", "digits", "blue"
+        )
+        samples_ingest(node_id="f", node="local", batch=SampleBatch((), None, (traced,)))
         LogLine.objects.create(
             endpoint="digits", deployment="blue", replica_id="r", stream="s", seq=self.size,
             at=now.timestamp(), text=name,
@@ -292,7 +312,7 @@ class Installation:
     def _query(route: str) -> str:
         listed = DOCUMENT["paths"][f"/api/v1/{route}"]["get"].get("parameters", [])
         every = "limit=500" if any(one["name"] == "limit" for one in listed) else ""
-        return ASKED.get(route, every)
+        return ASKED.get(route, every).format(now=time.time())
 
     def ask(self, route: str) -> tuple[int, int, int]:
         """How many queries it took, how many things came, and how many rows were read for them."""

@@ -6,6 +6,8 @@ from controlplane.gateway import seen
 from controlplane.gateway.access_log import Entry, parse
 from controlplane.gateway.seen import FAILED, SAMPLED, SLOW, Chooser, plain
 from tests.unit.controlplane.gateway.test_gateway_access_log import line
+from wire.samples import rank
+from worker_runtime.observability.requests.keeper import rank as runtimes
 
 
 def entry(number: int, *, status: str = "2xx", us: float | None = 100.0, at: str = "") -> Entry:
@@ -73,3 +75,22 @@ def test_of_very_many_endpoints_failures_come_first(monkeypatch: pytest.MonkeyPa
 def test_no_control_character_gets_through() -> None:
     assert plain("a\x00b\x1b[31m\u2028c", 64) == "a\ufffdb\ufffd[31m\ufffdc"
     assert plain("x" * 100, 64) == "x" * 64
+
+
+def test_of_all_others_those_with_the_smallest_ranks_are_told_of() -> None:
+    """As replicas choose, so that both tell of the same ones."""
+    chooser = Chooser()
+    chooser.salt = 7
+    for number in range(1000):
+        chooser.add(entry(number, us=100.0))
+    found = {one.id for one in chooser.take() if one.why == SAMPLED}
+    smallest = sorted((f"id-digits-{n}" for n in range(1000)), key=lambda each: rank(each, 7))
+    assert found == set(smallest[:3])
+    assert [rank(one, 7) for one in smallest[:9]] == [runtimes(one, 7) for one in smallest[:9]]
+
+
+def test_one_id_for_all_hides_no_other() -> None:
+    same = [Entry("digits", "blue", "5xx", 1.0, 1, 2, columns=entry(0).columns) for _ in range(500)]
+    assert {"id-digits-1", "id-digits-2"} <= set(
+        chosen(*same, entry(1, status="5xx"), entry(2, status="5xx"))
+    )

@@ -14,6 +14,7 @@ from tritonclient.grpc import service_pb2 as pb
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import InvalidArgument, NotFound, RuntimeFault
+from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.protocols.grpc import requests as reading
 from worker_runtime.protocols.grpc.requests import Decoder, incoming, version_number
 from worker_runtime.types.request import InferRequest
@@ -36,7 +37,7 @@ SIGNATURE = Signature(
 class FakeEngine:
     def __init__(self) -> None:
         self.shared_memory = SharedMemory()
-        self.tracer = SimpleNamespace(active=False)
+        self.tracer = Tracer()
 
     def resolve(self, name: str, version: str) -> Any:
         return MODEL

@@ -109,6 +109,64 @@ def test_the_cache_gives_the_same_head_and_is_bounded() -> None:
     assert len(cache._heads) <= 1024
 
 
+@pytest.mark.parametrize(
+    ("line", "request_id"),
+    [
+        ("x-request-id: 0d6f7f0e-6f2a", "0d6f7f0e-6f2a"),
+        ("x-request-id: " + "x" * 64, "x" * 64),
+        ("x-request-id: " + "x" * 65, ""),
+        ("x-request-id: a b", ""),
+        ("x-request-id: a\tb", ""),
+        ("x-request-id: ", ""),
+        ("x-request-id: größe", ""),
+        ("x-request-id:a", ""),
+        ("X-Request-Id: a", ""),
+        ("x-request-ids: a", ""),
+        ("y: x-request-id: a", ""),
+    ],
+)
+def test_an_id_is_taken_off_where_it_is_plain(line: str, request_id: str) -> None:
+    cache = HeadCache(ids_apart=True)
+    raw = head("GET /v2 HTTP/1.1", "Host: x", line, "Accept-Encoding: gzip")
+    found = cache.get(raw)
+    assert cache.request_id == request_id
+    whole = parse_head(raw)
+    others = tuple(one for one in whole.headers if one[0] != "x-request-id")
+    assert found.headers == (others if request_id else whole.headers)
+    assert (found.path, found.accept_encoding) == ("/v2", "gzip")
+    assert HeadCache().get(raw) == whole
+
+
+def test_heads_that_differ_by_their_ids_are_one() -> None:
+    cache = HeadCache(ids_apart=True)
+    heads = [cache.get(head("GET /v2 HTTP/1.1", f"x-request-id: {i}", "a: b")) for i in range(50)]
+    assert len({id(one) for one in heads}) == 1
+    cache.get(head("GET /v2 HTTP/1.1", "a: b"))
+    assert cache.request_id == "", "it is not that of the one before"
+
+
+@pytest.mark.parametrize("folded", [" b: c", "\tb: c"])
+def test_a_line_that_goes_on_is_left_as_it_is(folded: str) -> None:
+    """Else the rest of the id would belong to the header before it."""
+    cache = HeadCache(ids_apart=True)
+    raw = head("GET /v2 HTTP/1.1", "a: b", "x-request-id: c", folded)
+    try:
+        expected: object = parse_head(raw)
+    except HttpRefusal as refusal:
+        expected = str(refusal)
+    try:
+        found: object = cache.get(raw)
+    except HttpRefusal as refusal:
+        found = str(refusal)
+    assert (found, cache.request_id) == (expected, "")
+
+
+def test_of_two_ids_the_second_stays() -> None:
+    cache = HeadCache(ids_apart=True)
+    found = cache.get(head("GET /v2 HTTP/1.1", "x-request-id: a", "x-request-id: b"))
+    assert (cache.request_id, found.headers[1:]) == ("a", (("x-request-id", "b"),))
+
+
 @given(
     chunks=st.lists(st.binary(min_size=1, max_size=40), max_size=5),
     cuts=st.lists(st.integers(1, 30), max_size=8),

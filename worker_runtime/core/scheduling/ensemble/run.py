@@ -34,6 +34,7 @@ from worker_runtime.core.scheduling.ensemble.steps import (
     shapes_of,
 )
 from worker_runtime.errors import Cancelled, InvalidArgument, RuntimeFault
+from worker_runtime.observability.requests.watched import STEP, answered, below, ended
 from worker_runtime.types.request import (
     Arrays,
     InferRequest,
@@ -270,12 +271,14 @@ class EnsembleRun:
             self._settle(None)
             return
         call.arrived_ns = monotonic_ns()
+        call.watched = self.request.watched and below(STEP, (self.request,))
         if self.request.trace is not None:
             self.request.trace.follow(call)
         try:
             call.model.scheduler.submit(call)
         except Exception as error:  # why so wide: the loop that submits must go on
             self.fail(call, error)
+            ended(call, error)
             if call.trace is not None:
                 call.trace.abandon(call)
 
@@ -354,12 +357,14 @@ class EnsembleRun:
             self.request.sink.respond(self.request, response, final=final)
         except Exception:  # why: one broken connection must not cost the others their answers
             logger.exception("an answer of ensemble '%s' could not be written", self._name)
+        answered(self.request, response, final=final)
 
     def _fail(self, error: RuntimeFault) -> None:
         try:
             self.request.sink.fail(self.request, error)
         except Exception:
             logger.exception("an error of ensemble '%s' could not be written", self._name)
+        ended(self.request, error)
 
     @property
     def _name(self) -> str:

@@ -16,6 +16,7 @@ from worker_runtime.core.execution.answers import Answers, Times
 from worker_runtime.core.execution.sequence_tensors import Controls, SequenceState, Shapes, States
 from worker_runtime.core.statistics import FailureReason
 from worker_runtime.errors import RuntimeFault
+from worker_runtime.observability.requests.watched import answered, ended
 from worker_runtime.types.request import Arrays, InferRequest, Plan, Response
 from worker_runtime.types.signature import Signature, TensorSpec
 
@@ -43,11 +44,13 @@ class Entry(Struct, eq=False):
             self.end()
             self.request.timings = request.timings
             self.request.sink.deliver(self.request, own)
+            ended(self.request)
 
     def fail(self, request: InferRequest, error: Exception) -> None:  # noqa: ARG002 # a Sink's
         if self.ready:
             self.end()
             self.request.sink.fail(self.request, error)
+            ended(self.request, error)
 
     def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
         if not self.ready or self.factory is None:
@@ -58,6 +61,7 @@ class Entry(Struct, eq=False):
             self.end()
         self.request.timings = request.timings
         self.request.sink.respond(self.request, response, final=final)
+        answered(self.request, response, final=final)
 
     def end(self) -> None:
         """Nothing more comes from this turn."""

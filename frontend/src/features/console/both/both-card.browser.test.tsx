@@ -10,7 +10,7 @@ const answerOf = (name: string) => page.getByRole("region", { name: `Answer of $
 function Asked() {
   const { data } = useQuery(endpointQuery("resnet50-prod"));
   return data ? (
-    <Console endpoint={data} deployment="blue" onDeployment={() => undefined} preset={null} onPreset={() => undefined} />
+    <Console endpoint={data} deployment="blue" onDeployment={() => undefined} preset={null} captured={null} onPreset={() => undefined} />
   ) : null;
 }
 

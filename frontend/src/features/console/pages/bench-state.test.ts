@@ -45,6 +45,18 @@ describe("the form of a model", () => {
     expect(opening(MODEL, { ...CASE, inputs: broken }, undefined).problem).not.toBeNull();
   });
 
+  it("opens what a captured request sent", () => {
+    const replay = { name: "request a", inputs: CASE.inputs, told: "" };
+    const { drafts, size, problem } = opening(MODEL, replay, undefined);
+    expect([size, problem]).toEqual([2, null]);
+    expect(Array.from(buildAll(drafts, { on: true, size }).inputs[0]?.elements ?? [])).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  it("says what of a captured request is not sent again", () => {
+    const { problem } = opening(MODEL, { name: "request a", inputs: [], told: "x: only digests of it are kept" }, undefined);
+    expect(problem).toBe("x: only digests of it are kept. Not from the captured request, and filled with zeros: x.");
+  });
+
   it("makes a warm-up request", () => {
     const { drafts, size } = warmupDrafts(MODEL, 0, opening(MODEL, null, undefined).drafts);
     expect(buildAll(drafts, { on: true, size }).inputs[0]?.shape).toEqual([3, 5]);

@@ -44,8 +44,24 @@ export interface Opening {
   problem: string | null;
 }
 
-/** From a saved case, else from the last call of this model, else zeros. */
-export function opening(model: ConsoleModel, saved: TestCase | null, last: CallRecord | undefined): Opening {
+/** A captured request as a saved case, with why parts of it cannot be sent again. */
+export interface Replay extends Pick<TestCase, "name" | "inputs"> {
+  told: string;
+}
+
+/** What of a captured request is not sent again as it was. */
+function notReplayed(model: ConsoleModel, replay: Replay): string[] {
+  const missing = model.inputs.filter((input) => !input.optional && !replay.inputs.some((one) => one.name === input.name));
+  return [
+    ...(replay.told ? [`${replay.told}.`] : []),
+    ...(missing.length > 0
+      ? [`Not from the captured request, and filled with zeros: ${missing.map((input) => input.name).join(", ")}.`]
+      : []),
+  ];
+}
+
+/** From a saved case or a captured request, else from the last call of this model, else zeros. */
+export function opening(model: ConsoleModel, saved: TestCase | Replay | null, last: CallRecord | undefined): Opening {
   const batched = model.max_batch_size > 0;
   const fresh = () => model.inputs.map((input) => openingDraft(input, batched));
   if (saved === null) {
@@ -59,19 +75,16 @@ export function opening(model: ConsoleModel, saved: TestCase | null, last: CallR
       const tensor = tensors.find((one) => one.name === input.name && one.datatype === input.datatype);
       const draft = newDraft(input);
       if (!tensor) return draft.optional ? draft : openingDraft(input, batched);
-      return withTensor(draft, { on: batched, size }, tensor, `test case ${saved.name}`);
+      return withTensor(draft, { on: batched, size }, tensor, "told" in saved ? saved.name : `test case ${saved.name}`);
     });
     const unknown = tensors.filter(
       (tensor) => !model.inputs.some((input) => input.name === tensor.name && input.datatype === tensor.datatype),
     );
-    return {
-      drafts,
-      size,
-      problem:
-        unknown.length > 0
-          ? `The model does not take ${unknown.map((tensor) => `${tensor.name} (${tensor.datatype})`).join(", ")} any more.`
-          : null,
-    };
+    const problems = "told" in saved ? notReplayed(model, saved) : [];
+    if (unknown.length > 0) {
+      problems.push(`The model does not take ${unknown.map((tensor) => `${tensor.name} (${tensor.datatype})`).join(", ")} any more.`);
+    }
+    return { drafts, size, problem: problems.join(" ") || null };
   } catch (error) {
     return { drafts: fresh(), size: 1, problem: error instanceof Error ? error.message : String(error) };
   }

@@ -20,7 +20,7 @@ import { DifferenceCard } from "../results/difference-card";
 import { LatencyStrip } from "../results/latency-strip";
 import { contentOf, type CallRecord } from "../results/outcome";
 import { ResultPanel } from "../results/result-panel";
-import { buildAll, builtFromJson, opening, warmupDrafts } from "./bench-state";
+import { buildAll, builtFromJson, opening, warmupDrafts, type Replay } from "./bench-state";
 import { useCalls, type Infer } from "./use-calls";
 
 export interface BenchProps {
@@ -31,6 +31,8 @@ export interface BenchProps {
   mayInfer: boolean;
   onModel: (name: string) => void;
   opened: TestCase | null;
+  /** A captured request that is to be sent again. */
+  replay: Replay | null;
   onCase: (id: string | null) => void;
   /** Deployments that the call is sent to, too. */
   others: readonly string[];
@@ -43,7 +45,7 @@ const BY_TRAFFIC = "By traffic";
 const TOO_LARGE = `// The request holds more than ${JSON_LIMIT} values: too many to edit as text. Use the form.`;
 const LOOK_ONLY = `Your role may look here, but not call. ${refusalText("invoke")}.`;
 
-export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, opened, onCase, others, infer }: BenchProps) {
+export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, opened, replay, onCase, others, infer }: BenchProps) {
   const calls = useCalls(endpoint.name, model.name, infer);
   const both = useBoth(infer);
   const { shown, send: sendCall } = calls;
@@ -52,7 +54,7 @@ export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, 
   const [start] = useState(() =>
     opening(
       model,
-      opened,
+      opened ?? replay,
       calls.history.find((record) => record.model === model.name),
     ),
   );

@@ -80,7 +80,7 @@ function StandAlone() {
 }
 
 function OfEndpoint({ name }: { name: string }) {
-  const search: { dep?: string; preset?: string } = useSearch({ strict: false });
+  const search: { dep?: string; preset?: string; captured?: string; at?: number } = useSearch({ strict: false });
   const navigate = useNavigate();
   const set = (part: { dep?: string | undefined; preset?: string | undefined }, replace: boolean) =>
     void navigate({ to: ".", search: (old: Record<string, unknown>) => ({ ...old, ...part }), replace });
@@ -105,6 +105,7 @@ function OfEndpoint({ name }: { name: string }) {
       onDeployment={(next) => set({ dep: next ?? undefined }, true)}
       preset={search.preset ?? null}
       onPreset={(id) => set({ preset: id ?? undefined }, false)}
+      captured={search.captured !== undefined && search.at !== undefined ? { id: search.captured, at: search.at } : null}
     />
   );
 }

@@ -4,6 +4,7 @@ import "@mantine/core/styles/PillsInput.css";
 import { MultiSelect, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { capturedRequestQuery } from "@/api/capture";
 import { testCaseQuery } from "@/api/test-cases";
 import type { ConsoleModel, Endpoint, TestCase } from "@/api/types";
 import { Card } from "@/components/card";
@@ -16,6 +17,7 @@ import classes from "./console.module.css";
 import { useConsole, type ConsoleLink } from "@/inference/socket/use-console";
 import { GoldenCard } from "../golden/golden-card";
 import { Bench } from "./bench";
+import type { Replay } from "./bench-state";
 
 export interface ConsoleProps {
   endpoint: Endpoint;
@@ -24,13 +26,15 @@ export interface ConsoleProps {
   /** The saved case that the URL names. */
   preset: string | null;
   onPreset: (id: string | null) => void;
+  /** The captured request that the URL names. */
+  captured: { id: string; at: number } | null;
 }
 
 const BY_TRAFFIC = "";
 /** Answers beside one another are read, not scrolled through. */
 const MOST_OTHERS = 3;
 
-export function Console({ endpoint, deployment, onDeployment, preset, onPreset }: ConsoleProps) {
+export function Console({ endpoint, deployment, onDeployment, preset, onPreset, captured }: ConsoleProps) {
   const console = useConsole(endpoint.name, deployment);
   const { link, metadata, reload } = console;
   const ready = endpoint.deployments.filter((one) => one.replicas.some((replica) => replica.state.toLowerCase() === "ready"));
@@ -97,6 +101,7 @@ export function Console({ endpoint, deployment, onDeployment, preset, onPreset }
           console={console}
           preset={preset}
           onPreset={onPreset}
+          captured={captured}
         />
       ) : (
         <Card title="Request" flush>
@@ -107,36 +112,55 @@ export function Console({ endpoint, deployment, onDeployment, preset, onPreset }
   );
 }
 
-interface OfModelsProps extends Pick<ConsoleProps, "endpoint" | "deployment" | "preset" | "onPreset"> {
+interface OfModelsProps extends Pick<ConsoleProps, "endpoint" | "deployment" | "preset" | "onPreset" | "captured"> {
   others: readonly string[];
   models: readonly ConsoleModel[];
   mayInfer: boolean;
   console: ConsoleLink;
 }
 
-function OfModels({ endpoint, deployment, others, models, mayInfer, console, preset, onPreset }: OfModelsProps) {
+function OfModels({ endpoint, deployment, others, models, mayInfer, console, preset, onPreset, captured }: OfModelsProps) {
   const [chosen, setChosen] = useState<string | null>(null);
   const saved = useQuery({ ...testCaseQuery(preset ?? ""), enabled: preset !== null, staleTime: Infinity });
+  const replaying = captured !== null && deployment !== null && preset === null;
+  const sent = useQuery({
+    ...capturedRequestQuery(endpoint.name, deployment ?? "", captured?.id ?? "", captured?.at ?? 0),
+    enabled: replaying,
+  });
+  const replayed = replaying ? (sent.data ?? null) : null;
   const opened: TestCase | null = preset === null ? null : (saved.data ?? null);
   const model =
-    models.find((one) => one.name === (chosen ?? opened?.model)) ?? models.find((one) => one.name === opened?.model) ?? models[0];
+    models.find((one) => one.name === (chosen ?? opened?.model ?? replayed?.model)) ??
+    models.find((one) => one.name === opened?.model) ??
+    models[0];
   if (!model) {
     return (
       <ProblemCard error={new ApiProblem({ title: "This deployment serves no model", code: "NoModel" }, 404)} onRetry={console.reload} />
     );
   }
-  if (preset !== null && saved.isPending) {
+  if ((preset !== null && saved.isPending) || (replaying && sent.isPending)) {
     return (
       <Card title="Request" flush>
-        <SkeletonRows rows={5} label="Opening the test case" />
+        <SkeletonRows rows={5} label={replaying ? "Opening the captured request" : "Opening the test case"} />
       </Card>
     );
   }
+  const replay: Replay | null =
+    replayed !== null && replayed.model === model.name
+      ? { name: `request ${replayed.id}`, inputs: replayed.inputs as TestCase["inputs"], told: replayed.told }
+      : null;
   const fits = opened !== null && opened.model === model.name;
   return (
     <>
       {saved.error && preset !== null ? (
         <ProblemCard error={saved.error} title="The test case could not be opened" onRetry={() => void saved.refetch()} />
+      ) : null}
+      {replaying && sent.error ? <ProblemCard error={sent.error} title="The captured request could not be opened" /> : null}
+      {replay !== null ? (
+        <div className={classes["banner"]} role="status">
+          <ToneIcon tone="note" label="Captured" />
+          The inputs are those of the captured {replay.name}.
+        </div>
       ) : null}
       {opened !== null && !models.some((one) => one.name === opened.model) ? (
         <div className={classes["banner"]} role="status">
@@ -145,7 +169,7 @@ function OfModels({ endpoint, deployment, others, models, mayInfer, console, pre
         </div>
       ) : null}
       <Bench
-        key={`${model.name} ${deployment} ${fits ? opened.id : ""}`}
+        key={`${model.name} ${deployment} ${fits ? opened.id : ""} ${replay?.name ?? ""}`}
         endpoint={endpoint}
         deployment={deployment}
         others={others}
@@ -157,6 +181,7 @@ function OfModels({ endpoint, deployment, others, models, mayInfer, console, pre
           if (preset !== null) onPreset(null);
         }}
         opened={fits ? opened : null}
+        replay={replay}
         onCase={(id) => {
           setChosen(null);
           onPreset(id);

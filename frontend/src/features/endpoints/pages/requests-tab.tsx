@@ -15,10 +15,9 @@ import { Chip } from "@/components/status";
 import toolbar from "@/components/toolbar.module.css";
 import { useEndpoint } from "../hooks/use-endpoint";
 import { RequestDetails } from "../requests/request-details";
-import { type RequestView, statusText, VIEWS } from "../requests/requests";
+import { type RequestView, SHORT, statusText, VIEWS } from "../requests/requests";
 
 const MOST = 100;
-const SHORT = 8;
 
 const COLUMNS: Column<SeenRequest>[] = [
   { id: "at", header: "Time", width: 100, cell: (row) => <span className="mono">{clock(new Date(row.at * 1000))}</span> },

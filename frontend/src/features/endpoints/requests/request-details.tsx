@@ -1,13 +1,19 @@
 /** One request: where its time went, who answered it, and what to tell the caller. */
 import { Modal } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { requestQuery } from "@/api/requests";
 import type { SeenRequest } from "@/api/types";
 import { paths } from "@/app/paths";
 import { CopyField } from "@/components/copy";
-import { bytes, counted, duration, MISSING, percent } from "@/components/format";
+import { bytes, counted, MISSING } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
-import { Meter } from "@/components/meter";
+import { ProblemCard } from "@/components/problem-card";
+import { RefusingLink } from "@/components/refusing-button";
+import { SkeletonRows } from "@/components/skeleton";
 import classes from "./request-details.module.css";
-import { statusText, waysOf } from "./requests";
+import { rowsOf, SHORT, statusText, storyOf } from "./requests";
+import { Waterfall } from "./waterfall";
 
 function factsOf(request: SeenRequest): [string, string][] {
   const replica = request.replica ? `${request.replica} on ${request.node}` : request.host ? `gone, it was ${request.host}` : MISSING;
@@ -30,28 +36,54 @@ export interface RequestDetailsProps {
   onClose: () => void;
 }
 
-export function RequestDetails({ endpoint, request, onClose }: RequestDetailsProps) {
-  const took = request?.duration_us ?? null;
+/** Others that were executed with it: each a link to what is kept of it. */
+function Shared({ endpoint, ids }: { endpoint: string; ids: readonly string[] }) {
+  if (ids.length === 0) return null;
   return (
-    <Modal opened={request !== null} onClose={onClose} title="Request" size={620} closeButtonProps={{ "aria-label": "Close" }}>
+    <p className="secondary">
+      Shared its batch with{" "}
+      {ids.map((id, at) => (
+        <span key={id}>
+          {at > 0 ? ", " : null}
+          <Link {...paths.endpointRequest(endpoint, id)} className="mono" title={id}>
+            {id.slice(0, SHORT)}
+          </Link>
+        </span>
+      ))}
+      , and with others that nobody kept, if the batch was larger.
+    </p>
+  );
+}
+
+function Way({ endpoint, request }: { endpoint: string; request: SeenRequest }) {
+  const { data, error, refetch } = useQuery(requestQuery(endpoint, request.id));
+  if (error) return <ProblemCard error={error} title="Where its time went could not be loaded" onRetry={() => void refetch()} />;
+  const story = storyOf(data, request);
+  if (!story) return <SkeletonRows rows={6} label="Loading where its time went" />;
+  const rows = rowsOf(story.bars, story.trace?.spans ?? []);
+  return (
+    <>
+      {rows.length > 0 ? (
+        <Waterfall rows={rows} />
+      ) : (
+        <p className="secondary">It has no time of its own: it is a stream, or the gateway refused it.</p>
+      )}
+      {story.told ? <p className="secondary">{story.told}</p> : null}
+      {story.trace && story.trace.left_out > 0 ? (
+        <p className="secondary">{counted(story.trace.left_out, "further step or call", "further steps and calls")} are not shown.</p>
+      ) : null}
+      <Shared endpoint={endpoint} ids={story.trace?.shared_with ?? []} />
+    </>
+  );
+}
+
+export function RequestDetails({ endpoint, request, onClose }: RequestDetailsProps) {
+  return (
+    <Modal opened={request !== null} onClose={onClose} title="Request" size={760} closeButtonProps={{ "aria-label": "Close" }}>
       {request ? (
         <>
           <CopyField text={request.id} label="x-request-id" />
-          {took === null || took === 0 ? (
-            <p className="secondary">It has no time of its own: it is a stream, or the gateway refused it.</p>
-          ) : (
-            <div className={classes["ways"]}>
-              {waysOf(request).map((way) => (
-                <Meter
-                  part
-                  key={way.label}
-                  label={way.label}
-                  share={way.us / took}
-                  text={`${duration(way.us)}, ${percent(way.us / took)}`}
-                />
-              ))}
-            </div>
-          )}
+          <Way endpoint={endpoint} request={request} />
           <dl className={classes["facts"]}>
             {factsOf(request).map(([name, value]) => (
               <div key={name}>
@@ -64,6 +96,16 @@ export function RequestDetails({ endpoint, request, onClose }: RequestDetailsPro
             <LinkButton {...paths.endpointLogs(endpoint, request.deployment, request.replica || undefined)} variant="default" size="xs">
               Logs of {request.replica ? "the replica" : request.deployment}
             </LinkButton>
+          ) : null}{" "}
+          {request.deployment ? (
+            <RefusingLink
+              needs="deploy"
+              link={paths.endpointReplay(endpoint, request.deployment, request.id, request.at)}
+              variant="default"
+              size="xs"
+            >
+              Open in console
+            </RefusingLink>
           ) : null}
         </>
       ) : null}

@@ -1,6 +1,8 @@
 /** What is said of a request: its status, and the stretches of its way. */
-import type { SeenRequest } from "@/api/types";
+import type { ModelSpan, RequestBar, RequestStory, SeenRequest } from "@/api/types";
 
+/** Characters of an id where it is one of many. */
+export const SHORT = 8;
 export const VIEWS = [
   { value: "newest", label: "Newest" },
   { value: "slowest", label: "Slowest" },
@@ -14,15 +16,55 @@ export function statusText(request: SeenRequest): string {
   return request.status === 0 ? "client gone" : String(request.status);
 }
 
-export interface Way {
-  label: string;
-  us: number;
+/** Of several with one id the one that was opened. */
+export function storyOf(stories: readonly RequestStory[] | undefined, request: SeenRequest): RequestStory | undefined {
+  return stories?.find((story) => story.seen?.at === request.at) ?? stories?.[0];
 }
 
-export function waysOf(request: SeenRequest): Way[] {
-  return [
-    { label: "Client sends", us: request.receive_us },
-    { label: "Gateway, network and replica", us: request.replica_us ?? 0 },
-    { label: "Client takes the answer", us: request.send_us },
-  ];
+const LABELS: Record<Exclude<RequestBar["what"], "model">, string> = {
+  receive: "Client sends",
+  inside: "Gateway, network and replica",
+  send: "Client takes the answer",
+  accept: "Decode",
+  queue: "Queue",
+  input: "Make the batch",
+  infer: "Compute",
+  output: "Split the batch",
+  answer: "Answer",
+};
+const VIA: Record<string, string> = { step: "Step ", call: "Call of " };
+
+export interface Row {
+  label: string;
+  /** Who shared its batch, and how it failed. */
+  note: string;
+  depth: number;
+  us: number;
+  /** Shares of the whole. */
+  begin: number;
+  width: number;
+  leaf: boolean;
+  slow: boolean;
+}
+
+function noteOf(span: ModelSpan | undefined): string {
+  if (!span) return "";
+  return [span.batch > 1 ? `in a batch of ${span.batch} requests` : "", span.error].filter(Boolean).join(", ");
+}
+
+export function rowsOf(bars: readonly RequestBar[], spans: readonly ModelSpan[]): Row[] {
+  const whole = Math.max(...bars.map((bar) => bar.start_us + bar.took_us), 0) || 1;
+  return bars.map((bar) => {
+    const span = bar.what === "model" && bar.span !== null ? spans[bar.span] : undefined;
+    return {
+      label: bar.what === "model" ? (span ? `${VIA[span.via] ?? ""}${span.model}, version ${span.version}` : "Model") : LABELS[bar.what],
+      note: noteOf(span),
+      depth: bar.depth,
+      us: bar.took_us,
+      begin: Math.min(1, bar.start_us / whole),
+      width: Math.min(bar.took_us / whole, 1 - Math.min(1, bar.start_us / whole)),
+      leaf: bar.leaf,
+      slow: bar.slow,
+    };
+  });
 }

@@ -1,0 +1,94 @@
+"""What keeping single requests costs: CPU of a runtime with M0 per request, as gateways send them.
+
+    python -m benchmarks.kept_requests [--starts 5] [--turns 60] [--before FOLDER]
+
+As ``benchmarks.capture``, with an ``x-request-id`` of its own for each request. ``off``: nobody
+looks at single requests; ``on``: somebody does, ``LOOK_TURNS`` turns after the last time.
+"""
+
+import argparse
+import json
+import socket
+import sys
+import tempfile
+import urllib.request
+import uuid
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median, quantiles
+
+from benchmarks.capture import REQUESTS, WARM, cpu_us, request_of, rotated, served
+from benchmarks.repository import ROOT, prepared
+from benchmarks.workloads import WORKLOADS
+
+LOOK_TURNS = 10  # some half a second
+ON = "on"
+
+
+def asked(pid: int, connections: list[socket.socket], request: bytes, count: int) -> float:
+    """CPU in µs that one request took."""
+    head, rest = request.split(b"\r\n", 1)
+    requests = [
+        b"%s\r\nx-request-id: %s\r\n%s" % (head, str(uuid.uuid4()).encode(), rest)
+        for _ in range(count)
+    ]
+    before = cpu_us(pid)
+    for at in range(0, count, len(connections)):
+        for connection, one in zip(connections, requests[at:], strict=False):
+            connection.sendall(one)
+        for connection in connections:
+            if not connection.recv(65_536).startswith(b"HTTP/1.1 200"):
+                raise RuntimeError("A request was not answered.")
+    return (cpu_us(pid) - before) / count
+
+
+def look(ready: Path) -> int:
+    port = json.loads(ready.read_text())["metrics_port"]
+    url = f"http://127.0.0.1:{port}/requests?salt=5&after=0"
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return len(json.load(answer))
+
+
+def one_start(lines: dict[str, Path], turns: int) -> dict[str, float]:
+    workload = next(one for one in WORKLOADS if one.key == "M0")
+    repository, request = prepared(workload), request_of(workload)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        servers = {}
+        for name, code in lines.items():
+            place = Path(folder) / name
+            servers[name] = stack.enter_context(served(repository, place, [], code))
+            if name == ON:
+                look(place / "ready.json")
+            asked(*servers[name], request, WARM)
+        took: dict[str, list[float]] = {name: [] for name in lines}
+        for turn in range(turns):
+            # why outside of what is timed, too: the look itself takes what /metrics takes
+            if turn % LOOK_TURNS == 0 and not look(Path(folder) / ON / "ready.json"):
+                raise RuntimeError("Nothing was kept.")
+            for name in rotated(list(servers), turn):
+                took[name].append(asked(*servers[name], request, REQUESTS))
+    return {name: quantiles(values, n=10)[0] for name, values in took.items()}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--starts", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=60)
+    parser.add_argument("--before", type=Path)
+    options = parser.parse_args()
+    lines = {"off": ROOT, ON: ROOT}
+    if options.before is not None:
+        lines = {"before": options.before.resolve(), **lines}
+    found = [one_start(lines, options.turns) for _ in range(options.starts)]
+    base = next(iter(lines))
+    for name in lines:
+        ratios = sorted(one[name] / one[base] for one in found)
+        print(
+            f"{name:7} {median(one[name] for one in found):6.2f} µs, {median(ratios):.3f} times "
+            f"{base} ({ratios[0]:.3f} to {ratios[-1]:.3f})"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+/** Where the time of one request went: a table whose last column draws when each part began and ended. */
+import { duration } from "@/components/format";
+import { Chip } from "@/components/status";
+import type { Row } from "./requests";
+import classes from "./waterfall.module.css";
+
+const percent = (share: number): string => `${(share * 100).toFixed(2)}%`;
+
+export function Waterfall({ rows }: { rows: readonly Row[] }) {
+  return (
+    <div className={classes["scroll"]} role="region" aria-label="Where its time went" tabIndex={0}>
+      <table className={classes["waterfall"]}>
+        <caption className="sr-only">Where its time went, in the order in which it happened</caption>
+        <thead className="sr-only">
+          <tr>
+            <th scope="col">Part</th>
+            <th scope="col">Took</th>
+            <th scope="col">When</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            // The parts of a request do not move.
+            <tr key={`${at} ${row.label}`}>
+              <th scope="row" style={{ paddingInlineStart: `calc(${row.depth} * var(--space-5))` }}>
+                <span className={row.leaf ? undefined : classes["whole"]}>{row.label}</span>
+                {row.slow ? <Chip tone="warn">slow</Chip> : null}
+                {row.note ? <span className={classes["note"]}>{row.note}</span> : null}
+              </th>
+              <td className={classes["took"]}>{duration(row.us)}</td>
+              <td className={classes["drawn"]}>
+                <span className="sr-only">
+                  from {percent(row.begin)} to {percent(row.begin + row.width)} of the whole
+                </span>
+                <span className={classes["track"]} aria-hidden>
+                  <span
+                    className={classes["bar"]}
+                    data-leaf={row.leaf || undefined}
+                    data-slow={row.slow || undefined}
+                    style={{ insetInlineStart: percent(row.begin), width: percent(row.width) }}
+                  />
+                </span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
