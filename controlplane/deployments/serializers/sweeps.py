@@ -15,6 +15,7 @@ MOST_AXES = 64
 MOST_INPUTS = 64
 
 
+@extend_schema_serializer(component_name="LoadSweepInput")
 class SweepInputSerializer(Fields):
     model = serializers.CharField(
         required=False,
@@ -83,6 +84,7 @@ class SweepInputSerializer(Fields):
         return attrs
 
 
+@extend_schema_serializer(component_name="LoadSweepPoint")
 class SweepPointSerializer(Fields):
     level = serializers.FloatField()
     seconds = serializers.FloatField()
@@ -108,7 +110,6 @@ class SweepPointSerializer(Fields):
     )
 
 
-@extend_schema_serializer(component_name="LoadSweepSummary")
 class SweepSummarySerializer(Fields):
     id = serializers.CharField()
     state = serializers.ChoiceField(choices=SweepState.choices)
@@ -139,6 +140,7 @@ class SweepSummarySerializer(Fields):
     finished_at = serializers.DateTimeField(allow_null=True)
 
 
+@extend_schema_serializer(component_name="LoadSweepSummary")
 class SweepRowSerializer(SweepSummarySerializer):
     measured = serializers.IntegerField(help_text="points")
 

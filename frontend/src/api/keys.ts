@@ -52,6 +52,8 @@ export const keys = {
     objectiveHistory: (name: string, objective: string) => ["endpoints", "one", name, "objectives", objective] as const,
     data: (name: string, deployment: string, hours: number) => ["endpoints", "one", name, "data", deployment, "statistics", hours] as const,
     captured: (name: string, deployment: string) => ["endpoints", "one", name, "data", deployment, "files"] as const,
+    sweeps: (name: string, deployment: string) => ["endpoints", "one", name, "sweeps", deployment] as const,
+    sweep: (id: string) => ["sweeps", id] as const,
     allData: (name: string) => ["endpoints", "one", name, "data"] as const,
     rollout: (name: string) => ["endpoints", "one", name, "rollout"] as const,
   },
