@@ -22,6 +22,14 @@ EXAMPLES: Final[dict[str, Any]] = {
         "begin": "2026-11-26T00:00:00Z",
         "end": "2026-11-27T00:00:00Z",
     },
+    "LoadSweepInputRequest": {
+        "levels": [1, 2, 4, 8, 16],
+        "mode": "concurrency",
+        "seconds": 5,
+        "slo_percentile": 99,
+        "slo_ms": 20,
+        "shapes": {"image": [3, 224, 224]},
+    },
     "ConfigRenderInputRequest": {"config": {"name": "digits", "max_batch_size": 8}},
     "ConfigRevisionInputRequest": {
         "configs": {"digits": CONFIG},

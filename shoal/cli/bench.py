@@ -16,7 +16,7 @@ from shoal.cli.load_options import (
 from shoal.cli.options import AzCommand
 from shoal.cli.output import emit, output_option
 
-URL = re.compile(r"https?://.*|[^/]+:[0-9]+(/.*)?|localhost(/.*)?")
+URL = re.compile(r"[a-z]+://.*|[^/]+:[0-9]+(/.*)?|localhost(/.*)?")
 
 
 @click.command(cls=AzCommand, short_help="Measure any server of the protocol from here.")

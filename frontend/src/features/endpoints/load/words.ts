@@ -24,9 +24,7 @@ export function findings(sweep: LoadSweep): string[] {
   const unit = sweep.mode === "rate" ? "a second asked" : "at a time";
   const found: string[] = [];
   if (sweep.knee !== null && sweep.knee_throughput !== null)
-    found.push(
-      `The knee is at ${sweep.knee} ${unit}, with ${rateText(sweep.knee_throughput)}: more load brings above all longer waits.`,
-    );
+    found.push(`The knee is at ${sweep.knee} ${unit}, with ${rateText(sweep.knee_throughput)}: more load brings above all longer waits.`);
   if (sweep.slo_percentile !== null)
     found.push(
       sweep.slo_throughput === null || sweep.slo_level === null
