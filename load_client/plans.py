@@ -8,6 +8,7 @@ from wire.load import CONCURRENCY, MODES, MOST_LEVELS, LoadPlan
 
 MOST_CONCURRENCY: Final = 256
 MOST_RATE: Final = 100_000.0
+SHORTEST_POINT_S: Final = 0.1
 LONGEST_POINT_S: Final = 120.0
 LONGEST_S: Final = 1800.0  # of a whole sweep
 SPARE_S: Final = 15.0  # to begin, and to ask for statistics
@@ -27,8 +28,10 @@ def check(plan: LoadPlan) -> None:
     if plan.mode not in MODES:
         raise BadPlan("mode", plan.mode, " or ".join(MODES))
     _check_levels(plan)
-    if not 0.1 <= plan.seconds <= LONGEST_POINT_S:
-        raise BadPlan("seconds", plan.seconds, f"0.1 to {LONGEST_POINT_S:g} for each point")
+    if not SHORTEST_POINT_S <= plan.seconds <= LONGEST_POINT_S:
+        raise BadPlan(
+            "seconds", plan.seconds, f"{SHORTEST_POINT_S:g} to {LONGEST_POINT_S:g} for each point"
+        )
     if not 0 <= plan.warm_up_s <= LONGEST_POINT_S:
         raise BadPlan("warm_up_s", plan.warm_up_s, f"0 to {LONGEST_POINT_S:g}")
     if nominal_s(plan) > LONGEST_S:

@@ -44,10 +44,9 @@ def bench(
     shapes: tuple[str, ...],
     output: str,
 ) -> int:
-    """Measure a server of KServe's v2 protocol (HTTP), or an endpoint through its gateway, from
-    here: throughput and latency at each level, with random data.
+    """Measure a server of KServe's v2 protocol, or an endpoint through its gateway, from here.
 
-    A URL needs no installation of Shoal. Exit code 1 when nothing is answered.
+    Throughput and latency at each level, over HTTP, with random data. A URL needs no installation of Shoal. Exit code 1 when nothing is answered.
 
     \b
       shoal bench localhost:8000 --model net --concurrency 1,2,4

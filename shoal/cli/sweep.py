@@ -118,7 +118,7 @@ def list_(endpoint: str, deployment: str, output: str) -> None:
     emit(items, output, lambda: print_rows(items, columns, none))
 
 
-@sweep.command(cls=AzCommand)
+@sweep.command(cls=AzCommand, short_help="Show what was measured, and what it means.")
 @ID
 @click.option(
     "--csv", "csv_file", type=click.Path(dir_okay=False, path_type=Path), help="Write points here."

@@ -7,12 +7,21 @@ from rest_framework import serializers
 
 from controlplane.deployments.serializers.endpoints import ProblemSerializer
 from controlplane.deployments.types import SweepState
-from load_client.plans import PERCENTILES
+from load_client.plans import LONGEST_POINT_S, PERCENTILES, SHORTEST_POINT_S
 from wire.load import CONCURRENCY, MODES, MOST_LEVELS
 
 Fields = serializers.Serializer[Any]
 MOST_AXES = 64
 MOST_INPUTS = 64
+
+
+class NumberField(serializers.FloatField):
+    """Neither true nor false, which a float would be made of."""
+
+    def to_internal_value(self, data: Any) -> float:
+        if isinstance(data, bool):
+            self.fail("invalid")
+        return float(super().to_internal_value(data))
 
 
 @extend_schema_serializer(component_name="LoadSweepInput")
@@ -52,19 +61,31 @@ class SweepInputSerializer(Fields):
         help_text="what `levels` are: requests at a time, or requests a second",
     )
     levels = serializers.ListField(
-        child=serializers.FloatField(), min_length=1, max_length=MOST_LEVELS, help_text="rising"
+        child=NumberField(), min_length=1, max_length=MOST_LEVELS, help_text="rising"
     )
-    seconds = serializers.FloatField(required=False, default=5.0, help_text="of each point")
-    warm_up_s = serializers.FloatField(
-        required=False, default=1.0, help_text="at each level, before what counts"
+    seconds = NumberField(
+        required=False,
+        default=5.0,
+        min_value=SHORTEST_POINT_S,
+        max_value=LONGEST_POINT_S,
+        help_text="of each point",
+    )
+    warm_up_s = NumberField(
+        required=False,
+        default=1.0,
+        min_value=0,
+        max_value=LONGEST_POINT_S,
+        help_text="at each level, before what counts",
     )
     slo_percentile = serializers.ChoiceField(
         choices=PERCENTILES, required=False, allow_null=True, default=None
     )
-    slo_ms = serializers.FloatField(
+    slo_ms = NumberField(
         required=False,
         allow_null=True,
         default=None,
+        min_value=0.001,
+        max_value=1e6,
         help_text="the first point whose percentile is above it is the last one",
     )
     while_serving = serializers.BooleanField(
