@@ -46,7 +46,8 @@ def bench(
 ) -> int:
     """Measure a server of KServe's v2 protocol, or an endpoint through its gateway, from here.
 
-    Throughput and latency at each level, over HTTP, with random data. A URL needs no installation of Shoal. Exit code 1 when nothing is answered.
+    Throughput and latency at each level, over HTTP, with random data. A URL needs no installation
+    of Shoal. Exit code 1 when nothing is answered.
 
     \b
       shoal bench localhost:8000 --model net --concurrency 1,2,4

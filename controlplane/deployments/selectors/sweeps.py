@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any, Final
 
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from controlplane.deployments.errors import SweepNotFound
 from controlplane.deployments.models import LoadSweep
@@ -63,12 +63,16 @@ def points_of(row: LoadSweep) -> list[LoadPoint]:
 
 def last_sweeps(deployments: Collection[int]) -> dict[int, LoadSweep]:
     """Deployment -> the newest sweep with points of the revision that it has now."""
-    rows = (
-        LoadSweep.objects.filter(deployment__in=deployments, revision__current_of__isnull=False)
+    newest = (
+        LoadSweep.objects.filter(
+            deployment=OuterRef("deployment"), revision=OuterRef("deployment__revision")
+        )
         .exclude(points=[])
         .exclude(state__in=SWEEP_ACTIVE)
-        .order_by("created_at")
+        .order_by("-created_at", "-id")
+        .values("pk")[:1]
     )
+    rows = LoadSweep.objects.filter(deployment__in=deployments, pk=Subquery(newest))
     return {row.deployment_id: row for row in rows}
 
 

@@ -111,7 +111,7 @@ say('{{"stopped_by": "p95 was over 5"}}')
 @pytest.mark.parametrize(
     ("does", "code", "words"),
     [
-        ("""say('{"failed": {"code": "NothingAnswered", "message": "HTTP 400", "detail": "no"}}')""",
+        ("""say('{"failed": {"code": "NothingAnswered", "message": "HTTP 400"}}')""",
          "NothingAnswered", "HTTP 400"),
         ("sys.exit('out of memory')", "LoadClientEnded", "exited with status 1"),
         ("import os; os.kill(os.getpid(), 9)", "LoadClientEnded", "was killed by SIGKILL"),
