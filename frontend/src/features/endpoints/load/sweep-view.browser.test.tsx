@@ -46,7 +46,7 @@ test("a deployment that serves is measured only by who says so, and can be stopp
   await expect.element(page.getByText("4 points, about 24", { exact: false })).toBeVisible();
   await button.click();
   await vi.waitFor(() => expect(begun).toHaveBeenCalledOnce());
-  const { id } = begun.mock.calls[0]?.[0] as { id: string };
+  const id = String((begun.mock.calls[0]?.[0] as { id: string } | undefined)?.id);
   await show(<SweepView id={id} others={[]} beside={undefined} onBeside={nothing} />);
   await expect.element(page.getByRole("status").filter({ hasText: "0 of 4 points measured" })).toBeVisible();
   await page.getByRole("button", { name: "Cancel" }).click();
