@@ -11,7 +11,7 @@ STAMPS := $(VENV)/.stamps
 # why: where it is set, every process of the tests would compile all that it imports of them anew
 unexport PYTHONDONTWRITEBYTECODE
 # What pip installs of Shoal, as pyproject.toml has it.
-PACKAGES := shoal answers wire worker_runtime node_agent controlplane
+PACKAGES := shoal answers load_client wire worker_runtime node_agent controlplane
 # Tests and type checks import the settings without an installation.
 TEST_ENV := SHOAL_SECRET_KEY=test-only SHOAL_GATEWAY_TOKEN=test-only
 PYTEST := $(BIN)/python -m pytest

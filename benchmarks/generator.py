@@ -1,12 +1,10 @@
 """Our own load generator, for machines without perf_analyzer: python -m benchmarks.generator JOB.
 
-HTTP: one thread, non-blocking sockets, one prepared request. gRPC: one thread per request under way
-on grpcio, which costs more than most servers; read the server's CPU, not the throughput.
+HTTP: the product's load client. gRPC: one thread per request under way on grpcio, which costs more
+than most servers; read the server's CPU, not the throughput.
 """
 
 import json
-import selectors
-import socket
 import sys
 import threading
 import time
@@ -16,6 +14,8 @@ import numpy as np
 
 from benchmarks.repository import sample
 from benchmarks.workloads import WORKLOADS, Workload
+from load_client.driving import Driver
+from load_client.targets import target_of
 
 
 def http_body(workload: Workload) -> tuple[bytes, int]:
@@ -34,53 +34,17 @@ def drive_http(
     workload: Workload, address: str, concurrency: int, seconds: float
 ) -> tuple[list[int], float]:
     """Latencies in nanoseconds, and the seconds they took. Raises RuntimeError for any non-200."""
-    host, _, port = address.partition(":")
     body, json_size = http_body(workload)
     head = (
         f"POST /v2/models/{workload.model}/infer HTTP/1.1\r\nHost: {address}\r\n"
         f"Inference-Header-Content-Length: {json_size}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
-    request = head.encode() + body
-    latencies: list[int] = []
-    selector = selectors.DefaultSelector()
-    started = time.perf_counter()
-    for _ in range(concurrency):
-        connection = socket.create_connection((host, int(port)))
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        selector.register(connection, selectors.EVENT_READ, [time.perf_counter_ns(), b"", 0])
-        connection.sendall(request)
-    under_way = concurrency
-    while under_way:  # why: a request cut off at the end would count as a failure of the server
-        for key, _ in selector.select(timeout=10):
-            connection, state = key.fileobj, key.data
-            assert isinstance(connection, socket.socket)
-            state[1] += connection.recv(1 << 20)
-            if not state[2]:
-                state[2] = _answer_length(state[1])
-            if state[2] and len(state[1]) >= state[2]:
-                now = time.perf_counter_ns()
-                latencies.append(now - state[0])
-                state[:] = [now, b"", 0]
-                if time.perf_counter() - started < seconds:
-                    connection.sendall(request)
-                else:
-                    under_way -= 1
-    elapsed = time.perf_counter() - started
-    for key in list(selector.get_map().values()):
-        assert isinstance(key.fileobj, socket.socket)
-        key.fileobj.close()
-    return latencies, elapsed
-
-
-def _answer_length(data: bytes) -> int:
-    end = data.find(b"\r\n\r\n")
-    if end < 0:
-        return 0
-    head = data[:end].lower()
-    if not head.startswith(b"http/1.1 200"):
-        raise RuntimeError(f"the server answered {data[:500]!r}")
-    length = int(head.partition(b"content-length:")[2].split(b"\r\n")[0])
-    return end + 4 + length
+    driver = Driver(target_of(address).connect, head.encode() + body, timeout_s=60.0)
+    seen = driver.concurrency(concurrency, seconds)
+    driver.close()
+    if seen.errors:
+        raise RuntimeError(f"the server answered {dict(seen.errors)} {seen.said}")
+    return [int(1e9 * latency) for latency in seen.latencies], seen.elapsed_s
 
 
 def grpc_request(workload: Workload) -> bytes:

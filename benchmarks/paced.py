@@ -4,15 +4,13 @@ A request is sent when it is due, on any connection that is free; one that none 
 and its latency counts from when it was due: a server that stalls does not slow down who asks.
 """
 
-import select
-import socket
 import sys
-import time
-from collections import deque
 
 import numpy as np
 
-_CONNECTIONS = 64
+from load_client.driving import Driver
+from load_client.targets import target_of
+
 _BODY = b"".join(np.arange(16, dtype=np.int32).tobytes() for _ in range(2))
 _JSON = (
     b'{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,16],"parameters":'
@@ -29,33 +27,12 @@ _REQUEST = _HEAD.encode() + _JSON + _BODY
 
 def latencies_us(port: int, rate: float, seconds: float) -> list[float]:
     """Of every request that was due in time. Raises RuntimeError for an answer that is not 200."""
-    poller = select.epoll()
-    sockets = {}
-    for _ in range(_CONNECTIONS):
-        connection = socket.create_connection(("127.0.0.1", port))
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sockets[connection.fileno()] = connection
-        poller.register(connection, select.EPOLLIN)
-    free = deque(sockets)
-    due_at: dict[int, float] = {}
-    found: list[float] = []
-    begun, sent, total = time.perf_counter(), 0, int(rate * seconds)
-    while len(found) < total:
-        now = time.perf_counter()
-        while free and sent < total and (due := begun + sent / rate) <= now:
-            number = free.popleft()
-            due_at[number] = due
-            sockets[number].send(_REQUEST)
-            sent += 1
-        # why at least a little: a client that spins takes a core from the server.
-        wait = max(0.0002, begun + sent / rate - now) if free and sent < total else 1.0
-        for number, _ in poller.poll(wait):
-            answer = sockets[number].recv(65536)
-            if not answer.startswith(b"HTTP/1.1 200"):
-                raise RuntimeError(f"{answer[:300]!r}")
-            found.append((time.perf_counter() - due_at.pop(number)) * 1e6)
-            free.append(number)
-    return found
+    driver = Driver(target_of(f"127.0.0.1:{port}").connect, _REQUEST, timeout_s=60.0)
+    seen = driver.rate(rate, seconds)
+    driver.close()
+    if seen.errors:
+        raise RuntimeError(f"{dict(seen.errors)} {seen.said}")
+    return [1e6 * latency for latency in seen.latencies]
 
 
 if __name__ == "__main__":

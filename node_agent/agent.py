@@ -25,6 +25,7 @@ from node_agent.fork_server import ForkServer
 from node_agent.host import Host
 from node_agent.identity import Identity
 from node_agent.launch import RUNTIME
+from node_agent.load_sweep import LoadSweeps
 from node_agent.logs import LogTail
 from node_agent.machine import Machine
 from node_agent.news import News
@@ -116,6 +117,7 @@ class Agent:
         )
         self._fleet = Fleet(settings.folder / "replicas", host)
         self._captures = CaptureShipping(outbox, self._fleet, self._client)
+        self._loads = LoadSweeps(self._fleet, host.local, settings.inherited, self._note_change)
         schedule = Schedule(
             settings.folder / "recheck.json",
             interval_s=settings.recheck_interval_s,
@@ -246,6 +248,7 @@ class Agent:
             await self._fleet.end_orphans()
             self._orphans_ended = True
         self._fleet.apply(desired)
+        self._loads.apply(desired)
         # why so rarely: each answer to a report or to samples names the generation, too
         flows = self._flows.is_set()
         rest_s = max(self._poll_s, RESTING_POLL_S) if flows else self._poll_s
@@ -301,6 +304,7 @@ class Agent:
             observed_generation=generation,
             replicas=replicas,
             sent_at=time.time(),
+            loads=self._loads.observed(),
         )
 
     def _apply_reply(self, reply: ReportReply) -> None:
@@ -344,6 +348,7 @@ class Agent:
         return bool(pages)
 
     async def _end(self) -> None:
+        await self._loads.close()
         if self._stop_replicas:
             await self._fleet.stop(longest_s=STOP_DRAIN_S)
         else:

@@ -8,6 +8,7 @@ fields it does not know, so that either side may be one version ahead.
 from dataclasses import dataclass, field
 from typing import Any
 
+from wire.load import DesiredLoad, LoadPoint
 from wire.serving_certificates import ServedCertificate
 from wire.waking import HoldLimits
 
@@ -104,6 +105,7 @@ class DesiredState:
     poll_interval_s: float = 2.0
     sample_interval_s: float = 2.0  # 0.5 while somebody watches
     drain_timeout_s: float = 30.0
+    loads: tuple[DesiredLoad, ...] = ()  # one at most; one that is absent must be ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,17 @@ class ObservedReplica:
     installing: str = ""  # while packages of its models are: what the installer said last
     install_seconds: float = 0.0  # that the node took for them; 0: they were there, or none are
     ended: str = ""  # how its last process did ("was killed by SIGKILL"); until the next is ready
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedLoad:
+    """How far a load sweep is; told until it is no longer desired."""
+
+    load_id: str
+    state: str  # "running", "finished" or "failed"
+    points: tuple[LoadPoint, ...] = ()
+    stopped_by: str = ""  # of one that finished before its last level: why
+    error: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +244,7 @@ class NodeReport:
     observed_generation: int  # generation of the DesiredState last acted upon
     replicas: tuple[ObservedReplica, ...] = ()
     sent_at: float = 0.0
+    loads: tuple[ObservedLoad, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

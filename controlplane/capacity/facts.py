@@ -72,6 +72,16 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    """What the last load sweep of a deployment's revision found of one replica. ``rate``: good
+    answers a second; ``point``: where on its curve, in words; ``when``: its day."""
+
+    rate: float
+    point: str
+    when: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentFacts:
     """``max_concurrent``: requests that one replica takes at a time; None: any number."""
 
@@ -83,6 +93,7 @@ class DeploymentFacts:
     replicas: tuple[ReplicaFacts, ...] = ()
     max_concurrent: int | None = None
     measured: Measured | None = None
+    swept: Swept | None = None
 
     @property
     def title(self) -> str:

@@ -1,7 +1,8 @@
 """Pure: how many times its busiest hour a deployment could carry, and what ends it.
 
-No load was made to find it: each limit is what is there over what the busiest hour of the last day
-took of it, as if more of the same came. Whichever limit is reached first counts.
+A load sweep of what it runs now has measured that. Without one each limit is what is there over
+what the busiest hour of the last day took of it, as if more of the same came; whichever limit is
+reached first counts.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +18,7 @@ MOST: Final = 1000.0  # times: beyond that it is only said to be more
 @dataclass(frozen=True, slots=True)
 class Headroom:
     """``times`` today's busiest hour; None: not known, and ``because`` says why. ``limit`` is
-    instances, processors, gpus, concurrency, or empty."""
+    sweep, instances, processors, gpus, concurrency, or empty."""
 
     times: float | None
     limit: str
@@ -36,6 +37,8 @@ def headroom(deployment: DeploymentFacts, nodes: Mapping[str, NodeFacts]) -> Hea
         return Headroom(None, "", "Nothing of it was measured in the last day.")
     if not measured.requests and not measured.request_rate:
         return Headroom(None, "", "It had no request in the last day.")
+    if (told := _swept(deployment)) is not None:
+        return told
     found = [one for limit in LIMITS if (one := limit(deployment, nodes)) is not None]
     known = [one for one in found if one.times is not None]
     if not known:
@@ -47,6 +50,21 @@ def headroom(deployment: DeploymentFacts, nodes: Mapping[str, NodeFacts]) -> Hea
 
 def _of(share: float, limit: str, because: str) -> Headroom | None:
     return Headroom(min(MOST, 1 / share), limit, because) if share >= LEAST else None
+
+
+def _swept(deployment: DeploymentFacts) -> Headroom | None:
+    """Replicas that answer, each as the one that was measured, over what clients asked for."""
+    swept = deployment.swept
+    asked = deployment.measured.request_rate if deployment.measured else None
+    ready = sum(replica.ready for replica in deployment.replicas)
+    if swept is None or not asked or not ready:
+        return None
+    text = (
+        f"A load sweep of {swept.when} had {swept.rate:.3g} answers a second from one replica "
+        f"{swept.point}; {ready} ready replica(s), and {asked:.3g} requests a second in its "
+        "busiest hour."
+    )
+    return Headroom(min(MOST, swept.rate * ready / asked), "sweep", text)
 
 
 def _instances(deployment: DeploymentFacts, nodes: Mapping[str, NodeFacts]) -> Headroom | None:

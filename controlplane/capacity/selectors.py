@@ -10,16 +10,24 @@ from django.db.models.functions import Concat
 
 from controlplane.accounts.scope import scope_now
 from controlplane.capacity.cost import LabelPrice, PriceList, replica_prices
-from controlplane.capacity.facts import Card, DeploymentFacts, NodeFacts, ReplicaFacts
+from controlplane.capacity.facts import (
+    Card,
+    DeploymentFacts,
+    NodeFacts,
+    ReplicaFacts,
+    Swept,
+)
 from controlplane.capacity.loss import Resident
 from controlplane.capacity.models import THE_ONE, Prices
 from controlplane.capacity.peaks import deployments_measured, nodes_peaks
 from controlplane.deployments import placement
-from controlplane.deployments.models import Deployment, Replica
+from controlplane.deployments.models import Deployment, LoadSweep, Replica
+from controlplane.deployments.selectors.sweeps import last_sweeps, plan_of, points_of
 from controlplane.deployments.services.capacity import needs_of, subject_of
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import labels_of, node_list, node_state
+from load_client.points import best_within, knee
 
 COLUMNS: Final = ("id", "name", "state", "cordoned", "labels", "info", "last_seen_at")
 
@@ -132,6 +140,7 @@ def deployments_facts(
     found = list(rows)
     since = {(row.endpoint.name, row.name): _since(row) for row in found}
     measured = deployments_measured(since, now.timestamp()) if now else {}
+    sweeps = last_sweeps([row.pk for row in found]) if now else {}
     return [
         DeploymentFacts(
             id=row.pk,
@@ -142,9 +151,23 @@ def deployments_facts(
             replicas=tuple(sorted(of.get(row.pk, ()), key=lambda one: (one.ordinal, one.id))),
             max_concurrent=row.max_concurrent_requests_per_instance,
             measured=measured.get((row.endpoint.name, row.name)),
+            swept=_swept(sweeps[row.pk]) if row.pk in sweeps else None,
         )
         for row in found
     ]
+
+
+def _swept(row: LoadSweep) -> Swept | None:
+    """The most within its objective; of a sweep without one, at the knee."""
+    plan, points = plan_of(row), points_of(row)
+    if plan.slo_percentile:
+        best = best_within(points, plan.slo_percentile, plan.slo_us)
+        where = f"within p{plan.slo_percentile} ≤ {plan.slo_us / 1000:g} ms"
+    else:
+        best, where = knee(points), "at its knee"
+    if best is None:
+        return None
+    return Swept(rate=best.throughput, point=where, when=f"{row.created_at:%Y-%m-%d}")
 
 
 def _since(row: Deployment) -> float:

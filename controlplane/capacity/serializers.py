@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from controlplane.core.pagination import page_of
 
-LIMITS: Final = ("instances", "processors", "gpus", "concurrency", "")
+LIMITS: Final = ("sweep", "instances", "processors", "gpus", "concurrency", "")
 MOST_LOST: Final = 100  # nodes in one question
 MOST_PRICES: Final = 1000
 DEAREST: Final = 1_000_000

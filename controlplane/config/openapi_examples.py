@@ -23,6 +23,14 @@ EXAMPLES: Final[dict[str, Any]] = {
         "end": "2026-11-27T00:00:00Z",
     },
     "ImportInputRequest": {"address": "hf://acme/digits@main/model.onnx", "project": "vision"},
+    "LoadSweepInputRequest": {
+        "levels": [1, 2, 4, 8, 16],
+        "mode": "concurrency",
+        "seconds": 5,
+        "slo_percentile": 99,
+        "slo_ms": 20,
+        "shapes": {"image": [3, 224, 224]},
+    },
     "ConfigRenderInputRequest": {"config": {"name": "digits", "max_batch_size": 8}},
     "ConfigRevisionInputRequest": {
         "configs": {"digits": CONFIG},

@@ -99,3 +99,28 @@ class TooManyTrials(Conflict):
 class AuthModeMismatch(Conflict):
     code = "AuthModeMismatch"
     tries = ("Change `auth_mode` of the endpoint, or ask for what goes with it.",)
+
+
+class SweepNotFound(NotFound):
+    code = "SweepNotFound"
+    tries = ("`GET .../deployments/{deployment}/sweeps` lists those that are kept.",)
+
+
+class SweepFinished(Conflict):
+    code = "OperationFinished"
+    tries = ("Read it for its outcome, or start another.",)
+
+
+class SweepInProgress(Conflict):
+    code = "SweepInProgress"
+    tries = ("Wait until it has ended, or cancel it: two would measure each other.",)
+
+
+class NoReadyReplica(Conflict):
+    code = "NoReadyReplica"
+    tries = ("Start it, or wait until a replica of its newest revision is ready.",)
+
+
+class DeploymentServes(Conflict):
+    code = "DeploymentServes"
+    tries = ("Give its traffic to another deployment first, or send `while_serving: true`.",)

@@ -10,12 +10,14 @@ from controlplane.core.models import Stamped
 from controlplane.deployments.idling import idle_rule, is_paused
 from controlplane.deployments.spec import RunSettings, settings_from_json
 from controlplane.deployments.types import (
+    SWEEP_ACTIVE,
     AuthMode,
     DeploymentState,
     Desired,
     EndpointState,
     GpuPolicy,
     ReplicaState,
+    SweepState,
     TrialState,
 )
 
@@ -320,3 +322,39 @@ class TryLoad(Stamped, Scoped):
 
     def __str__(self) -> str:
         return f"{self.model_version or self.upload} on {self.node_name}"
+
+
+class LoadSweep(Stamped, Scoped):
+    """What a node's agent measured of one replica under more and more load."""
+
+    project_paths: ClassVar[tuple[str, ...]] = ("deployment__endpoint__project",)
+
+    id = models.CharField(max_length=32, primary_key=True)
+    deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="load_sweeps")
+    revision = models.ForeignKey(DeploymentRevision, on_delete=models.CASCADE, related_name="+")
+    replica = models.CharField(max_length=32)  # its id; it may be gone
+    node = models.ForeignKey("nodes.Node", null=True, on_delete=models.SET_NULL, related_name="+")
+    node_name = models.CharField(max_length=100)
+    plan = models.JSONField()  # wire.load.LoadPlan; the bytes of a case go when it ends
+    case = models.CharField(max_length=100, blank=True)  # name of the saved case; empty: random
+    traffic = models.PositiveIntegerField(default=0)  # percent that clients sent it meanwhile
+    state = models.CharField(max_length=16, choices=SweepState, default=SweepState.QUEUED)
+    points = models.JSONField(default=list)  # wire.load.LoadPoint, by rising level
+    stopped_by = models.CharField(max_length=256, blank=True)
+    error = models.JSONField(null=True, blank=True)
+    deadline_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.CharField(max_length=150)
+
+    class Meta:
+        constraints = [
+            # two would measure each other
+            models.UniqueConstraint(
+                fields=["node"],
+                condition=models.Q(state__in=[str(state) for state in SWEEP_ACTIVE]),
+                name="one_load_sweep_at_a_time_on_a_node",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.deployment} on {self.node_name}"

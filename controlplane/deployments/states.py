@@ -12,6 +12,7 @@ from controlplane.deployments.types import (
     Desired,
     EndpointState,
     ReplicaState,
+    SweepState,
     TrialState,
 )
 
@@ -115,6 +116,38 @@ TRIALS: Final = Machine(
         Move(TC.CANCEL, (T.QUEUED, T.RUNNING), (T.CANCELED,), "somebody cancelled it"),
         Move(TC.FORGET, (T.SUCCEEDED, T.FAILED, T.CANCELED), (), "it ended a day ago"),
         Move(TC.DELETE, tuple(T), (), "its version or its upload is deleted"),
+    ),
+)
+
+
+class SweepCause(StrEnum):
+    OBSERVE = "observe"
+    SUCCEED = "succeed"
+    FAIL = "fail"
+    EXPIRE = "expire"
+    CANCEL = "cancel"
+    FORGET = "forget"
+    DELETE = "delete"
+
+
+S, SC = SweepState, SweepCause
+SWEEPS: Final = Machine(
+    "load sweep",
+    S,
+    starts=(S.QUEUED,),
+    moves=(
+        Move(SC.OBSERVE, (S.QUEUED, S.RUNNING), (S.RUNNING,), "its node has begun, or has a point"),
+        Move(SC.SUCCEED, (S.QUEUED, S.RUNNING), (S.SUCCEEDED,), "its node has measured all of it"),
+        Move(SC.FAIL, (S.QUEUED, S.RUNNING), (S.FAILED,), "its node reports that it cannot go on"),
+        Move(SC.EXPIRE, (S.QUEUED, S.RUNNING), (S.FAILED,), "its deadline has passed"),
+        Move(SC.CANCEL, (S.QUEUED, S.RUNNING), (S.CANCELED,), "somebody cancelled it"),
+        Move(
+            SC.FORGET,
+            (S.SUCCEEDED, S.FAILED, S.CANCELED),
+            (),
+            "it ended 90 days ago, or its deployment has 50 newer ones",
+        ),
+        Move(SC.DELETE, tuple(S), (), "its deployment is deleted"),
     ),
 )
 

@@ -77,6 +77,14 @@ class TrialState(TextChoices):
     CANCELED = "Canceled"
 
 
+class SweepState(TextChoices):
+    QUEUED = "Queued"  # its node has not begun yet
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    CANCELED = "Canceled"
+
+
 class ServingState(TextChoices):
     """The second axis: is it answering now? Derived, never stored."""
 
@@ -89,6 +97,7 @@ class ServingState(TextChoices):
 
 
 TRIAL_ACTIVE: Final = (TrialState.QUEUED, TrialState.RUNNING)
+SWEEP_ACTIVE: Final = (SweepState.QUEUED, SweepState.RUNNING)
 NO_GPU_MEMORY: Final = "GpuOutOfMemory"  # the code that node agents report
 
 

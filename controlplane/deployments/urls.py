@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from controlplane.deployments.api import endpoints, placement, requests, trials
+from controlplane.deployments.api import endpoints, placement, requests, sweeps, trials
 
 urlpatterns = [
     path("endpoints/<str:endpoint>/keys/list", endpoints.KeysView.as_view()),
@@ -21,6 +21,9 @@ urlpatterns = [
     path("try-loads", trials.TryLoadsView.as_view()),
     path("try-loads/<str:try_load_id>", trials.try_load_or_wait),
     path("try-loads/<str:try_load_id>/cancel", trials.TryLoadCancelView.as_view()),
+    path("sweeps/<str:sweep_id>", sweeps.sweep_or_wait),
+    path("sweeps/<str:sweep_id>/cancel", sweeps.SweepCancelView.as_view()),
+    path("sweeps/<str:sweep_id>/csv", sweeps.SweepCsvView.as_view()),
     path("placement/preview", placement.PlacementPreviewView.as_view()),
     path("instance-types", placement.InstanceTypesView.as_view()),
     path("instance-types/<str:name>", placement.InstanceTypeView.as_view()),

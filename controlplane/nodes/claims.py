@@ -32,6 +32,7 @@ MOST: Final = {
     "gpus": 64, "labels": 64, "backends": 64, "hints": 16, "request_failure": 32,
     "batch_counts": 512, "batch_compute_us": 512, "first_response": 64, "left_out": 1000,
     "host_health": 20_000, "replicas": 2000, "samples": 2000, "models": 1000, "configs": 1000,
+    "loads": 8, "points": 32, "errors": 32,
 }  # fmt: skip
 MOST_OTHERS: Final = 100_000
 NUMBERED: Final = ("batch_counts", "batch_compute_us", "first_response")  # their keys are numbers

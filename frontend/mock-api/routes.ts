@@ -9,6 +9,7 @@ import { bottlenecksOf } from "./bottlenecks";
 import { capacityAnswer, pricesAnswer, roomOf } from "./capacity";
 import { experimentOf } from "./experiments";
 import { requestsOf, storyOf } from "./requests";
+import { sweepAnswer, sweepBegun, sweepsOf } from "./sweeps";
 import { baselineGone, baselineSet, capturedOf, statisticsOf } from "./capture";
 import { alertAnswer, objectiveGone, objectivePast, objectiveSet, objectivesOf } from "./alerts";
 import { caseRoute, casesAsked } from "./cases";
@@ -275,6 +276,8 @@ function endpointRoute(
   if (section === "deployments" && item && leaf === "captured-requests") return missing("This captured request");
   if (section === "deployments" && item && leaf === "captured") return list(capturedOf(name));
   if (section === "deployments" && item && leaf === "data") return dataRoute(method, path, query);
+  if (section === "deployments" && item && leaf === "sweeps")
+    return method === "GET" ? list(sweepsOf(name)) : ok(sweepBegun(name, body), 202);
   if (section === "test-cases") return ok(casesAsked(name, body));
   if (section === "traffic") return trafficSet(found, body, ifMatch);
   if (section === "keys")
@@ -466,6 +469,10 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
       if (second === "uncordon") node.drain = null;
       if (second) node.cordoned = second === "cordon";
       return ok({ ...node });
+    }
+    case "sweeps": {
+      const sweep = sweepAnswer(first ?? "", second);
+      return sweep ? ok(sweep) : missing(`Sweep ${first ?? ""}`);
     }
     case "capacity":
       return capacityAnswer(first, query, state.many, state.empty);

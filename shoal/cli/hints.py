@@ -37,6 +37,11 @@ COMMANDS: Final = tuple(
         (r"`GET \.\.\./signatures`", "`shoal model signature`"),
         (r"`GET \.\.\./requests\?id=`", "`shoal requests ENDPOINT --id ID`"),
         (r"`GET \.\.\./captured`", "`shoal capture list ENDPOINT DEPLOYMENT`"),
+        (
+            r"`GET \.\.\./deployments/\{deployment\}/sweeps`",
+            "`shoal sweep list ENDPOINT DEPLOYMENT`",
+        ),
+        (r"send `while_serving: true`", "say `--while-serving`"),
         (r"`GET \.\.\./revisions`", "The deployment's page in the studio"),
         (r"`POST /api/v1/placement/preview`", "`shoal node show NAME`"),
         (r"`POST \.\.\./stop`", "`shoal online-deployment stop`"),

@@ -12,6 +12,7 @@ from shoal.cli.alert import alert
 from shoal.cli.apply import apply, diff, export
 from shoal.cli.audit import audit
 from shoal.cli.backup import backup, restore
+from shoal.cli.bench import bench
 from shoal.cli.capacity import capacity
 from shoal.cli.capture import capture
 from shoal.cli.channel import channel
@@ -42,6 +43,7 @@ from shoal.cli.rollout import rollout
 from shoal.cli.second_factor import second_factor
 from shoal.cli.service_account import service_account
 from shoal.cli.signing_key import signing_key
+from shoal.cli.sweep import sweep
 from shoal.cli.test import test
 from shoal.cli.traffic import traffic
 from shoal.cli.up import up
@@ -86,7 +88,7 @@ def cli(ctx: click.Context, project_name: str | None) -> None:
 
 COMMANDS = (
     *(up, deploy, init, dev, endpoint, traffic, rollout, experiment, objective),
-    *(test, why_slow, requests, logs, proxy, alert, channel, capture),
+    *(test, sweep, bench, why_slow, requests, logs, proxy, alert, channel, capture),
     *(capacity, prices, model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, project, user, second_factor, service_account, signing_key),

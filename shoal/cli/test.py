@@ -90,7 +90,7 @@ def save(
         wanted = {
             "name": name,
             "description": description,
-            "model": model or _models(client, endpoint, deployment)[0],
+            "model": model or models_of(client, endpoint, deployment)[0],
             "endpoint": endpoint,
             "inputs": _inputs(inputs),
             "tolerance": {key: value for key, value in tolerance.items() if value is not None},
@@ -200,7 +200,7 @@ def compare(
 
     found = []
     with Client() as client:
-        _models(client, endpoint, other)
+        models_of(client, endpoint, other)
         cases = _cases(client, endpoint, deployment, names, golden=False)
         for one in compare(client, endpoint, (deployment, other), cases):
             found.append(one)
@@ -240,7 +240,7 @@ def _cases(
     golden: bool = True,
 ) -> list[Any]:
     """The named cases of the models that answer there, or else all, or all golden ones."""
-    models = _models(client, endpoint, deployment)
+    models = models_of(client, endpoint, deployment)
     listed = [item for model in models for item in client.list_test_cases(model=model)]
     chosen = [
         item
@@ -262,7 +262,7 @@ def _cases(
     return [client.get_test_case(item["id"]) for item in chosen]
 
 
-def _models(client: Any, endpoint: str, deployment: str | None) -> list[str]:
+def models_of(client: Any, endpoint: str, deployment: str | None) -> list[str]:
     """What clients call the models there, the one that has the most traffic first."""
     shown = client.get_endpoint(endpoint)
     traffic = shown["traffic"]

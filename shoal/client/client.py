@@ -25,6 +25,7 @@ from shoal.client.projects import Projects
 from shoal.client.rollouts import Rollouts
 from shoal.client.saved_cases import SavedCases
 from shoal.client.seen_requests import SeenRequests
+from shoal.client.sweeps import Sweeps
 from shoal.client.transport import Transport
 from shoal.client.types import (
     DeployResult,
@@ -56,6 +57,7 @@ class Client(
     Capacities,
     Experiments,
     SeenRequests,
+    Sweeps,
     Deployments,
 ):
     """``Client()`` finds the installation as the command line does; ``Client(url, token)`` says it.

@@ -15,6 +15,7 @@ def main(output: Path) -> None:
     from controlplane.accounts.models import Project, User
     from controlplane.accounts.services import token_create
     from controlplane.deployments.services import Spec, trial_start
+    from controlplane.deployments.services.sweeps import plan_made, sweep_start
     from controlplane.operations import services
     from controlplane.registry.models import Upload
     from controlplane.registry.services import aliases, configs
@@ -47,6 +48,10 @@ def main(output: Path) -> None:
         node.bring_up()
         gateway_confirms()
     trial = trial_start(model="digits", actor="x", now=now)
+    sweep = sweep_start(
+        endpoint="digits", deployment="blue", actor="x", now=now, while_serving=True,
+        plan=plan_made(model="digits", mode="rate", levels=(1.0,), seconds=1.0),
+    )  # fmt: skip
     uploads = [
         Upload.objects.create(
             id=letter * 32, filename="digits.onnx", size=64, created_by=people["admin"],
@@ -67,6 +72,7 @@ def main(output: Path) -> None:
         "node": ["local"],
         "operation_id": [operation.pk if operation else ""],
         "try_load_id": [trial.pk],
+        "sweep_id": [sweep.pk],
         "upload_id": [uploads[0]],
         "username": ["fuzz-viewer"],
         "project": ["default"],

@@ -19,6 +19,7 @@ from tritonclient.utils import InferenceServerException
 
 from shoal.client import Client
 from tests.e2e import served, tiny_model
+from tests.e2e.accessibility import violations
 from tests.e2e.browser import WatchedPage
 from tests.e2e.product import Product
 from tests.support.runtime_process import wait_until
@@ -92,6 +93,21 @@ def test_traffic_moves_to_green_and_back(page: Page, endpoint: Served, product: 
     undo.click()
     expect(page.get_by_role("img", name="Traffic: blue 100 %").first).to_be_visible()
     assert endpoint.client.get_endpoint(NAME)["traffic"]["blue"] == 100
+
+
+def test_green_is_measured_under_load(page: Page, endpoint: Served) -> None:
+    page.goto(f"/endpoints/{NAME}/load?dep=green")
+    page.get_by_role("textbox", name=re.compile("^Levels")).fill("1, 2, 4")
+    page.get_by_role("textbox", name="Seconds at each level").fill("0.5")
+    page.get_by_role("button", name="Measure").click()
+    points = page.get_by_role("table", name="Points", exact=True)
+    expect(points.get_by_role("row")).to_have_count(4, timeout=POLLS_MS)
+    expect(page.get_by_text("The knee is at")).to_be_visible(timeout=POLLS_MS)
+    assert violations(page) == []
+    (sweep,) = endpoint.client.list_sweeps(NAME, "green")
+    assert (sweep["state"], sweep["measured"], sweep["traffic"]) == ("Succeeded", 3, 0)
+    measured = endpoint.client.get_sweep(sweep["id"])["points"]
+    assert all(one["good"] > 10 and not one["errors"] and one["batch"] for one in measured)
 
 
 def test_copies_go_to_green_until_they_are_stopped(page: Page, endpoint: Served) -> None:

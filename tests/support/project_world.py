@@ -13,7 +13,13 @@ from controlplane.alerts.models import Alert, ObjectiveRow, Silence
 from controlplane.capture.models import CaptureBaseline, CapturedFile, CaptureHour
 from controlplane.capture.services import blob_name
 from controlplane.console.models import SavedCase
-from controlplane.deployments.models import Deployment, Endpoint, Replica, TryLoad
+from controlplane.deployments.models import (
+    Deployment,
+    Endpoint,
+    LoadSweep,
+    Replica,
+    TryLoad,
+)
 from controlplane.deployments.services.endpoints import endpoint_create
 from controlplane.drift import Summary
 from controlplane.environments.models import EnvironmentVersion
@@ -64,6 +70,7 @@ class Things:
             "draft_id": f"{self.word}-draft",
             "case_id": f"{self.word}-case",
             "try_load_id": f"{self.word}-trial",
+            "sweep_id": f"{self.word}-sweep",
             "operation_id": f"{self.word}-operation",
             "rollout_id": f"{self.word}-rollout",
             "objective": f"{self.word}-objective",
@@ -204,6 +211,17 @@ def project_add(name: str) -> Things:
         deadline_at=now,
         created_by=person.username,
     )
+    LoadSweep.objects.create(
+        id=f"{name}-sweep",
+        deployment=deployment,
+        revision=deployment.revision,
+        replica=f"{name}-replica",
+        node_name="n1",
+        plan={"model": model.name, "mode": "rate", "levels": [1], "seconds": 1},
+        state="Succeeded",
+        deadline_at=now,
+        created_by=person.username,
+    )
     return things
 
 
@@ -239,5 +257,15 @@ def counts() -> dict[str, int]:
     kinds = (Model, Endpoint, Deployment, EnvironmentVersion, Upload, Operation, Rollout)
     return {
         kind.__name__: kind._default_manager.count()
-        for kind in (*kinds, SavedCase, TryLoad, Draft, ObjectiveRow, Alert, Silence, *CAPTURE)
+        for kind in (
+            *kinds,
+            SavedCase,
+            TryLoad,
+            LoadSweep,
+            Draft,
+            ObjectiveRow,
+            Alert,
+            Silence,
+            *CAPTURE,
+        )
     }

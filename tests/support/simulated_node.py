@@ -17,6 +17,7 @@ from wire.messages import (
     DesiredState,
     NodeInfo,
     NodeReport,
+    ObservedLoad,
     ObservedReplica,
     Problem,
     RegisterReply,
@@ -43,6 +44,7 @@ class SimulatedNode:
         self.client = APIClient()
         self.replicas: dict[str, ObservedReplica] = {}
         self.generation = 0
+        self.loads: tuple[ObservedLoad, ...] = ()
         self.port = 9001 + 10 * Node.objects.count()  # all are on this machine
         token = join_token_create(actor="ada")
         answer = self.post("register", RegisterRequest(token=token, node=self.info))
@@ -85,6 +87,7 @@ class SimulatedNode:
             node=self.info,
             observed_generation=self.generation,
             replicas=tuple(self.replicas.values()),
+            loads=self.loads,
         )
 
     def report(self) -> ReportReply:
@@ -102,6 +105,11 @@ class SimulatedNode:
             changes.setdefault("downloaded_bytes", 64)
         for key, seen in self.replicas.items():
             self.replicas[key] = replace(seen, state=state, **changes)
+        return self.report()
+
+    def measure(self, load_id: str, state: str = "running", **changes: Any) -> ReportReply:
+        """How far the load sweep is that it was asked for."""
+        self.loads = (ObservedLoad(load_id, state, **changes),)
         return self.report()
 
     def fail(self, code: str = "ModelLoadFailed") -> ReportReply:

@@ -13,6 +13,7 @@ from controlplane.deployments.capturing import capture_from_json
 from controlplane.deployments.models import DeploymentRevision, Replica, TryLoad
 from controlplane.deployments.probes import allowance_s, rule_of
 from controlplane.deployments.selectors.sampling import sampling_s
+from controlplane.deployments.selectors.sweeps import desired_loads
 from controlplane.deployments.selectors.trials import (
     LOG_OWNER,
     trial_list,
@@ -66,6 +67,7 @@ def desired_state(node: Node) -> DesiredState:
         replicas=_with_signatures(wanted),
         poll_interval_s=pace.poll_s,
         sample_interval_s=sampling_s(_endpoints(replicas), pace),
+        loads=desired_loads(node),
     )
 
 

@@ -15,6 +15,7 @@ from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.deployments.selectors.sampling import sampling_s
 from controlplane.deployments.services.observations import replicas_observe
 from controlplane.deployments.services.replicas import retirements_end
+from controlplane.deployments.services.sweeps import sweeps_observe
 from controlplane.deployments.services.trials import trials_observe
 from controlplane.deployments.types import DeploymentState, Desired
 from controlplane.nodes.claims import MOST_SHOWN, Violation
@@ -43,6 +44,7 @@ def node_report(
     rows, touched, violations = replicas_observe(node, report, now, violations)
     ours = {row.pk for row in rows}
     trials_observe(node, tuple(o for o in report.replicas if o.replica_id not in ours), now)
+    sweeps_observe(node, report.loads, now)
     if touched:
         changed = [row.deployment for row in rows if row.deployment_id in touched]
         for name in sorted({deployment.endpoint.name for deployment in changed}):

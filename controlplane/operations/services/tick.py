@@ -21,6 +21,7 @@ from controlplane.deployments.services.replicas import (
     rests_end,
     retirements_end,
 )
+from controlplane.deployments.services.sweeps import sweeps_tick
 from controlplane.deployments.services.trials import trials_tick
 from controlplane.deployments.states import REPLICAS, ReplicaCause
 from controlplane.deployments.types import DeploymentState, failure_data
@@ -68,6 +69,7 @@ def operations_tick(*, now: datetime) -> None:
             logger.exception("Upkeep of %s failed, the next pass tries again", name)
     drains_advance(now=now)
     trials_tick(now=now)
+    sweeps_tick(now=now)
 
 
 @transaction.atomic

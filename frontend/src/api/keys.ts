@@ -55,6 +55,8 @@ export const keys = {
     captured: (name: string, deployment: string) => ["endpoints", "one", name, "data", deployment, "files"] as const,
     capturedRequest: (name: string, deployment: string, id: string, at: number) =>
       ["endpoints", "one", name, "data", deployment, "request", id, at] as const,
+    sweeps: (name: string, deployment: string) => ["endpoints", "one", name, "sweeps", deployment] as const,
+    sweep: (id: string) => ["sweeps", id] as const,
     allData: (name: string) => ["endpoints", "one", name, "data"] as const,
     rollout: (name: string) => ["endpoints", "one", name, "rollout"] as const,
     rolloutDifferences: (name: string, id: string) => ["endpoints", "one", name, "rollout", id, "differences"] as const,

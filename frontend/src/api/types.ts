@@ -72,6 +72,10 @@ export type Experiment = Schemas["Experiment"];
 export type ExperimentArm = Schemas["ExperimentArm"];
 export type ExperimentDifference = Schemas["ExperimentDifference"];
 
+export type LoadSweep = Schemas["LoadSweep"];
+export type LoadSweepPoint = Schemas["LoadSweepPoint"];
+export type LoadSweepSummary = Schemas["LoadSweepSummary"];
+export type LoadSweepInput = Schemas["LoadSweepInputRequest"];
 export type Bottlenecks = Schemas["Bottlenecks"];
 export type BottleneckPart = Schemas["Part"];
 export type BottleneckFinding = Schemas["Finding"];

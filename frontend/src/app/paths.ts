@@ -11,6 +11,7 @@ const ENDPOINT_TABS = [
   "consume",
   "keys",
   "requests",
+  "load",
   "data",
   "logs",
   "events",

@@ -9,6 +9,7 @@ import {
   experimentSearch,
   listSearch,
   liveSearch,
+  loadSearch,
   logSearch,
   metricsSearch,
   requestSearch,
@@ -99,6 +100,13 @@ const endpointData = createRoute({
   component: lazyRouteComponent(() => import("@/features/endpoints/pages/data-tab"), "DataTab"),
 });
 
+const endpointLoad = createRoute({
+  getParentRoute: () => endpoint,
+  path: "load",
+  validateSearch: loadSearch,
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/load-tab"), "LoadTab"),
+});
+
 const endpointLogs = createRoute({
   getParentRoute: () => endpoint,
   path: "logs",
@@ -139,6 +147,7 @@ export const endpointRoutes = [
     endpointKeys,
     endpointRequests,
     endpointData,
+    endpointLoad,
     endpointLogs,
     endpointEvents,
     endpointSettings,

@@ -11,7 +11,13 @@ from rest_framework.test import APIClient
 
 from controlplane.accounts.models import Project, User
 from controlplane.core.models import Event
-from controlplane.deployments.models import Deployment, Endpoint, InstanceType, Replica
+from controlplane.deployments.models import (
+    Deployment,
+    Endpoint,
+    InstanceType,
+    LoadSweep,
+    Replica,
+)
 from controlplane.metrics.models import RollUp
 from controlplane.nodes.models import Node
 from controlplane.registry.models import Model
@@ -121,6 +127,36 @@ def test_headroom_is_told_from_the_busiest_hour(viewer_api: APIClient) -> None:
     assert unknown["headroom"] == {
         "times": None, "limit": "", "because": "Nothing of it was measured in the last day.",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("slo_us", "times", "where"),
+    [(5000.0, 200.0, "within p95 ≤ 5 ms"), (0.0, 220.0, "at its knee"), (1.0, 4.0, "at work")],
+)
+def test_a_load_sweep_of_what_runs_now_tells_more(
+    viewer_api: APIClient, slo_us: float, times: float, where: str
+) -> None:
+    nodes_add("a")
+    row = deployed("digits", "a")
+    busy_hours("digits")
+    hour("node/a", 1, gauge={"host_cpu": 0.5})
+    plan = {"model": "m", "mode": "concurrency", "levels": [1, 2, 4], "seconds": 1,
+            "slo_percentile": 95 if slo_us else 0, "slo_us": slo_us}  # fmt: skip
+    points = [
+        {"level": level, "seconds": 1.0, "good": 9, "throughput": rate, "mean_us": mean,
+         "p95_us": mean, "p99_us": mean}
+        for level, rate, mean in ((1, 100.0, 3000.0), (2, 200.0, 5000.0), (4, 220.0, 5100.0))
+    ]  # fmt: skip
+    for key, measured in (("first", points[:1]), ("last", points), ("empty", [])):
+        LoadSweep.objects.create(
+            id=key, deployment=row, revision=row.revision, replica="digits-0", node_name="a",
+            plan=plan, points=measured, state="Succeeded", deadline_at=timezone.now(),
+            created_by="dora",
+        )  # fmt: skip
+    (item,) = get(viewer_api, "capacity/deployments")["items"]
+    assert item["headroom"]["times"] == pytest.approx(times)
+    assert where in item["headroom"]["because"]
+    assert item["headroom"]["limit"] == ("sweep" if times > 4 else "instances")
 
 
 def test_figures_from_before_a_deployment_are_not_its_own(viewer_api: APIClient) -> None:

@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from controlplane.capacity.cost import LabelPrice, PriceList, cost_of, replica_prices
-from controlplane.capacity.facts import Card, DeploymentFacts, Measured, NodeFacts, ReplicaFacts
+from controlplane.capacity.facts import (
+    Card,
+    DeploymentFacts,
+    Measured,
+    NodeFacts,
+    ReplicaFacts,
+    Swept,
+)
 from controlplane.capacity.headroom import headroom
 from controlplane.capacity.loss import (
     EndpointLoss,
@@ -22,6 +29,7 @@ from controlplane.deployments import placement
 from controlplane.deployments.placement import Refusal
 
 GB = 10**9
+SWEPT = Swept(rate=200.0, point="within p95 ≤ 5 ms", when="2026-11-27")
 
 
 def node(name: str = "a", **values: Any) -> NodeFacts:
@@ -114,6 +122,20 @@ def test_the_idlest_node_comes_first_and_silent_ones_last() -> None:
             [], 2, "concurrency",
         ),
         (deployment(replica(), measured=day(concurrency=2.0)), [], None, ""),
+        # what was measured counts before what is thought; two replicas, each as the measured one
+        (
+            deployment(replica(), replica("r2"), measured=day(request_rate=50.0, busy=0.9),
+                       swept=SWEPT), [], 8, "sweep",
+        ),
+        (
+            deployment(replica(), replica("r2", ready=False), measured=day(request_rate=400.0),
+                       swept=SWEPT), [], 0.5, "sweep",
+        ),
+        (deployment(replica(), measured=day(request_rate=0.01), swept=SWEPT), [], 1000, "sweep"),
+        (deployment(replica(), measured=day(busy=0.25, request_rate=None), swept=SWEPT),
+         [], 4, "instances"),
+        (deployment(replica(ready=False), measured=day(request_rate=1.0), swept=SWEPT),
+         [], None, ""),
     ],
 )  # fmt: skip
 def test_the_first_limit_that_is_reached_is_the_headroom(

@@ -67,6 +67,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "POST models/<str:name>/versions/<str:version>/signatures": {"signature": "untrusted"},
     "POST models/<str:name>/versions/<str:version>/config-revisions": {"configs": {}},
     "PATCH endpoints/<str:endpoint>": {"description": "ours"},
+    "POST endpoints/<str:endpoint>/deployments/<str:deployment>/sweeps": {"levels": [1]},
     "PUT drafts/<str:draft_id>": {"data": {}, "revision": 1},
     "PUT test-cases/<str:case_id>": {"name": "x", "model": "x", "inputs": []},
 }
@@ -228,6 +229,10 @@ REFUSED: Final[dict[str, tuple[str, str, dict[str, Any], int]]] = {
     ),
     "placement of a model of another project": (
         "POST", "placement/preview", {"model": f"{THEIRS}-model"}, 404,
+    ),
+    "a load sweep with a case of another project": (
+        "POST", f"endpoints/{OURS}-endpoint/deployments/{OURS}-blue/sweeps",
+        {"levels": [1], "while_serving": True, "case": f"{THEIRS}-case"}, 404,
     ),
     "a trial of a model of another project": (
         "POST", "try-loads", {"model": f"{THEIRS}-model"}, 404,

@@ -27,7 +27,7 @@ from controlplane.capture.models import CapturedFile, CaptureHour
 from controlplane.capture.services import _store as captured_store
 from controlplane.console.models import SavedCase
 from controlplane.core import events
-from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.deployments.models import Deployment, Endpoint, LoadSweep
 from controlplane.drift import Summary, sketch_of
 from controlplane.gateway.models import Gateway
 from controlplane.metrics.models import LogLine
@@ -105,6 +105,7 @@ FIXED = {
     "endpoints/{endpoint}/rollouts/{rollout_id}/differences",
     "operations/{operation_id}",
     "test-cases/{case_id}",
+    "sweeps/{sweep_id}",
     "try-loads/{try_load_id}",
     "uploads/{upload_id}",
 }
@@ -207,6 +208,7 @@ class Installation:
         self.post("channels", {"name": name, "kind": "slack", "url": url})
         until = (timezone.now() + timedelta(hours=1)).isoformat()
         self.post("silences", {"subject": "node/x", "reason": "x", "ends_at": until})
+        self._measured(name)
         self._told(name)
         self._captured(name)
         self.post("drafts", {"title": name, "data": {}})
@@ -238,6 +240,16 @@ class Installation:
             1, {key: sketch_of("number", [1.0], rows=1, shapes={}, rng=Random(1))}
         )
         hour.save()
+
+    def _measured(self, name: str) -> None:
+        """One more load sweep."""
+        blue = Deployment.objects.get(endpoint__name="digits", name="blue")
+        LoadSweep.objects.create(
+            id=name, deployment=blue, revision=blue.revision, replica="r", node_name="local",
+            plan={"model": "digits", "mode": "rate", "levels": [1], "seconds": 1},
+            points=[{"level": 1, "seconds": 1, "good": 1, "throughput": 1}], state="Succeeded",
+            deadline_at=timezone.now(), created_by="ada",
+        )  # fmt: skip
 
     def _told(self, name: str) -> None:
         """An alert, and a message about it."""
@@ -304,6 +316,7 @@ class Installation:
         where["case_id"] = "more-1"
         where["objective"] = "more-1"
         where["rollout_id"] = f"{1:032}"
+        where["sweep_id"] = "more-1"
         where["try_load_id"] = self.api.get("/api/v1/try-loads").json()["items"][-1]["id"]
         path = re.sub(r"\{(\w+)\}", lambda found: where[found[1]], route)
         return f"/api/v1/{path}?{self._query(route)}"

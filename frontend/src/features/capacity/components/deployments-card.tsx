@@ -20,6 +20,7 @@ import { money } from "../money";
 import { Room } from "./room";
 
 const LIMITS: Readonly<Record<string, string>> = {
+  sweep: "by its load sweep",
   instances: "by its instances",
   processors: "by processors",
   gpus: "by its GPUs",

@@ -99,6 +99,7 @@ export function EndpointLayout() {
           { label: "Consume", link: paths.endpointTab(name, "consume") },
           { label: "Keys", link: paths.endpointTab(name, "keys") },
           { label: "Requests", link: paths.endpointTab(name, "requests") },
+          { label: "Load", link: paths.endpointTab(name, "load") },
           { label: "Data", link: paths.endpointTab(name, "data") },
           { label: "Logs", link: paths.endpointTab(name, "logs") },
           { label: "Events", link: paths.endpointTab(name, "events") },

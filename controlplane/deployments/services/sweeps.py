@@ -1,0 +1,244 @@
+"""Load sweeps: how a replica does under more and more load, asked by the agent of its node.
+
+They travel in the node's desired state, as trials do, and end like them: by what the node reports,
+by a deadline, or because somebody cancels.
+"""
+
+import dataclasses
+import secrets
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from controlplane.core import events
+from controlplane.core.errors import Invalid
+from controlplane.core.models import Event
+from controlplane.deployments.errors import (
+    DeploymentServes,
+    NoReadyReplica,
+    SweepFinished,
+    SweepInProgress,
+)
+from controlplane.deployments.models import Deployment, LoadSweep, Replica
+from controlplane.deployments.selectors import deployment_get
+from controlplane.deployments.selectors.sweeps import plan_of, sweep_get, sweeps_active
+from controlplane.deployments.states import SWEEPS, SweepCause
+from controlplane.deployments.types import (
+    SWEEP_ACTIVE,
+    Desired,
+    Failure,
+    ReplicaState,
+    SweepState,
+    failure_data,
+)
+from controlplane.nodes.models import Node
+from controlplane.nodes.services import node_generation_raise
+from load_client.plans import BadPlan, check, longest_s
+from wire import codec
+from wire.load import LoadInput, LoadPlan
+from wire.messages import ObservedLoad
+
+KEPT: Final = timedelta(days=90)
+MOST_KEPT: Final = 50  # of a deployment
+BEGIN_S: Final = 60.0  # for its node to hear of it
+MOST_BYTES: Final = 1 << 20  # of a case, as base64: it is in what the node asks for all the time
+
+
+def plan_made(*, inputs: Iterable[dict[str, Any]] = (), **values: Any) -> LoadPlan:
+    """``values``: the fields of LoadPlan. ``inputs``: of a case. Raises Invalid."""
+    plan = LoadPlan(inputs=tuple(LoadInput(**one) for one in inputs), **values)
+    try:
+        check(plan)
+    except BadPlan as error:
+        raise Invalid(str(error), field=error.field) from error
+    if (size := sum(len(one.data or "") for one in plan.inputs)) > MOST_BYTES:
+        raise Invalid(
+            f"case: {size} bytes of base64, expected at most {MOST_BYTES}.",
+            field="case",
+            hints=("Let it send random data of that shape: `shapes`, without `case`.",),
+        )
+    return plan
+
+
+def sweep_start(
+    *,
+    endpoint: str,
+    deployment: str,
+    plan: LoadPlan,
+    case: str = "",
+    while_serving: bool = False,
+    actor: str,
+    now: datetime,
+) -> LoadSweep:
+    """Have a ready replica of it measured. ``while_serving``: though clients use it.
+
+    Raises EndpointNotFound, DeploymentNotFound, DeploymentServes, NoReadyReplica, SweepInProgress.
+    """
+    row = deployment_get(endpoint, deployment)
+    if (uses := _uses(row)) and not while_serving:
+        raise DeploymentServes(
+            f"{row} serves clients ({', '.join(uses)}): they would wait behind the sweep.",
+            field="while_serving",
+        )
+    replica = _replica(row)
+    try:
+        with transaction.atomic():
+            sweep = LoadSweep.objects.create(
+                id=secrets.token_hex(8),
+                deployment=row,
+                revision=replica.revision,
+                replica=replica.pk,
+                node=replica.node,
+                node_name=replica.node.name,
+                plan=codec.as_data(plan),
+                case=case,
+                traffic=_percent(row),
+                deadline_at=now + timedelta(seconds=BEGIN_S + longest_s(plan)),
+                created_by=actor,
+            )
+            _record(
+                sweep,
+                actor,
+                "load_sweep.started",
+                f"{actor} measures {row} under load, on {replica.node.name}"
+                + (f", while it serves clients ({', '.join(uses)})" if uses else ""),
+                Event.Severity.WARNING if uses else Event.Severity.INFO,
+            )
+            node_generation_raise([replica.node_id])
+    except IntegrityError as error:
+        # why everything: a node does one at a time, whoever asked for it
+        if not LoadSweep.everything.filter(node=replica.node, state__in=SWEEP_ACTIVE).exists():
+            raise
+        raise SweepInProgress(f"A load sweep is under way on {replica.node.name}.") from error
+    return sweep_get(sweep.pk)
+
+
+def _percent(row: Deployment) -> int:
+    return int(row.endpoint.traffic.get(row.name, 0))
+
+
+def _uses(row: Deployment) -> list[str]:
+    """How clients reach it, in words."""
+    endpoint = row.endpoint
+    found = [f"{percent} % of the traffic"] if (percent := _percent(row)) else []
+    if endpoint.mirror_traffic.get(row.name):
+        found.append("mirrored traffic")
+    if any(rule.get("deployment") == row.name for rule in endpoint.traffic_rules):
+        found.append("a traffic rule")
+    return found
+
+
+def _replica(row: Deployment) -> Replica:
+    """Of its newest revision; where there is a choice, on a node with no sweep. Raises
+    NoReadyReplica."""
+    ready = list(
+        row.replicas.filter(
+            revision=row.revision, desired=Desired.RUNNING, state=ReplicaState.READY
+        )
+        .select_related("node", "revision")
+        .order_by("ordinal", "id")
+    )
+    if not ready:
+        raise NoReadyReplica(f"No replica of {row} is ready with its newest revision.")
+    busy = LoadSweep.everything.filter(state__in=SWEEP_ACTIVE).values_list("node_id", flat=True)
+    busy_ids = set(busy)
+    return next((one for one in ready if one.node_id not in busy_ids), ready[0])
+
+
+def sweeps_observe(node: Node, loads: Iterable[ObservedLoad], now: datetime) -> None:
+    """What a node says of its sweeps."""
+    said = {load.load_id: load for load in loads}
+    if not said:
+        return  # most reports; a query less
+    for row in sweeps_active(node):
+        load = said.get(row.pk)
+        if load is None:
+            continue
+        points = [codec.as_data(point) for point in load.points[: len(plan_of(row).levels)]]
+        measured: dict[str, Any] = {"points": points, "stopped_by": load.stopped_by}
+        if load.state == "finished":
+            _end(row, SweepCause.SUCCEED, now, **measured)
+        elif load.state == "failed":
+            problem = codec.as_data(load.error) if load.error else None
+            error = problem or failure_data(Failure("SweepFailed", "It failed."))
+            _end(row, SweepCause.FAIL, now, error=error, **measured)
+        elif row.state == SweepState.QUEUED or points != row.points:
+            rows = LoadSweep.objects.filter(pk=row.pk)
+            SWEEPS.write(rows, SweepCause.OBSERVE, updated_at=timezone.now(), **measured)
+
+
+def sweeps_tick(*, now: datetime) -> None:
+    """End those that took too long; forget old ones."""
+    for row in sweeps_active():
+        if now < row.deadline_at:
+            continue
+        if row.state == SweepState.QUEUED:
+            text = f"The agent of {row.node_name} has not begun it in time."
+            hints = ("Is the node online, and its agent of the control plane's version?",)
+        else:
+            text = f"The agent of {row.node_name} has not ended it in time."
+            hints = ("Look at the node; what was measured until then is kept.",)
+        failure = Failure("DeadlineExceeded", text, hints=hints)
+        _end(row, SweepCause.EXPIRE, now, error=failure_data(failure))
+    LoadSweep.objects.filter(finished_at__lt=now - KEPT).delete()
+
+
+def sweep_cancel(*, sweep_id: str, actor: str, now: datetime) -> LoadSweep:
+    """What was measured until then is kept. Raises SweepNotFound, SweepFinished."""
+    row = sweep_get(sweep_id)
+    if row.state not in SWEEP_ACTIVE or not _end(row, SweepCause.CANCEL, now, actor=actor):
+        raise SweepFinished(f"It has ended already: {sweep_get(sweep_id).state}.")
+    return sweep_get(sweep_id)
+
+
+@transaction.atomic
+def _end(
+    row: LoadSweep, cause: SweepCause, now: datetime, *, actor: str = "system", **values: Any
+) -> bool:
+    """Whether this call ended it; its node stops what it no longer finds desired."""
+    plan = plan_of(row)
+    inputs = tuple(dataclasses.replace(one, data=None) for one in plan.inputs)
+    kept = codec.as_data(dataclasses.replace(plan, inputs=inputs))
+    if not SWEEPS.move(row, cause, finished_at=now, updated_at=timezone.now(), plan=kept, **values):
+        return False
+    if row.node_id:
+        node_generation_raise([row.node_id])
+    new = SWEEPS.target(cause)
+    error = values.get("error") or {}
+    text = {
+        SweepState.SUCCEEDED: "has been measured under load",
+        SweepState.FAILED: "could not be measured under load",
+        SweepState.CANCELED: "is not measured under load any more",
+    }[new]
+    failed = new == SweepState.FAILED
+    _record(
+        row,
+        actor,
+        f"load_sweep.{new.value.lower()}",
+        f"{row.deployment} {text}" + (f": {error['message']}" if failed and error else ""),
+        Event.Severity.WARNING if failed else Event.Severity.INFO,
+    )
+    newest = LoadSweep.objects.filter(deployment=row.deployment_id).order_by("-created_at", "-id")
+    old = list(newest.exclude(state__in=SWEEP_ACTIVE).values_list("pk", flat=True)[MOST_KEPT:])
+    if old:
+        LoadSweep.objects.filter(pk__in=old).delete()
+    return True
+
+
+def _record(row: LoadSweep, actor: str, verb: str, message: str, severity: Event.Severity) -> None:
+    events.record(
+        actor=actor,
+        verb=verb,
+        subject=f"endpoint/{row.deployment.endpoint.name}",
+        message=message,
+        severity=severity,
+        data={
+            "deployment": row.deployment.name,
+            "sweep": row.pk,
+            "replica": row.replica,
+            "node": row.node_name,
+        },
+    )

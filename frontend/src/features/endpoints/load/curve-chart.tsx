@@ -1,0 +1,77 @@
+/** The curve of a sweep: answers a second to the right, latency upwards; the knee, the objective, and an earlier sweep beside it. */
+import { useId } from "react";
+import type { LoadSweep } from "@/api/types";
+import { axisText } from "@/components/charts/units";
+import { type Frame, type Latency, latencyOf, pathOf, scalesOf } from "./curve";
+import classes from "./load.module.css";
+import { levelText, pointText } from "./words";
+
+const WIDTH = 760;
+const HEIGHT = 300;
+const FRAME: Frame = { left: 64, top: 14, width: WIDTH - 64 - 16, height: HEIGHT - 14 - 46 };
+
+export interface CurveChartProps {
+  sweep: LoadSweep;
+  /** An earlier one. */
+  beside: LoadSweep | undefined;
+  latency: Latency;
+}
+
+export function CurveChart({ sweep, beside, latency }: CurveChartProps) {
+  const title = useId();
+  const slo = sweep.slo_percentile !== null && latency === `p${sweep.slo_percentile}` ? (sweep.slo_ms ?? 0) * 1000 : null;
+  const scales = scalesOf([sweep.points, beside?.points ?? []], latency, slo, FRAME);
+  const bottom = FRAME.top + FRAME.height;
+  const right = FRAME.left + FRAME.width;
+  const yTexts = axisText("duration", scales.yTicks);
+  const xTexts = axisText("req/s", scales.xTicks);
+  const sloY = slo === null ? null : scales.y(slo);
+  return (
+    <svg className={classes["curve"]} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-labelledby={title}>
+      <title id={title}>{`${latency} latency against answers a second, ${sweep.points.length} points; the table has the figures`}</title>
+      {scales.yTicks.map((tick, index) => (
+        <g key={tick}>
+          <line className={classes["grid"]} x1={FRAME.left} x2={right} y1={scales.y(tick)} y2={scales.y(tick)} />
+          <text className={classes["tick"]} x={FRAME.left - 8} y={scales.y(tick) + 4} textAnchor="end">
+            {yTexts[index]}
+          </text>
+        </g>
+      ))}
+      {scales.xTicks.map((tick, index) => (
+        <text key={tick} className={classes["tick"]} x={scales.x(tick)} y={bottom + 18} textAnchor="middle">
+          {xTexts[index]}
+        </text>
+      ))}
+      <text className={classes["tick"]} x={right} y={bottom + 38} textAnchor="end">
+        answers a second
+      </text>
+      {sloY !== null && sloY >= FRAME.top ? (
+        <g>
+          <line className={classes["slo"]} x1={FRAME.left} x2={right} y1={sloY} y2={sloY} />
+          <text className={classes["sloText"]} x={FRAME.left + 6} y={sloY - 5}>
+            {`objective: ${latency} ≤ ${sweep.slo_ms} ms`}
+          </text>
+        </g>
+      ) : null}
+      {beside ? <path className={classes["earlier"]} d={pathOf(beside.points, latency, scales)} /> : null}
+      <path className={classes["line"]} d={pathOf(sweep.points, latency, scales)} />
+      {sweep.points
+        .filter((point) => point.good > 0)
+        .map((point) => {
+          const x = scales.x(point.throughput);
+          const y = scales.y(latencyOf(point, latency));
+          const knee = point.level === sweep.knee;
+          return (
+            <g key={point.level} data-knee={knee || undefined} className={classes["point"]}>
+              <circle cx={x} cy={y} r={knee ? 7 : 4}>
+                <title>{pointText(point, sweep.mode)}</title>
+              </circle>
+              <text x={x} y={y - 11} textAnchor="middle">
+                {knee ? `${levelText(point.level, sweep.mode)}, knee` : levelText(point.level, sweep.mode)}
+              </text>
+            </g>
+          );
+        })}
+    </svg>
+  );
+}

@@ -1,0 +1,97 @@
+/** How a deployment does under more and more load: measure it, and look at what was measured. */
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { isMeasuring, sweepsQuery } from "@/api/sweeps";
+import type { Deployment, LoadSweepSummary } from "@/api/types";
+import { Card } from "@/components/card";
+import { type Column, DataTable } from "@/components/data-table";
+import { EmptyState } from "@/components/empty-state";
+import { Segmented } from "@/components/segmented";
+import { Status } from "@/components/status";
+import { Time } from "@/components/time";
+import toolbar from "@/components/toolbar.module.css";
+import { useEndpoint } from "../hooks/use-endpoint";
+import classes from "../load/load.module.css";
+import { SweepForm } from "../load/sweep-form";
+import { SweepView } from "../load/sweep-view";
+import { sweepTitle } from "../load/words";
+
+const COLUMNS: Column<LoadSweepSummary>[] = [
+  { id: "what", header: "Sweep", cell: (row) => sweepTitle(row) },
+  { id: "state", header: "State", cell: (row) => <Status state={row.state} /> },
+  { id: "points", header: "Points", align: "right", cell: (row) => `${row.measured} of ${row.levels.length}` },
+  { id: "model", header: "Model", hideBelow: "md", cell: (row) => row.model },
+  { id: "node", header: "Node", hideBelow: "md", cell: (row) => row.node },
+  { id: "by", header: "By", hideBelow: "lg", cell: (row) => row.created_by },
+  { id: "at", header: "Started", align: "right", cell: (row) => <Time at={row.created_at} /> },
+];
+
+export function LoadTab() {
+  const endpoint = useEndpoint();
+  const search = useSearch({ from: "/app/endpoints/$name/load" });
+  const navigate = useNavigate({ from: "/endpoints/$name/load" });
+  const deployment = endpoint.deployments.find((item) => item.name === search.dep) ?? endpoint.deployments[0];
+  if (!deployment) {
+    return (
+      <Card>
+        <EmptyState title="No deployments, so nothing to measure" />
+      </Card>
+    );
+  }
+  return (
+    <>
+      {endpoint.deployments.length > 1 ? (
+        <div className={toolbar["toolbar"]}>
+          <Segmented
+            label="Deployment"
+            value={deployment.name}
+            options={endpoint.deployments.map((item) => ({ value: item.name, label: item.name }))}
+            onChange={(dep) => void navigate({ search: { dep }, replace: true })}
+          />
+        </div>
+      ) : null}
+      <Sweeps key={deployment.name} deployment={deployment} />
+    </>
+  );
+}
+
+function Sweeps({ deployment }: { deployment: Deployment }) {
+  const endpoint = useEndpoint();
+  const search = useSearch({ from: "/app/endpoints/$name/load" });
+  const navigate = useNavigate({ from: "/endpoints/$name/load" });
+  const { data: sweeps, isPending } = useQuery(sweepsQuery(endpoint.name, deployment.name));
+  const shown = search.sweep ?? sweeps?.[0]?.id;
+  const look = (sweep: string) => void navigate({ search: { dep: deployment.name, sweep }, replace: true });
+  return (
+    <div className={classes["stack"]}>
+      <SweepForm
+        endpoint={endpoint}
+        deployment={deployment}
+        busy={sweeps?.some(isMeasuring) ?? false}
+        onBegun={(sweep) => look(sweep.id)}
+      />
+      {shown === undefined ? null : (
+        <SweepView
+          key={shown}
+          id={shown}
+          others={sweeps ?? []}
+          beside={search.beside}
+          onBeside={(beside) => void navigate({ search: (old) => ({ ...old, sweep: shown, beside }), replace: true })}
+        />
+      )}
+      <Card title="Sweeps" hint="kept for 90 days, 50 of a deployment" flush>
+        <DataTable
+          label="Sweeps"
+          columns={COLUMNS}
+          rows={sweeps}
+          rowKey={(row) => row.id}
+          onOpen={(row) => look(row.id)}
+          loading={isPending}
+          empty={
+            <EmptyState title="Nothing was measured yet" detail="A sweep asks a replica more and more, and shows where it saturates." />
+          }
+        />
+      </Card>
+    </div>
+  );
+}

@@ -1,0 +1,151 @@
+"""``shoal bench``: the load client of sweeps from here, against any server of the protocol."""
+
+import re
+from typing import Any
+
+import click
+
+from shoal.cli.load_options import (
+    load_asked,
+    load_options,
+    point_line,
+    print_points,
+    shapes_asked,
+    slo_asked,
+)
+from shoal.cli.options import AzCommand
+from shoal.cli.output import emit, output_option
+
+URL = re.compile(r"[a-z]+://.*|[^/]+:[0-9]+(/.*)?|localhost(/.*)?")
+
+
+@click.command(cls=AzCommand, short_help="Measure any server of the protocol from here.")
+@click.argument("target", metavar="URL|ENDPOINT")
+@click.option("--model", "-m", default="", help="Default, of an endpoint: its model.")
+@click.option("--model-version", default="", help="Default: the server's choice.")
+@click.option("--deployment", "-d", help="Of an endpoint; default: as its traffic goes.")
+@click.option(
+    "--header", "-H", "headers", multiple=True, metavar="NAME:VALUE", help="Sent with each request."
+)
+@load_options
+@output_option
+def bench(
+    target: str,
+    model: str,
+    model_version: str,
+    deployment: str | None,
+    headers: tuple[str, ...],
+    concurrency: str | None,
+    rate: str | None,
+    seconds: float,
+    warm_up_s: float,
+    slo: str | None,
+    batch: int,
+    shapes: tuple[str, ...],
+    output: str,
+) -> int:
+    """Measure a server of KServe's v2 protocol, or an endpoint through its gateway, from here.
+
+    Throughput and latency at each level, over HTTP, with random data. A URL needs no installation
+    of Shoal. Exit code 1 when nothing is answered.
+
+    \b
+      shoal bench localhost:8000 --model net --concurrency 1,2,4
+      shoal bench digits --slo p99=20 -o json
+    """
+    from load_client import perf_analyzer
+    from load_client.plans import BadPlan, check
+    from load_client.points import points_shown
+    from load_client.sweep import NothingAnswered, run
+    from load_client.targets import Unreachable
+    from shoal.cli.report import note
+    from wire.load import LoadPlan, LoadPoint
+
+    mode, levels = load_asked(concurrency, rate)
+    percentile, slo_ms = slo_asked(slo)
+    where, named = _where(target, deployment, _headers(headers), model)
+    plan = LoadPlan(
+        model=named,
+        version=model_version,
+        mode=mode,
+        levels=tuple(levels),
+        seconds=seconds,
+        warm_up_s=warm_up_s,
+        batch=batch,
+        shapes={name: tuple(shape) for name, shape in shapes_asked(shapes).items()},
+        slo_percentile=percentile or 0,
+        slo_us=1000 * (slo_ms or 0.0),
+    )
+    points: list[LoadPoint] = []
+
+    def tell(point: LoadPoint) -> None:
+        points.append(point)
+        note(point_line(points_shown(points, plan)["points"][-1], mode))
+
+    stopped_by, failed = "", ""
+    try:
+        check(plan)
+        stopped_by = run(plan, where, tell=tell)
+    except BadPlan as error:
+        raise click.UsageError(str(error)) from error
+    except NothingAnswered as error:
+        failed = f"{error} {error.said}".strip()
+    except (Unreachable, ValueError) as error:
+        raise click.ClickException(f"{error}.") from error
+    found: dict[str, Any] = {
+        "target": target,
+        "model": named,
+        "mode": mode,
+        "slo_percentile": percentile,
+        "slo_ms": slo_ms,
+        "stopped_by": stopped_by,
+        "failed": failed,
+        **points_shown(points, plan),
+        "perf_analyzer": perf_analyzer.command(plan, where.address),
+    }
+    emit(found, output, lambda: print_points(found))
+    if failed:
+        click.echo(f"Error: {failed}", err=True)
+    return 1 if failed else 0
+
+
+def _headers(given: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for text in given:
+        name, colon, value = text.partition(":")
+        if not colon or not name.strip():
+            raise click.BadParameter(f"{text!r:.80}, expected NAME:VALUE", param_hint="--header")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _where(target: str, deployment: str | None, headers: dict[str, str], model: str) -> Any:
+    """The target, and the model's name."""
+    from load_client.targets import target_of
+
+    if not URL.fullmatch(target):
+        return _endpoint(target, deployment, headers, model)
+    if deployment:
+        raise click.UsageError("--deployment is of an endpoint, and not of a URL.")
+    if not model:
+        raise click.UsageError("A URL needs --model.")
+    try:
+        return target_of(target, headers=headers), model
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="URL") from error
+
+
+def _endpoint(name: str, deployment: str | None, headers: dict[str, str], model: str) -> Any:
+    from load_client.targets import target_of
+    from shoal.cli.test import models_of
+    from shoal.client import Client
+    from shoal.sdk.scoring import PIN, authority, secret, trust
+
+    with Client() as client:
+        shown = client.get_endpoint(name)
+        sent = {"Authorization": f"Bearer {secret(client, shown)}", **headers}
+        trusted = trust(authority(client, shown["ca_path"]))
+        named = model or models_of(client, name, deployment)[0]
+    if deployment:
+        sent[PIN] = deployment
+    return target_of(shown["scoring_uri"], headers=sent, tls=trusted), named

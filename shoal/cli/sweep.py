@@ -1,0 +1,206 @@
+"""``shoal sweep``: how a deployment does under more and more load, measured beside it."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.load_options import (
+    load_asked,
+    load_options,
+    point_line,
+    print_points,
+    shapes_asked,
+    slo_asked,
+)
+from shoal.cli.options import AzCommand
+from shoal.cli.output import emit, output_option, print_fields, print_rows
+from shoal.display.units import moment
+
+ID = click.argument("sweep_id")
+
+
+@click.group(short_help="Measure a deployment under more and more load.")
+def sweep() -> None:
+    """Measure how a replica answers under more and more load: throughput, latency, batches.
+
+    The node's agent asks the replica beside it, so that neither your line nor the gateway counts.
+
+    \b
+      shoal sweep start net blue --concurrency 1..64 --slo p99=20 --watch
+      shoal sweep list net blue
+      shoal sweep show ID --csv points.csv
+    """
+
+
+@sweep.command(cls=AzCommand, short_help="Begin to measure.")
+@click.argument("endpoint")
+@click.argument("deployment")
+@load_options
+@click.option("--model", "-m", default="", help="As clients call it. Default: the first.")
+@click.option("--case", "case_name", help="Name of a saved case; default: random data.")
+@click.option("--while-serving", is_flag=True, help="Though clients send it traffic meanwhile.")
+@click.option("--watch", is_flag=True, help="Follow it to its end; exit code 1 unless it succeeds.")
+@output_option
+def start(
+    endpoint: str,
+    deployment: str,
+    concurrency: str | None,
+    rate: str | None,
+    seconds: float,
+    warm_up_s: float,
+    slo: str | None,
+    batch: int,
+    shapes: tuple[str, ...],
+    model: str,
+    case_name: str | None,
+    while_serving: bool,
+    watch: bool,
+    output: str,
+) -> int:
+    """Ask a ready replica more and more, and measure it at each level.
+
+    With --watch, Ctrl-C ends the sweep; what was measured until then is kept.
+    """
+    from shoal.client import Client
+
+    mode, levels = load_asked(concurrency, rate)
+    percentile, slo_ms = slo_asked(slo)
+    with Client() as client:
+        more: dict[str, Any] = {"case": _case(client, case_name, model)} if case_name else {}
+        item: Any = client.start_sweep(
+            endpoint,
+            deployment,
+            levels,
+            mode=mode,
+            slo_percentile=percentile,
+            slo_ms=slo_ms,
+            while_serving=while_serving,
+            shapes=shapes_asked(shapes),
+            model=model,
+            batch=batch,
+            seconds=seconds,
+            warm_up_s=warm_up_s,
+            **more,
+        )
+        if watch:
+            try:
+                item = _follow(client, item)
+            except KeyboardInterrupt:
+                client.cancel_sweep(item["id"])
+                raise
+    emit(item, output, lambda: _print(item))
+    return 0 if not watch or item["state"] == "Succeeded" else 1
+
+
+@sweep.command("list")
+@click.argument("endpoint")
+@click.argument("deployment")
+@output_option
+def list_(endpoint: str, deployment: str, output: str) -> None:
+    """List sweeps of a deployment, the newest first."""
+    from shoal.client import Client
+
+    with Client() as client:
+        items = list(client.list_sweeps(endpoint, deployment))
+    columns = {
+        "ID": lambda item: item["id"],
+        "STATE": lambda item: item["state"],
+        "REVISION": lambda item: item["revision"],
+        "MODEL": lambda item: item["model"],
+        "INPUTS": lambda item: item["case"] or "random",
+        "BY": lambda item: item["mode"],
+        "POINTS": lambda item: f"{item['measured']} of {len(item['levels'])}",
+        "NODE": lambda item: item["node"],
+        "STARTED": lambda item: moment(item["created_at"]),
+    }
+    none = f"No sweep yet: shoal sweep start {endpoint} {deployment}"
+    emit(items, output, lambda: print_rows(items, columns, none))
+
+
+@sweep.command(cls=AzCommand, short_help="Show what was measured, and what it means.")
+@ID
+@click.option(
+    "--csv", "csv_file", type=click.Path(dir_okay=False, path_type=Path), help="Write points here."
+)
+@output_option
+def show(sweep_id: str, csv_file: Path | None, output: str) -> None:
+    """Show what was measured, the knee, and what it reaches within its objective."""
+    from shoal.cli.report import note
+    from shoal.client import Client
+
+    with Client() as client:
+        item = client.get_sweep(sweep_id)
+        if csv_file is not None:
+            csv_file.write_text(client.sweep_csv(sweep_id))
+            note(f"{len(item['points'])} point(s) are in {csv_file}")
+    emit(item, output, lambda: _print(item))
+
+
+@sweep.command()
+@ID
+@output_option
+def watch(sweep_id: str, output: str) -> int:
+    """Follow a sweep to its end; exit code 1 unless it succeeds. Ctrl-C leaves it running."""
+    from shoal.client import Client
+
+    with Client() as client:
+        item = _follow(client, client.get_sweep(sweep_id))
+    emit(item, output, lambda: _print(item))
+    return 0 if item["state"] == "Succeeded" else 1
+
+
+@sweep.command()
+@ID
+@output_option
+def cancel(sweep_id: str, output: str) -> None:
+    """End a sweep; what was measured until then is kept."""
+    from shoal.client import Client
+
+    with Client() as client:
+        item = client.cancel_sweep(sweep_id)
+    emit(item, output, lambda: _print(item))
+
+
+def _case(client: Any, name: str, model: str) -> str:
+    found = [case for case in client.list_test_cases(model=model) if case["name"] == name]
+    if len(found) != 1:
+        many = "several cases are" if found else "no saved case is"
+        raise click.BadParameter(
+            f"{many} called {name!r}: `shoal test list` shows them, --model tells them apart.",
+            param_hint="--case",
+        )
+    return str(found[0]["id"])
+
+
+def _follow(client: Any, item: Any) -> Any:
+    from shoal.cli.report import note
+    from shoal.client.sweeps import ACTIVE_SWEEP
+
+    told = 0
+    note(f"Sweep {item['id']} on {item['node']}, about {item['expected_s']:.0f} s")
+    while True:
+        for point in item["points"][told:]:
+            note(point_line(point, item["mode"]))
+        told = len(item["points"])
+        if item["state"] not in ACTIVE_SWEEP:
+            return item
+        client.concurrency.pause(0.5)
+        item = client.get_sweep(item["id"])
+
+
+def _print(item: Any) -> None:
+    error = item["error"]
+    print_fields(
+        {
+            "Sweep": item["id"],
+            "State": item["state"],
+            "Deployment": f"{item['endpoint']}/{item['deployment']}, revision {item['revision']}",
+            "Replica": f"{item['replica']} on {item['node']}",
+            "Sent": f"{item['case'] or 'random data'} to {item['model']}",
+            "Why": error["message"] if error else None,
+            "Detail": error["detail"] or None if error else None,
+        }
+    )
+    click.echo()
+    print_points(item)
