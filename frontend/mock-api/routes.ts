@@ -8,6 +8,7 @@ import { instanceTypes, members, people, permissions, projects, role, serviceAcc
 import { bottlenecksOf } from "./bottlenecks";
 import { capacityAnswer, pricesAnswer, roomOf } from "./capacity";
 import { experimentOf } from "./experiments";
+import { PIPELINE_CONFIG, pipelineOf } from "./pipelines";
 import { requestsOf } from "./requests";
 import { baselineGone, baselineSet, capturedOf, statisticsOf } from "./capture";
 import { alertAnswer, objectiveGone, objectivePast, objectiveSet, objectivesOf } from "./alerts";
@@ -282,6 +283,7 @@ function endpointRoute(
   if (section === "bottlenecks") return ok(bottlenecksOf(name));
   if (section === "experiment") return ok(experimentOf(name));
   if (section === "snippets") return ok({ ...SNIPPET(name), ...MORE_SNIPPETS });
+  if (section === "deployments" && leaf === "pipeline") return ok(pipelineOf(name, item ?? ""));
   if (section === "deployments" && leaf === "room") return ok(roomOf(name));
   if (section === "deployments" && leaf === "logs") return logs(query);
   if (section === "deployments" && leaf === "autoscale") return ok(AUTOSCALE_PREVIEW);
@@ -310,7 +312,7 @@ function repoModelConfig(model: RepoModel | undefined, query: URLSearchParams): 
     revision: Number(query.get("revision") ?? 0),
     effective: model.config_effective,
     problems: [],
-    config: { name: model.name },
+    config: model.platform === "ensemble" ? PIPELINE_CONFIG : { name: model.name },
   });
 }
 

@@ -72,6 +72,8 @@ export type ExperimentDifference = Schemas["ExperimentDifference"];
 
 export type Bottlenecks = Schemas["Bottlenecks"];
 export type BottleneckPart = Schemas["Part"];
+export type Pipeline = Schemas["Pipeline"];
+export type StepFigures = Schemas["Step"];
 export type BottleneckFinding = Schemas["Finding"];
 export type Capacity = Schemas["Capacity"];
 export type CapacityNode = Schemas["CapacityNode"];

@@ -7,6 +7,7 @@ import {
   dataSearch,
   eventSearch,
   experimentSearch,
+  pipelineSearch,
   listSearch,
   liveSearch,
   logSearch,
@@ -56,6 +57,13 @@ const endpointMetrics = createRoute({
   path: "metrics",
   validateSearch: metricsSearch,
   component: lazyRouteComponent(() => import("@/features/endpoints/pages/metrics-tab"), "MetricsTab"),
+});
+
+const endpointPipeline = createRoute({
+  getParentRoute: () => endpoint,
+  path: "pipeline",
+  validateSearch: pipelineSearch,
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/pipeline-tab"), "PipelineTab"),
 });
 
 const endpointExperiment = createRoute({
@@ -133,6 +141,7 @@ export const endpointRoutes = [
     endpointOverview,
     endpointDeployments,
     endpointMetrics,
+    endpointPipeline,
     endpointExperiment,
     endpointTest,
     endpointConsume,
