@@ -45,7 +45,7 @@ def _print(item: Any) -> None:
         "WAITING": lambda one: _number(one["pending"]),
         "ERRORS/S": lambda one: _number(one["failure_rate"]),
         "SHARE": lambda one: MISSING if one["share"] is None else f"{100 * one['share']:.0f} %",
-        "": _marks,
+        "MARK": _marks,
     }
     print_rows(item["models"], columns, "Nothing was measured in the last seconds.")
 

@@ -10,7 +10,7 @@ export interface PipelineNode {
   row: number;
 }
 
-export interface PipelineEdge {
+interface PipelineEdge {
   from: string;
   to: string;
   tensor: string;
@@ -39,7 +39,7 @@ export interface PipelineModel {
 }
 
 /** Pairs are the model's name of a tensor, and the ensemble's. */
-export interface PipelineStep {
+interface PipelineStep {
   model: string;
   inputs: readonly (readonly [string, string])[];
   outputs: readonly (readonly [string, string])[];
@@ -80,7 +80,7 @@ export function ensembleSpec(config: Json | null): PipelineSpec | null {
 }
 
 /** Of every tensor of an ensemble the type that its maker gives it. */
-export function tensorTypes(spec: PipelineSpec, models: readonly PipelineModel[]): Map<string, TypedTensor> {
+function tensorTypes(spec: PipelineSpec, models: readonly PipelineModel[]): Map<string, TypedTensor> {
   const found = new Map<string, TypedTensor>(spec.inputs.map((tensor) => [tensor.name, tensor]));
   for (const step of spec.steps) {
     const model = models.find((one) => one.name === step.model);
