@@ -9,12 +9,17 @@ from rest_framework.response import Response
 
 from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.bottlenecks.facts import parts
+from controlplane.bottlenecks.pipeline_reads import pipeline_of
 from controlplane.bottlenecks.ranking import findings, summary
 from controlplane.bottlenecks.selectors import facts_of
-from controlplane.bottlenecks.serializers import BottlenecksQuery, BottlenecksSerializer
+from controlplane.bottlenecks.serializers import (
+    BottlenecksQuery,
+    BottlenecksSerializer,
+    PipelineSerializer,
+)
 from controlplane.core.requests import read_query
 from controlplane.deployments.errors import DeploymentNotFound
-from controlplane.deployments.selectors import endpoint_get
+from controlplane.deployments.selectors import deployment_get, endpoint_get
 
 
 class BottlenecksView(ProjectAPIView):
@@ -52,3 +57,19 @@ class BottlenecksView(ProjectAPIView):
             "findings": found,
         }
         return Response(BottlenecksSerializer(body).data)
+
+
+class PipelineView(ProjectAPIView):
+    @extend_schema(
+        operation_id="deployments_pipeline",
+        responses={
+            200: PipelineSerializer,
+            404: OpenApiResponse(description="`EndpointNotFound`, `DeploymentNotFound`"),
+        },
+    )
+    def get(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """What each model of a deployment is doing: the steps of ensembles, and models that others
+        call. Which one takes the time, and which one fails, is marked."""
+        del request  # there is nothing to choose
+        row = deployment_get(endpoint, deployment)
+        return Response(PipelineSerializer(pipeline_of(row, time.time())).data)

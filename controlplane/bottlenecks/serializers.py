@@ -3,6 +3,8 @@
 from rest_framework import serializers
 
 LONGEST_S = 900
+SLOW = ("queue", "compute")
+FAULTY = ("rising", "failing")
 AREAS = ("config", "scale", "nodes", "client", "model", "gateway")
 
 
@@ -54,3 +56,38 @@ class BottlenecksSerializer(serializers.Serializer[None]):
     p99_us = serializers.FloatField(allow_null=True)
     parts = PartSerializer(many=True)
     findings = FindingSerializer(many=True, help_text="the likeliest cause first")
+
+
+class StepSerializer(serializers.Serializer[None]):
+    name = serializers.CharField()
+    step = serializers.BooleanField(help_text="a loaded ensemble calls it")
+    executes = serializers.BooleanField(help_text="it has instances; an ensemble has none")
+    request_rate = serializers.FloatField(
+        allow_null=True, help_text="requests per second, whoever asks: clients, ensembles, models"
+    )
+    request_us = serializers.FloatField(allow_null=True, help_text="mean, from arrival to answer")
+    queue_us = serializers.FloatField(allow_null=True, help_text="mean time in the queue")
+    compute_us = serializers.FloatField(
+        allow_null=True, help_text="mean time in batches: made, computed, split"
+    )
+    mean_batch = serializers.FloatField(allow_null=True, help_text="rows of an execution")
+    busy = serializers.FloatField(allow_null=True, help_text="share of its instances' time")
+    pending = serializers.FloatField(allow_null=True, help_text="requests that wait now")
+    failure_rate = serializers.FloatField(
+        help_text="failures per second; without those that clients gave up"
+    )
+    share = serializers.FloatField(
+        allow_null=True, help_text="of the time that requests spend in all models that execute"
+    )
+    slow = serializers.ChoiceField(
+        choices=SLOW, allow_blank=True, help_text="takes most of the time: waiting, or computing"
+    )
+    faulty = serializers.ChoiceField(
+        choices=FAULTY, allow_blank=True, help_text="fails, now more often than before or not"
+    )
+
+
+class PipelineSerializer(serializers.Serializer[None]):
+    deployment = serializers.CharField()
+    seconds = serializers.FloatField(help_text="that the figures are means over")
+    models = StepSerializer(many=True, help_text="ensembles, then what has instances, then steps")

@@ -114,6 +114,41 @@ class EndpointFeed(Feed):
         self._columns[outbox] = columns["keys"]
 
 
+class PipelineFeed(Feed):
+    """What each model of a deployment is doing, also unchanged: silence is taken for a dead line.
+
+    Whoever follows it watches the endpoint, whose agents sample more often then.
+    """
+
+    def __init__(self, topic: str, *, people: bool = False) -> None:
+        super().__init__(topic, people=people)
+        self._endpoint, _, self._deployment = self.name.partition("/")
+        self._watched_at = float("-inf")
+
+    def concerns(self, subject: str) -> bool:
+        return subject == f"endpoint/{self._endpoint}"
+
+    async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
+        del request  # there is nothing to choose
+        outbox.put(await self._look())
+        await self._watch()
+
+    async def beat(self) -> None:
+        await self._watch()
+        frame = await self._look()
+        for outbox in self.followers:
+            outbox.put_tick(self.topic, frame)
+
+    async def _look(self) -> str:
+        return self.state(await in_database(reads.pipeline_state)(self._endpoint, self._deployment))
+
+    async def _watch(self) -> None:
+        now = time.monotonic()
+        if now - self._watched_at >= WATCH_EVERY_S:
+            self._watched_at = now
+            await in_database(reads.endpoint_watch)(self._endpoint)
+
+
 class OperationFeed(Feed):
     """The operation, whenever it changes."""
 
@@ -229,6 +264,7 @@ class OverviewFeed(Feed):
 
 FEEDS: dict[str, type[Feed]] = {
     "endpoint": EndpointFeed,
+    "pipeline": PipelineFeed,
     "operation": OperationFeed,
     "events": EventsFeed,
     "overview": OverviewFeed,

@@ -10,7 +10,7 @@ MAX_REQUEST_CHARS = 4096
 MAX_RANGE_S = 3600.0
 DEFAULT_RANGE_S = 300.0
 MIN_HZ, MAX_HZ = 0.1, 2.0
-TOPIC_KINDS = ("endpoint", "operation")
+TOPIC_KINDS = ("endpoint", "operation", "pipeline")
 TOPIC_NAMES = ("events", "overview")
 
 
@@ -80,7 +80,8 @@ def _topic(value: object) -> str:
             return value
     raise BadRequest(
         "UnknownTopic",
-        f"topic: expected endpoint:<name>, operation:<id>, events or overview, got {value!r}.",
+        "topic: expected endpoint:<name>, pipeline:<endpoint>/<deployment>, operation:<id>, events "
+        f"or overview, got {value!r}.",
         str(value)[:200],
     )
 

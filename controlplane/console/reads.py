@@ -8,8 +8,15 @@ from django.db.models import Max
 from django.utils import timezone
 
 from controlplane.accounts.selectors import events_shown
+from controlplane.bottlenecks.pipeline_reads import pipeline_of
+from controlplane.bottlenecks.serializers import PipelineSerializer
 from controlplane.core.models import Event
-from controlplane.deployments.selectors import endpoint_get, endpoint_shown, nodes_running
+from controlplane.deployments.selectors import (
+    deployment_get,
+    endpoint_get,
+    endpoint_shown,
+    nodes_running,
+)
 from controlplane.deployments.serializers.endpoints import EndpointSerializer
 from controlplane.events.serializers import EventSerializer
 from controlplane.metrics import selectors as metrics
@@ -48,6 +55,12 @@ def endpoint_tick(following: metrics.Following) -> tuple[list[str], float, list[
     now = time.time()
     keys, values = following.tick(now)
     return keys, now, values
+
+
+def pipeline_state(endpoint: str, deployment: str) -> dict[str, Any]:
+    """The REST object. Raises EndpointNotFound, DeploymentNotFound."""
+    found = pipeline_of(deployment_get(endpoint, deployment), time.time())
+    return dict(PipelineSerializer(found).data)
 
 
 def operation_state(operation_id: str) -> dict[str, Any]:

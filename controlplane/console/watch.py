@@ -27,6 +27,7 @@ LOOK_EVERY_S: Final = 30.0
 OF_PROJECTS: Final[Mapping[str, Callable[[str], object]]] = {
     "endpoint": endpoint_get,
     "operation": operation_get,
+    "pipeline": lambda name: endpoint_get(name.partition("/")[0]),
 }
 
 

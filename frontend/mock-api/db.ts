@@ -1,4 +1,5 @@
 /** The made-up installation: two busy endpoints, one in trouble, two nodes. */
+import { PIPELINE_MODELS } from "./pipelines";
 import type { Deployment, Endpoint, EventItem, Model, ModelVersion, NodeItem, Operation, Replica } from "../src/api/types";
 
 const now = Date.now();
@@ -278,7 +279,13 @@ export const versions: Record<string, ModelVersion[]> = {
     }),
   ],
   "minilm-sentiment": [
-    version("minilm-sentiment", 2, { used_by: ["sentiment"], size: 91_003_112, source_filename: "minilm.zip", type: "repository" }),
+    version("minilm-sentiment", 2, {
+      used_by: ["sentiment"],
+      size: 91_003_112,
+      source_filename: "minilm.zip",
+      type: "repository",
+      repo_models: PIPELINE_MODELS,
+    }),
   ],
   "vendor/fraud.v2": [version("vendor/fraud.v2", 1, { used_by: ["fraud-scores"], size: 4_003_112, source_filename: "fraud.onnx" })],
 };

@@ -3,6 +3,7 @@ import { batchKey, batchTimeKey, hostKey, metricKey, replicaKey } from "../src/l
 import type { Metric } from "../src/metrics/registry";
 import { consoleAnswer } from "./console";
 import { endpoints } from "./db";
+import { pipelineOf } from "./pipelines";
 
 const HZ = 2;
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
@@ -229,6 +230,7 @@ export class MockSocket {
     }
     if (message.op === "sub" && message.topic.startsWith("endpoint:")) this.start(message.topic, message.range ?? 300);
     if (message.op === "sub" && message.topic === "overview") this.overview(message.topic);
+    if (message.op === "sub" && message.topic.startsWith("pipeline:")) this.pipeline(message.topic);
   }
 
   close(): void {
@@ -249,6 +251,20 @@ export class MockSocket {
         this.emit({ type: "tick", topic, t: at, v: keys.map((key) => valueOf(key, at, weight)) });
       }, 1000 / HZ),
     );
+  }
+
+  /** Its figures move a little each second. */
+  private pipeline(topic: string): void {
+    clearInterval(this.timers.get(topic));
+    const [endpoint = "", deployment = ""] = topic.slice("pipeline:".length).split("/");
+    const tell = () => {
+      const factor = 0.8 + 0.4 * wave(Date.now() / 1000, 5);
+      const data = pipelineOf(endpoint, deployment);
+      for (const one of data.models) one.request_rate = (one.request_rate ?? 0) * factor;
+      this.emit({ type: "state", topic, data });
+    };
+    tell();
+    this.timers.set(topic, setInterval(tell, 1000));
   }
 
   /** The whole overview every two seconds: silence would be a lost link. */

@@ -10,6 +10,7 @@ import { capacityAnswer, pricesAnswer, roomOf } from "./capacity";
 import { experimentOf } from "./experiments";
 import { requestsOf, storyOf } from "./requests";
 import { sweepAnswer, sweepBegun, sweepsOf } from "./sweeps";
+import { PIPELINE_CONFIG, pipelineOf } from "./pipelines";
 import { baselineGone, baselineSet, capturedOf, statisticsOf } from "./capture";
 import { alertAnswer, objectiveGone, objectivePast, objectiveSet, objectivesOf } from "./alerts";
 import { caseRoute, casesAsked } from "./cases";
@@ -291,6 +292,7 @@ function endpointRoute(
   if (section === "bottlenecks") return ok(bottlenecksOf(name));
   if (section === "experiment") return ok(experimentOf(name));
   if (section === "snippets") return ok({ ...SNIPPET(name), ...MORE_SNIPPETS });
+  if (section === "deployments" && leaf === "pipeline") return ok(pipelineOf(name, item ?? ""));
   if (section === "deployments" && leaf === "room") return ok(roomOf(name));
   if (section === "deployments" && leaf === "logs") return logs(query);
   if (section === "deployments" && leaf === "autoscale") return ok(AUTOSCALE_PREVIEW);
@@ -319,7 +321,7 @@ function repoModelConfig(model: RepoModel | undefined, query: URLSearchParams): 
     revision: Number(query.get("revision") ?? 0),
     effective: model.config_effective,
     problems: [],
-    config: { name: model.name },
+    config: model.platform === "ensemble" ? PIPELINE_CONFIG : { name: model.name },
   });
 }
 

@@ -42,6 +42,8 @@ const ROUTES = {
   consume: "/endpoints/resnet50-prod/consume",
   keys: "/endpoints/resnet50-prod/keys",
   requests: "/endpoints/resnet50-prod/requests",
+  pipeline: "/endpoints/sentiment/pipeline",
+  "pipeline-one-model": "/endpoints/digits/pipeline",
   experiment: "/endpoints/resnet50-prod/experiment",
   "experiment-alone": "/endpoints/digits/experiment",
   data: "/endpoints/resnet50-prod/data",

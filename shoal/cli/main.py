@@ -35,6 +35,7 @@ from shoal.cli.objective import objective
 from shoal.cli.online_deployment import online_deployment
 from shoal.cli.online_endpoint import online_endpoint
 from shoal.cli.operation import op, operation
+from shoal.cli.pipeline import pipeline
 from shoal.cli.prices import prices
 from shoal.cli.project import project
 from shoal.cli.proxy import proxy
@@ -88,7 +89,7 @@ def cli(ctx: click.Context, project_name: str | None) -> None:
 
 COMMANDS = (
     *(up, deploy, init, dev, endpoint, traffic, rollout, experiment, objective),
-    *(test, sweep, bench, why_slow, requests, logs, proxy, alert, channel, capture),
+    *(test, sweep, bench, why_slow, pipeline, requests, logs, proxy, alert, channel, capture),
     *(capacity, prices, model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, project, user, second_factor, service_account, signing_key),

@@ -1,4 +1,4 @@
-"""The client's call about why an endpoint is slow."""
+"""The client's calls about why an endpoint is slow, and what each of its models is doing."""
 
 from typing import TypedDict, cast
 
@@ -34,6 +34,29 @@ class BottlenecksFound(TypedDict):
     findings: list[Finding]
 
 
+class PipelineStep(TypedDict):
+    name: str
+    step: bool
+    executes: bool
+    request_rate: float | None
+    request_us: float | None
+    queue_us: float | None
+    compute_us: float | None
+    mean_batch: float | None
+    busy: float | None
+    pending: float | None
+    failure_rate: float
+    share: float | None
+    slow: str
+    faulty: str
+
+
+class Pipeline(TypedDict):
+    deployment: str
+    seconds: float
+    models: list[PipelineStep]
+
+
 class Bottlenecks(Administration):
     """A part of ``Client``."""
 
@@ -47,3 +70,8 @@ class Bottlenecks(Administration):
         path = f"/endpoints/{quoted(endpoint)}/bottlenecks"
         body = self._get(path, deployment=deployment, range=range_s)
         return cast(BottlenecksFound, body)
+
+    def get_pipeline(self, endpoint: str, deployment: str) -> Pipeline:
+        """What each model of a deployment is doing now: ensembles, and the steps that they call."""
+        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(deployment)}/pipeline"
+        return cast(Pipeline, self._get(path))

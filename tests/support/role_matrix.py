@@ -88,6 +88,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "endpoints/<str:endpoint>/snippets": {"GET": R},
     "endpoints/<str:endpoint>/metrics": {"GET": R},
     "endpoints/<str:endpoint>/bottlenecks": {"GET": R},
+    "endpoints/<str:endpoint>/deployments/<str:deployment>/pipeline": {"GET": R},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/room": {"GET": R},
     "capacity": {"GET": R},
     "capacity/nodes": {"GET": R},

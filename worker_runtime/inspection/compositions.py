@@ -33,10 +33,11 @@ def check_ensemble(text: str, config: Any, models: Mapping[str, Any]) -> list[Pr
     try:
         _compose(config, models)
     except ConfigInvalid as error:
+        fields = [item.field for item in error.problems if item.field]
         problem = Problem(
             "EnsembleMismatch",
             str(error),
-            field="ensemble_scheduling",
+            field=fields[0] if fields else "ensemble_scheduling",
             hints=tuple(hint for item in error.problems for hint in item.hints),
         )
         if len(batching) == len(steps) and config.max_batch_size == 0:

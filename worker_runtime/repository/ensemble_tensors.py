@@ -79,7 +79,8 @@ class TensorTable:
                 if len(found) > 1:
                     raise self._invalid(
                         f"step of model '{node.model}' receives inputs originated from different "
-                        "decoupled models"
+                        "decoupled models",
+                        node.step,
                     )
                 if node.step not in labels:
                     used += node.decoupled
@@ -122,9 +123,11 @@ class TensorTable:
             )
         return node
 
-    def _invalid(self, what: str) -> ConfigInvalid:
+    def _invalid(self, what: str, step: int | None = None) -> ConfigInvalid:
+        """Of the step that is being added, unless said."""
         message = f"in ensemble {self._config.name}, {what}"
-        problem = Problem("ConfigInvalid", message, field="ensemble_scheduling")
+        field = f"ensemble_scheduling[0].step[{self._steps if step is None else step}]"
+        problem = Problem("ConfigInvalid", message, field=field)
         return ConfigInvalid(message, (problem,))
 
 

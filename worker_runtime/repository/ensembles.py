@@ -116,6 +116,7 @@ class _Tensor:
     def __init__(self) -> None:
         self.made = False
         self.ready = False
+        self.step = 0  # that makes it, or else that takes it first
         self.sources: list[_Tensor] = []
         self.targets: list[_Tensor] = []
 
@@ -140,9 +141,13 @@ def _tensors(config: Any) -> dict[str, _Tensor]:
                     field,
                 )
             tensor.made = True
+            tensor.step = index
             outputs.append(tensor)
         for name in sorted(step.input_map.values()):
-            tensor = tensors.setdefault(name, _Tensor())
+            if name not in tensors:
+                tensors[name] = _Tensor()
+                tensors[name].step = index
+            tensor = tensors[name]
             tensor.targets.extend(outputs)
             for output in outputs:
                 output.sources.append(tensor)
@@ -183,7 +188,7 @@ def _check_flow(config: Any, tensors: dict[str, _Tensor]) -> None:
         if name not in outputs and not (tensor.ready and tensor.targets):
             raise _invalid(
                 f"ensemble tensor '{name}' is unused in ensemble '{config.name}'",
-                "ensemble_scheduling",
+                f"ensemble_scheduling[0].step[{tensor.step}]",
             )
 
 

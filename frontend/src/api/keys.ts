@@ -48,6 +48,7 @@ export const keys = {
     snippets: (name: string) => ["endpoints", "one", name, "snippets"] as const,
     requests: (name: string, query: Record<string, unknown>) => ["endpoints", "one", name, "requests", query] as const,
     request: (name: string, id: string) => ["endpoints", "one", name, "request", id] as const,
+    pipeline: (name: string, deployment: string) => ["endpoints", "one", name, "pipeline", deployment] as const,
     experiment: (name: string, query: Record<string, unknown>) => ["endpoints", "one", name, "experiment", query] as const,
     objectives: (name: string) => ["endpoints", "one", name, "objectives"] as const,
     objectiveHistory: (name: string, objective: string) => ["endpoints", "one", name, "objectives", objective] as const,

@@ -6,6 +6,7 @@ const ENDPOINT_TABS = [
   "overview",
   "deployments",
   "metrics",
+  "pipeline",
   "experiment",
   "test",
   "consume",

@@ -125,6 +125,8 @@ export const consoleSearch = (raw: Raw) =>
 export const requestSearch = (raw: Raw) => compact({ view: oneOf(raw["view"], ["slowest", "failed"] as const), id: text(raw["id"]) });
 export const experimentSearch = (raw: Raw) =>
   compact({ range: oneOf(raw["range"], ["15m", "6h", "24h"] as const), baseline: text(raw["baseline"]) });
+/** The pipeline of a deployment, and which of its ensembles is drawn. */
+export const pipelineSearch = (raw: Raw) => compact({ dep: text(raw["dep"]), of: text(raw["of"]) });
 export const eventSearch = (raw: Raw) => compact({ kind: text(raw["kind"]), event: positive(raw["event"]) });
 export const usersSearch = (raw: Raw) => compact({ q: text(raw["q"]) });
 export const nodeCacheSearch = (raw: Raw) => compact({ q: text(raw["q"]) });

@@ -1,9 +1,10 @@
 /** React's side of the live data: subscribing for as long as a component is shown. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { pipelineQuery } from "@/api/bottlenecks";
 import { endpointQuery, readMetrics } from "@/api/endpoints";
 import { keys } from "@/api/keys";
-import type { Endpoint, EventItem, Operation } from "@/api/types";
+import type { Endpoint, EventItem, Operation, Pipeline } from "@/api/types";
 import type { Frame } from "./frames";
 import { live } from "./live";
 import { pollWhileDown } from "./polling";
@@ -71,6 +72,25 @@ export function useEndpointSeries(name: string, range: number): Series {
     [name, queryClient, range, series],
   );
   return series;
+}
+
+/** Keeps the figures of a deployment's models up to date from their topic, and over HTTP while the link is down. */
+export function usePipelineUpdates(endpoint: string, deployment: string): void {
+  const queryClient = useQueryClient();
+  const key = keys.endpoints.pipeline(endpoint, deployment);
+  useTopic(deployment === "" ? null : `pipeline:${endpoint}/${deployment}`, (frame) => {
+    if (frame.type === "state") queryClient.setQueryData(key, frame.data as Pipeline);
+    // It ends where the deployment is gone: what is shown is asked for again, and says so.
+    else if (frame.type === "error") void queryClient.invalidateQueries({ queryKey: key });
+  });
+  useEffect(
+    () =>
+      pollWhileDown(live(), () => queryClient.fetchQuery({ ...pipelineQuery(endpoint, deployment), staleTime: 0 }), {
+        setTimer: (run, ms) => window.setTimeout(run, ms),
+        clearTimer: (timer) => window.clearTimeout(timer as number),
+      }),
+    [deployment, endpoint, queryClient],
+  );
 }
 
 /** Keeps an operation's query up to date from its topic. */

@@ -7,6 +7,7 @@ import {
   dataSearch,
   eventSearch,
   experimentSearch,
+  pipelineSearch,
   listSearch,
   liveSearch,
   loadSearch,
@@ -57,6 +58,13 @@ const endpointMetrics = createRoute({
   path: "metrics",
   validateSearch: metricsSearch,
   component: lazyRouteComponent(() => import("@/features/endpoints/pages/metrics-tab"), "MetricsTab"),
+});
+
+const endpointPipeline = createRoute({
+  getParentRoute: () => endpoint,
+  path: "pipeline",
+  validateSearch: pipelineSearch,
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/pipeline-tab"), "PipelineTab"),
 });
 
 const endpointExperiment = createRoute({
@@ -141,6 +149,7 @@ export const endpointRoutes = [
     endpointOverview,
     endpointDeployments,
     endpointMetrics,
+    endpointPipeline,
     endpointExperiment,
     endpointTest,
     endpointConsume,

@@ -95,6 +95,7 @@ FIXED = {
     "metrics/query",
     "endpoints/{endpoint}/metrics",
     "endpoints/{endpoint}/bottlenecks",
+    "endpoints/{endpoint}/deployments/{deployment}/pipeline",
     "endpoints/{endpoint}/experiment",
     "endpoints/{endpoint}/traffic",
     "models/{name}/versions/{version}/repo-models",

@@ -190,6 +190,8 @@ def test_an_ensemble_is_checked_against_its_neighbours_in_the_editor() -> None:
     (problem,) = answer["problems"]
     assert problem["code"] == "EnsembleMismatch"
     assert "inconsistent data type" in problem["message"]
+    assert problem["field"] == "ensemble_scheduling[0].step[0]"
+    assert text.splitlines()[problem["line"] - 1].strip().startswith(("step", "{"))
 
 
 def test_an_ensemble_whose_batches_are_larger_than_its_models_take() -> None:

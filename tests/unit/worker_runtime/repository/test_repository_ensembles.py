@@ -274,3 +274,30 @@ def test_a_decoupled_ensemble_cannot_be_cached() -> None:
         "Response Cache does not currently support model e with 'decoupled' transaction policy. "
         "Please disable the response cache."
     )
+
+
+@pytest.mark.parametrize(
+    ("texts", "step"),
+    [
+        ({"a": model_text("a", ["x", "z"]), "b": model_text("b")}, 0),
+        ({"a": model_text("a", outputs=["other"]), "b": model_text("b")}, 0),
+        ({"a": model_text("a"), "b": model_text("b", ["x", "z"])}, 1),
+        ({"a": model_text("a"), "b": model_text("b").replace("FP32", "INT32", 1)}, 1),
+    ],
+)
+def test_what_does_not_fit_is_said_of_its_step(texts: dict[str, str], step: int) -> None:
+    with pytest.raises(ConfigInvalid) as caught:
+        check_composition(parsed(CHAIN), models(**texts))
+    assert [one.field for one in caught.value.problems] == [f"ensemble_scheduling[0].step[{step}]"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "step"),
+    [
+        ([A, B, step_text("c", {"x": "MID"}, {"y": "NOT"})], 2),  # made, and taken by nobody
+        ([A, step_text("c", {"x": "NOBODY"}, {"y": "MORE"}), B], 1),  # made by nobody
+    ],
+)
+def test_an_idle_tensor_is_said_of_its_step(steps: list[str], step: int) -> None:
+    (found,) = check_schedule(parsed(ensemble_text("e", ["IN"], ["OUT"], steps)))
+    assert found.field == f"ensemble_scheduling[0].step[{step}]"

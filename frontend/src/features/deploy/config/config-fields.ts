@@ -15,6 +15,8 @@ export interface FieldTensor {
 
 interface EnsembleStep {
   model: string;
+  /** null: not written, which means the newest. */
+  version: number | null;
   inputs: [string, string][];
   outputs: [string, string][];
 }
@@ -137,6 +139,7 @@ function ensembleOf(fields: FieldNode[]): EnsembleStep[] | null {
   if (!schedule) return null;
   return messagesOf(schedule.fields, "step").map((step) => ({
     model: lastText(step.fields, "model_name") ?? "",
+    version: integer(step.fields, "model_version"),
     inputs: pairs(step.fields, "input_map"),
     outputs: pairs(step.fields, "output_map"),
   }));

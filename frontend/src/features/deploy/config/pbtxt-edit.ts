@@ -19,7 +19,8 @@ export function lineEnd(text: string, offset: number): number {
   return at === -1 ? text.length : at;
 }
 
-function indentAt(text: string, offset: number): string {
+/** What stands before the first word of the line. */
+export function indentAt(text: string, offset: number): string {
   return /^[ \t]*/.exec(text.slice(lineStart(text, offset), offset))?.[0] ?? "";
 }
 
@@ -159,9 +160,43 @@ export function addMessage(text: string, name: string, body: string): string {
   return splice(text, final.end, final.end, `,\n${INDENT}${block}`);
 }
 
-/** Takes one message out of a repeated top-level field; the field goes with its last message. */
-export function removeMessage(text: string, name: string, index: number): string {
-  const document = parsePbtxt(text);
+/** Offset of the comma between two values; those in comments do not count. -1 where there is none. */
+function commaBetween(text: string, from: number, to: number): number {
+  for (let at = from; at < to; at += 1) {
+    if (text[at] === "#") at = lineEnd(text, at);
+    else if (text[at] === ",") return at;
+  }
+  return -1;
+}
+
+/** Cuts a stretch out, with its lines where nothing else stands on them. */
+function cutStretch(text: string, start: number, end: number): string {
+  const [first, last] = [lineStart(text, start), lineEnd(text, end)];
+  const alone = text.slice(first, start).trim() === "" && text.slice(end, last).trim() === "";
+  return alone ? splice(text, first, Math.min(last + 1, text.length), "") : splice(text, start, end, "");
+}
+
+/** Cuts one value out of a list, with the comma that bound it to its neighbour; comments around it stay. */
+function cutItem(text: string, items: readonly { start: number; end: number }[], index: number): string {
+  const [before, item, next] = [items[index - 1], items[index], items[index + 1]];
+  if (item === undefined) return text;
+  if (next !== undefined) {
+    const comma = commaBetween(text, item.end, next.start);
+    // A comment before the comma stays, and the comma with it goes on its own.
+    if (comma >= 0 && text.slice(item.end, comma).trim() !== "")
+      return cutStretch(splice(text, comma, comma + 1, ""), item.start, item.end);
+    const end = comma < 0 ? item.end : comma + 1;
+    const sameLine = !text.slice(end, next.start).includes("\n");
+    return sameLine ? splice(text, item.start, next.start, "") : cutStretch(text, item.start, end);
+  }
+  const cutOut = cutStretch(text, item.start, item.end);
+  const comma = before === undefined ? -1 : commaBetween(text, before.end, item.start);
+  return comma < 0 ? cutOut : splice(cutOut, comma, comma + 1, "");
+}
+
+/** Takes one message out of a repeated field, of the top level or of the message `within`; the field goes with its last message. */
+export function removeMessage(text: string, name: string, index: number, within?: MessageNode): string {
+  const document = within?.fields ?? parsePbtxt(text);
   let at = 0;
   for (const field of document) {
     if (field.name !== name) continue;
@@ -171,16 +206,11 @@ export function removeMessage(text: string, name: string, index: number): string
       continue;
     }
     const { items } = field.value;
-    const item = items[index - at];
-    if (item === undefined) {
+    if (items[index - at] === undefined) {
       at += items.length;
       continue;
     }
-    if (items.length === 1) return cut(text, field);
-    // With the comma that bound it to its neighbour.
-    const next = items[index - at + 1];
-    const before = items[index - at - 1];
-    return next ? splice(text, item.start, next.start, "") : splice(text, before?.end ?? item.start, item.end, "");
+    return items.length === 1 ? cut(text, field) : cutItem(text, items, index - at);
   }
   return text;
 }

@@ -198,6 +198,7 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
         <ConfigForm
           key={model.name}
           model={model}
+          repository={source.models}
           text={text}
           fields={check.reading.fields ?? readable.current}
           start={start}

@@ -1,11 +1,9 @@
 /** What few models need, folded away: each section says in its head how it stands. */
 import { ActionIcon, Button, NumberInput, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
-import { IconArrowRight, IconPlus, IconTrash } from "@tabler/icons-react";
-import { counted } from "@/components/format";
+import { IconPlus, IconTrash } from "@tabler/icons-react";
 import { addMessage, quoted, removeAt, removeMessage, setAt } from "../config/pbtxt-edit";
 import { setWarmup } from "../config/warmup";
 import shared from "../deploy.module.css";
-import classes from "./advanced-sections.module.css";
 import { FoldedSection } from "./folded-section";
 import { originOf, type FormContext } from "./form-context";
 import { OriginBadge } from "./form-field";
@@ -15,7 +13,6 @@ import { QueueSection } from "./queue-section";
 export function AdvancedSections({ form }: { form: FormContext }) {
   return (
     <>
-      {form.fields.ensemble ? <EnsembleGraph form={form} /> : null}
       <QueueSection form={form} />
       <Optimization form={form} />
       <Warmup form={form} />
@@ -273,39 +270,6 @@ function Parameters({ form }: { form: FormContext }) {
       >
         Add a parameter
       </Button>
-    </FoldedSection>
-  );
-}
-
-/** Read from the text; it is edited there. */
-function EnsembleGraph({ form }: { form: FormContext }) {
-  const steps = form.fields.ensemble ?? [];
-  return (
-    <FoldedSection title="Ensemble" state={`${counted(steps.length, "step")}: ${steps.map((step) => step.model).join(" → ")}`}>
-      <ol className={classes["graph"]}>
-        {steps.map((step, index) => (
-          <li key={index}>
-            <span className={classes["graphTensors"]}>
-              {step.inputs.map(([name, tensor]) => (
-                <span key={name} className="mono" title={`input ${name}`}>
-                  {tensor}
-                </span>
-              ))}
-            </span>
-            <IconArrowRight size={15} aria-label="into" />
-            <strong className="mono">{step.model}</strong>
-            <IconArrowRight size={15} aria-label="gives" />
-            <span className={classes["graphTensors"]}>
-              {step.outputs.map(([name, tensor]) => (
-                <span key={name} className="mono" title={`output ${name}`}>
-                  {tensor}
-                </span>
-              ))}
-            </span>
-          </li>
-        ))}
-      </ol>
-      <p className={shared["hint"]}>Steps are edited in the text; what does not fit together is said under it.</p>
     </FoldedSection>
   );
 }

@@ -24,6 +24,7 @@ import { AdvancedSections } from "./advanced-sections";
 import { errorAbout, originOf, type FormContext } from "./form-context";
 import { Field, OriginBadge } from "./form-field";
 import { ListInput } from "./list-input";
+import { PipelineEditor } from "./pipeline-editor";
 import { TensorFields } from "./tensor-fields";
 
 export interface ConfigFormProps extends FormContext {
@@ -56,6 +57,7 @@ export function ConfigForm({ brokenLine, name, ...form }: ConfigFormProps) {
             <Batching form={form} />
           </>
         )}
+        {ensemble ? <PipelineEditor form={form} /> : null}
         <AdvancedSections form={form} />
         {others.length > 0 ? (
           <div className={shared["section"]}>

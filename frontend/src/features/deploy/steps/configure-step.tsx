@@ -106,6 +106,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
         <ConfigForm
           key={active}
           model={model}
+          repository={source.models}
           text={text}
           fields={check.reading.fields ?? readable.current}
           start={start}

@@ -13,6 +13,8 @@ export interface FormContext {
   file?: ConfigFields | undefined;
   problems: readonly ConfigProblem[];
   disabled: boolean;
+  /** All models of the repository: what an ensemble's steps may be. */
+  repository: readonly SourceModel[];
   onChange: (text: string) => void;
 }
 

@@ -94,6 +94,7 @@ export function EndpointLayout() {
           { label: "Overview", link: paths.endpoint(name) },
           { label: "Deployments", link: paths.endpointTab(name, "deployments"), count: endpoint.deployments.length },
           { label: "Metrics", link: paths.endpointTab(name, "metrics") },
+          { label: "Pipeline", link: paths.endpointTab(name, "pipeline") },
           { label: "Experiment", link: paths.endpointTab(name, "experiment") },
           { label: "Test", link: paths.endpointTab(name, "test") },
           { label: "Consume", link: paths.endpointTab(name, "consume") },

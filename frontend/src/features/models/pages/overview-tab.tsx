@@ -123,7 +123,7 @@ export function OverviewTab() {
             onChange={(of) => of && void navigate({ to: ".", search: { of }, replace: true })}
           />
         ) : null}
-        <EnsembleCard config={config.data?.config ?? null} />
+        <EnsembleCard config={config.data?.config ?? null} models={version.repo_models} />
         <Card
           title="Inputs"
           hint={[shown.backend || shown.platform, batches, shown.decoupled ? "answers several times" : null].filter(Boolean).join(", ")}

@@ -1,0 +1,85 @@
+"""Pure: the models of a deployment as the steps of a pipeline: what each is doing, which one takes
+the time, which one fails."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+LEAST: Final = 10.0  # requests in the window, to say which step takes the time
+NEARLY: Final = 0.9  # of the largest share: so near a second one, none stands out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFigures:
+    """One model over the window. None: nothing was measured, or nothing was asked of it.
+
+    ``requests`` is how many it answered in the window, ``queue_us`` and ``compute_us`` are means
+    over them. ``failed`` are failures per second in the last seconds, ``failed_before`` in the time
+    before these; what clients gave up is not among them.
+    """
+
+    name: str
+    step: bool = False  # of an ensemble
+    executes: bool = True  # has instances of its own: an ensemble has none
+    requests: float = 0.0
+    request_rate: float | None = None
+    request_us: float | None = None
+    queue_us: float | None = None
+    compute_us: float | None = None
+    mean_batch: float | None = None
+    busy: float | None = None
+    pending: float | None = None
+    failed: float = 0.0
+    failed_before: float = 0.0
+
+    @property
+    def spent_us(self) -> float:
+        """By all of its requests together, waiting and computing."""
+        if not self.executes:
+            return 0.0
+        return self.requests * ((self.queue_us or 0.0) + (self.compute_us or 0.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marked:
+    """``share`` of the time of all steps. ``slow`` says of what its time is made, ``queue`` or
+    ``compute``; ``faulty`` is ``rising`` or ``failing``. Empty: not marked."""
+
+    figures: StepFigures
+    share: float | None = None
+    slow: str = ""
+    faulty: str = ""
+
+
+def marked(steps: Sequence[StepFigures]) -> list[Marked]:
+    """At most one is slow: that with the largest share, where no other takes nearly as much."""
+    whole = sum(one.spent_us for one in steps)
+    slow = _slowest(steps)
+    return [
+        Marked(
+            figures=one,
+            share=one.spent_us / whole if whole > 0 and one.executes else None,
+            slow=_made_of(one) if one is slow else "",
+            faulty=_faulty(one),
+        )
+        for one in steps
+    ]
+
+
+def _slowest(steps: Sequence[StepFigures]) -> StepFigures | None:
+    asked = [one for one in steps if one.executes and one.spent_us > 0]
+    if len(asked) < 2 or max(one.requests for one in asked) < LEAST:
+        return None
+    first, second = sorted(asked, key=lambda one: -one.spent_us)[:2]
+    return first if second.spent_us < NEARLY * first.spent_us else None
+
+
+def _made_of(one: StepFigures) -> str:
+    return "queue" if (one.queue_us or 0.0) > (one.compute_us or 0.0) else "compute"
+
+
+def _faulty(one: StepFigures) -> str:
+    """An ensemble fails because of a step: it is the step that is marked."""
+    if not one.executes or one.failed <= 0:
+        return ""
+    return "rising" if one.failed > one.failed_before else "failing"

@@ -1,0 +1,145 @@
+/** A pipeline drawn: steps from left to right, tensors with their types between them, figures and marks on each step. */
+import type { PipelineGraph, PipelineNode } from "./graph";
+import classes from "./pipeline.module.css";
+
+/** What stands in a step's box below its name. */
+export interface StepText {
+  lines: readonly string[];
+  /** Said in words; `error` is worse than `warn`. */
+  marks: readonly { tone: "warn" | "error"; text: string }[];
+}
+
+const PAD = 8;
+const NAME = 38;
+const LINE = 16;
+const LABEL = 28;
+
+const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+
+const titleOf = (graph: PipelineGraph, key: string): string => graph.nodes.find((node) => node.key === key)?.title ?? key;
+
+export interface PipelineDrawingProps {
+  graph: PipelineGraph;
+  /** Accessible name of the region that scrolls. */
+  label: string;
+  texts?: ReadonlyMap<string, StepText>;
+}
+
+export function PipelineDrawing({ graph, label, texts }: PipelineDrawingProps) {
+  return (
+    <>
+      <div className={classes["graph"]} tabIndex={0} role="region" aria-label={label}>
+        <Drawing graph={graph} texts={texts ?? new Map()} />
+      </div>
+      <ul className="sr-only">
+        {graph.edges.map((edge, index) => (
+          <li key={index}>
+            {edge.tensor}
+            {edge.type ? `, ${edge.type},` : ""} goes from {titleOf(graph, edge.from)} to {titleOf(graph, edge.to)}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Drawing({ graph, texts }: { graph: PipelineGraph; texts: ReadonlyMap<string, StepText> }) {
+  const all = [...texts.values()];
+  const lines = Math.max(0, ...all.map((text) => text.lines.length));
+  const marks = Math.max(0, ...all.map((text) => text.marks.length));
+  const box = { width: lines > 0 ? 212 : 168, height: NAME + (lines + marks) * LINE + (lines > 0 ? 4 : 0) };
+  const between = graph.edges.length > 0 ? 132 : 24;
+  const busiest = Math.max(0, ...[...together(graph).values()]);
+  const apart = Math.max(26, busiest * LABEL - box.height + 14);
+  const place = (node: PipelineNode) => ({
+    x: PAD + node.column * (box.width + between),
+    y: PAD + node.row * (box.height + apart),
+  });
+  const width = PAD * 2 + graph.columns * box.width + (graph.columns - 1) * between;
+  const height = PAD * 2 + graph.rows * box.height + (graph.rows - 1) * apart + Math.max(0, busiest * LABEL - box.height);
+  const at = new Map(graph.nodes.map((node) => [node.key, place(node)]));
+  // Tensors between the same two boxes share a line; their names stand below each other.
+  const seen = new Map<string, number>();
+  return (
+    <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden>
+      {graph.edges.map((edge, index) => {
+        const from = at.get(edge.from);
+        const to = at.get(edge.to);
+        if (!from || !to) return null;
+        const pair = `${edge.from}>${edge.to}`;
+        const number = seen.get(pair) ?? 0;
+        seen.set(pair, number + 1);
+        const [x1, y1, x2, y2] = [from.x + box.width, from.y + box.height / 2, to.x, to.y + box.height / 2];
+        const bend = Math.max(24, (x2 - x1) / 2);
+        const [x, y] = [x2 - between / 2, (y1 + y2) / 2 - 5 + number * LABEL];
+        return (
+          <g key={index}>
+            {number === 0 ? (
+              <path d={`M ${x1} ${y1} C ${x1 + bend} ${y1}, ${x2 - bend} ${y2}, ${x2} ${y2}`} className={classes["edge"]} />
+            ) : null}
+            <text x={x} y={y} textAnchor="middle" className={classes["edgeName"]}>
+              <title>{`${edge.tensor} ${edge.type}`}</title>
+              {cut(edge.tensor, 18)}
+            </text>
+            {edge.type ? (
+              <text x={x} y={y + 16} textAnchor="middle" className={classes["edgeType"]}>
+                {cut(edge.type, 20)}
+              </text>
+            ) : null}
+          </g>
+        );
+      })}
+      {graph.nodes.map((node) => {
+        const { x, y } = place(node);
+        const text = texts.get(node.key);
+        const tone = text?.marks.some((mark) => mark.tone === "error") ? "error" : text?.marks[0]?.tone;
+        const top = text ? y + 24 : y + box.height / 2 + 4;
+        return (
+          <g key={node.key}>
+            <rect
+              x={x}
+              y={y}
+              width={box.width}
+              height={box.height}
+              rx={6}
+              className={classes["box"]}
+              data-kind={node.kind}
+              data-tone={tone}
+            />
+            <text x={x + box.width / 2} y={top} textAnchor="middle" className={classes["boxName"]}>
+              <title>{node.title}</title>
+              {cut(node.title, Math.floor(box.width / 8))}
+            </text>
+            {text?.lines.map((line, index) => (
+              <text key={line} x={x + box.width / 2} y={top + 18 + index * LINE} textAnchor="middle" className={classes["figures"]}>
+                {line}
+              </text>
+            ))}
+            {text?.marks.map((mark, index) => (
+              <text
+                key={mark.text}
+                x={x + box.width / 2}
+                y={top + 18 + (text.lines.length + index) * LINE}
+                textAnchor="middle"
+                className={classes["mark"]}
+                data-tone={mark.tone}
+              >
+                {mark.text}
+              </text>
+            ))}
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+/** How many tensors go from one box to another. */
+function together(graph: PipelineGraph): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const edge of graph.edges) {
+    const pair = `${edge.from}>${edge.to}`;
+    found.set(pair, (found.get(pair) ?? 0) + 1);
+  }
+  return found;
+}

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { page } from "vitest/browser";
+import type { Deployment } from "@/api/types";
+import { show } from "@/testing/show";
+import { PipelineOf } from "../pages/pipeline-tab";
+
+const deployment = (model: string, version: number) => ({ name: "blue", model, version, config_revision: null }) as unknown as Deployment;
+const pipeline = (endpoint: string, model: string, version: number) => (
+  <PipelineOf endpoint={endpoint} deployment={deployment(model, version)} of={undefined} onOf={() => undefined} />
+);
+
+test("steps with types between them, figures on each, the slow and the faulty one in words", async () => {
+  await show(pipeline("sentiment", "minilm-sentiment", 2));
+  await expect.element(page.getByRole("region", { name: "Pipeline of blue" })).toBeVisible();
+  await expect.element(page.getByText("token_ids, INT64 -1 (any), goes from tokenizer to encoder")).toBeInTheDocument();
+  await expect
+    .element(page.getByRole("status"))
+    .toHaveTextContent("encoder takes most of the time: its requests wait. tokenizer fails, more and more.");
+  const row = (name: string) => page.getByRole("row", { name: new RegExp(`^${name}`) });
+  await expect.element(row("encoder")).toHaveTextContent("Slow: it waits");
+  await expect.element(row("tokenizer")).toHaveTextContent("Failing, more and more");
+  await expect.element(row("classifier")).not.toHaveTextContent("Slow");
+  await expect.element(row("minilm-sentiment")).toHaveTextContent("ensemble");
+});
+
+test("one model is no pipeline", async () => {
+  await show(pipeline("digits", "digits", 3));
+  await expect.element(page.getByText("blue runs one model")).toBeVisible();
+  await expect.element(page.getByRole("region")).not.toBeInTheDocument();
+});

@@ -1,0 +1,44 @@
+/** The figures of a pipeline's steps as a table: for reading, for screen readers, and for phones. */
+import type { StepFigures } from "@/api/types";
+import { type Column, DataTable } from "@/components/data-table";
+import { EmptyState } from "@/components/empty-state";
+import { count, duration, joined, percent, rateParts } from "@/components/format";
+import { Status } from "@/components/status";
+import { batch, marksOf, rate } from "./steps";
+import classes from "./pipeline.module.css";
+
+const COLUMNS: Column<StepFigures>[] = [
+  {
+    id: "name",
+    header: "Model",
+    cell: (row) => (
+      <span className={classes["marks"]}>
+        <span className="mono">{row.name}</span>
+        {row.executes ? null : <span className="muted">ensemble</span>}
+        {marksOf(row).map((mark) => (
+          <Status key={mark.text} state={mark.text} tone={mark.tone} />
+        ))}
+      </span>
+    ),
+  },
+  { id: "rate", header: "Requests", align: "right", cell: (row) => rate(row.request_rate) },
+  { id: "share", header: "Of the time", align: "right", hideBelow: "sm", cell: (row) => percent(row.share) },
+  { id: "queue", header: "Queue", align: "right", cell: (row) => duration(row.queue_us) },
+  { id: "compute", header: "Compute", align: "right", cell: (row) => duration(row.compute_us) },
+  { id: "batch", header: "Mean batch", align: "right", hideBelow: "md", cell: batch },
+  { id: "busy", header: "Instances busy", align: "right", hideBelow: "md", cell: (row) => percent(row.busy) },
+  { id: "pending", header: "Waiting now", align: "right", hideBelow: "sm", cell: (row) => count(row.pending) },
+  { id: "errors", header: "Errors", align: "right", cell: (row) => joined(rateParts(row.failure_rate, "/s")) },
+];
+
+export function StepsTable({ steps }: { steps: readonly StepFigures[] }) {
+  return (
+    <DataTable
+      label="Steps"
+      columns={COLUMNS}
+      rows={steps}
+      rowKey={(row) => row.name}
+      empty={<EmptyState title="Nothing is measured" detail="Figures come from replicas that run." />}
+    />
+  );
+}

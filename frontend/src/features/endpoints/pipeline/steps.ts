@@ -1,0 +1,67 @@
+/** What stands on each step of a pipeline: figures of its model, and marks in words. Pure. */
+import type { Pipeline, StepFigures } from "@/api/types";
+import { decimalParts, duration, joined, MISSING, percent, rateParts } from "@/components/format";
+import type { PipelineGraph } from "@/components/pipeline/graph";
+import type { StepText } from "@/components/pipeline/pipeline-drawing";
+
+export interface Mark {
+  tone: "warn" | "error";
+  /** Short, for the drawing. */
+  text: string;
+}
+
+export function marksOf(figures: StepFigures): Mark[] {
+  const marks: Mark[] = [];
+  if (figures.faulty) marks.push({ tone: "error", text: figures.faulty === "rising" ? "Failing, more and more" : "Failing" });
+  if (figures.slow) marks.push({ tone: "warn", text: figures.slow === "queue" ? "Slow: it waits" : "Slow: it computes" });
+  return marks;
+}
+
+export const rate = (value: number | null | undefined): string => joined(rateParts(value ?? null, "req/s"));
+/** An ensemble makes no batches. */
+export const batch = (figures: StepFigures): string => (figures.executes ? joined(decimalParts(figures.mean_batch)) : MISSING);
+
+export function stepText(figures: StepFigures | undefined): StepText {
+  if (!figures) return { lines: ["not loaded", "", ""], marks: [] };
+  const waits = figures.pending ? `${figures.pending} waiting` : "none waits";
+  const share = figures.share === null ? "" : `, ${percent(figures.share)} of the time`;
+  return {
+    lines: [
+      `${rate(figures.request_rate)}, batch ${batch(figures)}`,
+      `queue ${duration(figures.queue_us)}, compute ${duration(figures.compute_us)}`,
+      `${waits}${share}`,
+    ],
+    marks: marksOf(figures),
+  };
+}
+
+/** By the key of each step's node; steps of the same model have the same figures, since runtimes count by model. */
+export function stepTexts(graph: PipelineGraph, pipeline: Pipeline): Map<string, StepText> {
+  const byName = new Map(pipeline.models.map((one) => [one.name, one]));
+  return new Map(graph.nodes.filter((node) => node.kind === "step").map((node) => [node.key, stepText(byName.get(node.title))]));
+}
+
+/** One sentence of what is marked, spoken when it changes; null while nothing is measured. */
+export function summary(pipeline: Pipeline): string | null {
+  if (pipeline.models.length === 0) return null;
+  if (!pipeline.models.some((one) => (one.request_rate ?? 0) > 0 || one.failure_rate > 0)) {
+    return `No requests in the last ${pipeline.seconds} s.`;
+  }
+  const said = pipeline.models.flatMap((one) => {
+    const found: string[] = [];
+    if (one.faulty) found.push(`${one.name} fails${one.faulty === "rising" ? ", more and more" : ""}.`);
+    if (one.slow) found.push(`${one.name} takes most of the time: its requests ${one.slow === "queue" ? "wait" : "are computed"}.`);
+    return found;
+  });
+  return said.length > 0 ? said.join(" ") : "No step stands out.";
+}
+
+/** The ensemble to begin with: one that no other calls. */
+export function firstEnsemble(names: readonly string[], pipeline: Pipeline | undefined): string | undefined {
+  const steps = new Set(pipeline?.models.filter((one) => one.step).map((one) => one.name));
+  return names.find((name) => !steps.has(name)) ?? names[0];
+}
+
+/** The deployment that gets most traffic. */
+export const busiest = (names: readonly string[], traffic: Readonly<Record<string, number>>): string =>
+  names.reduce((best, name) => ((traffic[name] ?? 0) > (traffic[best] ?? 0) ? name : best), names[0] ?? "");
