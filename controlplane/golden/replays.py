@@ -4,13 +4,13 @@ Whoever sent them may have written anything into them, and a node may have made 
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Final
+from typing import Final
 
+from controlplane.capture.replay import fault_of
 from controlplane.console.inference import Call
 from controlplane.console.models_served import Specification
 from controlplane.console.reading import read_inputs
@@ -21,7 +21,6 @@ from controlplane.golden.inputs import Input
 from controlplane.rollouts import CAPTURED, Unusable, place
 
 OURS: Final = frozenset({ASKED_BY_US, "shoal-first-inference"})  # the agent's, when it starts one
-ESCAPED: Final = re.compile(r"\\x[0-9a-f]{2}")  # how the runtime writes bytes that are no UTF-8
 TRIED: Final = 20  # lines for each that is wanted: reading what cannot be asked takes time as well
 
 
@@ -87,9 +86,9 @@ def replayed(
     model = models.get(str(record.get("model")))
     if model is None or model["decoupled"]:
         return Unusable.OTHER_MODEL
-    why = next((one for one in map(_incomplete, inputs) if one), None)
-    if why is not None:
-        return why
+    fault = next((one for one in map(fault_of, inputs) if one), None)
+    if fault is not None:
+        return Unusable(fault.value)
     if _is_missing({str(one.get("name")) for one in inputs}, model, capture):
         return Unusable.LEFT_OUT
     try:
@@ -97,21 +96,6 @@ def replayed(
     except TensorError:
         return Unusable.UNREADABLE
     return call, str(record.get("time", ""))[:40]
-
-
-def _incomplete(tensor: Mapping[str, Any]) -> Unusable | None:
-    if tensor.get("hashed"):
-        return Unusable.HASHED
-    if "omitted" in tensor:
-        return Unusable.TOO_LARGE
-    data = tensor.get("data")
-    if not isinstance(data, list):
-        return Unusable.UNREADABLE
-    if None in data:
-        return Unusable.NOT_FINITE
-    if any(isinstance(value, str) and ESCAPED.search(value) for value in data):
-        return Unusable.NOT_TEXT
-    return None
 
 
 def _is_missing(sent: Collection[str], model: Specification, capture: Capture) -> bool:

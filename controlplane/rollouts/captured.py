@@ -18,7 +18,7 @@ class Unusable(StrEnum):
     FAILED = "failed"
     HASHED = "hashed"
     LEFT_OUT = "left_out"
-    TOO_LARGE = "too_large"
+    OMITTED = "omitted"
     NOT_FINITE = "not_finite"
     NOT_TEXT = "not_text"
     OTHER_MODEL = "other_model"
@@ -29,7 +29,7 @@ REASONS: Final[Mapping[str, str]] = {
     Unusable.FAILED: "had failed",
     Unusable.HASHED: "have hashed fields",
     Unusable.LEFT_OUT: "lack fields that are not captured",
-    Unusable.TOO_LARGE: "were too large to be captured whole",
+    Unusable.OMITTED: "were not captured whole",
     Unusable.NOT_FINITE: "have values that are no finite numbers, and were captured as missing",
     Unusable.NOT_TEXT: "have bytes that are no text",
     Unusable.OTHER_MODEL: "are of models that cannot be asked so",

@@ -38,7 +38,7 @@ def line(**changes: Any) -> bytes:
     [
         (line(error="InvalidArgument"), ALL, Unusable.FAILED),
         (line(inputs=[{**X, "hashed": True, "datatype": "BYTES"}]), ALL, Unusable.HASHED),
-        (line(inputs=[{**X, "omitted": "larger"}]), ALL, Unusable.TOO_LARGE),
+        (line(inputs=[{**X, "omitted": "larger"}]), ALL, Unusable.OMITTED),
         (line(inputs=[{**X, "data": [1, None]}]), ALL, Unusable.NOT_FINITE),
         (line(inputs=[X, text("a\\xffb")]), ALL, Unusable.NOT_TEXT),
         (line(model="stream"), ALL, Unusable.OTHER_MODEL),
