@@ -24,7 +24,7 @@ export function CurveChart({ sweep, beside, latency }: CurveChartProps) {
   const bottom = FRAME.top + FRAME.height;
   const right = FRAME.left + FRAME.width;
   const yTexts = axisText("duration", scales.yTicks);
-  const xTexts = axisText("req/s", scales.xTicks);
+  const xTexts = axisText("decimal", scales.xTicks);
   const sloY = slo === null ? null : scales.y(slo);
   return (
     <svg className={classes["curve"]} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-labelledby={title}>

@@ -68,11 +68,12 @@ export function pathOf(points: readonly LoadSweepPoint[], which: Latency, scales
 export function readLevels(text: string): { ok: true; levels: number[] } | { ok: false; error: string } {
   const found = new Set<number>();
   for (const part of text.split(",").map((word) => word.trim())) {
-    const doubling = /^([\d.]+)\s*\.\.\s*([\d.]+)$/.exec(part.replaceAll(/(\d)\.\.(\d)/g, "$1 .. $2"));
+    const ends = part.split("..").map((word) => (word.trim() === "" ? Number.NaN : Number(word)));
     const range = part.split(":").map(Number);
-    if (doubling) {
-      const last = Number(doubling[2]);
-      for (let level = Number(doubling[1]); level > 0 && level < last && found.size < 64; level *= 2) found.add(level);
+    if (ends.length === 2) {
+      const [first = Number.NaN, last = Number.NaN] = ends;
+      found.add(first);
+      for (let level = first; level > 0 && level < last && found.size < 64; level *= 2) found.add(level);
       found.add(last);
     } else if (range.length === 3 && (range[2] ?? 0) > 0) {
       const [first = 0, last = 0, step = 1] = range;

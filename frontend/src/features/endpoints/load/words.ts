@@ -1,6 +1,7 @@
 /** What is said of sweeps and their points. */
 import type { LoadSweep, LoadSweepPoint, LoadSweepSummary } from "@/api/types";
-import { rateParts, duration, joined, significant } from "@/components/format";
+import { rateParts, joined, significant } from "@/components/format";
+import { metricText } from "@/metrics/registry";
 
 /** Of a processor: from here on the load client may have been the limit. */
 const BUSY = 0.9;
@@ -12,7 +13,7 @@ export const levelText = (level: number, mode: LoadSweep["mode"]): string => (mo
 export const levelTitle = (mode: LoadSweep["mode"]): string => (mode === "rate" ? "Asked" : "At a time");
 
 export const pointText = (point: LoadSweepPoint, mode: LoadSweep["mode"]): string =>
-  `${levelText(point.level, mode)}${mode === "rate" ? "" : " at a time"}: ${rateText(point.throughput)}, p50 ${duration(point.p50_us)}, p95 ${duration(point.p95_us)}, p99 ${duration(point.p99_us)}`;
+  `${levelText(point.level, mode)}${mode === "rate" ? "" : " at a time"}: ${rateText(point.throughput)}, p50 ${metricText("p50_us", point.p50_us)}, p95 ${metricText("p95_us", point.p95_us)}, p99 ${metricText("p99_us", point.p99_us)}`;
 
 export const errorsText = (point: LoadSweepPoint): string =>
   Object.entries(point.errors)
