@@ -109,11 +109,13 @@ def _members(raw: bytes, where: str) -> Steps[dict[str, bytes]]:
     pieces = Pieces(raw, where)
     while piece := (yield from pieces.next()):
         if is_long(piece):
-            name, value = member_of(piece, where)
-            found[name] = value
+            part = dict([member_of(piece, where)])
         else:
-            part = decoded(b"{%b}" % piece, dict[str, msgspec.Raw], where)
-            found |= {name: bytes(value) for name, value in part.items()}
+            raws = decoded(b"{%b}" % piece, dict[str, msgspec.Raw], where)
+            part = {name: bytes(value) for name, value in raws.items()}
+        if part.keys() & found.keys():  # why: nobody would have looked at the first one
+            raise InvalidArgument(f"{where}: a name is given twice")
+        found |= part
         check_count(found, where)
         yield None
     return found

@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 _MOST_AXES = 16
 _COPIED = 1024 * 1024  # bytes at a time: new memory costs more than the copy
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
-_QUOTE, _COMMA, _SPACE = b'", '
+_QUOTE, _COMMA, _SPACE, _COLON = b'", :'
 _DEPTH = np.zeros(256, np.int8)
 _DEPTH[list(b"[{")], _DEPTH[list(b"]}")] = 1, -1
 _NUMBERS = {int, float, bool, type(None)}
@@ -32,9 +32,7 @@ _CLOSED = {b"[": b"]", b"{": b"}"}
 _FEW = 64
 BLANK = b" \t\r\n"
 _PLACE = re.compile(r" \(byte [0-9]+\)")
-# Of a member that is long; its name is none.
-_NAME = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*")[ \t\r\n]*:', re.DOTALL)
-_LONGEST_NAME = 4096
+_LONGEST_NAME = 4096  # of a member that is long
 SMALL = 32 * 1024  # bytes of JSON that may be read slowly to tell what is wrong
 
 
@@ -118,11 +116,13 @@ def is_outermost(start: bytes) -> bool:
 
 def member_of(piece: bytes, where: str) -> tuple[str, bytes]:
     """Name and value of one that ``is_long``."""
-    found = _NAME.match(piece[:_LONGEST_NAME])
-    if found is None:
+    codes, _ = _without_texts(piece[:_LONGEST_NAME], 0)
+    colons = np.flatnonzero(codes == _COLON)
+    if not colons.size:
         text = f"{where}: expected a name of less than {_LONGEST_NAME} bytes"
         raise InvalidArgument(text)
-    return decoded(found[1], str, where), piece[found.end() :]
+    at = int(colons[0])
+    return decoded(piece[:at], str, where), piece[at + 1 :]
 
 
 def is_long(piece: bytes) -> bool:

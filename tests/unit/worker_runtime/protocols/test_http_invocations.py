@@ -225,7 +225,7 @@ LONG = "1," * 40_000 + "1"
         (f'{{"inputs": [["{LONG}"]]}}', "'x': not all values are FP32"),
         (f'{{"inputs": [{LONG}, "\\ud800"]}}', "failed to parse the request JSON buffer"),
         (f'{{"{LONG}": [{LONG}]}}', "expected a name of less than 4096 bytes"),
-        (f'{{inputs: [{LONG}]}}', "expected a name of less than 4096 bytes"),
+        (f'{{inputs: [{LONG}]}}', "failed to parse the request JSON buffer"),
         (f'\x0b{{"inputs": [{LONG}]}}', "the JSON: failed to parse the request JSON buffer"),
     ],
 )  # fmt: skip
