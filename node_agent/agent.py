@@ -26,7 +26,7 @@ from node_agent.host import Host
 from node_agent.identity import Identity
 from node_agent.launch import RUNTIME
 from node_agent.load_sweep import LoadSweeps
-from node_agent.logs import LogTail
+from node_agent.log_shipping import LogShipping
 from node_agent.machine import Machine
 from node_agent.news import News
 from node_agent.outbox import Outbox
@@ -37,15 +37,12 @@ from node_agent.sandbox import Sandbox, prepared
 from node_agent.settings import AgentSettings
 from node_agent.usage import usages
 from wire.messages import NodeReport, ReportReply
-from wire.samples import LogBatch
 
 logger = logging.getLogger(__name__)
 
 ALONE_AFTER_S = 10.0  # without a control plane: dormant replicas then start from the journal
 REPORT_GAP_S = 0.2
 RESTING_POLL_S = 30.0  # between polls while wake-ups arrive
-LOG_INTERVAL_S = 1.0
-LOG_PAGE_S = 0.25  # between pages while there are more; bounds what one replica costs
 STOP_DRAIN_S = 10.0
 LAST_REPORT_S = 2.0
 
@@ -117,6 +114,7 @@ class Agent:
         )
         self._fleet = Fleet(settings.folder / "replicas", host)
         self._captures = CaptureShipping(outbox, self._fleet, self._client)
+        self._logs = LogShipping(self._fleet, self._client)
         self._loads = LoadSweeps(self._fleet, host.local, settings.inherited, self._note_change)
         schedule = Schedule(
             settings.folder / "recheck.json",
@@ -173,7 +171,7 @@ class Agent:
                 loops.create_task(self._forever(self._listen_for_wake_ups))
                 loops.create_task(self._forever(self._report))
                 loops.create_task(self._forever(self._sample))
-                loops.create_task(self._forever(self._ship_logs))
+                loops.create_task(self._forever(self._logs.run_once))
                 loops.create_task(self._forever(self._captures.run_once))
                 loops.create_task(self._forever(self._upkeep.report_cache))
                 loops.create_task(self._forever(self._upkeep.recheck_cache))
@@ -328,24 +326,6 @@ class Agent:
         rest_s = self._sampling.rest_s(self._sample_s)
         self._rests = rest_s > self._sample_s
         await self._until_next_sample.take(max(0.05, rest_s - (time.monotonic() - began)))
-
-    async def _ship_logs(self) -> None:
-        """One page of each replica: one that writes without end must not silence the others."""
-        more = False
-        for tail in self._fleet.tails:
-            await asyncio.to_thread(tail.trim)
-        for tail in self._fleet.tails:
-            more |= await self._ship_page(tail)
-        await asyncio.sleep(LOG_PAGE_S if more else LOG_INTERVAL_S)
-
-    async def _ship_page(self, tail: LogTail) -> bool:
-        """Whether there was something to ship, so that there may be more."""
-        pages = await asyncio.to_thread(tail.pages)
-        if pages:
-            entries = tuple(entry for page in pages.values() for entry in page.entries)
-            await self._client.logs(LogBatch(entries=entries))
-            await asyncio.to_thread(tail.shipped, pages)
-        return bool(pages)
 
     async def _end(self) -> None:
         await self._loads.close()
