@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 LEAST: Final = 10.0  # requests in the window, to say which step takes the time
+RISE: Final = 1.5  # times as many failures as before: more than chance, for a few a second
 NEARLY: Final = 0.9  # of the largest share: so near a second one, none stands out
 
 
@@ -54,13 +55,15 @@ class Marked:
 def marked(steps: Sequence[StepFigures]) -> list[Marked]:
     """At most one is slow: that with the largest share, where no other takes nearly as much."""
     whole = sum(one.spent_us for one in steps)
+    # why: an ensemble fails because of a step, and it is the step that is to be found
+    known = any(one.executes and one.failed > 0 for one in steps)
     slow = _slowest(steps)
     return [
         Marked(
             figures=one,
             share=one.spent_us / whole if whole > 0 and one.executes else None,
             slow=_made_of(one) if one is slow else "",
-            faulty=_faulty(one),
+            faulty="" if known and not one.executes else _faulty(one),
         )
         for one in steps
     ]
@@ -79,7 +82,6 @@ def _made_of(one: StepFigures) -> str:
 
 
 def _faulty(one: StepFigures) -> str:
-    """An ensemble fails because of a step: it is the step that is marked."""
-    if not one.executes or one.failed <= 0:
+    if one.failed <= 0:
         return ""
-    return "rising" if one.failed > one.failed_before else "failing"
+    return "rising" if one.failed > RISE * one.failed_before else "failing"

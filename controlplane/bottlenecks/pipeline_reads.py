@@ -14,7 +14,7 @@ BEFORE_S: Final = 20.0  # what the failures of the window are compared with
 CANCELED: Final = "failure.CANCELED"  # a client went away: no fault of the model
 
 
-def pipeline_of(deployment: Deployment, now: float) -> dict[str, Any]:
+def pipeline_of(deployment: Deployment, now: float) -> Any:
     """As REST and the live topic tell it: ensembles first, then their steps, by name."""
     found = [_shown(one) for one in marked(figures_of(deployment, now))]
     return {"deployment": deployment.name, "seconds": WINDOW_S, "models": found}

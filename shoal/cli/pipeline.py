@@ -12,16 +12,15 @@ FAULTY = {"rising": "fails, more and more", "failing": "fails"}
 MISSING = "-"
 
 
-@click.command("pipeline", short_help="Show what each step of a deployment is doing.")
+@click.command("pipeline", short_help="Show what each model of a deployment does.")
 @click.argument("endpoint")
 @click.option("--deployment", "-d", help="Default: the one that gets most traffic.")
 @output_option
 def pipeline(endpoint: str, deployment: str | None, output: str) -> None:
-    """Show what each model of a deployment is doing: the steps of ensembles, and models that
-    others call.
+    """Show what each model of a deployment is doing.
 
-    Figures are those of the last seconds. The step that takes most of the time is marked, and those
-    that fail.
+    These are the steps of ensembles, and models that others call. Figures are those of the last
+    seconds. The step that takes most of the time is marked, and those that fail.
     """
     from shoal.client import Client
 

@@ -13,6 +13,7 @@ const PAD = 8;
 const NAME = 38;
 const LINE = 16;
 const LABEL = 28;
+const END = 84;
 
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
@@ -48,14 +49,20 @@ function Drawing({ graph, texts }: { graph: PipelineGraph; texts: ReadonlyMap<st
   const lines = Math.max(0, ...all.map((text) => text.lines.length));
   const marks = Math.max(0, ...all.map((text) => text.marks.length));
   const box = { width: lines > 0 ? 212 : 168, height: NAME + (lines + marks) * LINE + (lines > 0 ? 4 : 0) };
-  const between = graph.edges.length > 0 ? 132 : 24;
+  const between = graph.nodes.some((node) => node.kind !== "step") ? 112 : 24;
+  // Inputs and outputs stand alone in their columns, and say little.
+  const ends = new Set(graph.nodes.filter((node) => node.kind !== "step").map((node) => node.column));
+  const widthOf = (column: number): number => (ends.has(column) ? END : box.width);
+  const left = (column: number): number =>
+    Array.from({ length: column }, (_, at) => widthOf(at) + between).reduce((sum, one) => sum + one, PAD);
   const busiest = Math.max(0, ...[...together(graph).values()]);
   const apart = Math.max(26, busiest * LABEL - box.height + 14);
   const place = (node: PipelineNode) => ({
-    x: PAD + node.column * (box.width + between),
+    x: left(node.column),
     y: PAD + node.row * (box.height + apart),
+    width: widthOf(node.column),
   });
-  const width = PAD * 2 + graph.columns * box.width + (graph.columns - 1) * between;
+  const width = left(graph.columns - 1) + widthOf(graph.columns - 1) + PAD;
   const height = PAD * 2 + graph.rows * box.height + (graph.rows - 1) * apart + Math.max(0, busiest * LABEL - box.height);
   const at = new Map(graph.nodes.map((node) => [node.key, place(node)]));
   // Tensors between the same two boxes share a line; their names stand below each other.
@@ -69,7 +76,7 @@ function Drawing({ graph, texts }: { graph: PipelineGraph; texts: ReadonlyMap<st
         const pair = `${edge.from}>${edge.to}`;
         const number = seen.get(pair) ?? 0;
         seen.set(pair, number + 1);
-        const [x1, y1, x2, y2] = [from.x + box.width, from.y + box.height / 2, to.x, to.y + box.height / 2];
+        const [x1, y1, x2, y2] = [from.x + from.width, from.y + box.height / 2, to.x, to.y + box.height / 2];
         const bend = Math.max(24, (x2 - x1) / 2);
         const [x, y] = [x2 - between / 2, (y1 + y2) / 2 - 5 + number * LABEL];
         return (
@@ -79,46 +86,37 @@ function Drawing({ graph, texts }: { graph: PipelineGraph; texts: ReadonlyMap<st
             ) : null}
             <text x={x} y={y} textAnchor="middle" className={classes["edgeName"]}>
               <title>{`${edge.tensor} ${edge.type}`}</title>
-              {cut(edge.tensor, 18)}
+              {cut(edge.tensor, 16)}
             </text>
             {edge.type ? (
               <text x={x} y={y + 16} textAnchor="middle" className={classes["edgeType"]}>
-                {cut(edge.type, 20)}
+                {cut(edge.type, 18)}
               </text>
             ) : null}
           </g>
         );
       })}
       {graph.nodes.map((node) => {
-        const { x, y } = place(node);
+        const { x, y, width } = place(node);
         const text = texts.get(node.key);
         const tone = text?.marks.some((mark) => mark.tone === "error") ? "error" : text?.marks[0]?.tone;
         const top = text ? y + 24 : y + box.height / 2 + 4;
         return (
           <g key={node.key}>
-            <rect
-              x={x}
-              y={y}
-              width={box.width}
-              height={box.height}
-              rx={6}
-              className={classes["box"]}
-              data-kind={node.kind}
-              data-tone={tone}
-            />
-            <text x={x + box.width / 2} y={top} textAnchor="middle" className={classes["boxName"]}>
+            <rect x={x} y={y} width={width} height={box.height} rx={6} className={classes["box"]} data-kind={node.kind} data-tone={tone} />
+            <text x={x + width / 2} y={top} textAnchor="middle" className={classes["boxName"]}>
               <title>{node.title}</title>
-              {cut(node.title, Math.floor(box.width / 8))}
+              {cut(node.title, Math.floor(width / 8))}
             </text>
             {text?.lines.map((line, index) => (
-              <text key={line} x={x + box.width / 2} y={top + 18 + index * LINE} textAnchor="middle" className={classes["figures"]}>
+              <text key={line} x={x + width / 2} y={top + 18 + index * LINE} textAnchor="middle" className={classes["figures"]}>
                 {line}
               </text>
             ))}
             {text?.marks.map((mark, index) => (
               <text
                 key={mark.text}
-                x={x + box.width / 2}
+                x={x + width / 2}
                 y={top + 18 + (text.lines.length + index) * LINE}
                 textAnchor="middle"
                 className={classes["mark"]}

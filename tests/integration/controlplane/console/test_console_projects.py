@@ -30,6 +30,8 @@ async def test_only_topics_of_the_own_project_are_followed(transactional_db: Non
         assert (await browser.hear_type("state"))["topic"] == topic
     refused = {
         f"endpoint:{THEIRS}-endpoint": "EndpointNotFound",
+        f"pipeline:{THEIRS}-endpoint/blue": "EndpointNotFound",
+        f"pipeline:{OURS}-endpoint": "DeploymentNotFound",
         "endpoint:nobody": "EndpointNotFound",
         f"operation:{THEIRS}-operation": "OperationNotFound",
         "events": "Forbidden",

@@ -63,20 +63,27 @@ def test_the_step_that_takes_the_time_is_marked(
 
 
 @pytest.mark.parametrize(
-    ("now", "before", "executes", "faulty"),
+    ("now", "before", "faulty"),
     [
-        (0.0, 0.0, True, ""),
-        (0.0, 5.0, True, ""),
-        (2.0, 1.0, True, "rising"),
-        (2.0, 0.0, True, "rising"),
-        (2.0, 2.0, True, "failing"),
-        (1.0, 2.0, True, "failing"),
-        (2.0, 0.0, False, ""),  # an ensemble: a step of it fails
+        (0.0, 0.0, ""),
+        (0.0, 5.0, ""),
+        (2.0, 1.0, "rising"),
+        (2.0, 0.0, "rising"),
+        (2.0, 1.4, "failing"),
+        (2.0, 2.0, "failing"),
+        (1.0, 2.0, "failing"),
     ],
 )
-def test_what_fails_is_marked(now: float, before: float, executes: bool, faulty: str) -> None:
-    (one,) = marked([step("a", 1, 1, failed=now, failed_before=before, executes=executes)])
+def test_what_fails_is_marked(now: float, before: float, faulty: str) -> None:
+    (one,) = marked([step("a", 1, 1, failed=now, failed_before=before)])
     assert one.faulty == faulty
+
+
+def test_an_ensemble_is_marked_only_where_no_step_counted_a_failure() -> None:
+    found = marked([ENSEMBLE, step("a", 1, 1, failed=1.0), step("b", 1, 1)])
+    assert [one.faulty for one in found] == ["", "rising", ""]
+    found = marked([ENSEMBLE, step("a", 1, 1), step("b", 1, 1)])
+    assert [one.faulty for one in found] == ["rising", "", ""]
 
 
 def test_shares_are_of_all_that_executes() -> None:

@@ -122,6 +122,7 @@ READ_MORE = {
     "endpoints/{endpoint}/metrics",
     "endpoints/{endpoint}/requests",
     "endpoints/{endpoint}/bottlenecks",
+    "endpoints/{endpoint}/deployments/{deployment}/pipeline",
     "endpoints/{endpoint}/experiment",
     "endpoints/{endpoint}/traffic",
     "instance-types/{name}",

@@ -3,6 +3,9 @@ import { Select } from "@mantine/core";
 import type { Choice } from "../config/pipeline-fit";
 import classes from "./pipeline-editor.module.css";
 
+const saidOf = (choice: Choice): string =>
+  choice.reason === null ? [choice.type, `of ${choice.from}`].filter(Boolean).join(", ") : `does not fit: ${choice.reason}`;
+
 export interface TensorSelectProps {
   label: string;
   choices: readonly Choice[];
@@ -22,7 +25,7 @@ export function TensorSelect({ label, choices, value, disabled, optional = false
     <Select
       label={label}
       placeholder="not connected"
-      classNames={{ input: "mono" }}
+      classNames={{ input: "mono", option: classes["option"] ?? "" }}
       clearable={optional}
       allowDeselect={false}
       value={value}
@@ -40,9 +43,7 @@ export function TensorSelect({ label, choices, value, disabled, optional = false
         return (
           <span className={classes["choice"]}>
             <span className="mono">{option.label}</span>
-            <span className="secondary">
-              {choice ? (choice.reason ?? [choice.type, `of ${choice.from}`].filter(Boolean).join(", ")) : "made by nobody"}
-            </span>
+            <span className="secondary">{choice ? saidOf(choice) : "made by nobody"}</span>
           </span>
         );
       }}

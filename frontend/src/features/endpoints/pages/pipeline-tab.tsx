@@ -15,10 +15,11 @@ import { PipelineDrawing } from "@/components/pipeline/pipeline-drawing";
 import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
 import { SkeletonRows } from "@/components/skeleton";
+import { Status } from "@/components/status";
 import toolbar from "@/components/toolbar.module.css";
 import { useLiveState, usePipelineUpdates } from "@/live/hooks";
 import { useEndpoint } from "../hooks/use-endpoint";
-import { busiest, firstEnsemble, stepTexts, summary } from "../pipeline/steps";
+import { busiest, firstEnsemble, marksOf, stepTexts, summary } from "../pipeline/steps";
 import { StepsTable } from "../pipeline/steps-table";
 import classes from "../pipeline/pipeline.module.css";
 
@@ -105,12 +106,18 @@ export function PipelineOf({ endpoint, deployment, of, onOf }: PipelineOfProps) 
   }
   if (!graph || !figures.data) return <SkeletonRows rows={8} label="Loading the pipeline" />;
   const said = summary(figures.data) ?? "Nothing is measured: no replica is heard of.";
+  const whole = figures.data.models.find((one) => one.name === drawn);
   const stale = linkState === "reconnecting" || linkState === "offline";
   return (
     <div className={classes["stack"]}>
       <Card
         className={classes["drawing"] ?? ""}
-        title={drawn ?? "Models"}
+        title={
+          <span className={classes["marks"]}>
+            {drawn ?? "Models"}
+            {whole ? marksOf(whole).map((mark) => <Status key={mark.text} state={mark.text} tone={mark.tone} />) : null}
+          </span>
+        }
         hint={
           drawn === undefined ? "which of them calls which is in no configuration, and not counted" : `the last ${figures.data.seconds} s`
         }

@@ -2,9 +2,10 @@
 import type { StepFigures } from "@/api/types";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
-import { count, duration, joined, percent, rateParts } from "@/components/format";
+import { count, duration, percent } from "@/components/format";
 import { Status } from "@/components/status";
-import { batch, marksOf, rate } from "./steps";
+import { metricText } from "@/metrics/registry";
+import { batch, marksOf, perSecond } from "./steps";
 import classes from "./pipeline.module.css";
 
 const COLUMNS: Column<StepFigures>[] = [
@@ -21,14 +22,14 @@ const COLUMNS: Column<StepFigures>[] = [
       </span>
     ),
   },
-  { id: "rate", header: "Requests", align: "right", cell: (row) => rate(row.request_rate) },
+  { id: "rate", header: "Requests", align: "right", cell: (row) => perSecond(row.request_rate) },
   { id: "share", header: "Of the time", align: "right", hideBelow: "sm", cell: (row) => percent(row.share) },
   { id: "queue", header: "Queue", align: "right", cell: (row) => duration(row.queue_us) },
   { id: "compute", header: "Compute", align: "right", cell: (row) => duration(row.compute_us) },
   { id: "batch", header: "Mean batch", align: "right", hideBelow: "md", cell: batch },
   { id: "busy", header: "Instances busy", align: "right", hideBelow: "md", cell: (row) => percent(row.busy) },
   { id: "pending", header: "Waiting now", align: "right", hideBelow: "sm", cell: (row) => count(row.pending) },
-  { id: "errors", header: "Errors", align: "right", cell: (row) => joined(rateParts(row.failure_rate, "/s")) },
+  { id: "errors", header: "Errors", align: "right", cell: (row) => metricText("failed_other", row.failure_rate) },
 ];
 
 export function StepsTable({ steps }: { steps: readonly StepFigures[] }) {

@@ -1,8 +1,9 @@
 /** What stands on each step of a pipeline: figures of its model, and marks in words. Pure. */
 import type { Pipeline, StepFigures } from "@/api/types";
-import { decimalParts, duration, joined, MISSING, percent, rateParts } from "@/components/format";
+import { duration, MISSING, percent } from "@/components/format";
 import type { PipelineGraph } from "@/components/pipeline/graph";
 import type { StepText } from "@/components/pipeline/pipeline-drawing";
+import { metricText } from "@/metrics/registry";
 
 export interface Mark {
   tone: "warn" | "error";
@@ -17,9 +18,9 @@ export function marksOf(figures: StepFigures): Mark[] {
   return marks;
 }
 
-export const rate = (value: number | null | undefined): string => joined(rateParts(value ?? null, "req/s"));
+export const perSecond = (value: number | null | undefined): string => metricText("request_rate", value ?? null);
 /** An ensemble makes no batches. */
-export const batch = (figures: StepFigures): string => (figures.executes ? joined(decimalParts(figures.mean_batch)) : MISSING);
+export const batch = (figures: StepFigures): string => (figures.executes ? metricText("mean_batch", figures.mean_batch) : MISSING);
 
 export function stepText(figures: StepFigures | undefined): StepText {
   if (!figures) return { lines: ["not loaded", "", ""], marks: [] };
@@ -27,7 +28,7 @@ export function stepText(figures: StepFigures | undefined): StepText {
   const share = figures.share === null ? "" : `, ${percent(figures.share)} of the time`;
   return {
     lines: [
-      `${rate(figures.request_rate)}, batch ${batch(figures)}`,
+      `${perSecond(figures.request_rate)}, batch ${batch(figures)}`,
       `queue ${duration(figures.queue_us)}, compute ${duration(figures.compute_us)}`,
       `${waits}${share}`,
     ],
