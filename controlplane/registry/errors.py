@@ -1,5 +1,7 @@
 """What can go wrong with uploads, drafts and models. Texts are for people, shown as they are."""
 
+from typing import Final
+
 from controlplane.core.errors import (
     Conflict,
     Forbidden,
@@ -55,6 +57,20 @@ class ChecksumMismatch(Invalid):
     tries = ("Send the bytes again.",)
 
 
+# What to try where an import failed, by its code.
+IMPORT_HINTS: Final[dict[str, tuple[str, ...]]] = {
+    "ImportAddressRefused": (
+        "Name an address that is public; an administrator may allow others: SHOAL_IMPORT_NETWORKS.",
+    ),
+    "ImportFailed": ("Correct the address, or what answers there, then import again.",),
+    "ImportNothingFound": ("Names are spelled as the source shows them, and case counts.",),
+    "ImportRedirects": ("Name the address that it leads to in the end.",),
+    "ImportTooLarge": ("Name one file of it, or a folder with fewer.",),
+    "ImportTooSlow": ("Import again when the source is quicker, or upload the file.",),
+    "ImportUnreachable": ("Import again in a while; does the address answer in a browser?",),
+}
+
+
 class IngestFailed(Invalid):
     """Ingest ends here; ``code`` says why, ``detail`` holds verbatim evidence."""
 
@@ -71,7 +87,15 @@ class IngestFailed(Invalid):
 class ImportFailed(IngestFailed):
     """As it ends while the bytes are still elsewhere."""
 
+    code = "ImportFailed"
     tries = ("Correct the address, or what answers there, then import again.",)
+
+    def __init__(
+        self, message: str, *, code: str, detail: str = "", hints: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(
+            message, code=code, detail=detail, hints=hints or IMPORT_HINTS.get(code, ())
+        )
 
 
 class InspectorUnavailable(Unavailable):

@@ -95,7 +95,7 @@ CONTROL = tuple(f"controlplane/config/{name}.py" for name in ("settings", "env",
 def read_by(*rooms: str) -> set[str]:
     """The variables that programs read in these files of the repository."""
     text = "".join((ROOT / room).read_text() for room in rooms)
-    names = set(re.findall(r'"(SHOAL_[A-Z_]+)"', text))
+    names = set(re.findall(r'"(SHOAL_[A-Z0-9_]+)"', text))
     return names | {f"{name}_FILE" for name in names}
 
 

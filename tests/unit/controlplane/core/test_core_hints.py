@@ -11,6 +11,7 @@ import controlplane
 import controlplane.config.urls  # loads every view, and with it every class of errors
 from controlplane.core import http, rest_exceptions
 from controlplane.core.errors import DomainError
+from controlplane.registry.errors import IMPORT_HINTS
 
 SOURCES = sorted(Path(controlplane.__file__).parent.rglob("*.py"))
 # Programs that talk to the control plane and answer nobody.
@@ -61,7 +62,9 @@ def test_a_class_of_errors_has_a_hint(kind: type[DomainError]) -> None:
 def test_a_code_that_is_given_in_place_has_a_hint(
     place: str, line: int, code: str, hinted: bool
 ) -> None:
-    assert hinted or code in http.HINTS, f"{place}:{line} {code}: what to try?"
+    assert hinted or code in http.HINTS or code in IMPORT_HINTS, (
+        f"{place}:{line} {code}: what to try?"
+    )
 
 
 @pytest.mark.parametrize("code", sorted({*rest_exceptions.DRF_CODES.values(), "Error"}))
