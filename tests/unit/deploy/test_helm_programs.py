@@ -261,3 +261,11 @@ def test_how_people_sign_in_reaches_every_process_and_its_secrets_stay_secret() 
             assert (reference["name"], reference["key"]) == ("shoal-sign-in", secret)
             assert reference["optional"] is True  # whichever way there is
     assert "SHOAL_REMOTE_SECRET" not in environment(every_container("minimal")["web/web"])
+
+
+def test_what_imports_show_to_others_is_never_told_in_clear() -> None:
+    told = environment(every_container("ingress-cert-manager")["worker/worker"])
+    for secret in ("SHOAL_HUB_TOKEN", "SHOAL_MLFLOW_TOKEN", "SHOAL_IMPORT_S3_SECRET_KEY"):
+        reference = told[secret]["valueFrom"]["secretKeyRef"]
+        assert reference == {"name": "shoal-hub", "key": secret, "optional": True}
+    assert "SHOAL_HUB_TOKEN" not in environment(every_container("minimal")["worker/worker"])

@@ -112,6 +112,12 @@ $(POD_IP),{{ include "shoal.host" (include "shoal.studioUrl" .) }},localhost,127
   valueFrom: {secretKeyRef: {name: {{ $secrets.signIn }}, key: {{ $name }}, optional: true}}
 {{- end }}
 {{- end }}
+{{- if $secrets.imports }}
+{{- range $name := list "SHOAL_HUB_TOKEN" "SHOAL_MLFLOW_TOKEN" "SHOAL_IMPORT_S3_SECRET_KEY" }}
+- name: {{ $name }}
+  valueFrom: {secretKeyRef: {name: {{ $secrets.imports }}, key: {{ $name }}, optional: true}}
+{{- end }}
+{{- end }}
 {{- if $secrets.mail }}
 - name: SHOAL_EMAIL_PASSWORD
   valueFrom: {secretKeyRef: {name: {{ $secrets.mail }}, key: SHOAL_EMAIL_PASSWORD}}
