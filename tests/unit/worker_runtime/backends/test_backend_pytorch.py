@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.support.backend_instances import check_concurrent, check_no_growth
+from tests.support.scripted import scripted
 from tests.support.tensors import load_spec, tensors
 from worker_runtime.backends.pytorch.backend import PytorchBackend, TorchModel
 from worker_runtime.backends.pytorch.instances import TorchInstance
@@ -71,7 +72,7 @@ def loaded(folder: Path, config: str, file: str = "model.pt", **parameters: str)
 
 
 def script(folder: Path, module: torch.nn.Module) -> Path:
-    torch.jit.save(torch.jit.script(module), str(folder / "model.pt"))
+    torch.jit.save(scripted(module), str(folder / "model.pt"))
     return folder
 
 
@@ -212,7 +213,7 @@ def write_text(path: Path) -> None:
 
 
 def write_cut(path: Path) -> None:
-    torch.jit.save(torch.jit.script(Net()), str(path))
+    torch.jit.save(scripted(Net()), str(path))
     path.write_bytes(path.read_bytes()[:-200])
 
 
