@@ -99,11 +99,14 @@ def test_a_repository_with_an_ensemble(page: Page, tmp_path: Path) -> None:
     wizard.to_configuration(page)
     models = page.get_by_role("radiogroup", name="Model of the archive")
     models.get_by_text("pipeline").click()
-    page.get_by_text("2 steps: prepare → score").click()
-    graph = page.locator("details", has_text="2 steps").get_by_role("listitem")
-    expect(graph).to_have_text(
-        [re.compile("RAW.*prepare.*clean"), re.compile("clean.*score.*SCORES")]
-    )
+    expect(page.get_by_text("2 steps; every change is written into the text")).to_be_visible()
+    for tensor, way in (
+        ("RAW", "goes from inputs to prepare"),
+        ("clean", "goes from prepare to score"),
+        ("SCORES", "goes from score to outputs"),
+    ):
+        # said to who does not see the drawing
+        expect(page.get_by_text(re.compile(f"^{tensor}, .*{way}$"))).to_be_attached()
     wizard.to_placement(page)
     wizard.to_deployment(page)
     wizard.deploy(page)
