@@ -12,7 +12,7 @@ from django.db import connections
 from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 
-from tests.support import reaper, roomy_stack, seeded_rows
+from tests.support import quiet_parsing, reaper, roomy_stack, seeded_rows
 from tests.support.database_use import uses_database
 
 HERE = Path(__file__).parent
@@ -25,6 +25,7 @@ REAPER = pytest.StashKey[subprocess.Popen[bytes] | None]()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[REAPER] = reaper.start()
+    quiet_parsing.install()
 
 
 @pytest.hookimpl(tryfirst=True)
