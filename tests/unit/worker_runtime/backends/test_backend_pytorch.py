@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from tests.support.backend_instances import check_concurrent, check_no_growth
-from tests.support.scripted import scripted
 from tests.support.tensors import load_spec, tensors
 from worker_runtime.backends.pytorch.backend import PytorchBackend, TorchModel
 from worker_runtime.backends.pytorch.instances import TorchInstance
@@ -72,7 +71,7 @@ def loaded(folder: Path, config: str, file: str = "model.pt", **parameters: str)
 
 
 def script(folder: Path, module: torch.nn.Module) -> Path:
-    torch.jit.save(scripted(module), str(folder / "model.pt"))
+    torch.jit.save(torch.jit.script(module), str(folder / "model.pt"))
     return folder
 
 
@@ -213,7 +212,7 @@ def write_text(path: Path) -> None:
 
 
 def write_cut(path: Path) -> None:
-    torch.jit.save(scripted(Net()), str(path))
+    torch.jit.save(torch.jit.script(Net()), str(path))
     path.write_bytes(path.read_bytes()[:-200])
 
 

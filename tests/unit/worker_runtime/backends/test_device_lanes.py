@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from tests.support.scripted import scripted
 from tests.support.tensors import load_spec
 from worker_runtime.backends.base import BatchInput, DeviceTarget
 from worker_runtime.backends.device import copies
@@ -353,7 +352,7 @@ class Mixed(torch.nn.Module):
 def test_a_module_on_a_device_takes_texts_and_gives_any_tensor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    torch.jit.save(scripted(Mixed()), str(tmp_path / "model.pt"))
+    torch.jit.save(torch.jit.script(Mixed()), str(tmp_path / "model.pt"))
     monkeypatch.setattr("worker_runtime.backends.pytorch.backend.DEVICE", "cpu")
     config = (
         'backend: "pytorch" input { name: "texts" data_type: TYPE_STRING dims: -1 }'

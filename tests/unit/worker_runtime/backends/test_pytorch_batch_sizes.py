@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from tests.support.scripted import scripted
 from tests.support.tensors import load_spec
 from worker_runtime.backends.graph_sizes import usual_sizes
 from worker_runtime.backends.pytorch.backend import PytorchBackend
@@ -79,7 +78,7 @@ class Counted(torch.nn.Module):
 def test_clients_see_nothing_of_the_rows_that_were_added(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheduler: str, seen: int
 ) -> None:
-    torch.jit.save(scripted(Counted()), str(tmp_path / "model.pt"))
+    torch.jit.save(torch.jit.script(Counted()), str(tmp_path / "model.pt"))
     monkeypatch.setattr("worker_runtime.backends.pytorch.backend.DEVICE", "cpu")
     monkeypatch.setattr("worker_runtime.backends.pytorch.batch_sizes._SLOW_S", 0.0)
     config = (
@@ -108,7 +107,7 @@ class Turned(torch.nn.Module):
 def test_inputs_of_a_model_without_batches_have_lengths_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    torch.jit.save(scripted(Turned()), str(tmp_path / "model.pt"))
+    torch.jit.save(torch.jit.script(Turned()), str(tmp_path / "model.pt"))
     monkeypatch.setattr("worker_runtime.backends.pytorch.backend.DEVICE", "cpu")
     config = (
         'backend: "pytorch" input { name: "x" data_type: TYPE_FP32 dims: [ 4, 2 ] }'

@@ -12,7 +12,6 @@ import pytest
 import torch
 from msgspec.structs import replace
 
-from tests.support.scripted import scripted
 from tests.support.tensors import load_spec
 from worker_runtime.backends.pytorch.backend import PytorchBackend
 from worker_runtime.errors import LoadFailed
@@ -43,7 +42,7 @@ class Reads(torch.nn.Module):
 
 def script(module: torch.nn.Module, path: Path) -> Path:
     jit: Any = torch.jit
-    jit.save(scripted(module), str(path))
+    jit.save(jit.script(module), str(path))
     return path
 
 
