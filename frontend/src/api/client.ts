@@ -2,6 +2,7 @@
  * The one client of `/api/v1`: `api` knows the paths, parameters and answers of docs/openapi.json, `answer` gives what
  * a call was answered, or raises an `ApiProblem`.
  */
+import { t } from "@lingui/core/macro";
 import createClient, { type Middleware } from "openapi-fetch";
 import { ApiProblem, problemOf } from "./problem";
 import type { paths } from "./schema";
@@ -45,7 +46,7 @@ const session: Middleware = {
   },
   onError({ error }) {
     if (error instanceof DOMException && error.name === "AbortError") return;
-    return new ApiProblem({ detail: "Check that it is running and that you are online.", code: "Unreachable" }, 0);
+    return new ApiProblem({ detail: t`Check that it is running and that you are online.`, code: t`Unreachable` }, 0);
   },
 };
 

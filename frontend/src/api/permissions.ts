@@ -1,4 +1,5 @@
 /** What the signed-in person may do. The server decides; this only greys out what it would refuse. */
+import { t } from "@lingui/core/macro";
 import { useQuery } from "@tanstack/react-query";
 import { sessionQuery } from "./session";
 import type { Permission, Role, Session } from "./types";
@@ -17,7 +18,7 @@ export const LOWEST: Record<Permission, Role> = {
 
 /** No role is higher than admin. */
 export const refusalText = (needed: Permission): string =>
-  LOWEST[needed] === "admin" ? "Needs the role admin" : `Needs the role ${LOWEST[needed]} or a higher one`;
+  LOWEST[needed] === "admin" ? t`Needs the role admin` : t`Needs the role ${LOWEST[needed]} or a higher one`;
 
 /** `held` is undefined while the session is being read: nothing is refused before it is known. */
 export const refusalOf = (held: readonly Permission[] | undefined, needed: Permission): string | undefined =>

@@ -1,4 +1,5 @@
 /** Errors of the API (RFC 9457) as one exception type that every page can show. */
+import { t } from "@lingui/core/macro";
 
 export interface ProblemBody {
   type?: string;
@@ -24,11 +25,11 @@ export class ApiProblem extends Error {
   readonly body: ProblemBody;
 
   constructor(body: ProblemBody, status: number, requestId?: string) {
-    const title = body.title ?? (status === 0 ? "The studio server cannot be reached" : `The server answered ${status}`);
+    const title = body.title ?? (status === 0 ? t`The studio server cannot be reached` : t`The server answered ${status}`);
     super(body.detail ? `${title}: ${body.detail}` : title);
     this.name = "ApiProblem";
     this.status = status;
-    this.code = body.code ?? (status === 0 ? "Unreachable" : `Http${status}`);
+    this.code = body.code ?? (status === 0 ? t`Unreachable` : `Http${status}`);
     this.title = title;
     this.detail = body.detail ?? "";
     this.hints = Array.isArray(body.hints) ? body.hints : [];
@@ -51,7 +52,7 @@ export function problemOf(body: unknown, response: Response): ApiProblem {
 export function toProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;
   const detail = error instanceof Error ? error.message : String(error);
-  return new ApiProblem({ title: "Something went wrong in the browser", detail, code: "ClientError" }, -1);
+  return new ApiProblem({ title: t`Something went wrong in the browser`, detail, code: "ClientError" }, -1);
 }
 
 /** The sentence to show: the detail where there is one, else the title. */

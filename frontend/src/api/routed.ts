@@ -1,4 +1,5 @@
 /** Whether gateways act on an endpoint's newest traffic and keys, and who is not known to. */
+import { t } from "@lingui/core/macro";
 import { answer, api } from "./client";
 import type { Endpoint } from "./types";
 
@@ -11,9 +12,9 @@ export function unconfirmedWords(endpoint: Pick<Endpoint, "routed" | "unconfirme
   if (endpoint.routed) return "";
   const names = endpoint.unconfirmed.map(({ gateway, silent_since }) => {
     const seconds = Math.max(0, Math.round((now - new Date(silent_since).getTime()) / 1000));
-    return `gateway ${gateway} (silent for ${seconds} s)`;
+    return t`gateway ${gateway} (silent for ${seconds} s)`;
   });
-  return `Not confirmed by ${names.join(", ") || "all gateways yet"}`;
+  return t`Not confirmed by ${names.join(", ") || t`all gateways yet`}`;
 }
 
 /** Asks until all have confirmed, or one counts as silent. */

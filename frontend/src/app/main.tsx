@@ -1,37 +1,13 @@
-/** Starts the studio. */
+/** Starts the studio in its language: texts are made while modules are loaded, so that it must be known first. */
 import "@fontsource-variable/inter/wght.css";
 import "@fontsource-variable/jetbrains-mono/wght.css";
 import "@/components/mantine-styles";
 import "@/components/tokens.css";
-import { RouterProvider } from "@tanstack/react-router";
-import { StrictMode } from "react";
-import { createRoot } from "react-dom/client";
-import { onUnauthorized } from "@/api/client";
-import { keys } from "@/api/keys";
-import { Providers } from "./providers";
-import { makeQueryClient } from "./query-client";
-import { makeRouter } from "./router";
+import { startLanguage } from "@/i18n/language";
 
+await startLanguage();
 if (import.meta.env.VITE_MOCK === "1") {
   const { install } = await import("../../mock-api/install");
   install();
 }
-
-const queryClient = makeQueryClient();
-const router = makeRouter(queryClient);
-
-// A call that was answered 401 means that the session has ended: ask again, which leads to the sign-in page.
-onUnauthorized(() => {
-  queryClient.removeQueries({ queryKey: keys.session });
-  void router.invalidate();
-});
-
-const container = document.getElementById("root");
-if (!container) throw new Error("index.html has no #root");
-createRoot(container).render(
-  <StrictMode>
-    <Providers queryClient={queryClient}>
-      <RouterProvider router={router} />
-    </Providers>
-  </StrictMode>,
-);
+await import("./studio");

@@ -1,4 +1,5 @@
 /** A stretch of time in the URL: `5m` follows the present, `1763690000..1763690600` (Unix seconds) stands still. */
+import { t } from "@lingui/core/macro";
 
 export const PRESETS = ["1m", "5m", "15m", "1h", "6h", "24h", "7d", "30d"] as const;
 export type Preset = (typeof PRESETS)[number];
@@ -56,6 +57,6 @@ export function rangeText(from: number, to: number): string {
 /** `10 s`, `5 min`, `2 h`: the width of a bucket. */
 export function stepText(seconds: number): string {
   if (seconds >= 3_600) return `${seconds / 3_600} h`;
-  if (seconds >= 60) return `${seconds / 60} min`;
+  if (seconds >= 60) return t`${seconds / 60} min`;
   return `${seconds} s`;
 }

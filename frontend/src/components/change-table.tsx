@@ -1,4 +1,5 @@
 /** Before and after, one line per name. */
+import { Trans } from "@lingui/react/macro";
 import classes from "./change-table.module.css";
 import { type Change, valueText } from "./event-changes";
 
@@ -7,9 +8,15 @@ export function ChangeTable({ changes, label }: { changes: readonly Change[]; la
     <table className={classes["table"]} aria-label={label}>
       <thead>
         <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Before</th>
-          <th scope="col">After</th>
+          <th scope="col">
+            <Trans>Name</Trans>
+          </th>
+          <th scope="col">
+            <Trans>Before</Trans>
+          </th>
+          <th scope="col">
+            <Trans>After</Trans>
+          </th>
         </tr>
       </thead>
       <tbody>

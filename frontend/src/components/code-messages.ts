@@ -1,4 +1,5 @@
 /** What is said of a model that runs code: the state of the server's policy, in sentences. */
+import { t } from "@lingui/core/macro";
 import type { Code } from "@/api/types";
 
 type CodeTone = "ok" | "warn" | "error";
@@ -24,14 +25,14 @@ export function codeMessage(code: Code, { may, registered }: CodeReader): CodeMe
     case "allowed":
       return {
         tone: "ok",
-        title: "Runs code",
-        text: code.approved_by ? `Approved by ${code.approved_by}.` : "This installation lets models run code.",
+        title: t`Runs code`,
+        text: code.approved_by ? t`Approved by ${code.approved_by}.` : t`This installation lets models run code.`,
       };
     case "refused":
       return {
         tone: "error",
-        title: "Runs code, which this installation refuses",
-        text: "It cannot be registered or deployed here. Export the model to a format without code, such as ONNX.",
+        title: t`Runs code, which this installation refuses`,
+        text: t`It cannot be registered or deployed here. Export the model to a format without code, such as ONNX.`,
       };
     case "waiting":
       return waiting(may, registered);
@@ -42,17 +43,17 @@ function waiting(may: boolean | undefined, registered: boolean): CodeMessage {
   if (registered) {
     return {
       tone: "warn",
-      title: "Runs code, waits for approval",
+      title: t`Runs code, waits for approval`,
       text: may
-        ? "It runs on the nodes. Look at its files, then approve it."
-        : "It is registered and cannot be deployed yet. Somebody with the role admin has to approve it.",
+        ? t`It runs on the nodes. Look at its files, then approve it.`
+        : t`It is registered and cannot be deployed yet. Somebody with the role admin has to approve it.`,
     };
   }
   return may
-    ? { tone: "ok", title: "Runs code", text: "You may bring code: it runs as soon as you deploy it." }
+    ? { tone: "ok", title: t`Runs code`, text: t`You may bring code: it runs as soon as you deploy it.` }
     : {
         tone: "warn",
-        title: "Runs code",
-        text: "Deploying registers it; it runs once somebody with the role admin has approved it. Nothing has to be sent again.",
+        title: t`Runs code`,
+        text: t`Deploying registers it; it runs once somebody with the role admin has approved it. Nothing has to be sent again.`,
       };
 }

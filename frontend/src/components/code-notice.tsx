@@ -1,4 +1,6 @@
 /** A model that runs code: why, what the installation's policy makes of it, and the approval. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { keys } from "@/api/keys";
 import { approveVersion } from "@/api/models";
@@ -15,7 +17,9 @@ export function CodeChip({ code }: { code: Code }) {
   if (code.state === "none") return null;
   return (
     <span title={code.reasons.map((reason) => reason.message).join(" ")}>
-      <Chip tone={code.state === "allowed" ? "idle" : code.state === "refused" ? "error" : "warn"}>runs code</Chip>
+      <Chip tone={code.state === "allowed" ? "idle" : code.state === "refused" ? "error" : "warn"}>
+        <Trans>runs code</Trans>
+      </Chip>
     </span>
   );
 }
@@ -33,14 +37,14 @@ export function CodeNotice({ code, version }: CodeNoticeProps) {
     mutationFn: (seen: NonNullable<CodeNoticeProps["version"]>) => approveVersion(seen.model, seen.version, seen.revision),
     onSuccess: async (approved) => {
       await queryClient.invalidateQueries({ queryKey: keys.models.all });
-      notifyDone(`${approved.model} version ${approved.version} may run`);
+      notifyDone(t`${approved.model} version ${approved.version} may run`);
     },
-    onError: (error) => notifyProblem(error, "It could not be approved"),
+    onError: (error) => notifyProblem(error, t`It could not be approved`),
   });
   const words = codeMessage(code, { may: permissions?.includes("code:upload"), registered: version !== undefined });
   if (words === null) return null;
   return (
-    <section className={classes["notice"]} data-tone={words.tone} aria-label="Runs code">
+    <section className={classes["notice"]} data-tone={words.tone} aria-label={t`Runs code`}>
       <ToneIcon tone={words.tone} label={words.title} />
       <div className={classes["body"]}>
         <p className={classes["title"]}>{words.title}</p>
@@ -53,7 +57,7 @@ export function CodeNotice({ code, version }: CodeNoticeProps) {
       </div>
       {version && code.state === "waiting" ? (
         <RefusingButton needs="code:upload" loading={approve.isPending} onClick={() => approve.mutate(version)}>
-          Approve
+          <Trans>Approve</Trans>
         </RefusingButton>
       ) : null}
     </section>

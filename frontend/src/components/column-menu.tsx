@@ -1,4 +1,5 @@
 /** The column chooser at the end of a table's heading. */
+import { t } from "@lingui/core/macro";
 import { ActionIcon, Checkbox, Popover } from "@mantine/core";
 import { IconColumns3 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -35,12 +36,12 @@ export function ColumnMenu({ columns, hidden, toggle }: ColumnMenuProps) {
   return (
     <Popover position="bottom-end" shadow="none" trapFocus returnFocus>
       <Popover.Target>
-        <ActionIcon size={24} aria-label="Columns" title="Choose the columns">
+        <ActionIcon size={24} aria-label={t`Columns`} title={t`Choose the columns`}>
           <IconColumns3 size={15} stroke={1.7} />
         </ActionIcon>
       </Popover.Target>
       <Popover.Dropdown>
-        <div role="group" aria-label="Columns" style={{ display: "grid", gap: 8 }}>
+        <div role="group" aria-label={t`Columns`} style={{ display: "grid", gap: 8 }}>
           {columns.map(({ id, header }) => (
             <Checkbox key={id} label={header} checked={!hidden.includes(id)} onChange={() => toggle(id)} />
           ))}

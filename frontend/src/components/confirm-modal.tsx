@@ -1,4 +1,6 @@
 /** Asks before something is lost; where much depends on it, the name must be typed. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Modal, TextInput } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { ProblemCard } from "./problem-card";
@@ -45,7 +47,7 @@ export function ConfirmModal(props: ConfirmModalProps) {
     }
   };
   return (
-    <Modal opened={opened} onClose={onClose} title={title} size={460} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened={opened} onClose={onClose} title={title} size={460} closeButtonProps={{ "aria-label": t`Close` }}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -56,7 +58,7 @@ export function ConfirmModal(props: ConfirmModalProps) {
           {children}
           {typeToConfirm ? (
             <TextInput
-              label={`Type ${typeToConfirm} to confirm`}
+              label={t`Type ${typeToConfirm} to confirm`}
               value={typed}
               onChange={(event) => setTyped(event.currentTarget.value)}
               autoComplete="off"
@@ -67,7 +69,7 @@ export function ConfirmModal(props: ConfirmModalProps) {
         </div>
         <div className={classes["actions"]}>
           <Button variant="default" onClick={onClose}>
-            Cancel
+            <Trans>Cancel</Trans>
           </Button>
           <Button
             type="submit"

@@ -1,4 +1,5 @@
 /** Copying: a button, and a value shown in mono with its button. */
+import { t } from "@lingui/core/macro";
 import { ActionIcon, Button } from "@mantine/core";
 import { IconCheck, IconCopy } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
@@ -48,13 +49,13 @@ export function CopyButton({ text, label, wide = false }: CopyButtonProps) {
   const icon = copied ? <IconCheck size={16} color="var(--ok)" /> : <IconCopy size={16} />;
   if (wide) {
     return (
-      <Button variant="default" leftSection={icon} onClick={() => copy(text)} aria-label={`Copy ${label}`}>
-        {copied ? "Copied" : "Copy"}
+      <Button variant="default" leftSection={icon} onClick={() => copy(text)} aria-label={t`Copy ${label}`}>
+        {copied ? t`Copied` : t`Copy`}
       </Button>
     );
   }
   return (
-    <ActionIcon onClick={() => copy(text)} aria-label={copied ? `Copied ${label}` : `Copy ${label}`} title={`Copy ${label}`}>
+    <ActionIcon onClick={() => copy(text)} aria-label={copied ? t`Copied ${label}` : t`Copy ${label}`} title={t`Copy ${label}`}>
       {icon}
     </ActionIcon>
   );

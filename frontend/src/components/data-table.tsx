@@ -1,4 +1,5 @@
 /** A real `<table>`: sortable headings with `aria-sort`, loading and empty states, keys `j`, `k`, `x` and Enter on rows. */
+import { t } from "@lingui/core/macro";
 import {
   type ColumnDef,
   createSortedRowModel,
@@ -118,7 +119,7 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
     getRowId: (row) => rowKey(row),
   });
 
-  if (loading && !rows) return <SkeletonRows rows={4} label={`Loading ${label}`} />;
+  if (loading && !rows) return <SkeletonRows rows={4} label={t`Loading ${label}`} />;
   if (rows && rows.length === 0 && empty) return <>{empty}</>;
   return (
     // why tabIndex: where no row takes the focus, a table wider than its box must still be scrolled by keys.

@@ -1,5 +1,7 @@
 /** The settings of a deployment that are one number: what forms, files and the comparison of revisions make of each. */
+import { t } from "@lingui/core/macro";
 import type { DeployRequest } from "@/api/types";
+import { currentLanguage } from "@/i18n/language";
 
 export type Range = readonly [least: number, most: number];
 
@@ -21,41 +23,41 @@ interface NumberSetting {
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const LONGEST_MS = 3_600_000;
-const count = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 3 });
+const count = (value: number) => value.toLocaleString(currentLanguage(), { maximumFractionDigits: 3 });
 
 const DECLARED = {
   request_timeout_ms: {
-    label: "Time-out",
+    label: t`Time-out`,
     suffix: "ms",
     placeholder: count(DEFAULT_TIMEOUT_MS),
     range: [1, LONGEST_MS],
-    told: (value) => `${count((value ?? DEFAULT_TIMEOUT_MS) / 1_000)} s each`,
+    told: (value) => t`${count((value ?? DEFAULT_TIMEOUT_MS) / 1_000)} s each`,
     block: "request_settings",
   },
   max_concurrent_requests_per_instance: {
-    label: "At a time, for each replica",
+    label: t`At a time, for each replica`,
     suffix: "",
-    placeholder: "any number",
+    placeholder: t`any number`,
     range: [1, 10_000],
-    told: (value) => `${value === null ? "any number" : count(value)} at a time`,
+    told: (value) => t`${value === null ? t`any number` : count(value)} at a time`,
     block: "request_settings",
   },
   max_queue_wait_ms: {
-    label: "Longest wait in a queue",
+    label: t`Longest wait in a queue`,
     suffix: "ms",
-    placeholder: "as the model says",
+    placeholder: t`as the model says`,
     range: [0, LONGEST_MS],
-    told: (value) => (value ? `wait ${count(value)} ms at most` : ""),
+    told: (value) => (value ? t`wait ${count(value)} ms at most` : ""),
     block: "request_settings",
-    revision: "longest queue wait",
+    revision: t`longest queue wait`,
   },
   response_cache_bytes: {
-    label: "Response cache",
+    label: t`Response cache`,
     suffix: "bytes",
     placeholder: "none",
     range: [1_024, 2 ** 40],
-    told: (value) => (value ? `${count(value)} bytes of answers kept` : ""),
-    revision: "response cache",
+    told: (value) => (value ? t`${count(value)} bytes of answers kept` : ""),
+    revision: t`response cache`,
   },
 } as const satisfies Partial<Record<keyof DeployRequest, NumberSetting>>;
 

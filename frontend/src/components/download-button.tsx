@@ -1,4 +1,5 @@
 /** Saves something that the page holds as a file. */
+import { t } from "@lingui/core/macro";
 import { Button } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { downloadFile } from "./download";
@@ -18,7 +19,7 @@ export function DownloadButton({ label, name, type, content }: DownloadButtonPro
       variant="subtle"
       color="gray"
       leftSection={<IconDownload size={13} aria-hidden />}
-      aria-label={`Download ${name}`}
+      aria-label={t`Download ${name}`}
       onClick={() => {
         const made = content();
         if (made !== null) downloadFile(name, type, made);

@@ -1,4 +1,5 @@
 /** What happened, newest first. */
+import { t } from "@lingui/core/macro";
 import type { EventItem } from "@/api/types";
 import classes from "./event-list.module.css";
 import { EventMark } from "./event-mark";
@@ -23,7 +24,7 @@ export function EventList({ events }: { events: readonly EventItem[] }) {
           <div className={classes["words"]}>
             <p>{event.message}</p>
             <p className="secondary">
-              {event.actor ? `by ${event.actor}` : null}
+              {event.actor ? t`by ${event.actor}` : null}
               {event.actor && event.subject ? " · " : null}
               {event.subject}
             </p>

@@ -1,4 +1,5 @@
 /** How an event went, before its words: a tick, a triangle or a cross; a dot where it is only said. */
+import { t } from "@lingui/core/macro";
 import type { EventItem } from "@/api/types";
 import classes from "./event-mark.module.css";
 import { ToneIcon } from "./status";
@@ -8,6 +9,6 @@ const WENT_WELL = /ready|succeeded|created|online|healthy|routed|registered|join
 export function EventMark({ event }: { event: Pick<EventItem, "severity" | "verb"> }) {
   if (event.severity === "error") return <ToneIcon tone="error" label="error" size={14} />;
   if (event.severity === "warning") return <ToneIcon tone="warn" label="warning" size={14} />;
-  if (WENT_WELL.test(event.verb)) return <ToneIcon tone="ok" label="went well" size={14} />;
+  if (WENT_WELL.test(event.verb)) return <ToneIcon tone="ok" label={t`went well`} size={14} />;
   return <span className={classes["dot"]} role="img" aria-label="info" />;
 }

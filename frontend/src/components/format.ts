@@ -1,8 +1,10 @@
 /**
- * Numbers and units as the studio shows them: three significant figures, a no-break space before the unit, and
- * "–" for what is not known (never 0).
+ * Numbers and units as the studio shows them: three significant figures in the way of the language, a no-break space
+ * before the unit, and "–" for what is not known (never 0).
  */
 
+import { t } from "@lingui/core/macro";
+import { currentLanguage } from "@/i18n/language";
 import { calendarTime, zoneAt } from "./zone";
 
 export const MISSING = "–";
@@ -14,10 +16,13 @@ type Value = number | null | undefined;
 const known = (value: Value): value is number => value !== null && value !== undefined && Number.isFinite(value);
 
 /** `formats[n]`: grouped, with n decimals. Kept, since making one costs more than a chart's whole legend. */
-const formats = [0, 1, 2].map(
-  (decimals) => new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
+const formats = [0, 1, 2, 3].map(
+  (decimals) => new Intl.NumberFormat(currentLanguage(), { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
 );
-const grouped = (value: number, decimals: number): string => formats[decimals]?.format(value) ?? String(value);
+type Decimals = 0 | 1 | 2 | 3;
+
+/** With exactly so many decimals: 12,345.60. */
+export const fixed = (value: number, decimals: Decimals): string => formats[decimals]?.format(value) ?? String(value);
 
 /** Three significant figures with fixed decimals: 4.39, 10.7, 128, 1,932. */
 export function significant(value: number): string {
@@ -26,12 +31,12 @@ export function significant(value: number): string {
   if (size < 0.001) return value.toExponential(1);
   // why the half steps: 9.996 rounds to 10.0, which has one decimal fewer than 9.99.
   const decimals = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
-  return grouped(value, decimals);
+  return fixed(value, decimals);
 }
 
 /** Counts are whole and grouped: 12,345. */
 export function count(value: Value): string {
-  return known(value) ? grouped(Math.round(value), 0) : MISSING;
+  return known(value) ? fixed(Math.round(value), 0) : MISSING;
 }
 
 /** `1 file`, `2 files`, `1,204 files`. */
@@ -90,20 +95,19 @@ export function percentParts(share: Value): Measured {
   if (!known(share)) return UNKNOWN;
   const value = share * 100;
   if (value === 0) return { value: "0", unit: "%" };
-  if (value >= 99.5 && value < 100) return { value: Math.min(value, 99.99).toFixed(2), unit: "%" };
+  if (value >= 99.5 && value < 100) return { value: fixed(Math.min(value, 99.99), 2), unit: "%" };
   const decimals = Math.abs(value) < 0.995 ? 2 : Math.abs(value) < 9.95 ? 1 : 0;
-  return { value: value.toFixed(decimals), unit: "%" };
+  return { value: fixed(value, decimals), unit: "%" };
 }
 
 export const percent = (share: Value): string => joined(percentParts(share));
 
-export const decimalParts = (value: Value): Measured =>
-  known(value) ? { value: value.toFixed(value < 99.95 ? 1 : 0), unit: "" } : UNKNOWN;
+export const decimalParts = (value: Value): Measured => (known(value) ? { value: fixed(value, value < 99.95 ? 1 : 0), unit: "" } : UNKNOWN);
 
 /** A shape in prose: `3 × 224 × 224`, with a variable axis as `-1 (any)` or its symbolic name. */
 export function shape(dims: readonly (number | string)[]): string {
   if (dims.length === 0) return "scalar";
-  return dims.map((dim) => (dim === -1 ? "-1\u00a0(any)" : String(dim))).join(" × ");
+  return dims.map((dim) => (dim === -1 ? t`-1\u00a0(any)` : String(dim))).join(" × ");
 }
 
 const DATATYPE_BYTES: Record<string, number> = {
@@ -164,17 +168,17 @@ export function relativeTime(iso: string | null | undefined, now: number = Date.
   if (Number.isNaN(at)) return MISSING;
   const age = Math.round((now - at) / 1000);
   if (age >= 86_400 || age < -60) return absoluteTime(iso).slice(0, 16);
-  if (age < 5) return "just now";
-  if (age < 60) return `${age} s ago`;
-  if (age < 3600) return `${Math.floor(age / 60)} min ago`;
-  return `${Math.floor(age / 3600)} h ago`;
+  if (age < 5) return t`just now`;
+  if (age < 60) return t`${age} s ago`;
+  if (age < 3600) return t`${Math.floor(age / 60)} min ago`;
+  return t`${Math.floor(age / 3600)} h ago`;
 }
 
 /** An age in seconds as "2 s ago". */
 export function ageText(age: Value): string {
   if (!known(age)) return "never";
-  if (age < 60) return `${Math.round(age)}${GAP}s ago`;
-  return age < 3600 ? `${Math.floor(age / 60)}${GAP}min ago` : `${Math.floor(age / 3600)}${GAP}h ago`;
+  if (age < 60) return t`${Math.round(age)}${GAP}s ago`;
+  return age < 3600 ? t`${Math.floor(age / 60)}${GAP}min ago` : t`${Math.floor(age / 3600)}${GAP}h ago`;
 }
 
 /** How long something took, from two times; `end` null means until now. */

@@ -1,4 +1,5 @@
 /** What the cells of a node show. */
+import { t } from "@lingui/core/macro";
 import type { Overview } from "@/api/types";
 import { bytes, percent } from "./format";
 
@@ -24,12 +25,12 @@ export function cellsOf(node: HeatNode): HeatCell[] {
   const { gpus, memory_total_bytes: total, memory_used_bytes: used } = node.info;
   if (state === "lost") return [{ id: node.id, share: 0, state, words: node.state }];
   if (gpus.length === 0) {
-    return [{ id: node.id, share: total > 0 ? used / total : 0, state, words: `no GPU, memory ${bytes(used)} of ${bytes(total)}` }];
+    return [{ id: node.id, share: total > 0 ? used / total : 0, state, words: t`no GPU, memory ${bytes(used)} of ${bytes(total)}` }];
   }
   return gpus.map((gpu) => ({
     id: `${node.id} ${gpu.index}`,
     share: gpu.memory_total_bytes > 0 ? gpu.memory_used_bytes / gpu.memory_total_bytes : 0,
     state,
-    words: `GPU ${gpu.index} ${bytes(gpu.memory_used_bytes)} of ${bytes(gpu.memory_total_bytes)}, ${percent(gpu.utilization)} busy`,
+    words: t`GPU ${gpu.index} ${bytes(gpu.memory_used_bytes)} of ${bytes(gpu.memory_total_bytes)}, ${percent(gpu.utilization)} busy`,
   }));
 }

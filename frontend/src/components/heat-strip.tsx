@@ -1,4 +1,6 @@
 /** One cell per GPU, or per machine without one: how full its memory is. Hundreds fit on a line. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Link } from "@tanstack/react-router";
 import { paths } from "@/app/paths";
 import { cellsOf, type HeatCell, type HeatNode } from "./heat-cells";
@@ -17,7 +19,7 @@ function Cell({ cell }: { cell: HeatCell }) {
 export function HeatStrip({ nodes }: { nodes: readonly HeatNode[] }) {
   return (
     <div className={classes["box"]}>
-      <ul className={classes["strip"]} aria-label="Memory of each GPU, by node">
+      <ul className={classes["strip"]} aria-label={t`Memory of each GPU, by node`}>
         {nodes.map((node) => {
           const cells = cellsOf(node);
           const words = cells.map((cell) => cell.words).join("; ");
@@ -39,13 +41,19 @@ export function HeatStrip({ nodes }: { nodes: readonly HeatNode[] }) {
       </ul>
       <p className={classes["legend"]}>
         <span>
-          <span className={classes["scale"]} aria-hidden /> memory 0 to 100 %
+          <Trans>
+            <span className={classes["scale"]} aria-hidden /> memory 0 to 100 %
+          </Trans>
         </span>
         <span>
-          <span className={classes["cell"]} data-state="closed" aria-hidden /> takes nothing new
+          <Trans>
+            <span className={classes["cell"]} data-state="closed" aria-hidden /> takes nothing new
+          </Trans>
         </span>
         <span>
-          <span className={classes["cell"]} data-state="lost" aria-hidden /> not heard from
+          <Trans>
+            <span className={classes["cell"]} data-state="lost" aria-hidden /> not heard from
+          </Trans>
         </span>
       </p>
     </div>

@@ -1,14 +1,15 @@
 /** Where an imported model is from, in lines; what its source does not tell is left out. */
+import { t } from "@lingui/core/macro";
 import type { Lineage } from "@/api/types";
 
 const TERMS: [keyof Lineage, string][] = [
-  ["address", "Imported from"],
-  ["revision", "Revision"],
-  ["commit", "Commit"],
-  ["repository", "Repository"],
-  ["run", "Run"],
-  ["experiment", "Experiment"],
-  ["dataset", "Dataset"],
+  ["address", t`Imported from`],
+  ["revision", t`Revision`],
+  ["commit", t`Commit`],
+  ["repository", t`Repository`],
+  ["run", t`Run`],
+  ["experiment", t`Experiment`],
+  ["dataset", t`Dataset`],
   ["etag", "ETag"],
 ];
 

@@ -1,4 +1,5 @@
 /** The text filter above a list; `/` focuses it, and the text lives in the URL. */
+import { t } from "@lingui/core/macro";
 import { CloseButton, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 
@@ -17,7 +18,7 @@ export function ListFilter({ label, value, onChange }: ListFilterProps) {
       w={260}
       value={value}
       leftSection={<IconSearch size={15} />}
-      rightSection={value ? <CloseButton size={22} aria-label="Clear the filter" onClick={() => onChange("")} /> : null}
+      rightSection={value ? <CloseButton size={22} aria-label={t`Clear the filter`} onClick={() => onChange("")} /> : null}
       onChange={(event) => onChange(event.currentTarget.value)}
     />
   );

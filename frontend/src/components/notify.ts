@@ -1,4 +1,5 @@
 /** Short messages in the corner: what was done, and what failed. The bell keeps them (`messages.ts`). */
+import { t } from "@lingui/core/macro";
 import type { LinkProps } from "@tanstack/react-router";
 import { problemText } from "@/api/problem";
 import { messages } from "./messages";
@@ -6,7 +7,7 @@ import { messages } from "./messages";
 // why loaded when it is needed: messages come after a click, the first page must not wait for them.
 const corner = () => import("@mantine/notifications");
 
-const CLOSE = { "aria-label": "Close this message" };
+const CLOSE = { "aria-label": t`Close this message` };
 
 /** What one did oneself just now: nobody needs to be told twice. */
 export function notifyDone(message: string): void {

@@ -1,17 +1,18 @@
 /** What an operation does, in words. */
+import { t } from "@lingui/core/macro";
 import type { Operation } from "@/api/types";
 
 export function operationTitle(operation: Pick<Operation, "kind" | "endpoint" | "deployment">): string {
   const where = [operation.endpoint, operation.deployment].filter(Boolean).join(" / ");
   switch (operation.kind) {
     case "deploy":
-      return `Deploy ${where}`;
+      return t`Deploy ${where}`;
     case "scale":
-      return `Scale ${where}`;
+      return t`Scale ${where}`;
     case "delete-deployment":
-      return `Delete ${where}`;
+      return t`Delete ${where}`;
     case "delete-endpoint":
-      return `Delete ${operation.endpoint ?? ""}`;
+      return t`Delete ${operation.endpoint ?? ""}`;
     default:
       return `${operation.kind} ${where}`;
   }
@@ -19,10 +20,10 @@ export function operationTitle(operation: Pick<Operation, "kind" | "endpoint" | 
 
 /** Kinds of operations, as a filter names them. */
 export const KIND_WORDS: Record<Operation["kind"], string> = {
-  deploy: "Deploy",
-  scale: "Scale",
-  "delete-deployment": "Delete a deployment",
-  "delete-endpoint": "Delete an endpoint",
+  deploy: t`Deploy`,
+  scale: t`Scale`,
+  "delete-deployment": t`Delete a deployment`,
+  "delete-endpoint": t`Delete an endpoint`,
 };
 
 /** The stage that is under way or has failed. */

@@ -1,10 +1,11 @@
 /** The first row of a page, and the document's title. */
+import { t } from "@lingui/core/macro";
 import { useEffect } from "react";
 import classes from "./page-header.module.css";
 
 /** Sets the browser tab's title: `thing · section · Shoal`. */
 export function usePageTitle(...parts: string[]): void {
-  const title = [...parts, "Shoal"].join(" · ");
+  const title = [...parts, t`Shoal`].join(" · ");
   useEffect(() => {
     document.title = title;
   }, [title]);

@@ -1,4 +1,6 @@
 /** A failed call on the page: what happened, what to do, retry, and the id to quote. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconRefresh } from "@tabler/icons-react";
 import { toProblem } from "@/api/problem";
@@ -18,7 +20,7 @@ export function ProblemCard({ error, title, onRetry }: ProblemCardProps) {
   const id = problem.requestId;
   return (
     <div className={classes["problem"]} role="alert">
-      <ToneIcon tone="error" label="Error" />
+      <ToneIcon tone="error" label={t`Error`} />
       <div className={classes["problemBody"]}>
         <p className={classes["problemTitle"]}>{title ?? problem.title}</p>
         {title && problem.title !== title ? <p>{problem.title}</p> : null}
@@ -35,14 +37,14 @@ export function ProblemCard({ error, title, onRetry }: ProblemCardProps) {
           {id ? (
             <>
               {" · request "}
-              <span className="mono">{id}</span> <CopyButton text={id} label="request id" />
+              <span className="mono">{id}</span> <CopyButton text={id} label={t`request id`} />
             </>
           ) : null}
         </p>
       </div>
       {onRetry ? (
         <Button variant="default" leftSection={<IconRefresh size={15} />} onClick={onRetry}>
-          Retry
+          <Trans>Retry</Trans>
         </Button>
       ) : null}
     </div>

@@ -1,4 +1,5 @@
 /** Why what follows cannot be changed, in a line that is read without hovering over a button that is off. */
+import { Trans } from "@lingui/react/macro";
 import { IconLock } from "@tabler/icons-react";
 import { useRefusal } from "@/api/permissions";
 import type { Permission } from "@/api/types";
@@ -16,7 +17,9 @@ export function RoleNote({ needs, to }: RoleNoteProps) {
   return (
     <p className={classes["note"]}>
       <IconLock size={14} aria-hidden />
-      {refusal} to {to}.
+      <Trans>
+        {refusal} to {to}.
+      </Trans>
     </p>
   );
 }

@@ -1,4 +1,6 @@
 /** Setting up one-time codes: the password once more, a secret for an app, a code of it, and the recovery codes. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
@@ -19,25 +21,29 @@ export function SecondFactorSetup({ onDone }: { onDone: () => void }) {
     return (
       <div className={classes["steps"]}>
         <p role="status">
-          Signing in asks for a code from now on; other browsers are signed out. Keep these recovery codes: each signs you in once without
-          the app, and they are shown only now.
+          <Trans>
+            Signing in asks for a code from now on; other browsers are signed out. Keep these recovery codes: each signs you in once without
+            the app, and they are shown only now.
+          </Trans>
         </p>
-        <ul className={classes["codes"]} aria-label="Recovery codes">
+        <ul className={classes["codes"]} aria-label={t`Recovery codes`}>
           {codes.map((each) => (
             <li key={each}>{each}</li>
           ))}
         </ul>
         <div className={classes["actions"]}>
-          <DownloadButton label="Download" name="shoal-recovery-codes.txt" type="text/plain" content={() => `${codes.join("\n")}\n`} />
-          <Button onClick={onDone}>I have kept them</Button>
+          <DownloadButton label={t`Download`} name="shoal-recovery-codes.txt" type="text/plain" content={() => `${codes.join("\n")}\n`} />
+          <Button onClick={onDone}>
+            <Trans>I have kept them</Trans>
+          </Button>
         </div>
       </div>
     );
   }
   const problem = (begin.data ? confirm.error : begin.error) ?? null;
   const told = problem ? toProblem(problem) : null;
-  const wrongPassword = told?.code === "BadCredentials" ? "This is not your password." : undefined;
-  const wrongCode = told?.code === "CodeWrong" ? "This is not the code that the app shows now." : undefined;
+  const wrongPassword = told?.code === "BadCredentials" ? t`This is not your password.` : undefined;
+  const wrongCode = told?.code === "CodeWrong" ? t`This is not the code that the app shows now.` : undefined;
   return (
     <form
       className={classes["steps"]}
@@ -49,15 +55,17 @@ export function SecondFactorSetup({ onDone }: { onDone: () => void }) {
     >
       {begin.data ? (
         <>
-          <p>Scan this with your app, or type the text into it. It is shown only now.</p>
+          <p>
+            <Trans>Scan this with your app, or type the text into it. It is shown only now.</Trans>
+          </p>
           <img
             className={classes["qr"]}
-            alt="QR code of the secret, which is also below"
+            alt={t`QR code of the secret, which is also below`}
             src={`data:image/svg+xml;utf8,${encodeURIComponent(begin.data.qr_svg)}`}
           />
           <CopyField text={begin.data.secret} label="secret" />
           <TextInput
-            label="Code that the app shows"
+            label={t`Code that the app shows`}
             name="code"
             autoComplete="one-time-code"
             inputMode="numeric"
@@ -70,7 +78,7 @@ export function SecondFactorSetup({ onDone }: { onDone: () => void }) {
         </>
       ) : (
         <PasswordInput
-          label="Your password"
+          label={t`Your password`}
           autoComplete="current-password"
           data-autofocus
           value={password}
@@ -78,10 +86,10 @@ export function SecondFactorSetup({ onDone }: { onDone: () => void }) {
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
       )}
-      {problem && !wrongPassword && !wrongCode ? <ProblemCard error={problem} title="It was not set up" /> : null}
+      {problem && !wrongPassword && !wrongCode ? <ProblemCard error={problem} title={t`It was not set up`} /> : null}
       <div className={classes["actions"]}>
         <Button type="submit" disabled={begin.data ? code.trim() === "" : password === ""} loading={begin.isPending || confirm.isPending}>
-          {begin.data ? "Confirm" : "Show the secret"}
+          {begin.data ? t`Confirm` : t`Show the secret`}
         </Button>
       </div>
     </form>

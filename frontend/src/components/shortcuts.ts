@@ -1,18 +1,20 @@
 /** The keys of the studio, as its two lists of them show them: the profile, and `?`. */
+import { t } from "@lingui/core/macro";
+
 export const SHORTCUTS: readonly (readonly [keys: string, what: string])[] = [
-  ["Ctrl K", "search or jump to anything"],
+  [t`Ctrl K`, t`search or jump to anything`],
   ["g o", "overview"],
-  ["g d", "deploy a model"],
+  ["g d", t`deploy a model`],
   ["g m", "models"],
   ["g e", "endpoints"],
-  ["g t", "test console"],
+  ["g t", t`test console`],
   ["g n", "nodes"],
   ["g a", "activity"],
   ["g s", "system"],
-  ["/", "filter the list"],
-  ["j k", "move in a list"],
-  ["x", "tick a row, where rows can be ticked"],
+  ["/", t`filter the list`],
+  ["j k", t`move in a list`],
+  ["x", t`tick a row, where rows can be ticked`],
   ["Enter", "open"],
-  ["?", "show these keys"],
-  ["Esc", "close"],
+  ["?", t`show these keys`],
+  [t`Esc`, "close"],
 ];

@@ -1,4 +1,5 @@
 /** The next page of a list that is shown page by page; nothing at its end. */
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 
 export interface ShowMoreProps {
@@ -13,7 +14,7 @@ export function ShowMore({ hasNextPage, isFetchingNextPage, fetchNextPage, inset
   if (!hasNextPage) return null;
   return (
     <Button variant="default" {...(inset ? { m: 12 } : { mt: 12 })} loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-      Show more
+      <Trans>Show more</Trans>
     </Button>
   );
 }

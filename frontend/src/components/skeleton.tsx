@@ -1,4 +1,5 @@
 /** Loading in the shape of what comes; shown after 150 ms only. */
+import { t } from "@lingui/core/macro";
 import classes from "./states.module.css";
 
 export function Skeleton({ height = 16, width = "100%" }: { height?: number; width?: number | string }) {
@@ -6,7 +7,7 @@ export function Skeleton({ height = 16, width = "100%" }: { height?: number; wid
 }
 
 /** Rows of a table or list that is loading. */
-export function SkeletonRows({ rows = 5, label = "Loading" }: { rows?: number; label?: string }) {
+export function SkeletonRows({ rows = 5, label = t`Loading` }: { rows?: number; label?: string }) {
   return (
     <div style={{ display: "grid", gap: 12, padding: 12 }} role="status" aria-label={label}>
       {Array.from({ length: rows }, (_, row) => (

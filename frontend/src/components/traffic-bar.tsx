@@ -1,4 +1,6 @@
 /** Which part of the requests goes where. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import classes from "./traffic-bar.module.css";
 
 const FILLS: Record<string, string> = { blue: "var(--fill-1)", green: "var(--fill-2)" };
@@ -17,12 +19,12 @@ export interface TrafficBarProps {
 
 export function TrafficBar({ traffic, thin = false }: TrafficBarProps) {
   const parts = Object.entries(traffic).filter(([, share]) => share > 0);
-  const words = parts.length > 0 ? parts.map(([name, share]) => `${name} ${share} %`).join(", ") : "no traffic";
+  const words = parts.length > 0 ? parts.map(([name, share]) => `${name} ${share} %`).join(", ") : t`no traffic`;
   const sum = parts.reduce((total, [, share]) => total + share, 0) || 1;
   if (thin) {
     return (
       <span className={classes["thinWrap"]}>
-        <span className={classes["thin"]} role="img" aria-label={`Traffic: ${words}`} title={words}>
+        <span className={classes["thin"]} role="img" aria-label={t`Traffic: ${words}`} title={words}>
           {parts.map(([name, share], index) => (
             <span key={name} style={{ width: `${(share / sum) * 100}%`, background: fillOf(name, index) }} />
           ))}
@@ -32,8 +34,12 @@ export function TrafficBar({ traffic, thin = false }: TrafficBarProps) {
     );
   }
   return (
-    <div className={classes["bar"]} role="img" aria-label={`Traffic: ${words}`}>
-      {parts.length === 0 ? <span className={classes["none"]}>No traffic: every request is answered 503</span> : null}
+    <div className={classes["bar"]} role="img" aria-label={t`Traffic: ${words}`}>
+      {parts.length === 0 ? (
+        <span className={classes["none"]}>
+          <Trans>No traffic: every request is answered 503</Trans>
+        </span>
+      ) : null}
       {parts.map(([name, share], index) => (
         <span
           key={name}

@@ -1,4 +1,6 @@
 /** Filters of a log: who, and when. Both live in the address, by the caller. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Select, TextInput } from "@mantine/core";
 import { useRef, useState } from "react";
 import classes from "./when-filter.module.css";
@@ -20,11 +22,11 @@ export function WhenFilter({ value, onChange }: WhenFilterProps) {
   return (
     <>
       <Select
-        aria-label="When"
-        placeholder="Any time"
+        aria-label={t`When`}
+        placeholder={t`Any time`}
         w={150}
         clearable
-        data={[...WHEN_PRESETS.map((preset) => ({ value: preset, label: WHEN_WORDS[preset] })), { value: DAYS, label: "Between days" }]}
+        data={[...WHEN_PRESETS.map((preset) => ({ value: preset, label: WHEN_WORDS[preset] })), { value: DAYS, label: t`Between days` }]}
         value={shown ? DAYS : whenPreset(value)}
         onChange={(next) => {
           setAsked(next === DAYS);
@@ -32,18 +34,20 @@ export function WhenFilter({ value, onChange }: WhenFilterProps) {
         }}
       />
       {shown ? (
-        <span className={classes["days"]} role="group" aria-label="Between days">
+        <span className={classes["days"]} role="group" aria-label={t`Between days`}>
           <TextInput
             type="date"
-            aria-label="From day"
+            aria-label={t`From day`}
             value={days?.from ?? ""}
             {...(days?.to ? { max: days.to } : {})}
             onChange={(event) => set(event.currentTarget.value, days?.to ?? "")}
           />
-          <span className="muted">to</span>
+          <span className="muted">
+            <Trans>to</Trans>
+          </span>
           <TextInput
             type="date"
-            aria-label="To day"
+            aria-label={t`To day`}
             value={days?.to ?? ""}
             {...(days?.from ? { min: days.from } : {})}
             onChange={(event) => set(days?.from ?? "", event.currentTarget.value)}
@@ -66,12 +70,12 @@ export function WhoFilter({ value, names, onChange }: WhoFilterProps) {
   for (const name of [...names, value ?? ""]) if (name !== "") seen.current.add(name);
   return (
     <Select
-      aria-label="Who"
-      placeholder="Anybody"
+      aria-label={t`Who`}
+      placeholder={t`Anybody`}
       w={140}
       clearable
       searchable
-      nothingFoundMessage="Nobody of that name here"
+      nothingFoundMessage={t`Nobody of that name here`}
       data={[...seen.current].sort()}
       value={value ?? null}
       onChange={(next) => onChange(next ?? undefined)}

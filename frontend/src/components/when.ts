@@ -1,14 +1,15 @@
 /** A stretch of days in the address: `24h` looks back from now, `2026-11-01..2026-11-05` are whole days of the zone that is shown. */
+import { t } from "@lingui/core/macro";
 import { calendarTime, dayStart } from "./zone";
 
 export const WHEN_PRESETS = ["1h", "24h", "7d", "30d"] as const;
 export type WhenPreset = (typeof WHEN_PRESETS)[number];
 
 export const WHEN_WORDS: Record<WhenPreset, string> = {
-  "1h": "Last hour",
-  "24h": "Last 24 hours",
-  "7d": "Last 7 days",
-  "30d": "Last 30 days",
+  "1h": t`Last hour`,
+  "24h": t`Last 24 hours`,
+  "7d": t`Last 7 days`,
+  "30d": t`Last 30 days`,
 };
 const HOURS: Record<WhenPreset, number> = { "1h": 1, "24h": 24, "7d": 168, "30d": 720 };
 const DAY = /^(\d{4})-(\d{2})-(\d{2})$/;

@@ -1,16 +1,17 @@
 /** What gateways measure: they see endpoints and deployments, no replicas. Names are the server's. */
+import { t } from "@lingui/core/macro";
 import type { MetricInfo } from "./metric";
 
-const QUANTILE = "A quantile of the gateway's own histogram (buckets of 5 %), from the first byte received to the last byte sent.";
+const QUANTILE = t`A quantile of the gateway's own histogram (buckets of 5 %), from the first byte received to the last byte sent.`;
 
 export const GATEWAY = {
   error_rate: {
     unit: "percent",
     window: 5,
     id: "errors",
-    title: "Error rate",
-    hint: "share of all answers, at the gateway",
-    help: "Answers with a status of 400 to 599 divided by all answers. No requests, no value.",
+    title: t`Error rate`,
+    hint: t`share of all answers, at the gateway`,
+    help: t`Answers with a status of 400 to 599 divided by all answers. No requests, no value.`,
   },
   answers_2xx: { unit: "req/s", window: 2, label: "2xx", color: "s1" },
   errors_4xx: { unit: "req/s", window: 2, label: "4xx", color: "s5" },
@@ -21,9 +22,9 @@ export const GATEWAY = {
     label: "p50",
     color: "s1",
     id: "p50",
-    title: "Latency p50",
-    hint: "request, at the gateway",
-    help: `Half of the requests were faster. ${QUANTILE}`,
+    title: t`Latency p50`,
+    hint: t`request, at the gateway`,
+    help: t`Half of the requests were faster. ${QUANTILE}`,
     replicas: "merged",
   },
   p95_us: {
@@ -32,9 +33,9 @@ export const GATEWAY = {
     label: "p95",
     color: "s5",
     id: "p95",
-    title: "Latency p95",
-    hint: "request, at the gateway",
-    help: `95 of 100 requests were faster. ${QUANTILE}`,
+    title: t`Latency p95`,
+    hint: t`request, at the gateway`,
+    help: t`95 of 100 requests were faster. ${QUANTILE}`,
     replicas: "merged",
   },
   p99_us: {
@@ -43,9 +44,9 @@ export const GATEWAY = {
     label: "p99",
     color: "s2",
     id: "p99",
-    title: "Latency p99",
-    hint: "request, at the gateway",
-    help: `99 of 100 requests were faster. ${QUANTILE}`,
+    title: t`Latency p99`,
+    hint: t`request, at the gateway`,
+    help: t`99 of 100 requests were faster. ${QUANTILE}`,
     replicas: "merged",
   },
   received: { unit: "bytes/s", window: 2, label: "received", color: "s1" },

@@ -1,4 +1,5 @@
 /** What a machine says of itself, whoever uses it. Names are the server's; a GPU's number stands for `{index}`. */
+import { t } from "@lingui/core/macro";
 import type { MetricInfo } from "./metric";
 
 export const HOST = {
@@ -6,25 +7,25 @@ export const HOST = {
     unit: "percent",
     window: 0,
     id: "host-cpu",
-    title: "Host processor",
-    hint: "the whole machine",
-    help: "Processor time in use on the machine, whoever uses it.",
+    title: t`Host processor`,
+    hint: t`the whole machine`,
+    help: t`Processor time in use on the machine, whoever uses it.`,
   },
   host_memory: {
     unit: "bytes",
     window: 0,
     id: "host-memory",
-    title: "Host memory",
-    hint: "in use on the whole machine",
-    help: "Total minus available memory of the machine.",
+    title: t`Host memory`,
+    hint: t`in use on the whole machine`,
+    help: t`Total minus available memory of the machine.`,
   },
   disk_used: {
     unit: "bytes",
     window: 0,
     id: "disk",
-    title: "Disk",
-    hint: "in use",
-    help: "Bytes in use on the disk that holds the node's files.",
+    title: t`Disk`,
+    hint: t`in use`,
+    help: t`Bytes in use on the disk that holds the node's files.`,
   },
 } as const satisfies Record<string, MetricInfo>;
 
@@ -32,23 +33,23 @@ export const GPU = {
   "gpu{index}_util": {
     unit: "percent",
     window: 0,
-    label: "Busy",
+    label: t`Busy`,
     id: "gpu",
-    title: "GPU utilisation",
-    hint: "whole devices",
-    help: "Share of time in which a kernel ran, as the driver tells it, for each device.",
+    title: t`GPU utilisation`,
+    hint: t`whole devices`,
+    help: t`Share of time in which a kernel ran, as the driver tells it, for each device.`,
   },
   "gpu{index}_memory": {
     unit: "bytes",
     window: 0,
-    label: "Memory",
+    label: t`Memory`,
     id: "gpu-memory",
-    title: "GPU memory",
-    hint: "whole devices",
-    help: "Memory in use on each device, whoever uses it.",
+    title: t`GPU memory`,
+    hint: t`whole devices`,
+    help: t`Memory in use on each device, whoever uses it.`,
   },
-  "gpu{index}_temperature": { unit: "°C", window: 0, label: "Temperature" },
-  "gpu{index}_power": { unit: "W", window: 0, label: "Power" },
+  "gpu{index}_temperature": { unit: "°C", window: 0, label: t`Temperature` },
+  "gpu{index}_power": { unit: "W", window: 0, label: t`Power` },
 } as const satisfies Record<string, MetricInfo>;
 
 export type GpuMetric = keyof typeof GPU;

@@ -2,6 +2,7 @@
  * Every metric once: what a panel, tile, table or comparison says of one is read from here. Names and windows are the
  * server's (`x-series` in docs/openapi.json); `metrics.test.ts` compares them, and holds that no other file has its own.
  */
+import { t } from "@lingui/core/macro";
 import { joined, type Measured } from "@/components/format";
 import { type Unit, valueParts } from "@/components/charts/units";
 import { GATEWAY } from "./gateway";
@@ -35,51 +36,51 @@ interface Combined extends Required<Pick<MetricInfo, "title" | "hint" | "help">>
 
 export const COMBINED = {
   answers: {
-    title: "Answers by status",
-    hint: "per second, at the gateway",
+    title: t`Answers by status`,
+    hint: t`per second, at the gateway`,
     metrics: ["answers_2xx", "errors_4xx", "errors_5xx"],
     stacked: true,
-    help: "Answers of the gateway by class of their status, per second. 4xx are the caller's, 5xx are ours.",
+    help: t`Answers of the gateway by class of their status, per second. 4xx are the caller's, 5xx are ours.`,
   },
   failed: {
-    title: "Errors",
-    hint: "answers per second, at the gateway",
+    title: t`Errors`,
+    hint: t`answers per second, at the gateway`,
     metrics: ["errors_5xx", "errors_4xx"],
-    help: "Answers of the gateway with a status of 400 to 499, and of 500 to 599, per second. 4xx are the caller's, 5xx are ours.",
+    help: t`Answers of the gateway with a status of 400 to 499, and of 500 to 599, per second. 4xx are the caller's, 5xx are ours.`,
   },
   failures: {
-    title: "Errors by reason",
-    hint: "per second, in the runtimes",
+    title: t`Errors by reason`,
+    hint: t`per second, in the runtimes`,
     metrics: ["failed_rejected", "failed_canceled", "failed_backend", "failed_other"],
     stacked: true,
     help: "Increase of nv_inference_request_failure per second by reason: REJECTED by a full queue or its deadline, CANCELED by the client, BACKEND when the model raised, OTHER.",
     replicas: "summed",
   },
   bytes: {
-    title: "Bytes",
-    hint: "bodies at the gateway",
+    title: t`Bytes`,
+    hint: t`bodies at the gateway`,
     metrics: ["received", "sent"],
-    help: "Bytes of request and answer bodies through the gateway, per second.",
+    help: t`Bytes of request and answer bodies through the gateway, per second.`,
   },
   latency: {
-    title: "Latency",
-    hint: "request, at the gateway",
+    title: t`Latency`,
+    hint: t`request, at the gateway`,
     metrics: ["p99_us", "p95_us", "p50_us"],
-    help: "Quantiles of the gateway's own histogram (buckets of 5 %), from the first byte received to the last byte sent.",
+    help: t`Quantiles of the gateway's own histogram (buckets of 5 %), from the first byte received to the last byte sent.`,
     replicas: "merged",
   },
   time: {
-    title: "Where the time goes",
-    hint: "mean per request, stacked",
+    title: t`Where the time goes`,
+    hint: t`mean per request, stacked`,
     metrics: ["queue_us", "compute_input_us", "compute_infer_us", "compute_output_us", "other_us"],
     stacked: true,
     help: "Increase of nv_inference_queue_duration_us and nv_inference_compute_*_duration_us divided by the increase of successful requests (for compute: those not from the cache). Each request of a batch is charged the whole batch's compute. Other is the rest of the request.",
   },
   first: {
-    title: "First response",
-    hint: "streaming models",
+    title: t`First response`,
+    hint: t`streaming models`,
     metrics: ["first_p95_us", "first_p50_us"],
-    help: "Quantiles interpolated within the buckets of nv_inference_first_response_histogram_ms.",
+    help: t`Quantiles interpolated within the buckets of nv_inference_first_response_histogram_ms.`,
     replicas: "merged",
     rare: true,
   },
@@ -95,12 +96,12 @@ export const unitOf = (name: MetricName): Unit => METRICS[name].unit;
 export const metricParts = (name: MetricName, value: number | null): Measured => valueParts(unitOf(name), value);
 export const metricText = (name: MetricName, value: number | null): string => joined(metricParts(name, value));
 
-const REPLICAS = { summed: "Summed over replicas.", merged: "Merged over replicas." };
+const REPLICAS = { summed: t`Summed over replicas.`, merged: t`Merged over replicas.` };
 
 /** How a panel is computed, in whole sentences. `alone`: each line is a single replica. */
 export function helpOf(name: Titled | CombinedName, alone = false): string {
   const about: Pick<MetricInfo, "help" | "replicas"> = isOf(COMBINED, name) ? COMBINED[name] : METRICS[name];
   const window = isOf(COMBINED, name) ? METRICS[COMBINED[name].metrics[0]].window : METRICS[name].window;
-  const over = window > 0 ? `Over ${window} s, or over one point where that is longer.` : "";
+  const over = window > 0 ? t`Over ${window} s, or over one point where that is longer.` : "";
   return [about.help, about.replicas && !alone ? REPLICAS[about.replicas] : "", over].filter(Boolean).join(" ");
 }

@@ -1,4 +1,5 @@
 /** Which metrics a view shows, in its order. */
+import { t } from "@lingui/core/macro";
 import type { CombinedName, ReplicaMetric, Titled } from "./registry";
 
 export type Shown = Titled | CombinedName;
@@ -34,22 +35,22 @@ export const OVERVIEW: readonly Shown[] = [
 ];
 
 export const METRICS_PAGE: readonly Group<Shown>[] = [
-  { id: "traffic", title: "Traffic", panels: ["inference_rate", "request_rate", "answers", "error_rate", "failures", "bytes"] },
-  { id: "latency", title: "Latency", panels: ["latency", "p95_us", "request_us", "time", "queue_share", "first"] },
-  { id: "batching", title: "Queue, batches, instances", panels: ["pending", "mean_batch", "batch", "batch_us", "busy", "cache_hits"] },
+  { id: "traffic", title: t`Traffic`, panels: ["inference_rate", "request_rate", "answers", "error_rate", "failures", "bytes"] },
+  { id: "latency", title: t`Latency`, panels: ["latency", "p95_us", "request_us", "time", "queue_share", "first"] },
+  { id: "batching", title: t`Queue, batches, instances`, panels: ["pending", "mean_batch", "batch", "batch_us", "busy", "cache_hits"] },
   {
     id: "resources",
-    title: "Machines",
+    title: t`Machines`,
     panels: ["cpu", "memory_bytes", "host_cpu", "host_memory", "gpu{index}_util", "gpu{index}_memory"],
   },
 ];
 
 /** What each replica counts itself. */
 export const REPLICAS: readonly Group<ReplicaMetric>[] = [
-  { id: "traffic", title: "Traffic", panels: ["inference_rate", "request_rate"] },
-  { id: "latency", title: "Latency", panels: ["request_us", "queue_us", "compute_infer_us", "queue_share"] },
-  { id: "batching", title: "Queue, batches, instances", panels: ["pending", "mean_batch", "busy"] },
-  { id: "resources", title: "Processes", panels: ["cpu", "memory_bytes"] },
+  { id: "traffic", title: t`Traffic`, panels: ["inference_rate", "request_rate"] },
+  { id: "latency", title: t`Latency`, panels: ["request_us", "queue_us", "compute_infer_us", "queue_share"] },
+  { id: "batching", title: t`Queue, batches, instances`, panels: ["pending", "mean_batch", "busy"] },
+  { id: "resources", title: t`Processes`, panels: ["cpu", "memory_bytes"] },
 ];
 
 const SERVED: readonly Titled[] = [

@@ -1,4 +1,5 @@
 /** A model may be dropped on any page: it opens the wizard. Pages with a drop zone of their own keep what lands there. */
+import { t } from "@lingui/core/macro";
 import { IconFileUpload } from "@tabler/icons-react";
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
@@ -50,7 +51,7 @@ export function DropAnywhere() {
   return (
     <div className={classes["banner"]} role="status">
       <IconFileUpload size={20} stroke={1.7} aria-hidden />
-      {refusal ?? "Drop to deploy this model"}
+      {refusal ?? t`Drop to deploy this model`}
     </div>
   );
 }

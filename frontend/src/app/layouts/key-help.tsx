@@ -1,4 +1,5 @@
 /** The keys, shown by `?`. */
+import { t } from "@lingui/core/macro";
 import { Kbd, Modal } from "@mantine/core";
 import { useSyncExternalStore } from "react";
 import { SHORTCUTS } from "@/components/shortcuts";
@@ -8,7 +9,7 @@ import { keyHelp } from "./toggles";
 export default function KeyHelp() {
   const opened = useSyncExternalStore(keyHelp.subscribe, keyHelp.isOpen);
   return (
-    <Modal opened={opened} onClose={keyHelp.close} title="Keys" size={420} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened={opened} onClose={keyHelp.close} title={t`Keys`} size={420} closeButtonProps={{ "aria-label": t`Close` }}>
       <dl className={classes["keys"]}>
         {SHORTCUTS.map(([keys, what]) => (
           <div key={keys}>

@@ -1,4 +1,6 @@
 /** The bell: what was said in the corner, for whoever was looking elsewhere. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, Popover } from "@mantine/core";
 import { IconBell } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -14,7 +16,7 @@ function Row({ message, onGo }: { message: Message; onGo: () => void }) {
   const body = (
     <>
       <span className={classes["title"]}>
-        <ToneIcon tone={message.tone} label={message.tone === "error" ? "Failed" : "Done"} size={14} /> {message.title}
+        <ToneIcon tone={message.tone} label={message.tone === "error" ? t`Failed` : t`Done`} size={14} /> {message.title}
       </span>
       <span className="secondary">
         <Time at={message.at} />
@@ -49,7 +51,7 @@ export function MessageBell() {
   const list = useSyncExternalStore(messages.subscribe, messages.all);
   const [opened, setOpened] = useState(false);
   const unread = unreadCount(list);
-  const words = unread === 0 ? "Messages: none unread" : `Messages: ${unread} unread`;
+  const words = unread === 0 ? t`Messages: none unread` : t`Messages: ${unread} unread`;
   const change = (open: boolean) => {
     setOpened(open);
     // why on closing: until then one sees which are new.
@@ -74,20 +76,22 @@ export function MessageBell() {
         </ActionIcon>
       </Popover.Target>
       <Popover.Dropdown p={0}>
-        <ul className={classes["list"]} aria-label="Messages" tabIndex={0}>
+        <ul className={classes["list"]} aria-label={t`Messages`} tabIndex={0}>
           {list.map((message) => (
             <li key={message.id} data-unread={message.read ? undefined : ""}>
               <Row message={message} onGo={() => change(false)} />
             </li>
           ))}
           {list.length === 0 ? (
-            <li className={classes["none"]}>Nothing yet. What ends or fails while the studio is open is kept here.</li>
+            <li className={classes["none"]}>
+              <Trans>Nothing yet. What ends or fails while the studio is open is kept here.</Trans>
+            </li>
           ) : null}
         </ul>
         {list.length > 0 ? (
           <div className={classes["all"]}>
             <Button variant="subtle" size="compact-sm" onClick={() => messages.clear()}>
-              Clear
+              <Trans>Clear</Trans>
             </Button>
           </div>
         ) : null}

@@ -1,4 +1,5 @@
 /** The places in the side bar. */
+import { t } from "@lingui/core/macro";
 import {
   IconApi,
   IconBell,
@@ -32,21 +33,21 @@ export interface NavItem {
 }
 
 export const MAIN: NavItem[] = [
-  { label: "Overview", icon: IconLayoutDashboard, link: paths.overview(), exact: true, ofInstallation: true },
-  { label: "Deploy", icon: IconRocket, link: paths.deploy() },
-  { label: "Models", icon: IconCube, link: paths.models(), count: "models" },
-  { label: "Environments", icon: IconPackages, link: paths.environments() },
-  { label: "Endpoints", icon: IconApi, link: paths.endpoints(), count: "endpoints" },
-  { label: "Metrics", icon: IconChartLine, link: paths.compareMetrics(), ofInstallation: true },
-  { label: "Alerts", icon: IconBell, link: paths.alerts(), count: "alerts" },
-  { label: "Test console", icon: IconTerminal2, link: paths.test() },
+  { label: t`Overview`, icon: IconLayoutDashboard, link: paths.overview(), exact: true, ofInstallation: true },
+  { label: t`Deploy`, icon: IconRocket, link: paths.deploy() },
+  { label: t`Models`, icon: IconCube, link: paths.models(), count: "models" },
+  { label: t`Environments`, icon: IconPackages, link: paths.environments() },
+  { label: t`Endpoints`, icon: IconApi, link: paths.endpoints(), count: "endpoints" },
+  { label: t`Metrics`, icon: IconChartLine, link: paths.compareMetrics(), ofInstallation: true },
+  { label: t`Alerts`, icon: IconBell, link: paths.alerts(), count: "alerts" },
+  { label: t`Test console`, icon: IconTerminal2, link: paths.test() },
 ];
 
 export const INFRASTRUCTURE: NavItem[] = [
-  { label: "Nodes", icon: IconServer2, link: paths.nodes(), count: "nodes", ofInstallation: true },
-  { label: "Capacity", icon: IconGauge, link: paths.capacity() },
-  { label: "Operations", icon: IconHistory, link: paths.operations(), holds: "id" },
-  { label: "Activity", icon: IconListDetails, link: paths.activity(), ofInstallation: true },
-  { label: "System", icon: IconHeartbeat, link: paths.system(), ofInstallation: true },
-  { label: "Settings", icon: IconSettings, link: { to: "/settings" } },
+  { label: t`Nodes`, icon: IconServer2, link: paths.nodes(), count: "nodes", ofInstallation: true },
+  { label: t`Capacity`, icon: IconGauge, link: paths.capacity() },
+  { label: t`Operations`, icon: IconHistory, link: paths.operations(), holds: "id" },
+  { label: t`Activity`, icon: IconListDetails, link: paths.activity(), ofInstallation: true },
+  { label: t`System`, icon: IconHeartbeat, link: paths.system(), ofInstallation: true },
+  { label: t`Settings`, icon: IconSettings, link: { to: "/settings" } },
 ];

@@ -1,4 +1,6 @@
 /** No page at this address. Stands inside the frame, so that the side bar and the search stay at hand. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconMapQuestion, IconSearch } from "@tabler/icons-react";
 import { useRouterState } from "@tanstack/react-router";
@@ -9,26 +11,30 @@ import { usePageTitle } from "@/components/page-header";
 import { palette } from "./toggles";
 
 export function NotFoundPage() {
-  usePageTitle("Not found");
+  usePageTitle(t`Not found`);
   const asked = useRouterState({ select: (state) => state.location.pathname });
   return (
     <>
-      <h1 className="sr-only">Not found</h1>
+      <h1 className="sr-only">
+        <Trans>Not found</Trans>
+      </h1>
       <EmptyState
         icon={<IconMapQuestion size={34} stroke={1.4} />}
-        title="There is no page here"
+        title={t`There is no page here`}
         detail={
           <>
-            Nothing is at <code className="mono">{asked}</code>. The link may be old, or what it named was deleted.
+            <Trans>
+              Nothing is at <code className="mono">{asked}</code>. The link may be old, or what it named was deleted.
+            </Trans>
           </>
         }
         action={
           <>
             <Button leftSection={<IconSearch size={16} />} onClick={palette.open}>
-              Search
+              <Trans>Search</Trans>
             </Button>
             <LinkButton {...paths.overview()} variant="default">
-              Go to the overview
+              <Trans>Go to the overview</Trans>
             </LinkButton>
           </>
         }

@@ -1,4 +1,6 @@
 /** What is under way now, and what ended lately, wherever one is. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Popover } from "@mantine/core";
 import { IconProgress } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -20,7 +22,7 @@ export function OperationsTray() {
   const { data, error } = useQuery(operationsQuery());
   const running = data?.items.filter((item) => !isFinished(item)) ?? [];
   const shown = [...running, ...(data?.items.filter(isFinished) ?? [])].slice(0, Math.max(SHOWN, running.length));
-  const words = running.length === 0 ? "Operations: none is running" : `Operations: ${running.length} running`;
+  const words = running.length === 0 ? t`Operations: none is running` : t`Operations: ${running.length} running`;
   return (
     <Popover opened={opened} onChange={setOpened} position="bottom-end" width={340} shadow="none" trapFocus returnFocus>
       <Popover.Target>
@@ -40,7 +42,7 @@ export function OperationsTray() {
         </ActionIcon>
       </Popover.Target>
       <Popover.Dropdown p={0}>
-        <ul className={classes["list"]} aria-label="Latest operations">
+        <ul className={classes["list"]} aria-label={t`Latest operations`}>
           {shown.map((item) => (
             <li key={item.id}>
               <Link {...paths.operation(item.id)} className={classes["row"]} onClick={() => setOpened(false)}>
@@ -63,11 +65,11 @@ export function OperationsTray() {
             </li>
           ))}
           {shown.length === 0 ? (
-            <li className={classes["none"]}>{error ? "They could not be loaded" : "Nothing has been changed yet"}</li>
+            <li className={classes["none"]}>{error ? t`They could not be loaded` : t`Nothing has been changed yet`}</li>
           ) : null}
         </ul>
         <Link {...paths.operations()} className={classes["all"]} onClick={() => setOpened(false)}>
-          All operations
+          <Trans>All operations</Trans>
         </Link>
       </Popover.Dropdown>
     </Popover>

@@ -1,4 +1,5 @@
 /** The frame around every page behind the sign-in: side bar, top bar, keys, search. */
+import { Trans } from "@lingui/react/macro";
 import { Outlet } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { onAsCode, shownAsCode } from "@/components/as-code/as-code-store";
@@ -36,7 +37,7 @@ export function Shell() {
   return (
     <div className={classes["shell"]}>
       <a className={classes["skip"]} href="#main">
-        Skip to the content
+        <Trans>Skip to the content</Trans>
       </a>
       <aside className={classes["sidebar"]}>
         <Sidebar />

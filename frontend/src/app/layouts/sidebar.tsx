@@ -1,4 +1,6 @@
 /** The side bar: where one can go, with how much is there. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { alertCountsQuery } from "@/api/alerts";
@@ -40,15 +42,19 @@ export function Sidebar({ onGo }: { onGo?: () => void }) {
   const countOf = ({ count }: NavItem) => (count === "alerts" ? open : count && data ? data[count] : undefined);
   return (
     <div className={classes["sidebarInner"]}>
-      <Link {...paths.overview()} className={classes["brand"]} onClick={onGo} aria-label="Shoal, overview">
+      <Link {...paths.overview()} className={classes["brand"]} onClick={onGo} aria-label={t`Shoal, overview`}>
         <Logo size={26} />
-        <span className={classes["navLabel"]}>Shoal</span>
+        <span className={classes["navLabel"]}>
+          <Trans>Shoal</Trans>
+        </span>
       </Link>
-      <nav aria-label="Main">
+      <nav aria-label={t`Main`}>
         {shown(MAIN).map((item) => (
           <NavLink key={item.label} item={item} count={countOf(item)} onGo={onGo} />
         ))}
-        <p className={classes["navGroup"]}>Infrastructure</p>
+        <p className={classes["navGroup"]}>
+          <Trans>Infrastructure</Trans>
+        </p>
         {shown(INFRASTRUCTURE).map((item) => (
           <NavLink key={item.label} item={item} count={countOf(item)} onGo={onGo} />
         ))}

@@ -1,4 +1,6 @@
 /** The top bar: where one is, search, the live link, theme and account. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Menu, useMantineColorScheme } from "@mantine/core";
 import { IconDeviceDesktop, IconLogout, IconMenu2, IconMoon, IconSearch, IconSun, IconUserCircle } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -19,19 +21,19 @@ function ThemeMenu() {
   return (
     <Menu>
       <Menu.Target>
-        <ActionIcon aria-label={`Theme: ${colorScheme}`} title="Theme" className={classes["theme"] ?? ""}>
+        <ActionIcon aria-label={t`Theme: ${colorScheme}`} title={t`Theme`} className={classes["theme"] ?? ""}>
           <Icon size={18} stroke={1.7} />
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item leftSection={<IconSun size={16} />} onClick={() => setColorScheme("light")}>
-          Light
+          <Trans>Light</Trans>
         </Menu.Item>
         <Menu.Item leftSection={<IconMoon size={16} />} onClick={() => setColorScheme("dark")}>
-          Dark
+          <Trans>Dark</Trans>
         </Menu.Item>
         <Menu.Item leftSection={<IconDeviceDesktop size={16} />} onClick={() => setColorScheme("auto")}>
-          As the system
+          <Trans>As the system</Trans>
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
@@ -45,17 +47,17 @@ function AccountMenu() {
   return (
     <Menu>
       <Menu.Target>
-        <ActionIcon aria-label="Account" title="Account">
+        <ActionIcon aria-label={t`Account`} title={t`Account`}>
           <IconUserCircle size={19} stroke={1.7} />
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>{data?.user ? `${data.user.username}, ${data.user.role}` : "Not signed in"}</Menu.Label>
+        <Menu.Label>{data?.user ? `${data.user.username}, ${data.user.role}` : t`Not signed in`}</Menu.Label>
         <Menu.Item leftSection={<IconUserCircle size={16} />} onClick={() => void navigate(paths.settings())}>
-          Profile
+          <Trans>Profile</Trans>
         </Menu.Item>
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void leave()}>
-          Sign out
+          <Trans>Sign out</Trans>
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
@@ -65,14 +67,19 @@ function AccountMenu() {
 export function Topbar({ onMenu }: { onMenu: () => void }) {
   return (
     <header className={classes["topbar"]}>
-      <ActionIcon className={classes["menuButton"]} onClick={onMenu} aria-label="Open the navigation">
+      <ActionIcon className={classes["menuButton"]} onClick={onMenu} aria-label={t`Open the navigation`}>
         <IconMenu2 size={18} />
       </ActionIcon>
       <Breadcrumbs />
       <div className={classes["topActions"]}>
-        <button type="button" className={classes["search"]} onClick={palette.open} aria-label="Search or jump to Ctrl K">
+        <button type="button" className={classes["search"]} onClick={palette.open} aria-label={t`Search or jump to Ctrl K`}>
           <IconSearch size={15} aria-hidden />
-          <span className={classes["searchWords"]}>Search or jump to</span> <kbd className={classes["searchKey"]}>Ctrl K</kbd>
+          <span className={classes["searchWords"]}>
+            <Trans>Search or jump to</Trans>
+          </span>{" "}
+          <kbd className={classes["searchKey"]}>
+            <Trans>Ctrl K</Trans>
+          </kbd>
         </button>
         <LivePill />
         <OperationsTray />

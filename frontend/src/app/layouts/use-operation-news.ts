@@ -1,4 +1,5 @@
 /** Keeps the list of operations fresh, and tells when one ends that was running before. */
+import { t } from "@lingui/core/macro";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { keys } from "@/api/keys";
@@ -19,11 +20,11 @@ export function useOperationNews(): void {
   useEffect(() => {
     if (!data) return;
     for (const operation of endedSince(seen.current, data.items)) {
-      if (operation.state === "Succeeded") notifyNews(`${operationTitle(operation)}: done`, paths.operation(operation.id));
+      if (operation.state === "Succeeded") notifyNews(t`${operationTitle(operation)}: done`, paths.operation(operation.id));
       else if (operation.state === "Failed") {
         notifyProblem(
-          new Error(operation.error?.message ?? "It failed"),
-          `${operationTitle(operation)} failed`,
+          new Error(operation.error?.message ?? t`It failed`),
+          t`${operationTitle(operation)} failed`,
           paths.operation(operation.id),
         );
       }

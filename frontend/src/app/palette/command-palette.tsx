@@ -1,4 +1,5 @@
 /** Search from anywhere: every thing, every page, and what can be done with them. */
+import { t } from "@lingui/core/macro";
 import { createSpotlight, Spotlight, type SpotlightActionData, type SpotlightFilterFunction } from "@mantine/spotlight";
 import { IconSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -34,14 +35,14 @@ function useGroups(opened: boolean, asked: boolean, here: string): items.Group[]
   const operations = useQuery({ ...operationsQuery(), enabled: opened }).data?.items;
   return useMemo(() => {
     const things: items.Group[] = [
-      { title: "Endpoints", items: items.endpointItems(endpoints ?? []) },
-      { title: "Models", items: items.modelItems(models ?? []) },
-      { title: "Nodes", items: items.nodeItems(nodes ?? []) },
-      { title: "Operations", items: items.operationItems(operations ?? []) },
+      { title: t`Endpoints`, items: items.endpointItems(endpoints ?? []) },
+      { title: t`Models`, items: items.modelItems(models ?? []) },
+      { title: t`Nodes`, items: items.nodeItems(nodes ?? []) },
+      { title: t`Operations`, items: items.operationItems(operations ?? []) },
     ];
     const general: items.Group[] = [
       {
-        title: "Pages",
+        title: t`Pages`,
         items: [...MAIN, ...INFRASTRUCTURE].map(({ label, link }) => ({
           id: `page ${label}`,
           label,
@@ -50,7 +51,7 @@ function useGroups(opened: boolean, asked: boolean, here: string): items.Group[]
           act: { kind: "go", link },
         })),
       },
-      { title: "Settings", items: items.settingsItems() },
+      { title: t`Settings`, items: items.settingsItems() },
     ];
     const doing = [
       ...items.generalActions(here),
@@ -60,8 +61,8 @@ function useGroups(opened: boolean, asked: boolean, here: string): items.Group[]
       ...items.modelActions(models ?? []),
     ];
     // Before anything is typed: what can be done anywhere. Things, and what can be done to them, come with their first letter.
-    if (!asked) return [{ title: "Actions", items: items.generalActions(here) }, ...general, ...things];
-    return [...things, { title: "Actions", items: doing }, ...general];
+    if (!asked) return [{ title: t`Actions`, items: items.generalActions(here) }, ...general, ...things];
+    return [...things, { title: t`Actions`, items: doing }, ...general];
   }, [asked, endpoints, here, models, nodes, operations]);
 }
 
@@ -110,7 +111,7 @@ export default function CommandPalette() {
       <Spotlight
         store={store}
         onSpotlightClose={palette.close}
-        attributes={{ content: { "aria-label": "Search" } }}
+        attributes={{ content: { "aria-label": t`Search` } }}
         shortcut={null}
         query={query}
         onQueryChange={setQuery}
@@ -118,7 +119,7 @@ export default function CommandPalette() {
         filter={asGiven}
         // why only then: both would fight for the focus, and the one that closes gives it back last.
         transitionProps={{ duration: 120, transition: "pop", onExited: askNext }}
-        nothingFound="Nothing of that name"
+        nothingFound={t`Nothing of that name`}
         classNames={{ action: classes["action"] ?? "", actionLabel: classes["label"] ?? "", actionsGroup: classes["group"] ?? "" }}
         // why not centred: it would jump with each letter, as the list grows and shrinks.
         centered={false}
@@ -127,13 +128,13 @@ export default function CommandPalette() {
         maxHeight={440}
         searchProps={{
           leftSection: <IconSearch size={SIZE} />,
-          placeholder: "Go to anything, or do something: restart, drain, copy",
-          "aria-label": "Search",
+          placeholder: t`Go to anything, or do something: restart, drain, copy`,
+          "aria-label": t`Search`,
         }}
       />
       {opened ? (
         <span className="sr-only" role="status">
-          {count === 0 ? "Nothing of that name" : `${count} ${count === 1 ? "result" : "results"}`}
+          {count === 0 ? t`Nothing of that name` : `${count} ${count === 1 ? "result" : "results"}`}
         </span>
       ) : null}
       <Suspense fallback={null}>{dialog ? <DialogHost ask={dialog} onClose={endDialog} /> : null}</Suspense>

@@ -1,4 +1,5 @@
 /** The pages' dialogs over any page: what the palette asks before it changes something. */
+import { t } from "@lingui/core/macro";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { endpointQuery } from "@/api/endpoints";
@@ -32,7 +33,7 @@ function DeploymentAsk({
   const deployment = endpoint.deployments.find((one) => one.name === name);
   useEffect(() => {
     if (deployment) return;
-    notifyProblem(new Error("It may have been deleted a moment ago."), `${endpoint.name} has no deployment ${name}`);
+    notifyProblem(new Error("It may have been deleted a moment ago."), t`${endpoint.name} has no deployment ${name}`);
     onClose();
   }, [deployment, endpoint.name, name, onClose]);
   if (!deployment) return null;
@@ -46,7 +47,7 @@ function EndpointAsk({ ask, onClose }: HostProps<Extract<DialogAct, { dialog: De
   const { data, error } = useQuery({ ...endpointQuery(ask.endpoint), staleTime: 0 });
   useEffect(() => {
     if (!error || data) return;
-    notifyProblem(error, `${ask.endpoint} could not be read`);
+    notifyProblem(error, t`${ask.endpoint} could not be read`);
     onClose();
   }, [ask.endpoint, data, error, onClose]);
   if (!data) return null;

@@ -1,4 +1,5 @@
 /** Everything that the palette offers, as data: what it is called, who may do it, what it does. */
+import { t } from "@lingui/core/macro";
 import { isFinished } from "@/api/operations";
 import type { Deployment, Endpoint, Model, NodeItem, Operation, Permission } from "@/api/types";
 import { paths } from "@/app/paths";
@@ -60,15 +61,15 @@ export const endpointItems = (endpoints: readonly Endpoint[]): Item[] =>
       words: "endpoint",
       act: { kind: "go", link: paths.endpoint(name) },
     },
-    { id: `test ${name}`, label: `Test ${name}`, icon: "test", words: "console call", act: { kind: "go", link: paths.test(name) } },
-    { id: `logs ${name}`, label: `Logs of ${name}`, icon: "logs", act: { kind: "go", link: paths.endpointLogs(name) } },
+    { id: `test ${name}`, label: t`Test ${name}`, icon: "test", words: t`console call`, act: { kind: "go", link: paths.test(name) } },
+    { id: `logs ${name}`, label: t`Logs of ${name}`, icon: "logs", act: { kind: "go", link: paths.endpointLogs(name) } },
   ]);
 
 export const modelItems = (models: readonly Model[]): Item[] =>
   models.map(({ name, latest_version }) => ({
     id: `model ${name}`,
     label: name,
-    detail: latest_version ? `version ${latest_version}` : "",
+    detail: latest_version ? t`version ${latest_version}` : "",
     icon: "model",
     words: "model",
     act: { kind: "go", link: paths.model(name) },
@@ -95,21 +96,21 @@ export const operationItems = (operations: readonly Operation[]): Item[] =>
   }));
 
 const VERBS: readonly { dialog: DeploymentDialogName; verb: string; words?: string }[] = [
-  { dialog: "restart", verb: "Restart" },
-  { dialog: "pause", verb: "Pause", words: "stop" },
-  { dialog: "scale", verb: "Scale", words: "instances replicas" },
-  { dialog: "update", verb: "Update", words: "version roll" },
+  { dialog: "restart", verb: t`Restart` },
+  { dialog: "pause", verb: t`Pause`, words: "stop" },
+  { dialog: "scale", verb: t`Scale`, words: t`instances replicas` },
+  { dialog: "update", verb: t`Update`, words: t`version roll` },
   { dialog: "delete", verb: "Delete", words: "remove" },
 ];
 
 function deploymentActions(endpoint: string, { name, paused }: Deployment): Item[] {
-  const target = `${name} of ${endpoint}`;
+  const target = t`${name} of ${endpoint}`;
   const verbs = VERBS.filter(({ dialog }) => !paused || (dialog !== "restart" && dialog !== "pause"));
   const start: Item[] = paused
     ? [
         {
           id: `start ${endpoint} ${name}`,
-          label: `Start ${target}`,
+          label: t`Start ${target}`,
           icon: "start",
           words: "resume",
           needs: "deploy",
@@ -133,14 +134,14 @@ function deploymentActions(endpoint: string, { name, paused }: Deployment): Item
 function keyActions({ name, auth_mode }: Endpoint): Item[] {
   const keysPage = { kind: "go", link: paths.endpointTab(name, "keys") } as const;
   // An endpoint that is opened by tokens has no keys to rotate.
-  if (auth_mode !== "key") return [{ id: `token ${name}`, label: `Make a token for ${name}`, icon: "key", needs: "keys", act: keysPage }];
+  if (auth_mode !== "key") return [{ id: `token ${name}`, label: t`Make a token for ${name}`, icon: "key", needs: "keys", act: keysPage }];
   return [
-    { id: `keys ${name}`, label: `Keys of ${name}`, icon: "key", act: keysPage },
+    { id: `keys ${name}`, label: t`Keys of ${name}`, icon: "key", act: keysPage },
     ...(["primary", "secondary"] as const).map((key): Item => ({
       id: `regenerate ${key} ${name}`,
-      label: `Regenerate the ${key} key of ${name}`,
+      label: t`Regenerate the ${key} key of ${name}`,
       icon: "key",
-      words: "rotate renew",
+      words: t`rotate renew`,
       needs: "keys",
       act: { kind: "dialog", ask: { dialog: "regenerate", endpoint: name, key } },
     })),
@@ -155,9 +156,9 @@ export const endpointActions = (endpoints: readonly Endpoint[]): Item[] =>
         ? [
             {
               id: `traffic ${name}`,
-              label: `Shift the traffic of ${name}`,
+              label: t`Shift the traffic of ${name}`,
               icon: "traffic",
-              words: "move split blue green",
+              words: t`move split blue green`,
               needs: "deploy",
               act: { kind: "dialog", ask: { dialog: "traffic", endpoint: name } },
             },
@@ -166,17 +167,17 @@ export const endpointActions = (endpoints: readonly Endpoint[]): Item[] =>
     return [
       {
         id: `url ${name}`,
-        label: `Copy the scoring URL of ${name}`,
+        label: t`Copy the scoring URL of ${name}`,
         icon: "copy",
         words: "address",
-        act: { kind: "copy", text: scoring_uri, what: `The scoring URL of ${name}` },
+        act: { kind: "copy", text: scoring_uri, what: t`The scoring URL of ${name}` },
       },
       ...traffic,
       {
         id: `deploy to ${name}`,
-        label: `Deploy to ${name}`,
+        label: t`Deploy to ${name}`,
         icon: "deploy",
-        words: "new deployment",
+        words: t`new deployment`,
         needs: "deploy",
         act: { kind: "go", link: paths.deploy({ endpoint: name }) },
       },
@@ -191,7 +192,7 @@ export const modelActions = (models: readonly Model[]): Item[] =>
       ? [
           {
             id: `deploy ${name}`,
-            label: `Deploy ${name} v${latest_version}`,
+            label: t`Deploy ${name} v${latest_version}`,
             icon: "deploy",
             needs: "deploy",
             act: { kind: "go", link: paths.deploy({ model: name, version: latest_version }) },
@@ -204,7 +205,7 @@ export const nodeActions = (nodes: readonly NodeItem[]): Item[] =>
   nodes.flatMap(({ name, cordoned, drain }): Item[] => [
     {
       id: `cordon ${name}`,
-      label: `${cordoned ? "Uncordon" : "Cordon"} ${name}`,
+      label: `${cordoned ? t`Uncordon` : t`Cordon`} ${name}`,
       icon: "cordon",
       needs: "operate",
       act: { kind: "cordon", node: name, cordoned },
@@ -213,7 +214,7 @@ export const nodeActions = (nodes: readonly NodeItem[]): Item[] =>
       ? [
           {
             id: `drain ${name}`,
-            label: `Drain ${name}`,
+            label: t`Drain ${name}`,
             icon: "drain",
             words: "empty",
             needs: "operate",
@@ -228,10 +229,10 @@ export const operationActions = (operations: readonly Operation[]): Item[] =>
     .filter((item) => !isFinished(item))
     .map((item) => ({
       id: `cancel ${item.id}`,
-      label: `Cancel: ${operationTitle(item)}`,
+      label: t`Cancel: ${operationTitle(item)}`,
       detail: item.state,
       icon: "cancel",
-      words: "stop abort",
+      words: t`stop abort`,
       needs: "deploy",
       act: { kind: "cancel", operation: item.id, title: operationTitle(item) },
     }));
@@ -240,50 +241,56 @@ export const operationActions = (operations: readonly Operation[]): Item[] =>
 export const generalActions = (here: string): Item[] => [
   {
     id: "deploy",
-    label: "Deploy a model",
+    label: t`Deploy a model`,
     icon: "deploy",
-    words: "upload new",
+    words: t`upload new`,
     needs: "deploy",
     act: { kind: "go", link: paths.deploy() },
   },
-  { id: "join", label: "Join a node", icon: "join", words: "add machine", needs: "operate", act: { kind: "go", link: paths.joinNode() } },
+  { id: "join", label: t`Join a node`, icon: "join", words: t`add machine`, needs: "operate", act: { kind: "go", link: paths.joinNode() } },
   {
     id: "copy page",
-    label: "Copy the address of this page",
+    label: t`Copy the address of this page`,
     icon: "copy",
-    words: "link share url",
-    act: { kind: "copy", text: here, what: "The address of this page" },
+    words: t`link share url`,
+    act: { kind: "copy", text: here, what: t`The address of this page` },
   },
-  { id: "theme", label: "Switch between light and dark", icon: "theme", words: "colour scheme", act: { kind: "theme" } },
-  { id: "keys", label: "Show the keys", icon: "keyboard", words: "shortcuts help", act: { kind: "keys" } },
-  { id: "leave", label: "Sign out", icon: "leave", words: "log out", act: { kind: "sign-out" } },
+  { id: "theme", label: t`Switch between light and dark`, icon: "theme", words: t`colour scheme`, act: { kind: "theme" } },
+  { id: "keys", label: t`Show the keys`, icon: "keyboard", words: t`shortcuts help`, act: { kind: "keys" } },
+  { id: "leave", label: t`Sign out`, icon: "leave", words: t`log out`, act: { kind: "sign-out" } },
 ];
 
 export const settingsItems = (): Item[] => [
   {
     id: "settings profile",
-    label: "Profile and password",
+    label: t`Profile and password`,
     icon: "settings",
     words: "settings",
     act: { kind: "go", link: paths.settings() },
   },
-  { id: "settings tokens", label: "API tokens", icon: "settings", words: "settings", act: { kind: "go", link: paths.tokens() } },
+  { id: "settings tokens", label: t`API tokens`, icon: "settings", words: "settings", act: { kind: "go", link: paths.tokens() } },
   {
     id: "settings users",
-    label: "Users and roles",
+    label: t`Users and roles`,
     icon: "settings",
-    words: "settings people",
+    words: t`settings people`,
     needs: "administer",
     act: { kind: "go", link: paths.users() },
   },
   {
     id: "settings projects",
-    label: "Projects",
+    label: t`Projects`,
     icon: "settings",
-    words: "settings quotas members",
+    words: t`settings quotas members`,
     act: { kind: "go", link: paths.projects() },
   },
-  { id: "settings types", label: "Instance types", icon: "settings", words: "settings", act: { kind: "go", link: paths.instanceTypes() } },
-  { id: "settings storage", label: "Storage", icon: "settings", words: "settings files disk", act: { kind: "go", link: paths.storage() } },
-  { id: "settings about", label: "About", icon: "settings", words: "settings version", act: { kind: "go", link: paths.about() } },
+  { id: "settings types", label: t`Instance types`, icon: "settings", words: "settings", act: { kind: "go", link: paths.instanceTypes() } },
+  {
+    id: "settings storage",
+    label: t`Storage`,
+    icon: "settings",
+    words: t`settings files disk`,
+    act: { kind: "go", link: paths.storage() },
+  },
+  { id: "settings about", label: t`About`, icon: "settings", words: t`settings version`, act: { kind: "go", link: paths.about() } },
 ];

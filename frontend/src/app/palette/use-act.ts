@@ -1,4 +1,5 @@
 /** Doing what was chosen. Dialogs are handed to `onDialog`; what needs no question is done at once. */
+import { t } from "@lingui/core/macro";
 import { useMantineColorScheme } from "@mantine/core";
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -21,7 +22,7 @@ async function told(work: () => Promise<unknown>, done: string, failed: string):
   }
 }
 
-const copy = (text: string, what: string) => told(() => writeClipboard(text), `${what} is copied`, `${what} could not be copied`);
+const copy = (text: string, what: string) => told(() => writeClipboard(text), t`${what} is copied`, t`${what} could not be copied`);
 
 const cordon = (client: QueryClient, node: string, cordoned: boolean) =>
   told(
@@ -29,8 +30,8 @@ const cordon = (client: QueryClient, node: string, cordoned: boolean) =>
       await (cordoned ? uncordonNode(node) : cordonNode(node));
       await client.invalidateQueries({ queryKey: keys.nodes.all });
     },
-    cordoned ? `${node} takes new replicas again` : `${node} takes nothing new`,
-    `${node} could not be changed`,
+    cordoned ? t`${node} takes new replicas again` : t`${node} takes nothing new`,
+    t`${node} could not be changed`,
   );
 
 const cancel = (client: QueryClient, operation: string, title: string) =>
@@ -39,8 +40,8 @@ const cancel = (client: QueryClient, operation: string, title: string) =>
       await cancelOperation(operation);
       await client.invalidateQueries({ queryKey: keys.operations.all });
     },
-    `${title}: is being canceled`,
-    `${title} could not be canceled`,
+    t`${title}: is being canceled`,
+    t`${title} could not be canceled`,
   );
 
 async function start(client: QueryClient, endpoint: string, deployment: string): Promise<void> {
@@ -72,7 +73,7 @@ export function useAct(onDialog: (ask: DialogAct) => void): (act: Act) => void {
       case "keys":
         return keyHelp.open();
       case "sign-out":
-        return void leave().catch((error: unknown) => notifyProblem(error, "You could not be signed out"));
+        return void leave().catch((error: unknown) => notifyProblem(error, t`You could not be signed out`));
     }
   };
 }

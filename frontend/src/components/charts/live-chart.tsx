@@ -1,4 +1,5 @@
 /** A panel with one live chart: title, formula, legend with values, and the same data as a table. */
+import { t } from "@lingui/core/macro";
 import "uplot/dist/uPlot.min.css";
 import { ActionIcon, Tooltip, useComputedColorScheme } from "@mantine/core";
 import { IconChartLine, IconInfoCircle, IconTable } from "@tabler/icons-react";
@@ -177,14 +178,14 @@ export function LiveChart(props: LiveChartProps) {
         <span ref={stamp} className={classes["stamp"]} aria-hidden />
         <span className={classes["tools"]}>
           <Tooltip label={formula} multiline maw={320} events={{ hover: true, focus: true, touch: true }}>
-            <ActionIcon size={24} aria-label={`How ${title} is computed`}>
+            <ActionIcon size={24} aria-label={t`How ${title} is computed`}>
               <IconInfoCircle size={15} stroke={1.6} />
             </ActionIcon>
           </Tooltip>
           <ActionIcon
             size={24}
-            aria-label={asTable ? `Show ${title} as a chart` : `Show ${title} as a table`}
-            title={asTable ? "Chart" : "Table"}
+            aria-label={asTable ? t`Show ${title} as a chart` : t`Show ${title} as a table`}
+            title={asTable ? t`Chart` : t`Table`}
             onClick={() => setAsTable(!asTable)}
           >
             {asTable ? <IconChartLine size={15} stroke={1.6} /> : <IconTable size={15} stroke={1.6} />}
@@ -194,7 +195,7 @@ export function LiveChart(props: LiveChartProps) {
       <div
         ref={host}
         role="img"
-        aria-label={`${title}: live chart of ${lines.map((line) => line.label).join(", ")}`}
+        aria-label={t`${title}: live chart of ${lines.map((line) => line.label).join(", ")}`}
         className={classes["plot"]}
         style={{ height, display: asTable ? "none" : undefined }}
       />

@@ -1,4 +1,5 @@
 /** The visible part of a chart in numbers. */
+import { t } from "@lingui/core/macro";
 import { valueText, type Unit } from "./units";
 import classes from "./charts.module.css";
 
@@ -28,10 +29,10 @@ export function summarise(lines: readonly { label: string }[], values: readonly 
 export function SummaryTable({ label, rows, unit, height }: { label: string; rows: SummaryRow[]; unit: Unit; height: number }) {
   return (
     <div className={classes["tableBox"]} style={{ height }}>
-      <table aria-label={`${label}, visible range`}>
+      <table aria-label={t`${label}, visible range`}>
         <thead>
           <tr>
-            {["Series", "Last", "Lowest", "Mean", "Highest"].map((word) => (
+            {[t`Series`, t`Last`, t`Lowest`, t`Mean`, t`Highest`].map((word) => (
               <th key={word} scope="col">
                 {word}
               </th>

@@ -11,6 +11,7 @@ import {
   rateParts,
   significant,
 } from "../format";
+import { currentLanguage } from "@/i18n/language";
 
 export type Unit = "duration" | "inf/s" | "req/s" | "errors/s" | "bytes" | "bytes/s" | "percent" | "count" | "decimal" | "°C" | "W";
 
@@ -69,7 +70,7 @@ const PLAIN: readonly Step[] = [
   [0, 1, ""],
 ];
 
-const TICK = new Intl.NumberFormat("en-US");
+const TICK = new Intl.NumberFormat(currentLanguage());
 
 function scaledParts(value: number, steps: readonly Step[]): Measured {
   const [, divisor, unit] = steps.find(([size]) => Math.abs(value) >= size) ?? [0, 1, ""];

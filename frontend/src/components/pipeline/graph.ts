@@ -1,4 +1,5 @@
 /** A pipeline as a drawing: tensors that pass between steps, steps in columns by what they wait for. Pure. */
+import { t } from "@lingui/core/macro";
 import { shape } from "../format";
 
 export interface PipelineNode {
@@ -122,7 +123,9 @@ export function pipelineGraph(spec: PipelineSpec, models: readonly PipelineModel
     type: typeText(types.get(tensor)),
   });
   const edges = [
-    ...steps.flatMap((step, index) => [...new Set(step.inputs.map(([, tensor]) => tensor))].map((tensor) => edge(tensor, `step ${index}`))),
+    ...steps.flatMap((step, index) =>
+      [...new Set(step.inputs.map(([, tensor]) => tensor))].map((tensor) => edge(tensor, t`step ${index}`)),
+    ),
     ...spec.outputs.map((tensor) => edge(tensor.name, "outputs")),
   ].filter((one) => one.from !== "");
   return { nodes, edges, columns: last + 1, rows: Math.max(...heights.values()) };

@@ -1,4 +1,5 @@
 /** A pipeline drawn: steps from left to right, tensors with their types between them, figures and marks on each step. */
+import { Trans } from "@lingui/react/macro";
 import type { PipelineGraph, PipelineNode } from "./graph";
 import classes from "./pipeline.module.css";
 
@@ -35,8 +36,10 @@ export function PipelineDrawing({ graph, label, texts }: PipelineDrawingProps) {
       <ul className="sr-only">
         {graph.edges.map((edge, index) => (
           <li key={index}>
-            {edge.tensor}
-            {edge.type ? `, ${edge.type},` : ""} goes from {titleOf(graph, edge.from)} to {titleOf(graph, edge.to)}
+            <Trans>
+              {edge.tensor}
+              {edge.type ? `, ${edge.type},` : ""} goes from {titleOf(graph, edge.from)} to {titleOf(graph, edge.to)}
+            </Trans>
           </li>
         ))}
       </ul>

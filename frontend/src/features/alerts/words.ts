@@ -1,4 +1,5 @@
 /** Alerts in words and tones. */
+import { t } from "@lingui/core/macro";
 import type { LinkProps } from "@tanstack/react-router";
 import type { Alert, Delivery } from "@/api/types";
 import { paths } from "@/app/paths";
@@ -16,7 +17,7 @@ export function subjectOf(alert: Pick<Alert, "subject" | "part">): { link: LinkP
   const slash = alert.subject.indexOf("/");
   const kind = slash < 0 ? alert.subject : alert.subject.slice(0, slash);
   const name = slash < 0 ? "" : alert.subject.slice(slash + 1);
-  const text = [name || "Installation", alert.part].filter(Boolean).join(", ");
+  const text = [name || t`Installation`, alert.part].filter(Boolean).join(", ");
   if (kind === "endpoint") return { link: paths.endpoint(name), text };
   if (kind === "node") return { link: paths.node(name), text };
   return { link: paths.system(), text };
@@ -25,17 +26,17 @@ export function subjectOf(alert: Pick<Alert, "subject" | "part">): { link: LinkP
 /** What came of the latest try. */
 export function cameOf(delivery: Delivery): string {
   const last = delivery.log.at(-1);
-  if (!last) return "not sent yet";
-  return last.error || `${last.status ?? "taken"} in ${Math.round(last.ms)} ms`;
+  if (!last) return t`not sent yet`;
+  return last.error || t`${last.status ?? "taken"} in ${Math.round(last.ms)} ms`;
 }
 
 export const DELIVERY_TONES: Record<Delivery["status"], Tone> = { waiting: "info", delivered: "ok", failed: "error" };
 
 export const SPANS = [
-  { value: "1", label: "an hour" },
-  { value: "4", label: "four hours" },
-  { value: "24", label: "a day" },
-  { value: "168", label: "a week" },
+  { value: "1", label: t`an hour` },
+  { value: "4", label: t`four hours` },
+  { value: "24", label: t`a day` },
+  { value: "168", label: t`a week` },
 ];
 
 export const endsIn = (hours: number, now: number = Date.now()): string => new Date(now + hours * 3_600_000).toISOString();

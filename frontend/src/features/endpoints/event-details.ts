@@ -1,13 +1,14 @@
 /** Events by kind, and what an event changed, field by field. */
+import { t } from "@lingui/core/macro";
 import type { EventItem } from "@/api/types";
 
 export const KINDS = [
-  { value: "all", label: "All" },
-  { value: "traffic", label: "Traffic" },
-  { value: "operation", label: "Operations" },
-  { value: "replica", label: "Replicas" },
-  { value: "access", label: "Keys and access" },
-  { value: "failure", label: "Failures" },
+  { value: "all", label: t`All` },
+  { value: "traffic", label: t`Traffic` },
+  { value: "operation", label: t`Operations` },
+  { value: "replica", label: t`Replicas` },
+  { value: "access", label: t`Keys and access` },
+  { value: "failure", label: t`Failures` },
 ] as const;
 export type Kind = (typeof KINDS)[number]["value"];
 

@@ -1,4 +1,5 @@
 /** The panels of an endpoint: what the registry of metrics says, with the lines of this endpoint. Pure. */
+import { t } from "@lingui/core/macro";
 import type { Level } from "@/components/charts/level";
 import { deploymentStyles, LINE_STYLES, PLAIN } from "@/components/charts/palette";
 import type { Line } from "@/components/charts/plot";
@@ -90,7 +91,7 @@ function linesOf(name: Titled, subject: Subject): Line[] {
   const nodes = hosts(subject.keys);
   if (isOf(HOST, name)) return styled(nodes.map(({ node }) => ({ key: hostKey(name, node), label: node })));
   if (isOf(GPU, name)) {
-    const label = (node: string, index: number) => (nodes.length > 1 ? `${node} GPU ${index}` : `GPU ${index}`);
+    const label = (node: string, index: number) => (nodes.length > 1 ? t`${node} GPU ${index}` : t`GPU ${index}`);
     return styled(
       nodes.flatMap(({ node, gpus }) => gpus.map((index) => ({ key: hostKey(gpuSeries(name, index), node), label: label(node, index) }))),
     );

@@ -1,4 +1,5 @@
 /** The metrics page per replica: what the runtimes count themselves, one line for each. Pure. */
+import { t } from "@lingui/core/macro";
 import type { Replica } from "@/api/types";
 import type { TimeRange } from "@/app/time-range";
 import { replicaKey, type ReplicaScope } from "@/live/metric-keys";
@@ -21,7 +22,7 @@ interface Owner {
 export function replicaLabel({ deployment, id }: ReplicaScope, owners: readonly Owner[]): string {
   const mates = owners.find((owner) => owner.name === deployment)?.replicas ?? [];
   const found = mates.find((one) => one.id === id);
-  if (!found) return `${deployment} ${id.slice(0, 8)}, gone`;
+  if (!found) return t`${deployment} ${id.slice(0, 8)}, gone`;
   const alone = mates.filter((one) => one.ordinal === found.ordinal).length === 1;
   return alone ? `${deployment} ${found.ordinal}` : `${deployment} ${found.ordinal}, ${id.slice(0, 8)}`;
 }
@@ -38,10 +39,11 @@ export function replicaGroups(scopes: readonly ReplicaScope[], owners: readonly 
 
 /** What a reader must know of the time asked for and of who is missing; `now` in Unix seconds. */
 export function replicaNotes(range: TimeRange, leftOut: number, now: number): string[] {
-  const notes = ["Each replica on its own: latency quantiles, answers and bytes are measured at the gateway and belong to no replica."];
+  const notes = [t`Each replica on its own: latency quantiles, answers and bytes are measured at the gateway and belong to no replica.`];
   const start = range.kind === "fixed" ? range.from : now - range.seconds;
-  if (start < now - KEPT_SECONDS - 60) notes.push("Single replicas are kept for 6 hours: before that their lines are empty.");
-  if (leftOut > 0) notes.push(`${leftOut} more ${leftOut === 1 ? "replica is" : "replicas are"} not drawn: choose a deployment or a node.`);
+  if (start < now - KEPT_SECONDS - 60) notes.push(t`Single replicas are kept for 6 hours: before that their lines are empty.`);
+  if (leftOut > 0)
+    notes.push(t`${leftOut} more ${leftOut === 1 ? t`replica is` : t`replicas are`} not drawn: choose a deployment or a node.`);
   return notes;
 }
 
@@ -49,9 +51,9 @@ export function replicaNotes(range: TimeRange, leftOut: number, now: number): st
 export function noReplicas(range: TimeRange, now: number): { title: string; detail: string } {
   if (range.kind === "fixed" && range.to <= now - KEPT_SECONDS) {
     return {
-      title: "Too long ago for single replicas",
-      detail: "They are kept for 6 hours; after that only the sums of deployments and nodes stay. Switch “Per replica” off to see these.",
+      title: t`Too long ago for single replicas`,
+      detail: t`They are kept for 6 hours; after that only the sums of deployments and nodes stay. Switch “Per replica” off to see these.`,
     };
   }
-  return { title: "No replica was sampled in this time", detail: "A replica that runs is sampled every two seconds." };
+  return { title: t`No replica was sampled in this time`, detail: t`A replica that runs is sampled every two seconds.` };
 }

@@ -1,4 +1,5 @@
 /** What differs between two revisions of a deployment. Secrets are compared by name: nobody can read their values. */
+import { t } from "@lingui/core/macro";
 import { NUMBERS, ROLLED_NUMBERS } from "@/components/deployment-numbers";
 import type { DeploymentRevision } from "@/api/types";
 
@@ -23,8 +24,8 @@ function captureText(capture: DeploymentRevision["capture"]): string {
 function facts(revision: DeploymentRevision): Map<string, string> {
   const found = new Map<string, string>([
     ["model", `${revision.model} v${revision.version}`],
-    ["configuration", revision.config_revision ? `revision ${revision.config_revision}` : "as uploaded"],
-    ["instance type", revision.instance_type ?? NONE],
+    ["configuration", revision.config_revision ? t`revision ${revision.config_revision}` : t`as uploaded`],
+    [t`instance type`, revision.instance_type ?? NONE],
     ...ROLLED_NUMBERS.map((name): [string, string] => {
       const { revision: words = "", suffix } = NUMBERS[name];
       return [words, revision[name] ? `${revision[name]} ${suffix}` : NONE];

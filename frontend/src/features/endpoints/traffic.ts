@@ -1,4 +1,6 @@
 /** Arithmetic of traffic splits: whole per cent that total 100 (or 0: nobody gets anything). */
+import { t } from "@lingui/core/macro";
+import { fixed, count } from "@/components/format";
 
 export type Split = Record<string, number>;
 
@@ -46,19 +48,19 @@ export const isValid = (split: Split): boolean => total(split) === 100 || total(
 export const splitText = (split: Split, names: readonly string[]): string => names.map((name) => split[name] ?? 0).join(" / ");
 
 /** Whole requests are told apart from fractions only below ten. */
-const people = (rate: number): string => (rate >= 10 ? Math.round(rate).toLocaleString("en-US") : rate.toFixed(1).replace(/\.0$/, ""));
+const people = (rate: number): string => (rate >= 10 ? count(rate) : fixed(rate, Number.isInteger(Math.round(rate * 10) / 10) ? 0 : 1));
 
 /** How many of the present requests change their target, in a sentence. */
 export function moveSentence(before: Split, after: Split, ratePerS: number | null): string {
-  if (total(after) === 0) return "Nobody gets requests from then on: every caller is answered 404.";
+  if (total(after) === 0) return t`Nobody gets requests from then on: every caller is answered 404.`;
   const gains = Object.keys(after)
     .map((name) => ({ name, gain: (after[name] ?? 0) - (before[name] ?? 0) }))
     .filter(({ gain }) => gain > 0);
   const moved = gains.reduce((sum, { gain }) => sum + gain, 0);
   const to = gains.map(({ name }) => name).join(" and ");
-  if (moved === 0) return "No request changes its target.";
-  if (ratePerS === null || ratePerS < 0.05) return `${moved} % of the requests will go to ${to} instead; there are none at the moment.`;
-  return `Of about ${people(ratePerS)} requests per second, about ${people((ratePerS * moved) / 100)} (${moved} %) move to ${to}.`;
+  if (moved === 0) return t`No request changes its target.`;
+  if (ratePerS === null || ratePerS < 0.05) return t`${moved} % of the requests will go to ${to} instead; there are none at the moment.`;
+  return t`Of about ${people(ratePerS)} requests per second, about ${people((ratePerS * moved) / 100)} (${moved} %) move to ${to}.`;
 }
 
 export const PRESET_SHARES = [0, 1, 5, 10, 25, 50, 100] as const;

@@ -1,4 +1,5 @@
 /** What a GPU shows of itself: each reading as it is now, how much of its limit that is, and how it went. */
+import { t } from "@lingui/core/macro";
 import type { Gpu, MetricColumns } from "@/api/types";
 import { type GpuMetric, gpuSeries } from "@/metrics/node";
 import { METRICS, metricParts, metricText } from "@/metrics/registry";
@@ -44,15 +45,21 @@ export function readingsOf(gpu: Gpu, node: string, course?: Course): Reading[] {
     share: of,
     course: courseOf(course, node, gpu.index, id),
   });
-  const readings: Reading[] = [reading(MEMORY, `${metricText(MEMORY, used)} of ${metricText(MEMORY, total)}`, share(used, total))];
+  const readings: Reading[] = [reading(MEMORY, t`${metricText(MEMORY, used)} of ${metricText(MEMORY, total)}`, share(used, total))];
   if (gpu.utilization !== null) readings.push(reading(UTIL, metricText(UTIL, gpu.utilization), gpu.utilization));
   if (celsius !== null) readings.push(reading(TEMPERATURE, metricText(TEMPERATURE, celsius), null));
   if (watts !== null) {
-    const text = limit === null ? metricText(POWER, watts) : `${metricParts(POWER, watts).value} of ${metricText(POWER, limit)}`;
+    const text = limit === null ? metricText(POWER, watts) : t`${metricParts(POWER, watts).value} of ${metricText(POWER, limit)}`;
     readings.push(reading(POWER, text, limit === null ? null : share(watts, limit)));
   }
   if (gpu.energy_j !== null)
-    readings.push({ id: "energy", label: "Energy", text: `${energyText(gpu.energy_j)} since the driver started`, share: null, course: [] });
+    readings.push({
+      id: "energy",
+      label: t`Energy`,
+      text: t`${energyText(gpu.energy_j)} since the driver started`,
+      share: null,
+      course: [],
+    });
   return readings;
 }
 

@@ -1,4 +1,5 @@
 /** What is looked at when a node joins: from its own report, each with what to do where it falls short. */
+import { t } from "@lingui/core/macro";
 import type { JoinToken, NodeItem } from "@/api/types";
 import { bytes, count } from "@/components/format";
 
@@ -21,9 +22,9 @@ function versions(node: NodeItem, version: string): Check {
   const same = theirs === version;
   return {
     id: "version",
-    label: same ? `Agent ${theirs}, as this server` : `Agent ${theirs}, this server ${version}`,
+    label: same ? t`Agent ${theirs}, as this server` : t`Agent ${theirs}, this server ${version}`,
     state: same ? "done" : "warning",
-    ...(same ? {} : { fix: "It works while the versions are near; install the server's version on the node when you can." }),
+    ...(same ? {} : { fix: t`It works while the versions are near; install the server's version on the node when you can.` }),
   };
 }
 
@@ -34,21 +35,21 @@ function gpus(node: NodeItem): Check {
   }
   return {
     id: "gpus",
-    label: "No GPU found: models run on processors",
+    label: t`No GPU found: models run on processors`,
     state: "warning",
-    fix: "If the machine has one: nvidia-smi must work for the user that runs the agent.",
+    fix: t`If the machine has one: nvidia-smi must work for the user that runs the agent.`,
   };
 }
 
 function backends(node: NodeItem): Check {
   const found = node.info.backends;
   return found.length > 0
-    ? { id: "backends", label: `Runs ${found.join(", ")}`, state: "done" }
+    ? { id: "backends", label: t`Runs ${found.join(", ")}`, state: "done" }
     : {
         id: "backends",
-        label: "No backend can be loaded",
+        label: t`No backend can be loaded`,
         state: "failed",
-        fix: "Install onnxruntime beside the agent, then start it again.",
+        fix: t`Install onnxruntime beside the agent, then start it again.`,
       };
 }
 
@@ -59,15 +60,15 @@ function room(node: NodeItem): Check[] {
   return [
     {
       id: "disk",
-      label: `${bytes(disk)} of disk free`,
+      label: t`${bytes(disk)} of disk free`,
       state: short ? "warning" : "done",
-      ...(short ? { fix: "Models are kept there: free some, or set SHOAL_HOME to a larger disk." } : {}),
+      ...(short ? { fix: t`Models are kept there: free some, or set SHOAL_HOME to a larger disk.` } : {}),
     },
     {
       id: "memory",
-      label: `${bytes(memory)} of memory free`,
+      label: t`${bytes(memory)} of memory free`,
       state: memory < LITTLE_MEMORY ? "warning" : "done",
-      ...(memory < LITTLE_MEMORY ? { fix: "Large models will not load." } : {}),
+      ...(memory < LITTLE_MEMORY ? { fix: t`Large models will not load.` } : {}),
     },
   ];
 }
@@ -82,10 +83,10 @@ function shared(node: NodeItem): Check[] {
   return [
     {
       id: "shm",
-      label: `${bytes(size)} of shared memory`,
+      label: t`${bytes(size)} of shared memory`,
       state: short ? "warning" : "done",
       ...(short
-        ? { fix: "Enough unless clients on the node pass tensors through shared memory; then start its container with --shm-size=1g." }
+        ? { fix: t`Enough unless clients on the node pass tensors through shared memory; then start its container with --shm-size=1g.` }
         : {}),
     },
   ];
@@ -98,12 +99,12 @@ function sandbox(node: NodeItem): Check {
   const kept = node.info.sandbox;
   const missing = SANDBOX.filter((name) => !kept[name]);
   return missing.length === 0
-    ? { id: "sandbox", label: "Replicas run in a sandbox", state: "done" }
+    ? { id: "sandbox", label: t`Replicas run in a sandbox`, state: "done" }
     : {
         id: "sandbox",
-        label: `No sandbox for ${missing.join(", ")}`,
+        label: t`No sandbox for ${missing.join(", ")}`,
         state: "warning",
-        fix: "Its kernel or container has none, or SHOAL_SANDBOX is off there: models run with the rights of the agent.",
+        fix: t`Its kernel or container has none, or SHOAL_SANDBOX is off there: models run with the rights of the agent.`,
       };
 }
 
@@ -113,13 +114,13 @@ const told = (node: NodeItem, code: NodeItem["conditions"][number]["code"]) =>
 function clock(node: NodeItem): Check {
   const fix = told(node, "ClockSkew");
   return fix
-    ? { id: "clock", label: "Its clock differs", state: "warning", fix }
-    : { id: "clock", label: "Its clock agrees with this server's", state: "done" };
+    ? { id: "clock", label: t`Its clock differs`, state: "warning", fix }
+    : { id: "clock", label: t`Its clock agrees with this server's`, state: "done" };
 }
 
 function address(node: NodeItem): Check {
   const fix = told(node, "AddressUnreachable");
-  const where = `Gateways find its replicas at ${node.info.address}`;
+  const where = t`Gateways find its replicas at ${node.info.address}`;
   return fix ? { id: "address", label: where, state: "failed", fix } : { id: "address", label: where, state: "done" };
 }
 
@@ -127,18 +128,18 @@ function address(node: NodeItem): Check {
 function verified(joined: boolean): Check {
   const id = "trust";
   return joined
-    ? { id, label: "It verified this server by the fingerprint in the token, before it sent that", state: "done" }
-    : { id, label: "It verifies this server by the fingerprint in the token", state: "waiting" };
+    ? { id, label: t`It verified this server by the fingerprint in the token, before it sent that`, state: "done" }
+    : { id, label: t`It verifies this server by the fingerprint in the token`, state: "waiting" };
 }
 
 /** Whether the node proves itself by more than its credential. */
 function certificate(node: NodeItem): Check {
   const id = "certificate";
   const fix = told(node, "CertificateNotShown");
-  if (fix) return { id, label: "It cannot show its certificate", state: "warning", fix };
+  if (fix) return { id, label: t`It cannot show its certificate`, state: "warning", fix };
   return node.certificate_ends_at
-    ? { id, label: "It proves itself by a certificate, which renews by itself", state: "done" }
-    : { id, label: "It asks for a certificate", state: "waiting" };
+    ? { id, label: t`It proves itself by a certificate, which renews by itself`, state: "done" }
+    : { id, label: t`It asks for a certificate`, state: "waiting" };
 }
 
 /** `node` is null until it is known; `version` is the server's. */
@@ -147,18 +148,18 @@ export function preflight(token: JoinToken, node: NodeItem | null, version: stri
   const head: Check[] = [
     verified(joined !== null),
     joined
-      ? { id: "joined", label: `${joined} has joined`, state: "done" }
-      : { id: "joined", label: "Waiting for the node to join", state: "waiting" },
+      ? { id: "joined", label: t`${joined} has joined`, state: "done" }
+      : { id: "joined", label: t`Waiting for the node to join`, state: "waiting" },
     node?.state === "online"
-      ? { id: "reports", label: `Reports every ${node.rule.interval_s} s`, state: "done" }
-      : { id: "reports", label: "It reports", state: "waiting" },
+      ? { id: "reports", label: t`Reports every ${node.rule.interval_s} s`, state: "done" }
+      : { id: "reports", label: t`It reports`, state: "waiting" },
   ];
   if (!node || node.state !== "online") {
     return [
       ...head,
-      { id: "backends", label: "Backends", state: "waiting" },
+      { id: "backends", label: t`Backends`, state: "waiting" },
       { id: "gpus", label: "GPUs", state: "waiting" },
-      { id: "disk", label: "Room for models", state: "waiting" },
+      { id: "disk", label: t`Room for models`, state: "waiting" },
     ];
   }
   return [

@@ -1,4 +1,5 @@
 /** What must work before the first deployment, one line each, from the parts of the installation. */
+import { t } from "@lingui/core/macro";
 import type { Overview, SystemPart } from "@/api/types";
 import { bytes } from "@/components/format";
 import type { Tone } from "@/components/status";
@@ -28,29 +29,29 @@ function ofKind(parts: readonly SystemPart[], kind: SystemPart["kind"], label: s
 export function onlineWords({ counts, nodes }: Overview): string {
   const names = nodes.filter((node) => node.state === "online").map((node) => node.name);
   const more = counts.nodes_online - Math.min(names.length, NAMED);
-  return `${names.slice(0, NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return `${names.slice(0, NAMED).join(", ")}${more > 0 ? t` and ${more} more` : ""}`;
 }
 
 function nodeCheck(overview: Overview): FirstCheck {
   const { nodes_online: online } = overview.counts;
   return online > 0
-    ? { label: online === 1 ? "Node" : "Nodes", text: `${onlineWords(overview)} online`, tone: "ok" }
-    : { label: "Node", text: "none is online yet", tone: "warn" };
+    ? { label: online === 1 ? t`Node` : t`Nodes`, text: t`${onlineWords(overview)} online`, tone: "ok" }
+    : { label: t`Node`, text: t`none is online yet`, tone: "warn" };
 }
 
 function gpuCheck({ gpus, gpu_name: name, gpu_memory_bytes: memory }: Overview["totals"]): FirstCheck {
   // Models run on processors as well: no GPU is no fault.
-  if (gpus === 0) return { label: "GPU", text: "none found; models run on processors", tone: "idle" };
-  return { label: "GPU", text: `${gpus} × ${name}, ${bytes(memory)} in all`, tone: "ok" };
+  if (gpus === 0) return { label: "GPU", text: t`none found; models run on processors`, tone: "idle" };
+  return { label: "GPU", text: t`${gpus} × ${name}, ${bytes(memory)} in all`, tone: "ok" };
 }
 
 export function firstChecks(parts: readonly SystemPart[], overview: Overview): FirstCheck[] {
   const data = parts.filter((part) => part.kind === "disk").sort((a, b) => Number(b.name === "Data") - Number(a.name === "Data"));
   return [
-    ...ofKind(parts, "database", "Database"),
-    ...ofKind(parts, "broker", "Broker"),
-    ...ofKind(parts, "certificate", "TLS, SHA-256", (part) => fact(part, "SHA-256")),
-    ...ofKind(data, "disk", "Data folder", (part) => `${fact(part, "folder")}, ${words(part)}`),
+    ...ofKind(parts, "database", t`Database`),
+    ...ofKind(parts, "broker", t`Broker`),
+    ...ofKind(parts, "certificate", t`TLS, SHA-256`, (part) => fact(part, "SHA-256")),
+    ...ofKind(data, "disk", t`Data folder`, (part) => `${fact(part, "folder")}, ${words(part)}`),
     nodeCheck(overview),
     gpuCheck(overview.totals),
   ];

@@ -1,6 +1,7 @@
 /** The installation in six figures. */
+import { plural, t } from "@lingui/core/macro";
 import type { MetricColumns, Overview } from "@/api/types";
-import { counted, type Measured } from "@/components/format";
+import { type Measured } from "@/components/format";
 import { helpOf, METRICS, metricParts } from "@/metrics/registry";
 
 export interface Tile {
@@ -65,43 +66,43 @@ export function tilesOf({ counts, totals }: Overview, course: Course | null): Ti
       id: "requests",
       label: METRICS.request_rate.title,
       value: metricParts("request_rate", requests),
-      formula: `Sum over all endpoints. ${helpOf("request_rate")}`,
+      formula: t`Sum over all endpoints. ${helpOf("request_rate")}`,
       ...(course ? { course: course.requests } : {}),
     },
     {
       id: "errors",
       label: METRICS.error_rate.title,
       value: metricParts("error_rate", errors),
-      formula: `Mean over all endpoints, weighed by what the gateway answered. ${helpOf("error_rate")}`,
+      formula: t`Mean over all endpoints, weighed by what the gateway answered. ${helpOf("error_rate")}`,
       bad: (errors ?? 0) > BAD_ERRORS,
       ...(course ? { course: course.errors } : {}),
     },
     {
       id: "p95",
-      label: `Slowest ${METRICS.p95_us.label}`,
+      label: t`Slowest ${METRICS.p95_us.label}`,
       value: metricParts("p95_us", slowest?.p95_us ?? null),
-      formula: "The highest p95 of any endpoint; quantiles of several do not add up",
+      formula: t`The highest p95 of any endpoint; quantiles of several do not add up`,
       ...(slowest ? { note: slowest.endpoint } : {}),
       ...(course ? { course: course.p95 } : {}),
     },
     {
       id: "busy",
-      label: gpus > 0 ? "GPUs busy" : "CPUs busy",
+      label: gpus > 0 ? t`GPUs busy` : t`CPUs busy`,
       value: metricParts(gpus > 0 ? "gpu{index}_util" : "host_cpu", totals.utilization),
-      formula: `Mean over ${gpus > 0 ? counted(gpus, "GPU") : counted(online, "node")} that report`,
+      formula: t`Mean over ${gpus > 0 ? plural(gpus, { one: "# GPU", other: "# GPUs" }) : plural(online, { one: "# node", other: "# nodes" })} that report`,
     },
     {
       id: "replicas",
-      label: "Replicas ready",
+      label: t`Replicas ready`,
       value: { value: `${ready}`, unit: `of ${total}` },
-      formula: "Replicas that answer, of those that deployments ask for",
+      formula: t`Replicas that answer, of those that deployments ask for`,
       bad: ready < total,
     },
     {
       id: "disk",
-      label: "Least disk free",
+      label: t`Least disk free`,
       value: metricParts("disk_used", fullest?.free_bytes ?? null),
-      formula: "On the node whose disk is fullest",
+      formula: t`On the node whose disk is fullest`,
       ...(fullest ? { note: fullest.node, bad: fullest.free_bytes / fullest.total_bytes < LITTLE_DISK } : {}),
     },
   ];

@@ -1,4 +1,6 @@
 /** What the page of the first run shows: a form, or why there is none. */
+import { t } from "@lingui/core/macro";
+
 export type SetupState = "loading" | "form" | "closed" | "no-token";
 
 /** What follows `#` in the link; it never reaches a server's log. */
@@ -11,4 +13,4 @@ export function setupState(open: boolean | undefined, token: string): SetupState
 }
 
 export const shortPassword = (password: string): string | null =>
-  password !== "" && password.length < 8 ? "Take 8 characters or more." : null;
+  password !== "" && password.length < 8 ? t`Take 8 characters or more.` : null;

@@ -1,18 +1,19 @@
 /** A browser's own name, in two words that people know: "Firefox on Linux". */
+import { t } from "@lingui/core/macro";
 
 const BROWSERS: [RegExp, string][] = [
-  [/Edg\//, "Edge"],
-  [/OPR\//, "Opera"],
-  [/Firefox\//, "Firefox"],
-  [/Chrom(?:e|ium)\//, "Chrome"],
-  [/Safari\//, "Safari"],
+  [/Edg\//, t`Edge`],
+  [/OPR\//, t`Opera`],
+  [/Firefox\//, t`Firefox`],
+  [/Chrom(?:e|ium)\//, t`Chrome`],
+  [/Safari\//, t`Safari`],
 ];
 const SYSTEMS: [RegExp, string][] = [
-  [/Android/, "Android"],
+  [/Android/, t`Android`],
   [/iPhone|iPad/, "iOS"],
-  [/Windows/, "Windows"],
+  [/Windows/, t`Windows`],
   [/Mac OS X/, "macOS"],
-  [/Linux|X11/, "Linux"],
+  [/Linux|X11/, t`Linux`],
 ];
 
 const nameIn = (agent: string, table: [RegExp, string][]) => table.find(([pattern]) => pattern.test(agent))?.[1];
@@ -20,6 +21,6 @@ const nameIn = (agent: string, table: [RegExp, string][]) => table.find(([patter
 export function browserName(agent: string): string {
   const browser = nameIn(agent, BROWSERS);
   const system = nameIn(agent, SYSTEMS);
-  if (browser && system) return `${browser} on ${system}`;
+  if (browser && system) return t`${browser} on ${system}`;
   return browser ?? system ?? (agent.slice(0, 40) || "unknown");
 }

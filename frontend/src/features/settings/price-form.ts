@@ -1,4 +1,5 @@
 /** Prices as a form holds them: one row each, whatever it is the price of. */
+import { t } from "@lingui/core/macro";
 import type { Prices } from "@/api/types";
 
 export type PriceKind = "instance_type" | "node" | "label";
@@ -19,10 +20,10 @@ export const rowsOf = (prices: Prices): PriceRow[] => [
 /** Why a row cannot be saved; undefined where it can. */
 export function rowProblem(row: PriceRow, rows: readonly PriceRow[]): string | undefined {
   const name = row.name.trim();
-  if (name === "") return "Expected a name";
-  if (row.kind === "label" && !/^[^=]+=/.test(name)) return "Expected key=value";
-  if (typeof row.perHour !== "number" || row.perHour < 0) return "Expected a price per hour";
-  if (rows.some((other) => other !== row && other.kind === row.kind && other.name.trim() === name)) return "It has a price already";
+  if (name === "") return t`Expected a name`;
+  if (row.kind === "label" && !/^[^=]+=/.test(name)) return t`Expected key=value`;
+  if (typeof row.perHour !== "number" || row.perHour < 0) return t`Expected a price per hour`;
+  if (rows.some((other) => other !== row && other.kind === row.kind && other.name.trim() === name)) return t`It has a price already`;
   return undefined;
 }
 

@@ -1,13 +1,14 @@
 /** The roles, each with what it adds to the one before. */
+import { t } from "@lingui/core/macro";
 import type { Person, ProjectRole, Role } from "@/api/types";
 
 const WORDS: Record<Role, string> = {
-  member: "Sees and changes only what is in projects of theirs",
-  viewer: "Sees everything but keys and people",
-  invoker: "Also sends requests from the test console",
-  deployer: "Also changes models, endpoints, deployments, traffic and keys",
-  operator: "Also joins, drains and removes nodes",
-  admin: "Also manages people and storage",
+  member: t`Sees and changes only what is in projects of theirs`,
+  viewer: t`Sees everything but keys and people`,
+  invoker: t`Also sends requests from the test console`,
+  deployer: t`Also changes models, endpoints, deployments, traffic and keys`,
+  operator: t`Also joins, drains and removes nodes`,
+  admin: t`Also manages people and storage`,
 };
 
 const ROLES = Object.keys(WORDS) as Role[];
@@ -16,8 +17,8 @@ const PROJECT_ROLES: ProjectRole[] = ["viewer", "invoker", "deployer"];
 export const PROJECT_ROLE_CHOICES = PROJECT_ROLES.map((role) => ({ value: role, label: role[0]?.toUpperCase() + role.slice(1) }));
 const SIGN_IN: Record<Person["sign_in"], string> = {
   password: "password",
-  break_glass: "host's password",
-  oidc: "single sign-on",
+  break_glass: t`host's password`,
+  oidc: t`single sign-on`,
   header: "proxy",
   service: "token",
 };

@@ -1,23 +1,24 @@
 /** The parts in groups, as the page shows them. */
+import { t } from "@lingui/core/macro";
 import type { SystemPart, SystemState } from "@/api/types";
 import type { Tone } from "@/components/status";
 
 export const TONES: Record<SystemState, Tone> = { ok: "ok", warning: "warn", error: "error", unknown: "idle" };
-export const WORDS: Record<SystemState, string> = { ok: "Works", warning: "Look at it", error: "Down", unknown: "Not seen yet" };
+export const WORDS: Record<SystemState, string> = { ok: t`Works`, warning: t`Look at it`, error: t`Down`, unknown: t`Not seen yet` };
 
 const GROUPS: readonly { title: string; kinds: readonly SystemPart["kind"][] }[] = [
-  { title: "Control plane", kinds: ["web", "database"] },
-  { title: "Background work", kinds: ["broker", "beat", "worker"] },
-  { title: "Gateways", kinds: ["gateway"] },
-  { title: "Node agents", kinds: ["agent"] },
-  { title: "Certificates", kinds: ["certificate"] },
-  { title: "Disks", kinds: ["disk"] },
+  { title: t`Control plane`, kinds: ["web", "database"] },
+  { title: t`Background work`, kinds: ["broker", "beat", "worker"] },
+  { title: t`Gateways`, kinds: ["gateway"] },
+  { title: t`Node agents`, kinds: ["agent"] },
+  { title: t`Certificates`, kinds: ["certificate"] },
+  { title: t`Disks`, kinds: ["disk"] },
 ];
 const WORST: SystemState[] = ["error", "warning", "unknown", "ok"];
 
 /** "1 of 12 parts needs a look". */
 export const partsWords = (bad: number, all: number): string =>
-  bad === 0 ? "All parts work" : `${bad} of ${all} parts ${bad === 1 ? "needs" : "need"} a look`;
+  bad === 0 ? t`All parts work` : t`${bad} of ${all} parts ${bad === 1 ? "needs" : "need"} a look`;
 
 export interface PartGroup {
   title: string;

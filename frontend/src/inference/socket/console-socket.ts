@@ -1,4 +1,5 @@
 /** The console's own socket: calls by id, responses as they come, and the truth about calls whose answer was lost. */
+import { t } from "@lingui/core/macro";
 import type { SocketLike } from "@/live/socket";
 import { backoffMs } from "@/live/backoff";
 import type { ConsoleModel } from "@/api/types";
@@ -161,8 +162,8 @@ export class ConsoleSocket {
         roundTripUs: (this.deps.now() - call.sentAt) * 1000,
       });
     } else if (message.type === "error") {
-      const code = text(message["code"], "Error");
-      const words = text(message["message"], "The call failed.");
+      const code = text(message["code"], t`Error`);
+      const words = text(message["message"], t`The call failed.`);
       if (call) {
         this.calls.delete(id);
         const status = typeof message["status"] === "number" ? message["status"] : null;

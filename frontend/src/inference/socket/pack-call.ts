@@ -1,4 +1,5 @@
 /** A call as the socket's frames: small tensors inside the text, large ones as bytes behind it. Pure. */
+import { t } from "@lingui/core/macro";
 import { bytes } from "@/components/format";
 import { base64 } from "../tensor/raw-bytes";
 import type { InferCall, Limits } from "./messages";
@@ -28,4 +29,4 @@ export function packCall(id: string, call: InferCall, limits: Limits | null): Pa
 }
 
 const tooLarge = (size: number, limit: number): string =>
-  `The request holds ${bytes(size)}; the console sends at most ${bytes(limit)} per call. Send it with a client: the code for it is under Code.`;
+  t`The request holds ${bytes(size)}; the console sends at most ${bytes(limit)} per call. Send it with a client: the code for it is under Code.`;

@@ -1,4 +1,5 @@
 /** The tensor datatypes of the KServe v2 protocol: width, range and how an element is written. */
+import { t } from "@lingui/core/macro";
 
 type DatatypeKind = "bool" | "integer" | "float" | "bytes";
 
@@ -54,7 +55,7 @@ export type Elements = ArrayLike<Element | bigint>;
 /** One element as a person reads it. */
 export function elementText(value: Element | bigint | null | undefined): string {
   if (value === null || value === undefined) return "NaN";
-  return value instanceof Uint8Array ? `${value.length} bytes` : String(value);
+  return value instanceof Uint8Array ? t`${value.length} bytes` : String(value);
 }
 
 const INTEGER = /^[+-]?\d+$/;
@@ -79,10 +80,10 @@ function parseInteger(text: string, datatype: string, info: DatatypeInfo): Parse
   // 1e3 and 2.0 are whole numbers too, as spreadsheets write them.
   const asNumber = Number(text);
   const whole = INTEGER.test(text) ? text : Number.isSafeInteger(asNumber) && text !== "" ? String(asNumber) : null;
-  if (whole === null) return bad(`'${text}' is not a whole number`);
+  if (whole === null) return bad(t`'${text}' is not a whole number`);
   const value = BigInt(whole);
   if ((info.min !== undefined && value < info.min) || (info.max !== undefined && value > info.max)) {
-    return bad(`${text} is outside ${datatype} (${String(info.min)} to ${String(info.max)})`);
+    return bad(t`${text} is outside ${datatype} (${String(info.min)} to ${String(info.max)})`);
   }
   return { value: info.width === 8 ? value.toString() : Number(value), error: null };
 }
@@ -91,8 +92,8 @@ function parseFloatText(text: string, datatype: string, info: DatatypeInfo): Par
   const special = NON_FINITE[text.toLowerCase()];
   if (special !== undefined) return { value: special, error: null };
   const value = text === "" ? NaN : Number(text);
-  if (Number.isNaN(value)) return bad(`'${text}' is not a number`);
-  if (info.limit !== undefined && Math.abs(value) > info.limit) return bad(`${text} is too large for ${datatype}`);
+  if (Number.isNaN(value)) return bad(t`'${text}' is not a number`);
+  if (info.limit !== undefined && Math.abs(value) > info.limit) return bad(t`${text} is too large for ${datatype}`);
   return { value, error: null };
 }
 
@@ -104,7 +105,7 @@ export function parseElement(datatype: string, raw: string): ParsedElement {
   if (info.kind === "bool") {
     if (/^(true|1)$/i.test(text)) return { value: true, error: null };
     if (/^(false|0)$/i.test(text)) return { value: false, error: null };
-    return bad(`'${text}' is neither true nor false`);
+    return bad(t`'${text}' is neither true nor false`);
   }
   return info.kind === "integer" ? parseInteger(text, datatype, info) : parseFloatText(text, datatype, info);
 }

@@ -1,4 +1,5 @@
 /** A dropped file as tensor elements: .npy, JSON, CSV, plain text, or raw values. Pure. */
+import { t } from "@lingui/core/macro";
 import { datatypeInfo, parseElement, type Element } from "./datatypes";
 import { isNpy, readNpy } from "./npy";
 import { readPasted } from "./pasted-data";
@@ -42,8 +43,8 @@ export function readFile(name: string, bytes: Uint8Array, datatype: string): Fil
       if (!pasted.ok) return pasted;
       return { ok: true, data: { ...pasted.data, note: isJson ? "JSON" : "text" } };
     }
-    if (datatype === "BYTES") return { ok: true, data: { elements: [textOrBytes(bytes)], shape: null, note: "one item" } };
-    return { ok: true, data: { elements: readRaw(datatype, bytes), shape: null, note: `raw ${datatype} values` } };
+    if (datatype === "BYTES") return { ok: true, data: { elements: [textOrBytes(bytes)], shape: null, note: t`one item` } };
+    return { ok: true, data: { elements: readRaw(datatype, bytes), shape: null, note: t`raw ${datatype} values` } };
   } catch (error) {
     return { ok: false, error: error instanceof Error ? error.message : String(error) };
   }
@@ -61,5 +62,5 @@ export function readFiles(files: readonly { name: string; bytes: Uint8Array }[],
   }
   const [only] = read;
   if (only && read.length === 1) return { ok: true, data: only };
-  return { ok: true, data: { elements, shape: null, note: `${files.length} files` } };
+  return { ok: true, data: { elements, shape: null, note: t`${files.length} files` } };
 }

@@ -1,4 +1,5 @@
 /** From the pixels of a picture to the numbers of a tensor, with the preprocessing that the model was trained with. */
+import { t } from "@lingui/core/macro";
 import type { Shape } from "./shape";
 
 export interface ImageLayout {
@@ -26,12 +27,12 @@ const UNIT = [1, 1, 1] as const;
 
 /** How models are trained. Two programs call their scaling "Inception", and they differ: both are here by formula. */
 export const SCALES = {
-  raw: { label: "0 to 255", divide: 1, mean: NONE, std: UNIT },
-  unit: { label: "0 to 1 (x / 255)", divide: 255, mean: NONE, std: UNIT },
-  signed: { label: "-1 to 1 (x / 127.5 - 1)", divide: 127.5, mean: UNIT, std: UNIT },
-  inception: { label: "-1 to 1 (x / 128 - 1)", divide: 128, mean: UNIT, std: UNIT },
-  vgg: { label: "VGG (x - 123, 117, 104)", divide: 1, mean: [123, 117, 104], std: UNIT },
-  imagenet: { label: "ImageNet mean, std", divide: 255, mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
+  raw: { label: t`0 to 255`, divide: 1, mean: NONE, std: UNIT },
+  unit: { label: t`0 to 1 (x / 255)`, divide: 255, mean: NONE, std: UNIT },
+  signed: { label: t`-1 to 1 (x / 127.5 - 1)`, divide: 127.5, mean: UNIT, std: UNIT },
+  inception: { label: t`-1 to 1 (x / 128 - 1)`, divide: 128, mean: UNIT, std: UNIT },
+  vgg: { label: t`VGG (x - 123, 117, 104)`, divide: 1, mean: [123, 117, 104], std: UNIT },
+  imagenet: { label: t`ImageNet mean, std`, divide: 255, mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
 } as const satisfies Record<string, Normalisation & { label: string }>;
 export type Scale = keyof typeof SCALES | "custom";
 

@@ -1,4 +1,5 @@
 /** NumPy's `.npy` files: a header in Python's words, then the raw values. Pure. */
+import { t } from "@lingui/core/macro";
 import { datatypeInfo, type Element, type Elements } from "./datatypes";
 import { rawBytes, readRaw, textOrBytes } from "./raw-bytes";
 import { elementCount } from "./shape";
@@ -136,7 +137,7 @@ export function npyBytes(datatype: string, shape: readonly number[], elements: E
   if (code === undefined) return null;
   const order = code.endsWith("1") ? "|" : "<";
   const axes = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
-  const words = `{'descr': '${order}${code}', 'fortran_order': False, 'shape': (${axes}), }`;
+  const words = t`{'descr': '${order}${code}', 'fortran_order': False, 'shape': (${axes}), }`;
   const padding = (ALIGNMENT - ((10 + words.length + 1) % ALIGNMENT)) % ALIGNMENT;
   const header = new TextEncoder().encode(`${words}${" ".repeat(padding)}\n`);
   const data = rawBytes(stored, elements);

@@ -1,4 +1,5 @@
 /** Reads pasted tensor data: nested JSON, or numbers separated by commas, tabs, spaces and lines. Never rounds 64-bit integers. */
+import { t } from "@lingui/core/macro";
 import { parseElement, type Element } from "./datatypes";
 
 interface PastedData {
@@ -91,13 +92,13 @@ function readLeaves(text: string, datatype: string): { leaves: Leaf[]; shape: nu
 
 export function readPasted(raw: string, datatype: string): Pasted {
   const text = datatype === "BYTES" && !raw.trimStart().startsWith("[") ? raw : raw.trim();
-  if (text.trim() === "") return { ok: false, error: "no values yet" };
+  if (text.trim() === "") return { ok: false, error: t`no values yet` };
   try {
     const { leaves, shape } = readLeaves(text.startsWith("[") ? text : text, datatype);
     const elements: Element[] = [];
     for (const [index, leaf] of leaves.entries()) {
       const { value, error } = parseElement(datatype, leaf.text);
-      if (error !== null) return { ok: false, error: `value ${index + 1}: ${error}` };
+      if (error !== null) return { ok: false, error: t`value ${index + 1}: ${error}` };
       elements.push(value);
     }
     return { ok: true, data: { elements, shape } };

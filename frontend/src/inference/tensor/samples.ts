@@ -1,4 +1,5 @@
 /** Ready-made data, for a first call without thinking: the same seed gives the same values. Pure. */
+import { t } from "@lingui/core/macro";
 import { datatypeInfo, type Element } from "./datatypes";
 
 export const FILLS = ["zeros", "ones", "uniform", "normal", "count"] as const;
@@ -13,11 +14,11 @@ export interface Fill {
 }
 
 export const FILL_LABELS: Record<FillKind, string> = {
-  zeros: "Zeros",
-  ones: "Ones",
-  uniform: "Uniform random",
-  normal: "Normal random",
-  count: "Count up",
+  zeros: t`Zeros`,
+  ones: t`Ones`,
+  uniform: t`Uniform random`,
+  normal: t`Normal random`,
+  count: t`Count up`,
 };
 
 export function newFill(kind: FillKind, datatype: string, seed = 1): Fill {
@@ -64,7 +65,7 @@ const clamp = (value: bigint, low: bigint | undefined, high: bigint | undefined)
 
 function element(datatype: string, fill: Fill, random: () => number, index: number): Element {
   const { kind, min, max, width, limit } = datatypeInfo(datatype);
-  if (kind === "bytes") return fill.kind === "zeros" ? "" : fill.kind === "ones" ? "text" : `sample ${index + 1}`;
+  if (kind === "bytes") return fill.kind === "zeros" ? "" : fill.kind === "ones" ? "text" : t`sample ${index + 1}`;
   if (kind === "bool") return fill.kind === "zeros" ? false : fill.kind === "ones" ? true : random() >= 0.5;
   const value = number(fill, random, index, kind === "integer");
   if (kind === "integer") {

@@ -1,4 +1,5 @@
 /** Shapes: how many elements, which axis differs, how they are written. */
+import { t } from "@lingui/core/macro";
 
 /** -1 is a variable axis. */
 export type Shape = readonly number[];
@@ -8,7 +9,7 @@ export function elementCount(shape: Shape): number {
 }
 
 export function shapeText(shape: Shape): string {
-  return shape.length === 0 ? "scalar" : shape.map((axis) => (axis < 0 ? "-1 (any)" : String(axis))).join(" × ");
+  return shape.length === 0 ? "scalar" : shape.map((axis) => (axis < 0 ? t`-1 (any)` : String(axis))).join(" × ");
 }
 
 /** Metadata may name a variable axis instead of numbering it -1. */
@@ -28,8 +29,8 @@ export function shapeDifference(actual: Shape, expected: Shape): string | null {
   if (matches(actual, expected)) return null;
   const axis =
     actual.length === expected.length ? actual.findIndex((size, index) => expected[index] !== -1 && expected[index] !== size) + 1 : 0;
-  const where = axis > 0 ? `axis ${axis}` : `${actual.length} axes instead of ${expected.length}`;
-  return `${shapeText(actual)} sent, ${shapeText(expected)} expected (${where})`;
+  const where = axis > 0 ? t`axis ${axis}` : t`${actual.length} axes instead of ${expected.length}`;
+  return t`${shapeText(actual)} sent, ${shapeText(expected)} expected (${where})`;
 }
 
 /** Fills variable axes from the sizes that were typed; null while one is missing or not a whole number of at least 0. */

@@ -1,4 +1,6 @@
 /** One event whole: who, what, when, and the difference that it made. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Drawer } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { EventItem } from "@/api/types";
@@ -23,19 +25,27 @@ function Body({ event }: { event: EventItem }) {
       </p>
       <dl className={classes["facts"]}>
         <div>
-          <dt>When</dt>
+          <dt>
+            <Trans>When</Trans>
+          </dt>
           <dd>{zonedTime(event.at)}</dd>
         </div>
         <div>
-          <dt>By</dt>
+          <dt>
+            <Trans>By</Trans>
+          </dt>
           <dd>{event.actor}</dd>
         </div>
         <div>
-          <dt>Kind</dt>
+          <dt>
+            <Trans>Kind</Trans>
+          </dt>
           <dd className="mono">{event.verb}</dd>
         </div>
         <div>
-          <dt>About</dt>
+          <dt>
+            <Trans>About</Trans>
+          </dt>
           <dd>
             {link ? (
               <Link {...link} className="link">
@@ -63,11 +73,13 @@ function Body({ event }: { event: EventItem }) {
             </div>
           ))}
       </dl>
-      {changes.length > 0 ? <ChangeTable label="What changed" changes={changes} /> : null}
+      {changes.length > 0 ? <ChangeTable label={t`What changed`} changes={changes} /> : null}
       {Object.keys(event.data).length > 0 ? (
         <details>
-          <summary>All data</summary>
-          <CodeBlock label="event data" code={JSON.stringify(event.data, null, 2)} />
+          <summary>
+            <Trans>All data</Trans>
+          </summary>
+          <CodeBlock label={t`event data`} code={JSON.stringify(event.data, null, 2)} />
         </details>
       ) : null}
     </div>
@@ -81,8 +93,8 @@ export function EventDrawer({ event, onClose }: { event: EventItem | undefined; 
       onClose={onClose}
       position="right"
       size={520}
-      title={event ? `Event ${event.seq}` : ""}
-      closeButtonProps={{ "aria-label": "Close" }}
+      title={event ? t`Event ${event.seq}` : ""}
+      closeButtonProps={{ "aria-label": t`Close` }}
     >
       {event ? <Body event={event} /> : null}
     </Drawer>

@@ -1,11 +1,13 @@
 /** Has anybody tampered with the log? Walks its chain of hashes, and says what it found. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Modal } from "@mantine/core";
 import { IconShieldCheck } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { verifyLog } from "@/api/activity";
 import { useRefusal } from "@/api/permissions";
 import { CodeBlock, CopyField } from "@/components/copy";
-import { count, counted } from "@/components/format";
+import { count } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
 import { Status } from "@/components/status";
 
@@ -23,34 +25,36 @@ export function VerifyLog() {
         loading={verify.isPending}
         onClick={() => verify.mutate()}
       >
-        Verify
+        <Trans>Verify</Trans>
       </Button>
       <Modal
         opened={found !== undefined || verify.error !== null}
         onClose={verify.reset}
-        title="The chain of the log"
+        title={t`The chain of the log`}
         size={520}
-        closeButtonProps={{ "aria-label": "Close" }}
+        closeButtonProps={{ "aria-label": t`Close` }}
       >
-        {verify.error ? <ProblemCard error={verify.error} title="The log could not be checked" /> : null}
+        {verify.error ? <ProblemCard error={verify.error} title={t`The log could not be checked`} /> : null}
         {found ? (
           <>
-            <Status state={found.ok ? "Unbroken" : "Broken"} tone={found.ok ? "ok" : "error"} />
+            <Status state={found.ok ? t`Unbroken` : t`Broken`} tone={found.ok ? "ok" : "error"} />
             <p>
               {found.ok
                 ? found.sealed === 1
-                  ? "The only event is as it was written."
-                  : `${counted(found.sealed, "event")} hold together: none was changed, removed or slipped in.`
+                  ? t`The only event is as it was written.`
+                  : t`${plural(found.sealed, { one: "# event", other: "# events" })} hold together: none was changed, removed or slipped in.`
                 : found.broken?.kind === "other_key"
-                  ? "It was written under another secret key than the installation has now, so nothing can be said of it."
-                  : "From here on the log cannot be trusted."}
-              {found.unsealed > 0 ? ` ${count(found.unsealed)} came while it was checked.` : ""}
+                  ? t`It was written under another secret key than the installation has now, so nothing can be said of it.`
+                  : t`From here on the log cannot be trusted.`}
+              {found.unsealed > 0 ? t` ${count(found.unsealed)} came while it was checked.` : ""}
             </p>
-            {found.broken ? <CodeBlock label="where it breaks" code={JSON.stringify(found.broken, null, 2)} /> : null}
+            {found.broken ? <CodeBlock label={t`where it breaks`} code={JSON.stringify(found.broken, null, 2)} /> : null}
             {found.ok && found.head ? (
               <>
-                <p className="secondary">The hash of the last event. Kept elsewhere, it shows later that nothing before it changed.</p>
-                <CopyField text={found.head} label="hash of the last event" />
+                <p className="secondary">
+                  <Trans>The hash of the last event. Kept elsewhere, it shows later that nothing before it changed.</Trans>
+                </p>
+                <CopyField text={found.head} label={t`hash of the last event`} />
               </>
             ) : null}
           </>

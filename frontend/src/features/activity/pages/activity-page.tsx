@@ -1,4 +1,6 @@
 /** Who did what, when: the audit log, filtered by the address. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Select } from "@mantine/core";
 import { IconDownload, IconListDetails } from "@tabler/icons-react";
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
@@ -13,7 +15,7 @@ import { downloadFile } from "@/components/download";
 import { EmptyState } from "@/components/empty-state";
 import { EventMark } from "@/components/event-mark";
 import { LoadProblem } from "@/components/forbidden";
-import { count, counted, zonedTime } from "@/components/format";
+import { count, zonedTime } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { PageHeader, usePageTitle } from "@/components/page-header";
@@ -31,15 +33,15 @@ import classes from "./activity-page.module.css";
 
 const KINDS = ["endpoint", "model", "node", "nodes", "user", "upload", "instance-type", "storage"];
 const SEVERITIES = [
-  { value: "all", label: "All" },
-  { value: "warning", label: "Warnings" },
-  { value: "error", label: "Errors" },
+  { value: "all", label: t`All` },
+  { value: "warning", label: t`Warnings` },
+  { value: "error", label: t`Errors` },
 ] as const;
 
 const COLUMNS: Column<EventItem>[] = [
   {
     id: "when",
-    header: "When",
+    header: t`When`,
     width: 136,
     cell: (row) => (
       <span style={{ whiteSpace: "nowrap" }} title={zonedTime(row.at)}>
@@ -49,7 +51,7 @@ const COLUMNS: Column<EventItem>[] = [
   },
   {
     id: "what",
-    header: "What happened",
+    header: t`What happened`,
     cell: (row) => (
       <span className={classes["what"]}>
         <span>
@@ -59,9 +61,9 @@ const COLUMNS: Column<EventItem>[] = [
       </span>
     ),
   },
-  { id: "verb", header: "Kind", width: 190, hideBelow: "md", cell: (row) => <Chip mono>{row.verb}</Chip> },
-  { id: "subject", header: "About", width: 200, hideBelow: "lg", cell: (row) => <span className="muted">{row.subject}</span> },
-  { id: "actor", header: "By", width: 120, hideBelow: "sm", cell: (row) => row.actor },
+  { id: "verb", header: t`Kind`, width: 190, hideBelow: "md", cell: (row) => <Chip mono>{row.verb}</Chip> },
+  { id: "subject", header: t`About`, width: 200, hideBelow: "lg", cell: (row) => <span className="muted">{row.subject}</span> },
+  { id: "actor", header: t`By`, width: 120, hideBelow: "sm", cell: (row) => row.actor },
 ];
 
 function fileName() {
@@ -69,7 +71,7 @@ function fileName() {
 }
 
 export function ActivityPage() {
-  usePageTitle("Activity");
+  usePageTitle(t`Activity`);
   const search = useSearch({ from: "/app/activity" });
   const navigate = useNavigate({ from: "/activity" });
   const queryClient = useQueryClient();
@@ -93,39 +95,39 @@ export function ActivityPage() {
       downloadFile(fileName(), "text/csv", eventsCsv(events));
       notifyDone(
         complete
-          ? `${counted(events.length, "event")} saved`
-          : `The newest ${count(EXPORT_LIMIT)} events saved; narrow the filter for older ones`,
+          ? t`${plural(events.length, { one: "# event", other: "# events" })} saved`
+          : t`The newest ${count(EXPORT_LIMIT)} events saved; narrow the filter for older ones`,
       );
     },
-    onError: (problem) => notifyProblem(problem, "The events could not be saved"),
+    onError: (problem) => notifyProblem(problem, t`The events could not be saved`),
   });
   const mayNotExport = useRefusal("operate") !== undefined;
   const filtered = Object.values(filter).some(Boolean) || when !== undefined;
   return (
     <>
       <PageHeader
-        title="Activity"
-        subtitle="Everything that changed, who changed it, and what failed"
+        title={t`Activity`}
+        subtitle={t`Everything that changed, who changed it, and what failed`}
         actions={
           <>
             <VerifyLog />
             {mayNotExport ? (
               <Button variant="default" leftSection={<IconDownload size={15} />} loading={save.isPending} onClick={() => save.mutate()}>
-                Export CSV
+                <Trans>Export CSV</Trans>
               </Button>
             ) : (
               <Button component="a" href={exportAddress(wanted)} download variant="default" leftSection={<IconDownload size={15} />}>
-                Export CSV
+                <Trans>Export CSV</Trans>
               </Button>
             )}
           </>
         }
       />
       <div className={toolbar["toolbar"]}>
-        <ListFilter label="Filter activity" value={filter.q ?? ""} onChange={(q) => set({ q })} />
+        <ListFilter label={t`Filter activity`} value={filter.q ?? ""} onChange={(q) => set({ q })} />
         <Select
-          aria-label="About"
-          placeholder="About anything"
+          aria-label={t`About`}
+          placeholder={t`About anything`}
           w={160}
           clearable
           data={mayReadPeople ? KINDS : KINDS.filter((kind) => kind !== "user")}
@@ -133,7 +135,7 @@ export function ActivityPage() {
           onChange={(kind) => set({ kind: kind ?? "" })}
         />
         <Segmented
-          label="Severity"
+          label={t`Severity`}
           value={filter.severity ?? "all"}
           options={SEVERITIES}
           onChange={(value) => set({ severity: value === "all" ? undefined : (value as "warning" | "error") })}
@@ -147,11 +149,11 @@ export function ActivityPage() {
         ) : null}
       </div>
       {error && !data ? (
-        <LoadProblem error={error} what="The activity" needs="read" onRetry={() => void refetch()} />
+        <LoadProblem error={error} what={t`The activity`} needs="read" onRetry={() => void refetch()} />
       ) : (
         <Card flush>
           <DataTable
-            label="Activity"
+            label={t`Activity`}
             columns={COLUMNS}
             choose="activity"
             rows={rows}
@@ -162,14 +164,14 @@ export function ActivityPage() {
             empty={
               <EmptyState
                 icon={<IconListDetails size={30} stroke={1.4} />}
-                title={filtered ? "Nothing matches the filter" : "Nothing has happened yet"}
+                title={filtered ? t`Nothing matches the filter` : t`Nothing has happened yet`}
               />
             }
           />
           {hasNextPage ? (
             <div className={classes["more"]}>
               <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-                Older
+                <Trans>Older</Trans>
               </Button>
             </div>
           ) : null}

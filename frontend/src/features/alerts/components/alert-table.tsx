@@ -1,4 +1,6 @@
 /** Alerts, each with the page of what it is about, its runbook, and what may be done about it. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Menu } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -32,14 +34,18 @@ function What({ alert, chosen }: { alert: Alert; chosen: boolean }) {
       <span>
         <b>{alert.title}</b>{" "}
         <Link {...paths.alerts({ tab: "rules", rule: alert.rule })} className="link">
-          What to do
+          <Trans>What to do</Trans>
         </Link>
       </span>
       <span className={classes["narrow"]}>
         <Subject alert={alert} />
       </span>
       <span className="secondary">{alert.resolution || alert.summary}</span>
-      {alert.untold ? <span className="muted">Not known now: {alert.untold}</span> : null}
+      {alert.untold ? (
+        <span className="muted">
+          <Trans>Not known now: {alert.untold}</Trans>
+        </span>
+      ) : null}
     </div>
   );
 }
@@ -51,17 +57,17 @@ function Actions({ alert, onSilence }: { alert: Alert; onSilence: () => void }) 
     mutationFn: () => acknowledgeAlert(alert),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: keys.alerts.all });
-      notifyDone("You look after it");
+      notifyDone(t`You look after it`);
     },
-    onError: (problem) => notifyProblem(problem, "It was not acknowledged"),
+    onError: (problem) => notifyProblem(problem, t`It was not acknowledged`),
   });
   return (
     <RowMenu of={`${alert.title}, ${subjectOf(alert).text}`} refusal={refusal}>
       <Menu.Item disabled={alert.acknowledged_by !== "" || acknowledge.isPending} onClick={() => acknowledge.mutate()}>
-        Acknowledge
+        <Trans>Acknowledge</Trans>
       </Menu.Item>
       <Menu.Item disabled={alert.silence !== ""} onClick={onSilence}>
-        Silence
+        <Trans>Silence</Trans>
       </Menu.Item>
     </RowMenu>
   );
@@ -81,30 +87,30 @@ export function AlertTable({ label, rows, loading, empty, chosen, past = false }
   const columns: Column<Alert>[] = [
     {
       id: "state",
-      header: "State",
+      header: t`State`,
       width: 120,
       cell: (row) => {
         const { word, tone } = stateOf(row);
         return <Status state={word} tone={tone} />;
       },
     },
-    { id: "what", header: "What", cell: (row) => <What alert={row} chosen={row.id === chosen} /> },
+    { id: "what", header: t`What`, cell: (row) => <What alert={row} chosen={row.id === chosen} /> },
     {
       id: "about",
-      header: "About",
+      header: t`About`,
       width: 190,
       hideBelow: "sm",
       cell: (row) => <Subject alert={row} />,
     },
-    { id: "severity", header: "Severity", width: 90, hideBelow: "md", cell: (row) => row.severity },
+    { id: "severity", header: t`Severity`, width: 90, hideBelow: "md", cell: (row) => row.severity },
     {
       id: "since",
-      header: past ? "Resolved" : "Since",
+      header: past ? t`Resolved` : t`Since`,
       width: 130,
       hideBelow: "sm",
       cell: (row) => <Time at={past ? row.resolved_at : row.started_at} />,
     },
-    { id: "who", header: "Looked after by", width: 130, hideBelow: "lg", cell: (row) => row.acknowledged_by || "–" },
+    { id: "who", header: t`Looked after by`, width: 130, hideBelow: "lg", cell: (row) => row.acknowledged_by || "–" },
   ];
   if (!past) columns.push(actionsColumn((row) => <Actions alert={row} onSilence={() => setSilencing(row)} />));
   return (

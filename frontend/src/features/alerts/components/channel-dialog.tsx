@@ -1,4 +1,6 @@
 /** A new channel. The secret of a webhook's signature is shown once. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Modal, Select, TagsInput, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -10,9 +12,9 @@ import { ShownOnce } from "@/components/shown-once";
 import classes from "../alerts.module.css";
 
 const KINDS: { value: ChannelInput["kind"]; label: string }[] = [
-  { value: "webhook", label: "Webhook, signed" },
-  { value: "slack", label: "Slack, or what speaks like it" },
-  { value: "alertmanager", label: "Alertmanager" },
+  { value: "webhook", label: t`Webhook, signed` },
+  { value: "slack", label: t`Slack, or what speaks like it` },
+  { value: "alertmanager", label: t`Alertmanager` },
   { value: "email", label: "E-mail" },
 ];
 
@@ -38,14 +40,18 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
   });
   const made = create.data;
   return (
-    <Modal opened onClose={onClose} title="Add a channel" size={520} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened onClose={onClose} title={t`Add a channel`} size={520} closeButtonProps={{ "aria-label": t`Close` }}>
       {made ? (
         <div className={classes["form"]}>
           <ShownOnce text={made.secret} label="secret">
-            The secret of the signatures of <b>{made.name}</b> is shown only now. Whoever receives its messages checks them with it.
+            <Trans>
+              The secret of the signatures of <b>{made.name}</b> is shown only now. Whoever receives its messages checks them with it.
+            </Trans>
           </ShownOnce>
           <div className={classes["buttons"]}>
-            <Button onClick={onClose}>Done</Button>
+            <Button onClick={onClose}>
+              <Trans>Done</Trans>
+            </Button>
           </div>
         </div>
       ) : (
@@ -56,41 +62,41 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
             create.mutate();
           }}
         >
-          <TextInput label="Name" value={name} maxLength={32} data-autofocus onChange={(event) => setName(event.currentTarget.value)} />
+          <TextInput label={t`Name`} value={name} maxLength={32} data-autofocus onChange={(event) => setName(event.currentTarget.value)} />
           <Select
-            label="Kind"
+            label={t`Kind`}
             data={KINDS}
             value={kind}
             onChange={(value) => setKind(KINDS.find((one) => one.value === value)?.value ?? "webhook")}
             allowDeselect={false}
           />
           {kind === "email" ? (
-            <TagsInput label="Addresses" value={recipients} onChange={setRecipients} />
+            <TagsInput label={t`Addresses`} value={recipients} onChange={setRecipients} />
           ) : (
             <TextInput
               label="URL"
-              description="It is sealed, and never shown again"
+              description={t`It is sealed, and never shown again`}
               value={url}
               onChange={(event) => setUrl(event.currentTarget.value)}
             />
           )}
           <Select
-            label="It is told"
+            label={t`It is told`}
             data={[
-              { value: "all", label: "every alert" },
-              { value: "page", label: "only what somebody should look at once (page)" },
+              { value: "all", label: t`every alert` },
+              { value: "page", label: t`only what somebody should look at once (page)` },
             ]}
             value={severity}
             onChange={(value) => setSeverity(value ?? "all")}
             allowDeselect={false}
           />
-          {create.error ? <ProblemCard error={create.error} title="The channel was not added" /> : null}
+          {create.error ? <ProblemCard error={create.error} title={t`The channel was not added`} /> : null}
           <div className={classes["buttons"]}>
             <Button variant="default" onClick={onClose}>
-              Cancel
+              <Trans>Cancel</Trans>
             </Button>
             <Button type="submit" disabled={name.trim() === ""} loading={create.isPending}>
-              Add it
+              <Trans>Add it</Trans>
             </Button>
           </div>
         </form>

@@ -1,4 +1,6 @@
 /** Where alerts are told: each channel with a test, and what was sent to it. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Menu } from "@mantine/core";
 import { IconPlus, IconSend } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -34,36 +36,38 @@ export function ChannelsList() {
     mutationFn: testChannel,
     onSuccess: async (sent) => {
       await fresh();
-      if (sent.status === "delivered") notifyDone(`${sent.channel} took the test: ${cameOf(sent)}`);
-      else notifyProblem(new Error(cameOf(sent)), `${sent.channel} did not take the test`);
+      if (sent.status === "delivered") notifyDone(t`${sent.channel} took the test: ${cameOf(sent)}`);
+      else notifyProblem(new Error(cameOf(sent)), t`${sent.channel} did not take the test`);
     },
-    onError: (problem) => notifyProblem(problem, "The test was not sent"),
+    onError: (problem) => notifyProblem(problem, t`The test was not sent`),
   });
   const turn = useMutation({
     mutationFn: (row: Channel) => setChannelEnabled(row.name, !row.enabled),
     onSuccess: fresh,
-    onError: (problem) => notifyProblem(problem, "The channel was not changed"),
+    onError: (problem) => notifyProblem(problem, t`The channel was not changed`),
   });
-  if (hidden) return <Forbidden needs="operate" what="The channels" />;
-  if (error && !data) return <LoadProblem error={error} what="The channels" needs="operate" onRetry={() => void refetch()} />;
+  if (hidden) return <Forbidden needs="operate" what={t`The channels`} />;
+  if (error && !data) return <LoadProblem error={error} what={t`The channels`} needs="operate" onRetry={() => void refetch()} />;
   const columns: Column<Channel>[] = [
-    { id: "name", header: "Name", cell: (row) => <b>{row.name}</b> },
-    { id: "kind", header: "Kind", cell: (row) => `${row.kind}${row.signed ? ", signed" : ""}` },
-    { id: "where", header: "Where", cell: (row) => row.address || row.recipients.join(", ") },
-    { id: "told", header: "It is told", hideBelow: "md", cell: (row) => row.severities.join(", ") || "every alert" },
-    { id: "projects", header: "Of projects", hideBelow: "lg", cell: (row) => row.projects.join(", ") || "all" },
-    { id: "on", header: "State", cell: (row) => <Status state={row.enabled ? "on" : "off"} tone={row.enabled ? "ok" : "idle"} /> },
+    { id: "name", header: t`Name`, cell: (row) => <b>{row.name}</b> },
+    { id: "kind", header: t`Kind`, cell: (row) => `${row.kind}${row.signed ? t`, signed` : ""}` },
+    { id: "where", header: t`Where`, cell: (row) => row.address || row.recipients.join(", ") },
+    { id: "told", header: t`It is told`, hideBelow: "md", cell: (row) => row.severities.join(", ") || t`every alert` },
+    { id: "projects", header: t`Of projects`, hideBelow: "lg", cell: (row) => row.projects.join(", ") || "all" },
+    { id: "on", header: t`State`, cell: (row) => <Status state={row.enabled ? "on" : "off"} tone={row.enabled ? "ok" : "idle"} /> },
     actionsColumn((row) => (
       <RowMenu of={row.name}>
         <Menu.Item disabled={test.isPending} onClick={() => test.mutate(row.name)}>
-          Send a test
+          <Trans>Send a test</Trans>
         </Menu.Item>
-        <Menu.Item onClick={() => setShown(row.name)}>What was sent</Menu.Item>
+        <Menu.Item onClick={() => setShown(row.name)}>
+          <Trans>What was sent</Trans>
+        </Menu.Item>
         <Menu.Item disabled={!edits} onClick={() => turn.mutate(row)}>
-          {row.enabled ? "Turn off" : "Turn on"}
+          {row.enabled ? t`Turn off` : t`Turn on`}
         </Menu.Item>
         <Menu.Item disabled={!edits} onClick={() => setLeaving(row.name)}>
-          Remove
+          <Trans>Remove</Trans>
         </Menu.Item>
       </RowMenu>
     )),
@@ -72,12 +76,12 @@ export function ChannelsList() {
     <>
       <div className={toolbar["toolbar"]}>
         <RefusingButton needs="administer" leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
-          Add a channel
+          <Trans>Add a channel</Trans>
         </RefusingButton>
       </div>
       <Card flush>
         <DataTable
-          label="Channels"
+          label={t`Channels`}
           columns={columns}
           rows={data}
           rowKey={(row) => row.name}
@@ -85,8 +89,8 @@ export function ChannelsList() {
           empty={
             <EmptyState
               icon={<IconSend size={30} stroke={1.4} />}
-              title="Nobody is told of alerts yet"
-              detail="A channel is a webhook, Slack, Alertmanager or e-mail."
+              title={t`Nobody is told of alerts yet`}
+              detail={t`A channel is a webhook, Slack, Alertmanager or e-mail.`}
             />
           }
         />
@@ -96,18 +100,20 @@ export function ChannelsList() {
       <ConfirmModal
         opened={leaving !== null}
         onClose={() => setLeaving(null)}
-        title={`Remove ${leaving ?? ""}`}
-        confirmLabel={`Remove ${leaving ?? ""}`}
+        title={t`Remove ${leaving ?? ""}`}
+        confirmLabel={t`Remove ${leaving ?? ""}`}
         danger
         onConfirm={async () => {
           if (leaving === null) return;
           await deleteChannel(leaving);
           if (shown === leaving) setShown(null);
           await fresh();
-          notifyDone(`${leaving} is removed`);
+          notifyDone(t`${leaving} is removed`);
         }}
       >
-        <p>Nothing is told there any more, and the log of what was sent goes with it.</p>
+        <p>
+          <Trans>Nothing is told there any more, and the log of what was sent goes with it.</Trans>
+        </p>
       </ConfirmModal>
     </>
   );

@@ -1,4 +1,6 @@
 /** What was sent to a channel, and what came of each try. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { deliveriesQuery, replayDelivery } from "@/api/alerts";
@@ -22,19 +24,19 @@ export function DeliveriesCard({ channel, onClose }: { channel: string; onClose:
     mutationFn: replayDelivery,
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: keys.alerts.deliveries(channel) });
-      notifyDone("It is sent once more");
+      notifyDone(t`It is sent once more`);
     },
-    onError: (problem) => notifyProblem(problem, "It was not sent once more"),
+    onError: (problem) => notifyProblem(problem, t`It was not sent once more`),
   });
   const columns: Column<Delivery>[] = [
-    { id: "made", header: "Made", width: 130, cell: (row) => <Time at={row.created_at} /> },
-    { id: "event", header: "What", width: 90, cell: (row) => row.event },
-    { id: "status", header: "Status", width: 120, cell: (row) => <Status state={row.status} tone={DELIVERY_TONES[row.status]} /> },
-    { id: "tries", header: "Tries", align: "right", width: 60, cell: (row) => row.attempts },
-    { id: "came", header: "What came", cell: cameOf },
+    { id: "made", header: t`Made`, width: 130, cell: (row) => <Time at={row.created_at} /> },
+    { id: "event", header: t`What`, width: 90, cell: (row) => row.event },
+    { id: "status", header: t`Status`, width: 120, cell: (row) => <Status state={row.status} tone={DELIVERY_TONES[row.status]} /> },
+    { id: "tries", header: t`Tries`, align: "right", width: 60, cell: (row) => row.attempts },
+    { id: "came", header: t`What came`, cell: cameOf },
     {
       id: "next",
-      header: "Next try",
+      header: t`Next try`,
       width: 120,
       hideBelow: "md",
       cell: (row) => (row.next_at ? <Time at={row.next_at} /> : "–"),
@@ -42,7 +44,7 @@ export function DeliveriesCard({ channel, onClose }: { channel: string; onClose:
     actionsColumn(
       (row) => (
         <Button variant="default" disabled={replay.isPending} onClick={() => replay.mutate(row)}>
-          Send again
+          <Trans>Send again</Trans>
         </Button>
       ),
       120,
@@ -50,26 +52,26 @@ export function DeliveriesCard({ channel, onClose }: { channel: string; onClose:
   ];
   return (
     <Card
-      title={`Sent to ${channel}`}
+      title={t`Sent to ${channel}`}
       actions={
         <Button variant="default" onClick={onClose}>
-          Close
+          <Trans>Close</Trans>
         </Button>
       }
       flush
       className={classes["below"] ?? ""}
     >
       {error && !data ? (
-        <LoadProblem error={error} what="What was sent" needs="operate" onRetry={() => void refetch()} />
+        <LoadProblem error={error} what={t`What was sent`} needs="operate" onRetry={() => void refetch()} />
       ) : (
         <DataTable
-          label={`Sent to ${channel}`}
+          label={t`Sent to ${channel}`}
           columns={columns}
           rows={data}
           rowKey={(row) => row.id}
           loading={isPending}
           compact
-          empty={<EmptyState title="Nothing was sent yet" detail="A test shows whether it works." />}
+          empty={<EmptyState title={t`Nothing was sent yet`} detail={t`A test shows whether it works.`} />}
         />
       )}
     </Card>

@@ -1,4 +1,6 @@
 /** The rules that are built in, from where on they fire, and what to do then. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { NumberInput, Switch } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
@@ -12,6 +14,7 @@ import { notifyDone, notifyProblem } from "@/components/notify";
 import { SkeletonRows } from "@/components/skeleton";
 import { Chip } from "@/components/status";
 import classes from "../alerts.module.css";
+import { MISSING } from "@/components/format";
 
 function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
   const client = useQueryClient();
@@ -26,11 +29,11 @@ function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
     onSuccess: async (now) => {
       setTyped(now.threshold ?? "");
       await client.invalidateQueries({ queryKey: keys.alerts.rules });
-      notifyDone(`${rule.title}: changed`);
+      notifyDone(t`${rule.title}: changed`);
     },
     onError: (problem) => {
       setTyped(rule.threshold ?? "");
-      notifyProblem(problem, "The rule was not changed");
+      notifyProblem(problem, t`The rule was not changed`);
     },
   });
   const off = refusal !== undefined || change.isPending;
@@ -44,8 +47,8 @@ function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
         hint={rule.name}
         actions={
           <Switch
-            label={rule.enabled ? "On" : "Off"}
-            aria-label={`${rule.title} is on`}
+            label={rule.enabled ? t`On` : t`Off`}
+            aria-label={t`${rule.title} is on`}
             checked={rule.enabled}
             disabled={off}
             title={refusal}
@@ -58,8 +61,8 @@ function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
         </p>
         {rule.threshold === null ? null : (
           <NumberInput
-            label={`Threshold, ${rule.unit}`}
-            description={`Built in: ${rule.default_threshold}. Fires after ${rule.for_s} s, is resolved after ${rule.clear_s} s.`}
+            label={t`Threshold, ${rule.unit}`}
+            description={t`Built in: ${rule.default_threshold ?? MISSING}. Fires after ${rule.for_s} s, is resolved after ${rule.clear_s} s.`}
             w={280}
             value={typed}
             disabled={off}
@@ -67,7 +70,9 @@ function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
             onBlur={keep}
           />
         )}
-        <h3 className={classes["steps"]}>What to do</h3>
+        <h3 className={classes["steps"]}>
+          <Trans>What to do</Trans>
+        </h3>
         <ol>
           {rule.steps.map((step) => (
             <li key={step}>
@@ -85,8 +90,8 @@ function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
 
 export function RulesList({ chosen }: { chosen: string | undefined }) {
   const { data, error, refetch } = useQuery(alertRulesQuery());
-  if (error && !data) return <LoadProblem error={error} what="The rules" needs="read" onRetry={() => void refetch()} />;
-  if (!data) return <SkeletonRows label="Loading the rules" />;
+  if (error && !data) return <LoadProblem error={error} what={t`The rules`} needs="read" onRetry={() => void refetch()} />;
+  if (!data) return <SkeletonRows label={t`Loading the rules`} />;
   return (
     <div className={classes["rules"]}>
       {data.map((rule) => (

@@ -1,4 +1,6 @@
 /** Tell nobody of one alert for a while. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Select, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -19,8 +21,8 @@ export function SilenceDialog({ alert, onClose }: { alert: Alert; onClose: () =>
     <ConfirmModal
       opened
       onClose={onClose}
-      title={`Silence ${text}`}
-      confirmLabel="Silence"
+      title={t`Silence ${text}`}
+      confirmLabel={t`Silence`}
       blocked={reason.trim() === ""}
       onConfirm={async () => {
         await createSilence({
@@ -30,22 +32,24 @@ export function SilenceDialog({ alert, onClose }: { alert: Alert; onClose: () =>
           ends_at: endsIn(Number(hours)),
         });
         await client.invalidateQueries({ queryKey: keys.alerts.all });
-        notifyDone(`${text} is silenced`);
+        notifyDone(t`${text} is silenced`);
       }}
     >
-      <p>No channel is told until it ends. What still fires then is told.</p>
+      <p>
+        <Trans>No channel is told until it ends. What still fires then is told.</Trans>
+      </p>
       <Select
-        label="Of it"
+        label={t`Of it`}
         data={[
-          { value: "rule", label: `only: ${alert.title}` },
-          { value: "all", label: "every alert" },
+          { value: "rule", label: t`only: ${alert.title}` },
+          { value: "all", label: t`every alert` },
         ]}
         value={scope}
         onChange={(value) => setScope(value ?? "rule")}
         allowDeselect={false}
       />
-      <Select label="For" data={SPANS} value={hours} onChange={(value) => setHours(value ?? "1")} allowDeselect={false} />
-      <TextInput label="Reason" maxLength={500} required value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
+      <Select label={t`For`} data={SPANS} value={hours} onChange={(value) => setHours(value ?? "1")} allowDeselect={false} />
+      <TextInput label={t`Reason`} maxLength={500} required value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
     </ConfirmModal>
   );
 }

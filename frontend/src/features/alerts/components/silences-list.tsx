@@ -1,4 +1,6 @@
 /** Silences, those that end last first; ended ones stay for 90 days. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { IconBellOff } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { endSilence, silencesQuery } from "@/api/alerts";
@@ -21,19 +23,19 @@ export function SilencesList() {
     mutationFn: endSilence,
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: keys.alerts.all });
-      notifyDone("The silence has ended");
+      notifyDone(t`The silence has ended`);
     },
-    onError: (problem) => notifyProblem(problem, "The silence was not ended"),
+    onError: (problem) => notifyProblem(problem, t`The silence was not ended`),
   });
-  if (error && !data) return <LoadProblem error={error} what="The silences" needs="read" onRetry={() => void refetch()} />;
+  if (error && !data) return <LoadProblem error={error} what={t`The silences`} needs="read" onRetry={() => void refetch()} />;
   const columns: Column<Silence>[] = [
-    { id: "about", header: "About", cell: (row) => <b>{[row.rule, row.subject].filter(Boolean).join(", ") || "everything"}</b> },
-    { id: "project", header: "Project", hideBelow: "md", cell: (row) => row.project ?? "all" },
-    { id: "reason", header: "Reason", cell: (row) => row.reason },
-    { id: "who", header: "By", hideBelow: "sm", cell: (row) => row.created_by },
+    { id: "about", header: t`About`, cell: (row) => <b>{[row.rule, row.subject].filter(Boolean).join(", ") || "everything"}</b> },
+    { id: "project", header: t`Project`, hideBelow: "md", cell: (row) => row.project ?? "all" },
+    { id: "reason", header: t`Reason`, cell: (row) => row.reason },
+    { id: "who", header: t`By`, hideBelow: "sm", cell: (row) => row.created_by },
     {
       id: "ends",
-      header: "Ends",
+      header: t`Ends`,
       cell: (row) => (
         <>
           {ended(row) ? "ended " : null}
@@ -50,7 +52,7 @@ export function SilencesList() {
             disabled={end.isPending}
             onClick={() => end.mutate(row.id)}
           >
-            End now
+            <Trans>End now</Trans>
           </RefusingButton>
         ),
       110,
@@ -58,7 +60,7 @@ export function SilencesList() {
   ];
   return (
     <DataTable
-      label="Silences"
+      label={t`Silences`}
       columns={columns}
       rows={data}
       rowKey={(row) => row.id}
@@ -66,8 +68,8 @@ export function SilencesList() {
       empty={
         <EmptyState
           icon={<IconBellOff size={30} stroke={1.4} />}
-          title="Nothing was silenced"
-          detail="An alert that is known may be silenced from its menu."
+          title={t`Nothing was silenced`}
+          detail={t`An alert that is known may be silenced from its menu.`}
         />
       }
     />

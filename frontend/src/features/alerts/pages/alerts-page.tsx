@@ -1,4 +1,6 @@
 /** What is wrong now and was before, what is silenced, where it is told, and the rules behind it. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconBellCheck, IconHistory } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -9,7 +11,6 @@ import type { AlertTab } from "@/app/paths";
 import { Card } from "@/components/card";
 import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
-import { counted } from "@/components/format";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { Segmented } from "@/components/segmented";
 import { Status } from "@/components/status";
@@ -22,28 +23,28 @@ import { RulesList } from "../components/rules-list";
 import { SilencesList } from "../components/silences-list";
 
 const TABS: { value: AlertTab; label: string }[] = [
-  { value: "active", label: "Active" },
-  { value: "history", label: "History" },
-  { value: "silences", label: "Silences" },
-  { value: "channels", label: "Channels" },
-  { value: "rules", label: "Rules" },
+  { value: "active", label: t`Active` },
+  { value: "history", label: t`History` },
+  { value: "silences", label: t`Silences` },
+  { value: "channels", label: t`Channels` },
+  { value: "rules", label: t`Rules` },
 ];
 
 function Active({ chosen }: { chosen: string | undefined }) {
   const { data, error, isPending, refetch } = useQuery(activeAlertsQuery());
-  if (error && !data) return <LoadProblem error={error} what="The alerts" needs="read" onRetry={() => void refetch()} />;
+  if (error && !data) return <LoadProblem error={error} what={t`The alerts`} needs="read" onRetry={() => void refetch()} />;
   return (
     <Card flush>
       <AlertTable
-        label="Active alerts"
+        label={t`Active alerts`}
         rows={data}
         loading={isPending}
         chosen={chosen}
         empty={
           <EmptyState
             icon={<IconBellCheck size={30} stroke={1.4} />}
-            title="Nothing is wrong"
-            detail="The rules are looked at every 15 seconds. Objectives of endpoints are set on their pages."
+            title={t`Nothing is wrong`}
+            detail={t`The rules are looked at every 15 seconds. Objectives of endpoints are set on their pages.`}
           />
         }
       />
@@ -53,21 +54,21 @@ function Active({ chosen }: { chosen: string | undefined }) {
 
 function Past({ chosen }: { chosen: string | undefined }) {
   const { data, error, isPending, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(pastAlertsQuery());
-  if (error && !data) return <LoadProblem error={error} what="The history" needs="read" onRetry={() => void refetch()} />;
+  if (error && !data) return <LoadProblem error={error} what={t`The history`} needs="read" onRetry={() => void refetch()} />;
   return (
     <Card flush>
       <AlertTable
-        label="Resolved alerts"
+        label={t`Resolved alerts`}
         rows={data?.pages.flatMap((page) => page.items)}
         loading={isPending}
         chosen={chosen}
         past
-        empty={<EmptyState icon={<IconHistory size={30} stroke={1.4} />} title="Nothing was wrong" detail="Kept for 90 days." />}
+        empty={<EmptyState icon={<IconHistory size={30} stroke={1.4} />} title={t`Nothing was wrong`} detail={t`Kept for 90 days.`} />}
       />
       {hasNextPage ? (
         <div className={classes["more"]}>
           <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Older ones
+            <Trans>Older ones</Trans>
           </Button>
         </div>
       ) : null}
@@ -76,7 +77,7 @@ function Past({ chosen }: { chosen: string | undefined }) {
 }
 
 export function AlertsPage() {
-  usePageTitle("Alerts");
+  usePageTitle(t`Alerts`);
   const { tab = "active", alert, rule } = useSearch({ from: "/app/alerts" });
   const navigate = useNavigate({ from: "/alerts" });
   const client = useQueryClient();
@@ -87,20 +88,24 @@ export function AlertsPage() {
   return (
     <>
       <PageHeader
-        title="Alerts"
+        title={t`Alerts`}
         beside={
           counts ? (
             <Status
-              state={counts.firing === 0 ? "nothing fires" : `${counted(counts.firing, "alert")} ${counts.firing === 1 ? "fires" : "fire"}`}
+              state={
+                counts.firing === 0
+                  ? t`nothing fires`
+                  : `${plural(counts.firing, { one: "# alert", other: "# alerts" })} ${counts.firing === 1 ? "fires" : "fire"}`
+              }
               tone={counts.open > 0 ? "error" : counts.firing > 0 ? "warn" : "ok"}
             />
           ) : null
         }
-        subtitle="What should be looked after, and who is told of it"
+        subtitle={t`What should be looked after, and who is told of it`}
       />
       <div className={toolbar["toolbar"]}>
         <Segmented
-          label="Which"
+          label={t`Which`}
           value={tab}
           options={TABS}
           onChange={(next) => void navigate({ search: next === "active" ? {} : { tab: next }, replace: true })}

@@ -1,4 +1,6 @@
 /** Every deployment with its busiest hour, its headroom and its cost. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { IconApi } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -20,17 +22,17 @@ import { money } from "../money";
 import { Room } from "./room";
 
 const LIMITS: Readonly<Record<string, string>> = {
-  sweep: "by its load sweep",
-  instances: "by its instances",
-  processors: "by processors",
-  gpus: "by its GPUs",
-  concurrency: "by requests at a time",
+  sweep: t`by its load sweep`,
+  instances: t`by its instances`,
+  processors: t`by processors`,
+  gpus: t`by its GPUs`,
+  concurrency: t`by requests at a time`,
 };
 
 function Headroom({ found }: { found: CapacityDeployment["headroom"] }) {
   return (
     <>
-      {found.times === null ? "not known" : `${significant(found.times)} × ${LIMITS[found.limit] ?? ""}`}
+      {found.times === null ? t`not known` : `${significant(found.times)} × ${LIMITS[found.limit] ?? ""}`}
       <div className="secondary">{found.because}</div>
     </>
   );
@@ -39,7 +41,7 @@ function Headroom({ found }: { found: CapacityDeployment["headroom"] }) {
 const COLUMNS: Column<CapacityDeployment>[] = [
   {
     id: "name",
-    header: "Deployment",
+    header: t`Deployment`,
     cell: (row) => (
       <>
         <Link {...paths.endpointTab(row.endpoint, "deployments")} style={{ fontWeight: 600 }}>
@@ -49,39 +51,43 @@ const COLUMNS: Column<CapacityDeployment>[] = [
       </>
     ),
   },
-  { id: "replicas", header: "Replicas", align: "right", hideBelow: "sm", cell: (row) => row.replicas },
+  { id: "replicas", header: t`Replicas`, align: "right", hideBelow: "sm", cell: (row) => row.replicas },
   {
     id: "peak",
-    header: "Busiest hour",
+    header: t`Busiest hour`,
     align: "right",
     hideBelow: "md",
     cell: (row) => metricText("request_rate", row.measured?.request_rate ?? null),
   },
   {
     id: "room",
-    header: "Room",
+    header: t`Room`,
     hideBelow: "md",
     cell: (row) => <Room endpoint={row.endpoint} deployment={row.deployment} />,
   },
-  { id: "headroom", header: "Headroom", cell: (row) => <Headroom found={row.headroom} /> },
+  { id: "headroom", header: t`Headroom`, cell: (row) => <Headroom found={row.headroom} /> },
 ];
 
 const costs = (currency: string): Column<CapacityDeployment>[] => [
   {
     id: "hour",
-    header: "Per hour",
+    header: t`Per hour`,
     align: "right",
     cell: (row) => (
       <>
         {money(row.cost.per_hour, currency)}
-        {row.cost.unpriced > 0 ? <div className="secondary">{row.cost.unpriced} without a price</div> : null}
+        {row.cost.unpriced > 0 ? (
+          <div className="secondary">
+            <Trans>{row.cost.unpriced} without a price</Trans>
+          </div>
+        ) : null}
       </>
     ),
   },
-  { id: "day", header: "Per day", align: "right", hideBelow: "md", cell: (row) => money(row.cost.per_day, currency) },
+  { id: "day", header: t`Per day`, align: "right", hideBelow: "md", cell: (row) => money(row.cost.per_day, currency) },
   {
     id: "thousand",
-    header: "Per 1,000 requests",
+    header: t`Per 1,000 requests`,
     align: "right",
     hideBelow: "sm",
     cell: (row) => money(row.cost.per_1000_requests, currency),
@@ -94,20 +100,24 @@ export function DeploymentsCard({ capacity }: { capacity: Capacity | undefined }
   const { data, error, isPending, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(
     capacityDeploymentsQuery(q.trim()),
   );
-  if (error && !data) return <LoadProblem error={error} what="The deployments" needs="read" onRetry={() => void refetch()} />;
+  if (error && !data) return <LoadProblem error={error} what={t`The deployments`} needs="read" onRetry={() => void refetch()} />;
   return (
-    <Card title="Deployments" hint="headroom: how many times its busiest hour of the last day each could carry" flush>
+    <Card title={t`Deployments`} hint={t`headroom: how many times its busiest hour of the last day each could carry`} flush>
       <div className={toolbar["toolbar"]} style={{ padding: "0 12px" }}>
-        <ListFilter label="Filter deployments" value={q} onChange={setQ} />
+        <ListFilter label={t`Filter deployments`} value={q} onChange={setQ} />
         {capacity && !capacity.priced ? (
           <span className="secondary">
-            No prices are set, so no costs are shown{all ? ": " : "."}
-            {all ? <Link {...paths.prices()}>Settings, Prices</Link> : null}
+            <Trans>No prices are set, so no costs are shown{all ? ": " : "."}</Trans>
+            {all ? (
+              <Link {...paths.prices()}>
+                <Trans>Settings, Prices</Trans>
+              </Link>
+            ) : null}
           </span>
         ) : null}
       </div>
       <DataTable
-        label="Capacity of deployments"
+        label={t`Capacity of deployments`}
         columns={capacity?.priced ? [...COLUMNS, ...costs(capacity.currency)] : COLUMNS}
         rows={data?.pages.flatMap((page) => page.items)}
         rowKey={(row) => `${row.endpoint}/${row.deployment}`}
@@ -115,7 +125,7 @@ export function DeploymentsCard({ capacity }: { capacity: Capacity | undefined }
         empty={
           <EmptyState
             icon={<IconApi size={30} stroke={1.4} />}
-            title={q.trim() ? "No deployment matches the filter" : "Nothing is deployed yet"}
+            title={q.trim() ? t`No deployment matches the filter` : t`Nothing is deployed yet`}
           />
         }
       />

@@ -1,4 +1,6 @@
 /** Every node with what of it is used, promised and idle; those that are ticked are thought of as lost. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Checkbox } from "@mantine/core";
 import { IconServer2 } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
@@ -11,7 +13,7 @@ import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
-import { bytes, counted, percent, significant } from "@/components/format";
+import { bytes, percent, significant } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
 import { ShowMore } from "@/components/show-more";
 import { Chip } from "@/components/status";
@@ -23,21 +25,30 @@ import { WhatIf } from "./what-if";
 const COLUMNS: Column<CapacityNode>[] = [
   {
     id: "name",
-    header: "Node",
+    header: t`Node`,
     cell: (row) => (
       <>
         <Link {...paths.node(row.name)} style={{ fontWeight: 600 }}>
           {row.name}
         </Link>{" "}
-        {row.online ? null : <Chip tone="warn">not heard of</Chip>} {row.cordoned ? <Chip>cordoned</Chip> : null}
+        {row.online ? null : (
+          <Chip tone="warn">
+            <Trans>not heard of</Trans>
+          </Chip>
+        )}{" "}
+        {row.cordoned ? (
+          <Chip>
+            <Trans>cordoned</Trans>
+          </Chip>
+        ) : null}
       </>
     ),
   },
-  { id: "replicas", header: "Replicas", align: "right", hideBelow: "sm", cell: (row) => row.replicas },
-  { id: "idle", header: "Idle", align: "right", hideBelow: "sm", cell: (row) => percent(row.idle) },
+  { id: "replicas", header: t`Replicas`, align: "right", hideBelow: "sm", cell: (row) => row.replicas },
+  { id: "idle", header: t`Idle`, align: "right", hideBelow: "sm", cell: (row) => percent(row.idle) },
   {
     id: "computing",
-    header: "Processors and GPUs",
+    header: t`Processors and GPUs`,
     cell: (row) => (
       <div className={classes["bars"]}>
         <UseBar label="CPU" amount={row.processors} show={significant} />
@@ -47,7 +58,7 @@ const COLUMNS: Column<CapacityNode>[] = [
   },
   {
     id: "memory",
-    header: "Memory",
+    header: t`Memory`,
     hideBelow: "md",
     cell: (row) => (
       <div className={classes["bars"]}>
@@ -74,29 +85,31 @@ export function NodesCard() {
   const total = data?.pages[0]?.total ?? 0;
   const tick: Column<CapacityNode> = {
     id: "lost",
-    header: "If lost",
+    header: t`If lost`,
     width: 60,
     cell: (row) => (
       <Checkbox
         size="xs"
-        aria-label={`What if ${row.name} were lost`}
+        aria-label={t`What if ${row.name} were lost`}
         checked={lost.has(row.name)}
         onChange={() => setLost(toggled(lost, row.name))}
       />
     ),
   };
-  if (error && !data) return <LoadProblem error={error} what="The nodes" needs="read" onRetry={() => void refetch()} />;
+  if (error && !data) return <LoadProblem error={error} what={t`The nodes`} needs="read" onRetry={() => void refetch()} />;
   return (
-    <Card title="Nodes" hint="the idlest first; tick some to see what their loss would do" actions={<Legend />} flush>
+    <Card title={t`Nodes`} hint={t`the idlest first; tick some to see what their loss would do`} actions={<Legend />} flush>
       <div className={toolbar["toolbar"]} style={{ padding: "0 12px" }}>
-        <ListFilter label="Filter nodes" value={q} onChange={setQ} />
+        <ListFilter label={t`Filter nodes`} value={q} onChange={setQ} />
         <span className="secondary" role="status">
-          {rows && rows.length < total ? `${rows.length} of ${counted(total, "node")}` : counted(total, "node")}
+          {rows && rows.length < total
+            ? t`${rows.length} of ${plural(total, { one: "# node", other: "# nodes" })}`
+            : plural(total, { one: "# node", other: "# nodes" })}
         </span>
       </div>
       {lost.size > 0 ? <WhatIf lost={[...lost].sort()} onClear={() => setLost(new Set())} /> : null}
       <DataTable
-        label="Capacity of nodes"
+        label={t`Capacity of nodes`}
         columns={[tick, ...COLUMNS]}
         rows={rows}
         rowKey={(row) => row.name}
@@ -104,7 +117,7 @@ export function NodesCard() {
         empty={
           <EmptyState
             icon={<IconServer2 size={30} stroke={1.4} />}
-            title={q.trim() ? "No node matches the filter" : "No node has joined yet"}
+            title={q.trim() ? t`No node matches the filter` : t`No node has joined yet`}
           />
         }
       />

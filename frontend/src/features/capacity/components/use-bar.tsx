@@ -1,4 +1,5 @@
 /** What of one thing is used, what is promised beyond that, and what is idle. */
+import { Trans } from "@lingui/react/macro";
 import type { CapacityAmount } from "@/api/types";
 import { MISSING } from "@/components/format";
 import classes from "./capacity.module.css";
@@ -13,7 +14,9 @@ export function UseBar({ amount, show, label }: { amount: CapacityAmount; show: 
       <span className={classes["words"]}>
         {label ? <span className="muted">{label}</span> : null}
         <span>
-          {show(idle)} of {show(total)} idle
+          <Trans>
+            {show(idle)} of {show(total)} idle
+          </Trans>
         </span>
       </span>
       <span className={classes["track"]} aria-hidden>
@@ -21,7 +24,9 @@ export function UseBar({ amount, show, label }: { amount: CapacityAmount; show: 
         <span className={classes["promised"]} style={{ width: width(Math.min(promised, total) - used, total) }} />
       </span>
       <span className="secondary">
-        {show(used)} used, {show(promised)} promised
+        <Trans>
+          {show(used)} used, {show(promised)} promised
+        </Trans>
       </span>
     </span>
   );
@@ -30,9 +35,11 @@ export function UseBar({ amount, show, label }: { amount: CapacityAmount; show: 
 export function Legend() {
   return (
     <span className={classes["legend"]}>
-      <span className={classes["keyUsed"]} aria-hidden /> used
-      <span className={classes["keyPromised"]} aria-hidden /> promised, not used
-      <span className={classes["keyIdle"]} aria-hidden /> idle
+      <Trans>
+        <span className={classes["keyUsed"]} aria-hidden /> used
+        <span className={classes["keyPromised"]} aria-hidden /> promised, not used
+        <span className={classes["keyIdle"]} aria-hidden /> idle
+      </Trans>
     </span>
   );
 }

@@ -1,4 +1,5 @@
 /** What is promised and hardly used, with what to do about it. */
+import { plural, t } from "@lingui/core/macro";
 import { IconLeaf } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { wasteQuery } from "@/api/capacity";
@@ -7,7 +8,6 @@ import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
-import { counted } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
 import { SkeletonRows } from "@/components/skeleton";
 import classes from "./capacity.module.css";
@@ -17,24 +17,24 @@ function Open({ item }: { item: WasteItem }) {
   const link = item.kind === "node" ? paths.node(item.subject) : paths.endpointTab(endpoint, "deployments");
   return (
     <LinkButton {...link} variant="default" size="xs">
-      {item.kind === "node" ? `Open ${item.subject}` : `Open ${endpoint}`}
+      {item.kind === "node" ? t`Open ${item.subject}` : t`Open ${endpoint}`}
     </LinkButton>
   );
 }
 
 export function WasteCard() {
   const { data, error, isPending, refetch } = useQuery(wasteQuery());
-  if (error && !data) return <LoadProblem error={error} what="What is wasted" needs="read" onRetry={() => void refetch()} />;
+  if (error && !data) return <LoadProblem error={error} what={t`What is wasted`} needs="read" onRetry={() => void refetch()} />;
   const hint =
     data && data.looked_at > 0
-      ? `by the last day; whether it could be emptied was asked of ${counted(data.looked_at, "node")}, those with the fewest replicas`
-      : "by the last day";
+      ? t`by the last day; whether it could be emptied was asked of ${plural(data.looked_at, { one: "# node", other: "# nodes" })}, those with the fewest replicas`
+      : t`by the last day`;
   return (
-    <Card title="Waste" hint={hint} flush>
+    <Card title={t`Waste`} hint={hint} flush>
       {isPending ? (
-        <SkeletonRows rows={3} label="Loading what is wasted" />
+        <SkeletonRows rows={3} label={t`Loading what is wasted`} />
       ) : data && data.items.length > 0 ? (
-        <ul className={classes["waste"]} aria-label="Waste">
+        <ul className={classes["waste"]} aria-label={t`Waste`}>
           {data.items.map((item) => (
             <li key={`${item.code} ${item.subject} ${item.text}`}>
               <h3>{item.title}</h3>
@@ -47,7 +47,7 @@ export function WasteCard() {
           ))}
         </ul>
       ) : (
-        <EmptyState icon={<IconLeaf size={30} stroke={1.4} />} title="Nothing is wasted, by what was measured" />
+        <EmptyState icon={<IconLeaf size={30} stroke={1.4} />} title={t`Nothing is wasted, by what was measured`} />
       )}
     </Card>
   );

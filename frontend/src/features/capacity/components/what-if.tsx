@@ -1,11 +1,12 @@
 /** What would become of replicas, deployments and endpoints if these nodes were lost at once. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { whatIfQuery } from "@/api/capacity";
 import type { WhatIf as Found } from "@/api/types";
 import { paths } from "@/app/paths";
-import { counted } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
 import { SkeletonRows } from "@/components/skeleton";
 import { ToneIcon } from "@/components/status";
@@ -14,15 +15,21 @@ import classes from "./capacity.module.css";
 function Deployment({ one }: { one: Found["deployments"][number] }) {
   return (
     <li>
-      <b>
-        {one.endpoint}/{one.deployment}
-      </b>{" "}
-      loses {one.lost} of {counted(one.replicas, "replica")}; {one.ready_left} go on answering, {one.placed} of {one.lost} find another
-      place.
-      {one.placed < one.lost && one.reasons.length === 0 ? <div className="secondary">There is no other node.</div> : null}
+      <Trans>
+        <b>
+          {one.endpoint}/{one.deployment}
+        </b>{" "}
+        loses {one.lost} of {plural(one.replicas, { one: "# replica", other: "# replicas" })}; {one.ready_left} go on answering,{" "}
+        {one.placed} of {one.lost} find another place.
+      </Trans>
+      {one.placed < one.lost && one.reasons.length === 0 ? (
+        <div className="secondary">
+          <Trans>There is no other node.</Trans>
+        </div>
+      ) : null}
       {one.reasons.map((why) => (
         <div key={why.reason} className="secondary">
-          {counted(why.nodes, "node")}: {why.reason}
+          {plural(why.nodes, { one: "# node", other: "# nodes" })}: {why.reason}
         </div>
       ))}
     </li>
@@ -30,18 +37,28 @@ function Deployment({ one }: { one: Found["deployments"][number] }) {
 }
 
 function Consequences({ found }: { found: Found }) {
-  if (found.replicas.length === 0) return <p role="status">Nothing runs there: nobody would notice.</p>;
+  if (found.replicas.length === 0)
+    return (
+      <p role="status">
+        <Trans>Nothing runs there: nobody would notice.</Trans>
+      </p>
+    );
   const stuck = found.replicas.filter((one) => one.to === null).length;
   return (
     <>
       <p role="status">
-        {counted(found.replicas.length, "replica")} would be lost
-        {stuck > 0 ? `, ${stuck} of them without another place` : ", and all of them find another place"}.
+        <Trans>
+          {plural(found.replicas.length, { one: "# replica", other: "# replicas" })} would be lost
+          {stuck > 0 ? t`, ${stuck} of them without another place` : t`, and all of them find another place`}.
+        </Trans>
       </p>
       {found.endpoints.map((one) => (
         <p key={one.endpoint}>
-          <ToneIcon tone="error" label="error" /> <Link {...paths.endpoint(one.endpoint)}>{one.endpoint}</Link>: {one.traffic_lost} % of its
-          traffic fails {one.comes_back ? "until replicas have started elsewhere" : "until there is a place for them"}.
+          <ToneIcon tone="error" label="error" />{" "}
+          <Trans>
+            <Link {...paths.endpoint(one.endpoint)}>{one.endpoint}</Link>: {one.traffic_lost} % of its traffic fails{" "}
+            {one.comes_back ? t`until replicas have started elsewhere` : t`until there is a place for them`}.
+          </Trans>
         </p>
       ))}
       <ul className={classes["list"]}>
@@ -50,11 +67,15 @@ function Consequences({ found }: { found: Found }) {
         ))}
       </ul>
       <details>
-        <summary>Where each replica would go</summary>
+        <summary>
+          <Trans>Where each replica would go</Trans>
+        </summary>
         <ul className={classes["list"]}>
           {found.replicas.map((one) => (
             <li key={one.replica}>
-              {one.endpoint}/{one.deployment}#{one.ordinal} from {one.node} {one.to === null ? "finds no place" : `to ${one.to}`}
+              <Trans>
+                {one.endpoint}/{one.deployment}#{one.ordinal} from {one.node} {one.to === null ? t`finds no place` : t`to ${one.to}`}
+              </Trans>
             </li>
           ))}
         </ul>
@@ -66,19 +87,21 @@ function Consequences({ found }: { found: Found }) {
 export function WhatIf({ lost, onClear }: { lost: readonly string[]; onClear: () => void }) {
   const { data, error, refetch } = useQuery(whatIfQuery(lost));
   return (
-    <section className={classes["loss"]} aria-label="If these nodes were lost" style={{ padding: 12 }}>
+    <section className={classes["loss"]} aria-label={t`If these nodes were lost`} style={{ padding: 12 }}>
       <div>
-        <b>If {lost.join(", ")} were lost</b>{" "}
+        <b>
+          <Trans>If {lost.join(", ")} were lost</Trans>
+        </b>{" "}
         <Button size="compact-xs" variant="default" onClick={onClear}>
-          Clear
+          <Trans>Clear</Trans>
         </Button>
       </div>
       {error ? (
-        <ProblemCard error={error} title="It could not be told" onRetry={() => void refetch()} />
+        <ProblemCard error={error} title={t`It could not be told`} onRetry={() => void refetch()} />
       ) : data ? (
         <Consequences found={data} />
       ) : (
-        <SkeletonRows rows={2} label="Asking placement" />
+        <SkeletonRows rows={2} label={t`Asking placement`} />
       )}
     </section>
   );

@@ -1,4 +1,5 @@
 /** What the fleet has, what of it is idle, what deployments could carry and cost, and what a lost node would do. */
+import { plural, t } from "@lingui/core/macro";
 import { useQuery } from "@tanstack/react-query";
 import { capacityQuery } from "@/api/capacity";
 import { useSeesInstallation } from "@/api/permissions";
@@ -6,7 +7,7 @@ import type { Capacity } from "@/api/types";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { LoadProblem } from "@/components/forbidden";
-import { bytes, counted, significant } from "@/components/format";
+import { bytes, significant } from "@/components/format";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { SkeletonRows } from "@/components/skeleton";
 import classes from "../components/capacity.module.css";
@@ -19,44 +20,47 @@ import { money } from "../money";
 type ProjectRow = Capacity["projects"][number];
 
 const projectColumns = (currency: string): Column<ProjectRow>[] => [
-  { id: "project", header: "Project", cell: (row) => <b>{row.project}</b> },
-  { id: "replicas", header: "Replicas", align: "right", cell: (row) => row.replicas },
+  { id: "project", header: t`Project`, cell: (row) => <b>{row.project}</b> },
+  { id: "replicas", header: t`Replicas`, align: "right", cell: (row) => row.replicas },
   { id: "gpus", header: "GPUs", align: "right", hideBelow: "sm", cell: (row) => row.gpus },
-  { id: "hour", header: "Per hour", align: "right", cell: (row) => money(row.per_hour, currency) },
-  { id: "day", header: "Per day", align: "right", hideBelow: "sm", cell: (row) => money(row.per_day, currency) },
+  { id: "hour", header: t`Per hour`, align: "right", cell: (row) => money(row.per_hour, currency) },
+  { id: "day", header: t`Per day`, align: "right", hideBelow: "sm", cell: (row) => money(row.per_day, currency) },
 ];
 
 function Totals({ capacity }: { capacity: Capacity }) {
   const { processors, memory, gpus, gpu_memory } = capacity.totals;
   return (
-    <Card title="All nodes together" hint={`${capacity.nodes_online} of ${counted(capacity.nodes, "node")} online`}>
+    <Card
+      title={t`All nodes together`}
+      hint={t`${capacity.nodes_online} of ${plural(capacity.nodes, { one: "# node", other: "# nodes" })} online`}
+    >
       <div className={classes["totals"]}>
-        <UseBar label="Processors" amount={processors} show={significant} />
-        <UseBar label="Memory" amount={memory} show={bytes} />
+        <UseBar label={t`Processors`} amount={processors} show={significant} />
+        <UseBar label={t`Memory`} amount={memory} show={bytes} />
         {gpus.total > 0 ? <UseBar label="GPUs" amount={gpus} show={significant} /> : null}
-        {gpu_memory.total > 0 ? <UseBar label="GPU memory" amount={gpu_memory} show={bytes} /> : null}
+        {gpu_memory.total > 0 ? <UseBar label={t`GPU memory`} amount={gpu_memory} show={bytes} /> : null}
       </div>
     </Card>
   );
 }
 
 export function CapacityPage() {
-  usePageTitle("Capacity");
+  usePageTitle(t`Capacity`);
   const all = useSeesInstallation();
   const { data, error, isPending, refetch } = useQuery(capacityQuery());
   return (
     <>
-      <PageHeader title="Capacity" />
+      <PageHeader title={t`Capacity`} />
       <div className={classes["page"]}>
-        {error && !data ? <LoadProblem error={error} what="The capacity" needs="read" onRetry={() => void refetch()} /> : null}
-        {isPending ? <SkeletonRows rows={2} label="Loading the capacity" /> : null}
+        {error && !data ? <LoadProblem error={error} what={t`The capacity`} needs="read" onRetry={() => void refetch()} /> : null}
+        {isPending ? <SkeletonRows rows={2} label={t`Loading the capacity`} /> : null}
         {data && data.nodes > 0 ? <Totals capacity={data} /> : null}
         {all ? <NodesCard /> : null}
         <DeploymentsCard capacity={data} />
         {data?.priced && data.projects.length > 0 ? (
-          <Card title="Projects" hint="what runs now, by the prices that are set" flush>
+          <Card title={t`Projects`} hint={t`what runs now, by the prices that are set`} flush>
             <DataTable
-              label="Cost of projects"
+              label={t`Cost of projects`}
               columns={projectColumns(data.currency)}
               rows={data.projects}
               rowKey={(row) => row.project}

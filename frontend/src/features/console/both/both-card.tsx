@@ -1,4 +1,6 @@
 /** Answers of several deployments to one call, side by side, with how each differs from the first. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { CloseButton } from "@mantine/core";
 import { useMemo } from "react";
 import type { ConsoleModel } from "@/api/types";
@@ -21,8 +23,8 @@ export interface BothCardProps {
 function words({ difference, label }: OutputChange): string {
   if (difference.reason !== null) return difference.reason.replace("the other call", "the first").replace("this call", "this one");
   const { equal, largest } = difference;
-  const far = largest === null ? "" : `, by ${significant(largest)} at most`;
-  return [`${count(difference.count - equal)} of ${count(difference.count)} values differ${far}`, label].filter(Boolean).join("; ");
+  const far = largest === null ? "" : t`, by ${significant(largest)} at most`;
+  return [t`${count(difference.count - equal)} of ${count(difference.count)} values differ${far}`, label].filter(Boolean).join("; ");
 }
 
 function Change({ change }: { change: OutputChange }) {
@@ -51,20 +53,22 @@ function Column({ answer, first, model }: { answer: Answered; first: Answered; m
   );
   const gone = answer === first ? [] : outputsOf(first).filter((output) => !outputs.some((other) => other.name === output.name));
   return (
-    <section className={classes["column"]} aria-label={`Answer of ${answer.to}`}>
+    <section className={classes["column"]} aria-label={t`Answer of ${answer.to}`}>
       <header className={classes["head"]}>
         <h3>{answer.to}</h3>
         {outcome.kind === "result" ? (
           <span className="secondary">
-            {outcome.deployment === answer.to ? "" : `${outcome.deployment}, `}
-            {duration(outcome.timing.total_us)}, of that the model{" "}
-            {outcome.timing.compute_infer_us === null ? MISSING : duration(outcome.timing.compute_infer_us)}
+            <Trans>
+              {outcome.deployment === answer.to ? "" : `${outcome.deployment}, `}
+              {duration(outcome.timing.total_us)}, of that the model{" "}
+              {outcome.timing.compute_infer_us === null ? MISSING : duration(outcome.timing.compute_infer_us)}
+            </Trans>
           </span>
         ) : null}
       </header>
       {problem === null ? null : (
         <p className={classes["problem"]} role="alert">
-          <ToneIcon tone="error" label="Error" /> {problem}
+          <ToneIcon tone="error" label={t`Error`} /> {problem}
         </p>
       )}
       {outputs.map((output, index) => (
@@ -76,7 +80,7 @@ function Column({ answer, first, model }: { answer: Answered; first: Answered; m
       {problem === null && outputsOf(first).length > 0
         ? gone.map((output) => (
             <p key={output.name} className={classes["change"]}>
-              <Status state="missing" tone="warn" plain /> {output.name} was not answered
+              <Status state="missing" tone="warn" plain /> <Trans>{output.name} was not answered</Trans>
             </p>
           ))
         : null}
@@ -89,9 +93,9 @@ export function BothCard({ answers, model, busy, onClose }: BothCardProps) {
   if (!first) return null;
   return (
     <Card
-      title="Side by side"
-      hint={busy ? "waiting for the next answer" : `compared with ${first.to}; sent one after the other`}
-      actions={<CloseButton aria-label="Close the comparison" onClick={onClose} />}
+      title={t`Side by side`}
+      hint={busy ? t`waiting for the next answer` : t`compared with ${first.to}; sent one after the other`}
+      actions={<CloseButton aria-label={t`Close the comparison`} onClick={onClose} />}
       flush
     >
       <div className={classes["columns"]}>

@@ -1,9 +1,11 @@
 /** Answers of several deployments to one call: how each differs from the first. Pure. */
+import { t } from "@lingui/core/macro";
 import type { Outcome, StreamPart, WireOutput } from "@/inference/socket/messages";
 import { elementText } from "@/inference/tensor/datatypes";
 import { classLabel, isClassTensor, bestClasses } from "../results/class-scores";
 import { isNumeric, numbersOf, outputTensor, type OutputTensor } from "../results/output-tensor";
 import { differences, type Difference } from "../results/tensor-difference";
+import { MISSING } from "@/components/format";
 
 export interface Answered {
   /** Whom it was sent to. */
@@ -21,7 +23,7 @@ export const outputsOf = ({ outcome, parts }: Answered): readonly WireOutput[] =
 export function problemOf({ outcome }: Answered): string | null {
   if (outcome.kind === "result") return null;
   if (outcome.kind === "error") return outcome.message;
-  return outcome.kind === "cancelled" ? "Stopped" : "The connection was lost; it may or may not have run.";
+  return outcome.kind === "cancelled" ? t`Stopped` : t`The connection was lost; it may or may not have run.`;
 }
 
 /** A part of a text; `changed`: the first answer has something else there. */
@@ -63,8 +65,8 @@ function labelChange(first: OutputTensor, other: OutputTensor, labels: readonly 
   const changed = after.flatMap((label, row) => (label === before[row] ? [] : [row]));
   const [row] = changed;
   if (row === undefined) return null;
-  const told = `best class ${after[row]}, of the first ${before[row]}`;
-  return after.length === 1 ? told : `best class differs in ${changed.length} of ${after.length} rows: in row ${row} ${told}`;
+  const told = t`best class ${after[row] ?? MISSING}, of the first ${before[row] ?? MISSING}`;
+  return after.length === 1 ? told : t`best class differs in ${changed.length} of ${after.length} rows: in row ${row} ${told}`;
 }
 
 const MOST_DRAWN = 4_000_000;

@@ -1,4 +1,6 @@
 /** Saved cases of the model: open one, save this one, copy its link, delete. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, Modal, Popover, Switch, TextInput } from "@mantine/core";
 import { IconBookmark, IconChevronDown, IconTrash } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -36,9 +38,9 @@ export function CasesMenu({ endpoint, model, current, content, onOpen }: CasesMe
     onSuccess: async (_, id) => {
       if (id === current?.id) onOpen(null);
       await queryClient.invalidateQueries({ queryKey: keys.testCases.list(model) });
-      notifyDone("The test case is deleted");
+      notifyDone(t`The test case is deleted`);
     },
-    onError: (problem) => notifyProblem(problem, "The test case could not be deleted"),
+    onError: (problem) => notifyProblem(problem, t`The test case could not be deleted`),
   });
   return (
     <>
@@ -51,10 +53,10 @@ export function CasesMenu({ endpoint, model, current, content, onOpen }: CasesMe
             rightSection={<IconChevronDown size={14} aria-hidden />}
             onClick={() => setListed((old) => !old)}
           >
-            {current ? <span className={classes["caseName"]}>{current.name}</span> : "Cases"}
+            {current ? <span className={classes["caseName"]}>{current.name}</span> : t`Cases`}
           </Button>
         </Popover.Target>
-        <Popover.Dropdown aria-label="Saved cases" p={6}>
+        <Popover.Dropdown aria-label={t`Saved cases`} p={6}>
           <Button
             fullWidth
             variant="subtle"
@@ -66,11 +68,15 @@ export function CasesMenu({ endpoint, model, current, content, onOpen }: CasesMe
               setSaving(true);
             }}
           >
-            {current ? "Save, or copy the link" : "Save this call"}
+            {current ? t`Save, or copy the link` : t`Save this call`}
           </Button>
-          {error ? <p className={classes["caseHint"]}>The cases could not be loaded: {toProblem(error).title}</p> : null}
+          {error ? (
+            <p className={classes["caseHint"]}>
+              <Trans>The cases could not be loaded: {toProblem(error).title}</Trans>
+            </p>
+          ) : null}
           {data ? (
-            <p className={classes["caseHint"]}>{data.items.length > 0 ? `Saved for ${model}` : `Nothing is saved for ${model} yet`}</p>
+            <p className={classes["caseHint"]}>{data.items.length > 0 ? t`Saved for ${model}` : t`Nothing is saved for ${model} yet`}</p>
           ) : null}
           <ul className={classes["caseList"]}>
             {data?.items.map((item) => (
@@ -84,10 +90,15 @@ export function CasesMenu({ endpoint, model, current, content, onOpen }: CasesMe
                   }}
                 >
                   {item.name}
-                  {item.golden ? <span className="secondary"> golden</span> : null}
+                  {item.golden ? (
+                    <span className="secondary">
+                      {" "}
+                      <Trans>golden</Trans>
+                    </span>
+                  ) : null}
                 </button>
                 <ActionIcon
-                  aria-label={`Delete the case ${item.name}`}
+                  aria-label={t`Delete the case ${item.name}`}
                   disabled={refusal !== undefined}
                   title={refusal}
                   onClick={() => remove.mutate(item.id)}
@@ -126,7 +137,7 @@ function SaveCase({ endpoint, model, current, content, onClose, onSaved }: SaveC
     onSuccess: async (saved) => {
       queryClient.setQueryData(keys.testCases.one(saved.id), saved);
       await queryClient.invalidateQueries({ queryKey: keys.testCases.list(model) });
-      notifyDone(`${saved.name} is saved`);
+      notifyDone(t`${saved.name} is saved`);
       onSaved(saved.id);
       onClose();
     },
@@ -136,7 +147,7 @@ function SaveCase({ endpoint, model, current, content, onClose, onSaved }: SaveC
     ? `${window.location.origin}/test?endpoint=${encodeURIComponent(endpoint)}&preset=${encodeURIComponent(current.id)}`
     : null;
   return (
-    <Modal opened onClose={onClose} title="Save this call" size={460} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened onClose={onClose} title={t`Save this call`} size={460} closeButtonProps={{ "aria-label": t`Close` }}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -144,24 +155,26 @@ function SaveCase({ endpoint, model, current, content, onClose, onSaved }: SaveC
         }}
       >
         <div className={shared["stack"]}>
-          <p className="muted">Its inputs and options are kept on the server, exactly as they are sent, for everybody who may look here.</p>
-          <TextInput label="Name" value={name} maxLength={100} data-autofocus onChange={(event) => setName(event.currentTarget.value)} />
+          <p className="muted">
+            <Trans>Its inputs and options are kept on the server, exactly as they are sent, for everybody who may look here.</Trans>
+          </p>
+          <TextInput label={t`Name`} value={name} maxLength={100} data-autofocus onChange={(event) => setName(event.currentTarget.value)} />
           {golden ? (
             <Switch
-              label="Keep the answer that it expects"
-              description="It is golden: `shoal test run` compares. Not kept, it expects nothing any more."
+              label={t`Keep the answer that it expects`}
+              description={t`It is golden: \`shoal test run\` compares. Not kept, it expects nothing any more.`}
               checked={keeps}
               onChange={(event) => setKeeps(event.currentTarget.checked)}
             />
           ) : null}
-          {link ? <CopyField text={link} label="link to this case" /> : null}
+          {link ? <CopyField text={link} label={t`link to this case`} /> : null}
           {save.error ? <ProblemCard error={save.error} /> : null}
           <div className={classes["modalActions"]}>
             <Button variant="default" onClick={onClose}>
-              Cancel
+              <Trans>Cancel</Trans>
             </Button>
             <RefusingButton needs="invoke" type="submit" loading={save.isPending} disabled={name.trim() === ""}>
-              {sameName ? "Replace the saved case" : "Save"}
+              {sameName ? t`Replace the saved case` : t`Save`}
             </RefusingButton>
           </div>
         </div>

@@ -1,4 +1,6 @@
 /** Golden cases of a model: asked of a deployment, compared, accepted, and how much an answer may differ. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Menu, Select } from "@mantine/core";
 import { IconCheck, IconFolderOpen, IconRulerMeasure } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -10,7 +12,7 @@ import type { Endpoint, TestCaseSummary, TestOutcome } from "@/api/types";
 import { actionsColumn, RowMenu } from "@/components/actions-column";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
-import { counted, MISSING, seconds } from "@/components/format";
+import { MISSING, seconds } from "@/components/format";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton } from "@/components/refusing-button";
@@ -47,37 +49,37 @@ export function GoldenCard({ endpoint, model, deployment, onOpen }: GoldenCardPr
     onSuccess: async ({ cases }, saved) => {
       const [answered] = cases;
       if (answered?.status === "refused" || answered?.status === "unanswered") {
-        notifyProblem(new Error(answered.text), `${saved.name} stays as it is`);
+        notifyProblem(new Error(answered.text), t`${saved.name} stays as it is`);
         return;
       }
       setOutcomes(null);
       await queryClient.invalidateQueries({ queryKey: keys.testCases.all });
-      notifyDone(`${saved.name} expects what ${target} answers`);
+      notifyDone(t`${saved.name} expects what ${target} answers`);
     },
-    onError: (problem, saved) => notifyProblem(problem, `${saved.name} stays as it is`),
+    onError: (problem, saved) => notifyProblem(problem, t`${saved.name} stays as it is`),
   });
-  if (error) return <ProblemCard error={error} title="The saved cases could not be loaded" onRetry={() => void refetch()} />;
+  if (error) return <ProblemCard error={error} title={t`The saved cases could not be loaded`} onRetry={() => void refetch()} />;
   if (!data || data.items.length === 0) return null;
   const golden = data.items.filter((saved) => saved.golden);
   const rows: Row[] = data.items.map((saved) => ({ saved, outcome: outcomes?.cases.find((one) => one.id === saved.id) }));
   const columns: Column<Row>[] = [
-    { id: "case", header: "Case", cell: ({ saved }) => saved.name },
+    { id: "case", header: t`Case`, cell: ({ saved }) => saved.name },
     {
       id: "outcome",
-      header: outcomes ? `Answer of ${outcomes.deployment}` : "Answer",
+      header: outcomes ? t`Answer of ${outcomes.deployment}` : t`Answer`,
       cell: ({ saved, outcome }) =>
         outcome ? (
           <Status state={OUTCOMES[outcome.status].word} tone={OUTCOMES[outcome.status].tone} />
         ) : (
-          <span className="secondary">{saved.golden ? "not asked" : "expects nothing"}</span>
+          <span className="secondary">{saved.golden ? t`not asked` : t`expects nothing`}</span>
         ),
     },
-    { id: "text", header: "Difference", cell: ({ outcome }) => <span className={classes["text"]}>{outcome?.text ?? ""}</span> },
-    { id: "took", header: "Took", align: "right", hideBelow: "md", cell: ({ outcome }) => (outcome ? seconds(outcome.seconds) : MISSING) },
+    { id: "text", header: t`Difference`, cell: ({ outcome }) => <span className={classes["text"]}>{outcome?.text ?? ""}</span> },
+    { id: "took", header: t`Took`, align: "right", hideBelow: "md", cell: ({ outcome }) => (outcome ? seconds(outcome.seconds) : MISSING) },
     actionsColumn(({ saved }) => (
-      <RowMenu of={`the case ${saved.name}`}>
+      <RowMenu of={t`the case ${saved.name}`}>
         <Menu.Item leftSection={<IconFolderOpen size={16} />} onClick={() => onOpen(saved.id)}>
-          Open in the console
+          <Trans>Open in the console</Trans>
         </Menu.Item>
         <Menu.Item
           leftSection={<IconCheck size={16} />}
@@ -85,7 +87,7 @@ export function GoldenCard({ endpoint, model, deployment, onOpen }: GoldenCardPr
           title={refusal}
           onClick={() => accept.mutate(saved)}
         >
-          Expect what {target} answers
+          <Trans>Expect what {target} answers</Trans>
         </Menu.Item>
         <Menu.Item
           leftSection={<IconRulerMeasure size={16} />}
@@ -93,19 +95,23 @@ export function GoldenCard({ endpoint, model, deployment, onOpen }: GoldenCardPr
           title={refusal}
           onClick={() => setTolerance(saved)}
         >
-          Tolerance
+          <Trans>Tolerance</Trans>
         </Menu.Item>
       </RowMenu>
     )),
   ];
   return (
     <Card
-      title="Golden cases"
-      hint={outcomes ? summary(outcomes.cases) : `${counted(golden.length, "case")} of ${model} with an expected answer`}
+      title={t`Golden cases`}
+      hint={
+        outcomes
+          ? summary(outcomes.cases)
+          : t`${plural(golden.length, { one: "# case", other: "# cases" })} of ${model} with an expected answer`
+      }
       actions={
         <>
           <Select
-            aria-label="Deployment to ask"
+            aria-label={t`Deployment to ask`}
             w={180}
             allowDeselect={false}
             value={target}
@@ -120,17 +126,17 @@ export function GoldenCard({ endpoint, model, deployment, onOpen }: GoldenCardPr
             variant="default"
             loading={run.isPending}
             disabled={golden.length === 0 || target === ""}
-            title={golden.length === 0 ? "No case expects an answer yet" : undefined}
+            title={golden.length === 0 ? t`No case expects an answer yet` : undefined}
             onClick={() => run.mutate()}
           >
-            Run
+            <Trans>Run</Trans>
           </RefusingButton>
         </>
       }
       flush
     >
-      {run.error ? <ProblemCard error={run.error} title="The cases were not asked" /> : null}
-      <DataTable label="Golden cases" columns={columns} rows={rows} rowKey={({ saved }) => saved.id} compact />
+      {run.error ? <ProblemCard error={run.error} title={t`The cases were not asked`} /> : null}
+      <DataTable label={t`Golden cases`} columns={columns} rows={rows} rowKey={({ saved }) => saved.id} compact />
       {tolerance ? (
         <ToleranceDialog
           id={tolerance.id}

@@ -1,18 +1,19 @@
 /** What came out of golden cases, in words. Pure. */
+import { t } from "@lingui/core/macro";
 import type { Endpoint, TestOutcome } from "@/api/types";
 import type { Tone } from "@/components/status";
 
 export const OUTCOMES: Record<TestOutcome["status"], { word: string; tone: Tone }> = {
-  passed: { word: "as expected", tone: "ok" },
+  passed: { word: t`as expected`, tone: "ok" },
   differs: { word: "differs", tone: "error" },
   refused: { word: "refused", tone: "error" },
-  unanswered: { word: "not answered", tone: "warn" },
+  unanswered: { word: t`not answered`, tone: "warn" },
 };
 
 const PARTS: readonly (readonly [readonly TestOutcome["status"][], string])[] = [
-  [["passed"], "as expected"],
+  [["passed"], t`as expected`],
   [["differs", "refused"], "wrong"],
-  [["unanswered"], "not answered"],
+  [["unanswered"], t`not answered`],
 ];
 
 export function summary(outcomes: readonly TestOutcome[]): string {

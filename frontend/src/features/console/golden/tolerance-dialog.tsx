@@ -1,4 +1,6 @@
 /** How much the floating-point values of an answer may differ from what a case expects. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { NumberInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -27,21 +29,23 @@ export function ToleranceDialog({ id, onClose, onSaved }: ToleranceDialogProps) 
     <ConfirmModal
       opened
       onClose={onClose}
-      title={data ? `Tolerance of ${data.name}` : "Tolerance"}
-      confirmLabel="Save"
+      title={data ? t`Tolerance of ${data.name}` : t`Tolerance`}
+      confirmLabel={t`Save`}
       blocked={!data || !valid}
       onConfirm={async () => {
         if (!data || !valid) return;
         const saved = await replaceTestCase(id, changedCase(data, { tolerance: { relative, absolute } }));
         queryClient.setQueryData(keys.testCases.one(id), saved);
-        notifyDone(`The tolerance of ${saved.name} is saved`);
+        notifyDone(t`The tolerance of ${saved.name} is saved`);
         onSaved();
       }}
     >
-      {error ? <ProblemCard error={error} title="The case could not be loaded" /> : null}
-      <p>A floating-point value may differ by absolute + relative × |expected|. Everything else must be equal.</p>
+      {error ? <ProblemCard error={error} title={t`The case could not be loaded`} /> : null}
+      <p>
+        <Trans>A floating-point value may differ by absolute + relative × |expected|. Everything else must be equal.</Trans>
+      </p>
       <NumberInput
-        label="Relative"
+        label={t`Relative`}
         min={0}
         max={1}
         step={0.001}
@@ -50,7 +54,7 @@ export function ToleranceDialog({ id, onClose, onSaved }: ToleranceDialogProps) 
         data-autofocus
       />
       <NumberInput
-        label="Absolute"
+        label={t`Absolute`}
         min={0}
         step={0.001}
         value={absolute}

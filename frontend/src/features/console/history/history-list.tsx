@@ -1,4 +1,5 @@
 /** The last calls of this tab: choosing one restores its inputs and shows its answer; two answers can be compared. */
+import { t } from "@lingui/core/macro";
 import { ActionIcon } from "@mantine/core";
 import { IconArrowsDiff } from "@tabler/icons-react";
 import { Card } from "@/components/card";
@@ -25,9 +26,9 @@ const toneOf = (record: CallRecord): [Tone, string] => {
 function summary(record: CallRecord): string {
   const { outcome } = record;
   if (outcome?.kind === "error") return outcome.message;
-  if (outcome?.kind === "lost") return "result unknown";
-  const batch = record.batchSize > 1 ? `, batch of ${record.batchSize}` : "";
-  const responses = record.parts.length > 0 ? `, ${record.parts.length} responses` : "";
+  if (outcome?.kind === "lost") return t`result unknown`;
+  const batch = record.batchSize > 1 ? t`, batch of ${record.batchSize}` : "";
+  const responses = record.parts.length > 0 ? t`, ${record.parts.length} responses` : "";
   return `${record.model}${batch}${responses}`;
 }
 
@@ -47,7 +48,7 @@ export function HistoryList({ history, current, onRestore, onCompare }: HistoryL
   const comparable = (record: CallRecord) =>
     record.id !== current && record.outcome?.kind === "result" && shown?.outcome?.kind === "result";
   return (
-    <Card title="History" hint={`last ${HISTORY_LIMIT} calls of this tab, choose one to restore it`} flush>
+    <Card title={t`History`} hint={t`last ${HISTORY_LIMIT} calls of this tab, choose one to restore it`} flush>
       <ul className={classes["history"]}>
         {history.map((record) => {
           const [tone, word] = toneOf(record);
@@ -62,8 +63,8 @@ export function HistoryList({ history, current, onRestore, onCompare }: HistoryL
               </button>
               {comparable(record) ? (
                 <ActionIcon
-                  aria-label={`Compare with the answer of ${clock(record.at)}`}
-                  title="Compare with the answer in view"
+                  aria-label={t`Compare with the answer of ${clock(record.at)}`}
+                  title={t`Compare with the answer in view`}
                   onClick={() => onCompare(record)}
                 >
                   <IconArrowsDiff size={15} />

@@ -1,4 +1,6 @@
 /** Which outputs hold boxes, scores and classes, and how: guessed, and for the person to correct. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Checkbox, Select } from "@mantine/core";
 import type { OutputTensor } from "../results/output-tensor";
 import shared from "../console.module.css";
@@ -15,8 +17,8 @@ export interface BoxSettingsProps {
 
 const formats = Object.entries(FORMATS).map(([value, label]) => ({ value, label }));
 const UNITS = [
-  { value: "pixels", label: "pixels of the picture" },
-  { value: "share", label: "shares, 0 to 1" },
+  { value: "pixels", label: t`pixels of the picture` },
+  { value: "share", label: t`shares, 0 to 1` },
 ];
 
 export function BoxSettings({ tensors, batched, mapping, onMapping }: BoxSettingsProps) {
@@ -32,7 +34,7 @@ export function BoxSettings({ tensors, batched, mapping, onMapping }: BoxSetting
   return (
     <>
       <Select
-        label="Boxes"
+        label={t`Boxes`}
         placeholder="none"
         clearable
         value={mapping?.boxes ?? null}
@@ -42,33 +44,35 @@ export function BoxSettings({ tensors, batched, mapping, onMapping }: BoxSetting
       {mapping?.raw ? <RawSettings mapping={mapping} raw={mapping.raw} change={change} /> : null}
       {mapping && !mapping.raw ? (
         <details className={classes["boxDetails"]}>
-          <summary>How they are read</summary>
+          <summary>
+            <Trans>How they are read</Trans>
+          </summary>
           <div className={shared["overlaySettings"]}>
             <Select
-              label="Numbers of a box"
+              label={t`Numbers of a box`}
               allowDeselect={false}
               value={mapping.format}
               data={formats}
               onChange={(format) => format && change({ format: format as BoxFormat })}
             />
             <Select
-              label="Measured in"
+              label={t`Measured in`}
               allowDeselect={false}
               value={mapping.unit}
               data={UNITS}
               onChange={(unit) => unit && change({ unit: unit as BoxUnit })}
             />
             <Select
-              label="Scores"
-              placeholder="none, or in the row"
+              label={t`Scores`}
+              placeholder={t`none, or in the row`}
               clearable
               value={mapping.scores}
               data={beside}
               onChange={(scores) => change({ scores })}
             />
             <Select
-              label="Classes"
-              placeholder="none, or in the row"
+              label={t`Classes`}
+              placeholder={t`none, or in the row`}
               clearable
               value={mapping.classes}
               data={beside}
@@ -92,19 +96,23 @@ function RawSettings({ mapping, raw, change }: RawSettingsProps) {
   return (
     <details className={classes["boxDetails"]}>
       <summary>
-        {raw.anchors} guesses of {raw.numbers} numbers
+        <Trans>
+          {raw.anchors} guesses of {raw.numbers} numbers
+        </Trans>
       </summary>
       <div className={shared["overlaySettings"]}>
-        <p className="secondary">Centre, size and scores of each; of those that lie over each other the best is shown.</p>
+        <p className="secondary">
+          <Trans>Centre, size and scores of each; of those that lie over each other the best is shown.</Trans>
+        </p>
         <Select
-          label="Measured in"
+          label={t`Measured in`}
           allowDeselect={false}
           value={mapping.unit}
           data={UNITS}
           onChange={(unit) => unit && change({ unit: unit as BoxUnit })}
         />
         <Checkbox
-          label="The fifth number is no class, but how sure it is that there is something"
+          label={t`The fifth number is no class, but how sure it is that there is something`}
           checked={raw.objectness}
           onChange={(event) => change({ raw: { ...raw, objectness: event.currentTarget.checked } })}
         />

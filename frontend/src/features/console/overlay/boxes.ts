@@ -1,13 +1,14 @@
 /** Outputs as boxes on a picture: which tensor holds what, and where each box lies. Pure. */
+import { t } from "@lingui/core/macro";
 import { isNumeric, numbersOf, type OutputTensor } from "../results/output-tensor";
 import type { Box } from "./box";
 import { looksRaw, rawLayout, type RawLayout } from "./raw-boxes";
 
 export const FORMATS = {
-  xyxy: "left, top, right, bottom",
-  yxyx: "top, left, bottom, right",
-  xywh: "left, top, width, height",
-  cxcywh: "centre x, centre y, width, height",
+  xyxy: t`left, top, right, bottom`,
+  yxyx: t`top, left, bottom, right`,
+  xywh: t`left, top, width, height`,
+  cxcywh: t`centre x, centre y, width, height`,
 } as const;
 export type BoxFormat = keyof typeof FORMATS;
 export type BoxUnit = "pixels" | "share";

@@ -1,4 +1,6 @@
 /** Which output is the mask, and how it is painted. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Select, Slider, Switch } from "@mantine/core";
 import type { OutputTensor } from "../results/output-tensor";
 import classes from "./mask-settings.module.css";
@@ -30,7 +32,7 @@ export function MaskSettings({ masks, choice, onChoice }: MaskSettingsProps) {
   return (
     <>
       <Select
-        label="Mask"
+        label={t`Mask`}
         placeholder="none"
         clearable
         value={choice.name}
@@ -40,16 +42,18 @@ export function MaskSettings({ masks, choice, onChoice }: MaskSettingsProps) {
       {shown && mode ? (
         <>
           <Select
-            label="Painted as"
+            label={t`Painted as`}
             allowDeselect={false}
             value={mode}
             data={maskModes(shown.tensor, shown.shape)}
             onChange={(value) => value && onChoice({ mode: value as MaskMode })}
           />
           <div>
-            <span className={classes["sliderLabel"]}>Opacity of the mask</span>
+            <span className={classes["sliderLabel"]}>
+              <Trans>Opacity of the mask</Trans>
+            </span>
             <Slider
-              thumbLabel="Opacity of the mask"
+              thumbLabel={t`Opacity of the mask`}
               min={0}
               max={100}
               label={(value) => `${value} %`}
@@ -59,7 +63,7 @@ export function MaskSettings({ masks, choice, onChoice }: MaskSettingsProps) {
           </div>
           {mode.startsWith("heat") ? null : (
             <Switch
-              label="Class 0 is see-through"
+              label={t`Class 0 is see-through`}
               checked={choice.hideFirst}
               onChange={(event) => onChoice({ hideFirst: event.currentTarget.checked })}
             />

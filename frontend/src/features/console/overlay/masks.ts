@@ -1,4 +1,5 @@
 /** Outputs that say something about each pixel of a picture: class numbers, scores per class, heat. Pure. */
+import { t } from "@lingui/core/macro";
 import { finiteRange, heatPixels } from "../results/pixels";
 import { isNumeric, type OutputTensor } from "../results/output-tensor";
 import { classColour } from "./colours";
@@ -45,10 +46,10 @@ const isWhole = (datatype: string): boolean => datatype === "BOOL" || /^U?INT/.t
 export function maskModes(tensor: Pick<OutputTensor, "datatype" | "stats">, { channels }: MaskShape): { value: MaskMode; label: string }[] {
   const heat = Array.from({ length: channels }, (_, channel) => ({
     value: `heat-${channel}` as const,
-    label: channels === 1 ? "Heat-map" : `Heat-map of channel ${channel}`,
+    label: channels === 1 ? t`Heat-map` : t`Heat-map of channel ${channel}`,
   }));
-  if (channels > 1) return [{ value: "best", label: "Best class of each pixel" }, ...heat];
-  const labels = { value: "labels" as const, label: "A colour per class number" };
+  if (channels > 1) return [{ value: "best", label: t`Best class of each pixel` }, ...heat];
+  const labels = { value: "labels" as const, label: t`A colour per class number` };
   if (!isWhole(tensor.datatype)) return heat;
   // Many numbers are brightness rather than classes.
   return (tensor.stats?.max ?? 0) >= MOST_LABELS && tensor.stats?.max !== 255 ? [...heat, labels] : [labels, ...heat];

@@ -1,4 +1,6 @@
 /** The picture that was sent, with what the model found in it: masks, heat-maps, boxes. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { NumberInput, Select, Slider } from "@mantine/core";
 import { useMemo } from "react";
 import type { ConsoleModel } from "@/api/types";
@@ -40,14 +42,16 @@ function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers })
     choice.mapping ? `${count(kept.length)} ${kept.length === 1 ? "box" : "boxes"}` : null,
   ].filter(Boolean);
   return (
-    <section className={shared["output"]} aria-label="Over the picture">
+    <section className={shared["output"]} aria-label={t`Over the picture`}>
       <div className={shared["outputHead"]}>
-        <span className={classes["overlayTitle"]}>Over the picture</span>
-        <span className="secondary">{words.join(" and ") || "choose a mask or boxes"}</span>
+        <span className={classes["overlayTitle"]}>
+          <Trans>Over the picture</Trans>
+        </span>
+        <span className="secondary">{words.join(" and ") || t`choose a mask or boxes`}</span>
       </div>
       <div className={classes["overlayColumns"]}>
         <OverlayPicture
-          label={`${picture.name} with ${words.join(" and ") || "nothing over it"}`}
+          label={t`${picture.name} with ${words.join(" and ") || t`nothing over it`}`}
           picture={frame}
           mask={mask}
           opacity={choice.mask.opacity}
@@ -57,7 +61,7 @@ function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers })
         <div className={shared["overlaySettings"]}>
           {layers.pictures.length > 1 ? (
             <Select
-              label="Picture"
+              label={t`Picture`}
               allowDeselect={false}
               value={String(view.at.input)}
               data={layers.pictures.map(({ name }, index) => ({ value: String(index), label: name }))}
@@ -66,7 +70,7 @@ function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers })
           ) : null}
           {picture.count > 1 ? (
             <NumberInput
-              label={`Item of the batch (0 to ${picture.count - 1})`}
+              label={t`Item of the batch (0 to ${picture.count - 1})`}
               min={0}
               max={picture.count - 1}
               value={item}
@@ -83,8 +87,8 @@ function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers })
           {view.boxes.some(({ score }) => score !== null) ? (
             <div>
               <NumberInput
-                label="Least score"
-                description={`${count(kept.length)} of ${count(view.boxes.length)} boxes`}
+                label={t`Least score`}
+                description={t`${count(kept.length)} of ${count(view.boxes.length)} boxes`}
                 step={0.05}
                 value={choice.leastScore}
                 onChange={(value) => typeof value === "number" && change({ leastScore: value })}
@@ -97,15 +101,21 @@ function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers })
                 size={4}
                 thumbSize={16}
                 label={null}
-                thumbLabel="Least score, 0 to 1"
+                thumbLabel={t`Least score, 0 to 1`}
                 value={choice.leastScore}
                 onChange={(leastScore) => change({ leastScore })}
               />
             </div>
           ) : null}
-          {view.search === "searching" ? <p role="status">Looking for boxes</p> : null}
+          {view.search === "searching" ? (
+            <p role="status">
+              <Trans>Looking for boxes</Trans>
+            </p>
+          ) : null}
           {view.search === "failed" ? (
-            <p role="alert">The boxes could not be chosen: this browser stopped the worker that does it.</p>
+            <p role="alert">
+              <Trans>The boxes could not be chosen: this browser stopped the worker that does it.</Trans>
+            </p>
           ) : null}
         </div>
       </div>
@@ -119,15 +129,19 @@ function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers })
 function Legend({ found, labels }: { found: readonly { id: number; share: number }[]; labels: readonly string[] | null }) {
   if (found.length === 0) return null;
   return (
-    <ul className={shared["legend"]} aria-label="Classes of the mask">
+    <ul className={shared["legend"]} aria-label={t`Classes of the mask`}>
       {found.slice(0, LEGEND).map(({ id, share }) => (
         <li key={id}>
           <i style={{ background: cssColour(classColour(id)) }} />
-          <span>{labels?.[id] ?? `class ${id}`}</span>
+          <span>{labels?.[id] ?? t`class ${id}`}</span>
           <strong>{percent(share)}</strong>
         </li>
       ))}
-      {found.length > LEGEND ? <li className="secondary">and {count(found.length - LEGEND)} more</li> : null}
+      {found.length > LEGEND ? (
+        <li className="secondary">
+          <Trans>and {count(found.length - LEGEND)} more</Trans>
+        </li>
+      ) : null}
     </ul>
   );
 }
@@ -141,12 +155,12 @@ interface BoxTableProps {
 function BoxTable({ boxes, picture, nameOf }: BoxTableProps) {
   const px = (share: number, side: number) => Math.round(share * side);
   const columns: Column<Box & { number: number }>[] = [
-    { id: "class", header: "Class", cell: ({ classId }) => (classId === null ? "–" : nameOf(classId)) },
-    { id: "score", header: "Score", align: "right", cell: ({ score }) => (score === null ? "–" : significant(score)) },
-    { id: "at", header: "Left, top", align: "right", cell: ({ x, y }) => `${px(x, picture.width)}, ${px(y, picture.height)}` },
+    { id: "class", header: t`Class`, cell: ({ classId }) => (classId === null ? "–" : nameOf(classId)) },
+    { id: "score", header: t`Score`, align: "right", cell: ({ score }) => (score === null ? "–" : significant(score)) },
+    { id: "at", header: t`Left, top`, align: "right", cell: ({ x, y }) => `${px(x, picture.width)}, ${px(y, picture.height)}` },
     {
       id: "size",
-      header: "Size in pixels",
+      header: t`Size in pixels`,
       align: "right",
       cell: ({ width, height }) => `${px(width, picture.width)} × ${px(height, picture.height)}`,
     },
@@ -155,14 +169,16 @@ function BoxTable({ boxes, picture, nameOf }: BoxTableProps) {
     <>
       <DataTable
         compact
-        label="Boxes"
+        label={t`Boxes`}
         columns={columns}
         rows={boxes.slice(0, LISTED).map((box, number) => ({ ...box, number }))}
         rowKey={(row) => String(row.number)}
       />
       {boxes.length > LISTED ? (
         <p className="secondary">
-          The best {LISTED} of {count(boxes.length)}; all are in the outputs below.
+          <Trans>
+            The best {LISTED} of {count(boxes.length)}; all are in the outputs below.
+          </Trans>
         </p>
       ) : null}
     </>

@@ -1,6 +1,6 @@
 /** A picture with a mask and boxes over it. */
 import { useEffect, useRef, useState } from "react";
-import { percent } from "@/components/format";
+import { percent, fixed } from "@/components/format";
 import classes from "./overlay-picture.module.css";
 import type { Box } from "./box";
 import { classColour, cssColour, inkOn } from "./colours";
@@ -47,7 +47,7 @@ function FileLayer({ file }: { file: Uint8Array }) {
 }
 
 function boxText({ score, classId }: Box, nameOf: OverlayPictureProps["nameOf"]): string {
-  return [classId === null ? "" : nameOf(classId), score === null ? "" : score <= 1 ? percent(score) : score.toFixed(1)]
+  return [classId === null ? "" : nameOf(classId), score === null ? "" : score <= 1 ? percent(score) : fixed(score, 1)]
     .filter(Boolean)
     .join(" ");
 }

@@ -1,4 +1,5 @@
 /** What the form of a model holds, as one request. Pure. */
+import { t } from "@lingui/core/macro";
 import type { ConsoleModel, TestCase } from "@/api/types";
 import { caseTensors } from "../cases/case-values";
 import { buildInput } from "../request/build-input";
@@ -55,7 +56,7 @@ function notReplayed(model: ConsoleModel, replay: Replay): string[] {
   return [
     ...(replay.told ? [`${replay.told}.`] : []),
     ...(missing.length > 0
-      ? [`Not from the captured request, and filled with zeros: ${missing.map((input) => input.name).join(", ")}.`]
+      ? [t`Not from the captured request, and filled with zeros: ${missing.map((input) => input.name).join(", ")}.`]
       : []),
   ];
 }
@@ -75,14 +76,14 @@ export function opening(model: ConsoleModel, saved: TestCase | Replay | null, la
       const tensor = tensors.find((one) => one.name === input.name && one.datatype === input.datatype);
       const draft = newDraft(input);
       if (!tensor) return draft.optional ? draft : openingDraft(input, batched);
-      return withTensor(draft, { on: batched, size }, tensor, "told" in saved ? saved.name : `test case ${saved.name}`);
+      return withTensor(draft, { on: batched, size }, tensor, "told" in saved ? saved.name : t`test case ${saved.name}`);
     });
     const unknown = tensors.filter(
       (tensor) => !model.inputs.some((input) => input.name === tensor.name && input.datatype === tensor.datatype),
     );
     const problems = "told" in saved ? notReplayed(model, saved) : [];
     if (unknown.length > 0) {
-      problems.push(`The model does not take ${unknown.map((tensor) => `${tensor.name} (${tensor.datatype})`).join(", ")} any more.`);
+      problems.push(t`The model does not take ${unknown.map((tensor) => `${tensor.name} (${tensor.datatype})`).join(", ")} any more.`);
     }
     return { drafts, size, problem: problems.join(" ") || null };
   } catch (error) {

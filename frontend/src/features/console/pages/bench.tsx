@@ -1,4 +1,5 @@
 /** Request on the left, result on the right: one model of one target. */
+import { t } from "@lingui/core/macro";
 import { useHotkeys } from "@mantine/hooks";
 import { useCallback, useState } from "react";
 import { refusalText } from "@/api/permissions";
@@ -40,10 +41,10 @@ export interface BenchProps {
 }
 
 /** What stands for "by traffic" where answers are told apart. */
-const BY_TRAFFIC = "By traffic";
+const BY_TRAFFIC = t`By traffic`;
 
 const TOO_LARGE = `// The request holds more than ${JSON_LIMIT} values: too many to edit as text. Use the form.`;
-const LOOK_ONLY = `Your role may look here, but not call. ${refusalText("invoke")}.`;
+const LOOK_ONLY = t`Your role may look here, but not call. ${refusalText("invoke")}.`;
 
 export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, opened, replay, onCase, others, infer }: BenchProps) {
   const calls = useCalls(endpoint.name, model.name, infer);

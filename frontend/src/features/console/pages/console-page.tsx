@@ -1,4 +1,6 @@
 /** The test console: a tab of an endpoint, and a page of its own that asks which endpoint. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Select } from "@mantine/core";
 import { IconPlugConnectedX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -29,7 +31,7 @@ export function ConsolePage() {
 function StandAlone() {
   const search: { endpoint?: string } = useSearch({ strict: false });
   const navigate = useNavigate();
-  usePageTitle(search.endpoint ?? "Test console", "Test");
+  usePageTitle(search.endpoint ?? t`Test console`, t`Test`);
   const { data, error, refetch } = useQuery(endpointsQuery());
   const endpoints = data?.items ?? [];
   const only = endpoints.length === 1 ? endpoints[0]?.name : undefined;
@@ -37,14 +39,14 @@ function StandAlone() {
   return (
     <>
       <PageHeader
-        title="Test console"
+        title={t`Test console`}
         actions={
           endpoints.length > 0 ? (
             <Select
-              aria-label="Endpoint"
+              aria-label={t`Endpoint`}
               w={260}
               searchable
-              placeholder="Choose an endpoint"
+              placeholder={t`Choose an endpoint`}
               value={name ?? null}
               data={endpoints.map((endpoint) => endpoint.name)}
               onChange={(next) => {
@@ -54,26 +56,26 @@ function StandAlone() {
           ) : undefined
         }
       />
-      {error ? <ProblemCard error={error} title="The endpoints could not be loaded" onRetry={() => void refetch()} /> : null}
+      {error ? <ProblemCard error={error} title={t`The endpoints could not be loaded`} onRetry={() => void refetch()} /> : null}
       {name !== undefined ? (
         <OfEndpoint key={name} name={name} />
       ) : data ? (
         <Card>
           <EmptyState
-            title={endpoints.length === 0 ? "There is no endpoint to test yet" : "Choose an endpoint to test"}
-            detail={endpoints.length === 0 ? "Deploy a model; its console opens here." : "The form is made from the model's own inputs."}
+            title={endpoints.length === 0 ? t`There is no endpoint to test yet` : t`Choose an endpoint to test`}
+            detail={endpoints.length === 0 ? t`Deploy a model; its console opens here.` : t`The form is made from the model's own inputs.`}
             icon={<IconPlugConnectedX size={26} stroke={1.6} aria-hidden />}
             action={
               endpoints.length === 0 ? (
                 <RefusingLink needs="deploy" link={paths.deploy()}>
-                  Deploy a model
+                  <Trans>Deploy a model</Trans>
                 </RefusingLink>
               ) : undefined
             }
           />
         </Card>
       ) : error ? null : (
-        <SkeletonRows rows={6} label="Loading the endpoints" />
+        <SkeletonRows rows={6} label={t`Loading the endpoints`} />
       )}
     </>
   );
@@ -91,9 +93,9 @@ function OfEndpoint({ name }: { name: string }) {
   });
   if (!data) {
     return error ? (
-      <ProblemCard error={error} title={`${name} cannot be tested`} onRetry={() => void refetch()} />
+      <ProblemCard error={error} title={t`${name} cannot be tested`} onRetry={() => void refetch()} />
     ) : (
-      <SkeletonRows rows={6} label="Loading the endpoint" />
+      <SkeletonRows rows={6} label={t`Loading the endpoint`} />
     );
   }
   if (!isReady(data)) return <NotReady endpoint={data} />;
@@ -127,7 +129,7 @@ function Progress({ id }: { id: string }) {
     <>
       {data ? <p role="status">{running ? `${running.title}${running.detail ? `: ${running.detail}` : ""}` : data.state}</p> : null}
       <Button variant="default" renderRoot={(props) => <Link {...paths.operation(id)} {...props} />}>
-        Show the progress
+        <Trans>Show the progress</Trans>
       </Button>
     </>
   );
@@ -138,10 +140,10 @@ function NotReady({ endpoint }: { endpoint: Endpoint }) {
   return (
     <Card>
       <EmptyState
-        title={endpoint.deployments.length === 0 ? `${endpoint.name} has no deployment` : `No deployment of ${endpoint.name} is ready`}
+        title={endpoint.deployments.length === 0 ? t`${endpoint.name} has no deployment` : t`No deployment of ${endpoint.name} is ready`}
         detail={
           endpoint.deployments.length === 0
-            ? "Deploy a model to it first."
+            ? t`Deploy a model to it first.`
             : endpoint.deployments
                 .map((one) => `${one.name}: ${one.replicas.map((replica) => replica.state).join(", ") || one.provisioning_state}`)
                 .join(" · ")
@@ -152,7 +154,7 @@ function NotReady({ endpoint }: { endpoint: Endpoint }) {
             <Progress id={busy.operation} />
           ) : (
             <RefusingLink needs="deploy" link={paths.deploy({ endpoint: endpoint.name })}>
-              Deploy a model
+              <Trans>Deploy a model</Trans>
             </RefusingLink>
           )
         }

@@ -1,4 +1,6 @@
 /** The console of one endpoint with at least one ready deployment. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import "@mantine/core/styles/Pill.css";
 import "@mantine/core/styles/PillsInput.css";
 import { MultiSelect, Select } from "@mantine/core";
@@ -45,12 +47,12 @@ export function Console({ endpoint, deployment, onDeployment, preset, onPreset, 
     <div className={shared["stack"]}>
       <div className={shared["bar"]}>
         <Select
-          label="Send to"
+          label={t`Send to`}
           w={240}
           allowDeselect={false}
           value={deployment ?? BY_TRAFFIC}
           data={[
-            { value: BY_TRAFFIC, label: "The endpoint, by traffic" },
+            { value: BY_TRAFFIC, label: t`The endpoint, by traffic` },
             ...ready.map((one) => ({
               value: one.name,
               label: `${one.name} (${one.model} v${one.version}, ${one.traffic} %)`,
@@ -60,7 +62,7 @@ export function Console({ endpoint, deployment, onDeployment, preset, onPreset, 
         />
         {ready.length > 1 ? (
           <MultiSelect
-            label="and compare with"
+            label={t`and compare with`}
             miw={240}
             maxValues={MOST_OTHERS}
             placeholder={others.length === 0 ? "nobody" : undefined}
@@ -72,8 +74,8 @@ export function Console({ endpoint, deployment, onDeployment, preset, onPreset, 
       </div>
       {link === "lost" ? (
         <div className={classes["banner"]} role="status">
-          <ToneIcon tone="warn" label="Connection lost" />
-          The connection to the console is lost. Trying again; your inputs stay.
+          <ToneIcon tone="warn" label={t`Connection lost`} />
+          <Trans>The connection to the console is lost. Trying again; your inputs stay.</Trans>
         </div>
       ) : null}
       {link === "signed-out" || link === "unknown-endpoint" ? (
@@ -81,9 +83,9 @@ export function Console({ endpoint, deployment, onDeployment, preset, onPreset, 
           error={
             new ApiProblem(
               {
-                title: link === "signed-out" ? "You are signed out" : `There is no endpoint ${endpoint.name}`,
+                title: link === "signed-out" ? t`You are signed out` : t`There is no endpoint ${endpoint.name}`,
                 code: link,
-                detail: link === "signed-out" ? "Sign in again to use the console." : "",
+                detail: link === "signed-out" ? t`Sign in again to use the console.` : "",
               },
               401,
             )
@@ -104,8 +106,8 @@ export function Console({ endpoint, deployment, onDeployment, preset, onPreset, 
           captured={captured}
         />
       ) : (
-        <Card title="Request" flush>
-          <SkeletonRows rows={5} label="Reading the model's inputs" />
+        <Card title={t`Request`} flush>
+          <SkeletonRows rows={5} label={t`Reading the model's inputs`} />
         </Card>
       )}
     </div>
@@ -135,13 +137,13 @@ function OfModels({ endpoint, deployment, others, models, mayInfer, console, pre
     models[0];
   if (!model) {
     return (
-      <ProblemCard error={new ApiProblem({ title: "This deployment serves no model", code: "NoModel" }, 404)} onRetry={console.reload} />
+      <ProblemCard error={new ApiProblem({ title: t`This deployment serves no model`, code: "NoModel" }, 404)} onRetry={console.reload} />
     );
   }
   if ((preset !== null && saved.isPending) || (replaying && sent.isPending)) {
     return (
-      <Card title="Request" flush>
-        <SkeletonRows rows={5} label={replaying ? "Opening the captured request" : "Opening the test case"} />
+      <Card title={t`Request`} flush>
+        <SkeletonRows rows={5} label={replaying ? t`Opening the captured request` : t`Opening the test case`} />
       </Card>
     );
   }
@@ -153,19 +155,21 @@ function OfModels({ endpoint, deployment, others, models, mayInfer, console, pre
   return (
     <>
       {saved.error && preset !== null ? (
-        <ProblemCard error={saved.error} title="The test case could not be opened" onRetry={() => void saved.refetch()} />
+        <ProblemCard error={saved.error} title={t`The test case could not be opened`} onRetry={() => void saved.refetch()} />
       ) : null}
-      {replaying && sent.error ? <ProblemCard error={sent.error} title="The captured request could not be opened" /> : null}
+      {replaying && sent.error ? <ProblemCard error={sent.error} title={t`The captured request could not be opened`} /> : null}
       {replay !== null ? (
         <div className={classes["banner"]} role="status">
-          <ToneIcon tone="note" label="Captured" />
-          The inputs are those of the captured {replay.name}.
+          <ToneIcon tone="note" label={t`Captured`} />
+          <Trans>The inputs are those of the captured {replay.name}.</Trans>
         </div>
       ) : null}
       {opened !== null && !models.some((one) => one.name === opened.model) ? (
         <div className={classes["banner"]} role="status">
-          <ToneIcon tone="warn" label="Other model" />
-          The test case {opened.name} is for the model {opened.model}, which is not served here.
+          <ToneIcon tone="warn" label={t`Other model`} />
+          <Trans>
+            The test case {opened.name} is for the model {opened.model}, which is not served here.
+          </Trans>
         </div>
       ) : null}
       <Bench
@@ -194,7 +198,7 @@ function OfModels({ endpoint, deployment, others, models, mayInfer, console, pre
         }
       />
       <GoldenCard
-        key={`golden ${model.name}`}
+        key={t`golden ${model.name}`}
         endpoint={endpoint}
         model={model.name}
         deployment={deployment}

@@ -1,4 +1,5 @@
 /** The tensor that a filled-in input becomes, or why it is none yet. */
+import { t } from "@lingui/core/macro";
 import { datatypeInfo, parseElement, type Element, type Elements } from "@/inference/tensor/datatypes";
 import { readPasted } from "@/inference/tensor/pasted-data";
 import { tensorBytes } from "@/inference/tensor/raw-bytes";
@@ -10,7 +11,7 @@ import type { BuiltInput } from "@/inference/tensor/built-input";
 export type Built = { ok: true; input: BuiltInput } | { ok: false; error: string };
 
 const failed = (draft: InputDraft, error: string): Built => ({ ok: false, error: `${draft.name}: ${error}` });
-const NO_SIZE = "give every variable axis a size";
+const NO_SIZE = t`give every variable axis a size`;
 
 function built(draft: InputDraft, shape: number[], elements: Elements): Built {
   return {
@@ -25,7 +26,7 @@ function fromCells(draft: InputDraft, batch: Batch): Built {
   const elements: Element[] = [];
   for (const [index, cell] of cellsOf(draft, batch).entries()) {
     const { value, error } = parseElement(draft.datatype, cell);
-    if (error !== null) return failed(draft, `value ${index + 1}: ${error}`);
+    if (error !== null) return failed(draft, t`value ${index + 1}: ${error}`);
     elements.push(value);
   }
   return built(draft, shape, elements);
@@ -46,12 +47,12 @@ export function fitShape(
   const open = expected.flatMap((size, axis) => (size === -1 ? [axis] : []));
   const fixed = elementCount(expected.filter((size) => size !== -1));
   const [first] = open;
-  if (open.length > 1) return { error: "give all variable axes but one a size, or paste nested JSON" };
+  if (open.length > 1) return { error: t`give all variable axes but one a size, or paste nested JSON` };
   if (first !== undefined) {
-    if (fixed === 0 || count % fixed !== 0) return { error: `${count} values do not fill ${shapeText(expected)}` };
+    if (fixed === 0 || count % fixed !== 0) return { error: t`${count} values do not fill ${shapeText(expected)}` };
     return { shape: expected.map((size, axis) => (axis === first ? count / fixed : size)) };
   }
-  if (count !== fixed) return { error: `${count} values sent, ${fixed} expected (${shapeText(expected)})` };
+  if (count !== fixed) return { error: t`${count} values sent, ${fixed} expected (${shapeText(expected)})` };
   return { shape: [...expected] };
 }
 
@@ -69,18 +70,18 @@ function fromPaste(draft: InputDraft, batch: Batch): Built {
 }
 
 function fromFile(draft: InputDraft, batch: Batch): Built {
-  return draft.file ? fromData(draft, batch, draft.file.elements, draft.file.shape) : failed(draft, "drop a file, or switch to values");
+  return draft.file ? fromData(draft, batch, draft.file.elements, draft.file.shape) : failed(draft, t`drop a file, or switch to values`);
 }
 
 function fromPictures(draft: InputDraft, batch: Batch): Built {
   const layout = layoutOf(draft);
   const [first] = draft.pictures;
-  if (layout === null || first === undefined) return failed(draft, "drop a picture, or switch to values");
+  if (layout === null || first === undefined) return failed(draft, t`drop a picture, or switch to values`);
   const other = draft.pictures.find((picture) => picture.height !== first.height || picture.width !== first.width);
   if (other)
     return failed(
       draft,
-      `${other.filename} is ${other.width} × ${other.height}, ${first.filename} ${first.width} × ${first.height}: a batch needs one size`,
+      t`${other.filename} is ${other.width} × ${other.height}, ${first.filename} ${first.width} × ${first.height}: a batch needs one size`,
     );
   const items = batch.on ? batch.size : 1;
   const all = new Float32Array(first.elements.length * items);

@@ -1,4 +1,6 @@
 /** One picture from the camera, asked for by a press. The stream ends as soon as the picture is taken or the person turns away. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconCamera } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
@@ -58,7 +60,7 @@ export function Camera({ label, onPicture }: { label: string; onPicture: (bitmap
           title={devices ? undefined : NO_CAMERAS}
           onClick={() => void open()}
         >
-          Camera
+          <Trans>Camera</Trans>
         </Button>
         {state.kind === "failed" ? (
           <span className={shared["sentLine"]} data-tone="error" role="alert">
@@ -70,10 +72,12 @@ export function Camera({ label, onPicture }: { label: string; onPicture: (bitmap
   }
   return (
     <div className={classes["camera"]}>
-      <video ref={video} autoPlay muted playsInline aria-label={`Camera for ${label}`} />
-      <Button onClick={() => void take()}>Take the picture</Button>
+      <video ref={video} autoPlay muted playsInline aria-label={t`Camera for ${label}`} />
+      <Button onClick={() => void take()}>
+        <Trans>Take the picture</Trans>
+      </Button>
       <Button variant="default" onClick={() => setState({ kind: "off" })}>
-        Cancel
+        <Trans>Cancel</Trans>
       </Button>
     </div>
   );

@@ -1,4 +1,6 @@
 /** One field per element: switches, numbers, sliders or texts, a row per item of the batch. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Checkbox, Slider, Switch } from "@mantine/core";
 import { datatypeInfo, parseElement } from "@/inference/tensor/datatypes";
 import shared from "../console.module.css";
@@ -27,7 +29,7 @@ export function CellsInput({ draft, batch, onChange }: CellsInputProps) {
             <div className={`${classes["cells"]} ${wide ? classes["cellsWide"] : draft.sliders ? classes["cellsSlider"] : ""}`}>
               {Array.from({ length: perItem }, (_, column) => {
                 const index = row * perItem + column;
-                const label = `${draft.name}${rows > 1 ? `, item ${row}` : ""}${perItem > 1 ? `, value ${column}` : ""}`;
+                const label = `${draft.name}${rows > 1 ? t`, item ${row}` : ""}${perItem > 1 ? t`, value ${column}` : ""}`;
                 return (
                   <Cell
                     key={column}
@@ -48,8 +50,8 @@ export function CellsInput({ draft, batch, onChange }: CellsInputProps) {
         <Switch
           mt={8}
           size="xs"
-          label="Sliders from 0 to 1"
-          aria-label={`Sliders from 0 to 1 for ${draft.name}`}
+          label={t`Sliders from 0 to 1`}
+          aria-label={t`Sliders from 0 to 1 for ${draft.name}`}
           checked={draft.sliders}
           onChange={(event) => onChange({ sliders: event.currentTarget.checked })}
         />
@@ -78,7 +80,7 @@ function Cell({ label, short, datatype, value, slider, onChange }: CellProps) {
       className={shared["cell"]}
       aria-label={label}
       aria-invalid={error !== null}
-      title={error ?? (kind === "integer" ? `${datatype}: ${String(min)} to ${String(max)}` : undefined)}
+      title={error ?? (kind === "integer" ? t`${datatype}: ${String(min)} to ${String(max)}` : undefined)}
       inputMode={kind === "integer" ? "numeric" : "decimal"}
       autoComplete="off"
       spellCheck={false}
@@ -96,7 +98,7 @@ function Cell({ label, short, datatype, value, slider, onChange }: CellProps) {
         max={1}
         step={0.01}
         label={null}
-        thumbLabel={`${label}, slider`}
+        thumbLabel={t`${label}, slider`}
         value={Math.min(1, Math.max(0, Number(parsed) || 0))}
         onChange={(next) => onChange(String(next))}
       />
@@ -128,7 +130,7 @@ function TextCell({ label, alone, value, onChange }: { label: string; alone: boo
         className={shared["cell"]}
         aria-label={label}
         value={value}
-        placeholder="Text"
+        placeholder={t`Text`}
         onChange={(event) => onChange(event.currentTarget.value)}
       />
     );
@@ -140,11 +142,13 @@ function TextCell({ label, alone, value, onChange }: { label: string; alone: boo
         aria-label={label}
         rows={3}
         value={value}
-        placeholder="Text"
+        placeholder={t`Text`}
         onChange={(event) => onChange(event.currentTarget.value)}
       />
       <span className={classes["counter"]}>
-        {[...value].length} characters, {encoder.encode(value).length} bytes
+        <Trans>
+          {[...value].length} characters, {encoder.encode(value).length} bytes
+        </Trans>
       </span>
     </span>
   );

@@ -1,4 +1,5 @@
 /** Files as tensor data: .npy, JSON, CSV, raw values; for texts, a file per item. */
+import { t } from "@lingui/core/macro";
 import { IconFileUpload } from "@tabler/icons-react";
 import { useState } from "react";
 import { bytes } from "@/components/format";
@@ -23,12 +24,12 @@ export function FileInput({ draft, onFile }: FileInputProps) {
     const [first] = files;
     if (!first) return;
     const size = files.reduce((sum, file) => sum + file.size, 0);
-    if (size > MAX_FILE_BYTES) return setProblem(`${bytes(size)} are more than the console reads (${bytes(MAX_FILE_BYTES)}).`);
+    if (size > MAX_FILE_BYTES) return setProblem(t`${bytes(size)} are more than the console reads (${bytes(MAX_FILE_BYTES)}).`);
     const contents = await Promise.all(files.map(async (file) => ({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })));
     const read = readFiles(contents, draft.datatype);
     if (!read.ok) return setProblem(read.error);
     setProblem(null);
-    onFile({ name: files.length === 1 ? first.name : `${files.length} files`, ...read.data });
+    onFile({ name: files.length === 1 ? first.name : t`${files.length} files`, ...read.data });
   };
   const { file } = draft;
   return (
@@ -52,18 +53,18 @@ export function FileInput({ draft, onFile }: FileInputProps) {
           type="file"
           multiple
           className="sr-only"
-          aria-label={`File for ${draft.name}`}
+          aria-label={t`File for ${draft.name}`}
           onChange={(event) => void take([...(event.currentTarget.files ?? [])])}
         />
         <IconFileUpload size={20} stroke={1.6} aria-hidden />
         <span>
           {file ? <strong className="mono">{file.name}</strong> : null}
-          {file ? ` (${file.note}${file.shape ? `, ${shapeText(file.shape)}` : `, ${file.elements.length} values`}). Drop another` : null}
+          {file ? t` (${file.note}${file.shape ? `, ${shapeText(file.shape)}` : t`, ${file.elements.length} values`}). Drop another` : null}
           {file
             ? null
             : draft.datatype === "BYTES"
-              ? "Drop or choose files: each becomes one item, with its bytes as they are"
-              : `Drop or choose .npy, JSON, CSV, or raw ${draft.datatype} values (little-endian)`}
+              ? t`Drop or choose files: each becomes one item, with its bytes as they are`
+              : t`Drop or choose .npy, JSON, CSV, or raw ${draft.datatype} values (little-endian)`}
         </span>
       </label>
       {problem ? (

@@ -1,4 +1,5 @@
 /** Inputs filled by the page: with samples, with what another mode held, with a saved tensor. */
+import { t } from "@lingui/core/macro";
 import { datatypeInfo, elementText, type Element, type Elements } from "@/inference/tensor/datatypes";
 import { fillElements, newFill, type Fill, type FillKind } from "@/inference/tensor/samples";
 import { elementCount, resolveAxes } from "@/inference/tensor/shape";
@@ -52,7 +53,7 @@ export function withTensor(
     if (fitsGrid(sized, sizedBatch)) return { ...sized, mode: "grid", cells };
   }
   const elements = Array.from(tensor.elements, (value): Element => (typeof value === "bigint" ? value.toString() : value));
-  return { ...sized, mode: "file", file: { name, elements, shape: [...tensor.shape], note: "as it was sent" } };
+  return { ...sized, mode: "file", file: { name, elements, shape: [...tensor.shape], note: t`as it was sent` } };
 }
 
 /** Another way to fill the input, with what it holds now where that can be shown. */

@@ -1,4 +1,6 @@
 /** A tensor as an editable table; a block copied from a sheet program is pasted at the chosen cell. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useState } from "react";
 import { CopyButton } from "@/components/copy";
 import { LeadingAxes } from "../sheet/leading-axes";
@@ -25,7 +27,7 @@ export function GridInput({ draft, batch, onChange }: GridInputProps) {
     <div>
       <LeadingAxes sheet={sheet} place={place} onPlace={setPlace} batched={batch.on} />
       <SheetView
-        label={`Table of ${draft.name}`}
+        label={t`Table of ${draft.name}`}
         rows={sheet.rows}
         columns={sheet.columns}
         wide={draft.datatype === "BYTES"}
@@ -39,9 +41,13 @@ export function GridInput({ draft, batch, onChange }: GridInputProps) {
         }}
       />
       <p className={classes["sentLine"]}>
-        Type over a cell, or paste a block copied from a sheet.
-        <CopyButton text={sheetText(cells, sheet, offset)} label={`table of ${draft.name}`} />
-        {lost > 0 ? <span role="status">{lost} pasted values reached over the edge and were left out.</span> : null}
+        <Trans>Type over a cell, or paste a block copied from a sheet.</Trans>
+        <CopyButton text={sheetText(cells, sheet, offset)} label={t`table of ${draft.name}`} />
+        {lost > 0 ? (
+          <span role="status">
+            <Trans>{lost} pasted values reached over the edge and were left out.</Trans>
+          </span>
+        ) : null}
       </p>
     </div>
   );

@@ -1,4 +1,5 @@
 /** Pictures as tensor: drop them, say how the model was trained, see what is sent. */
+import { t } from "@lingui/core/macro";
 import { IconPhotoPlus } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
 import { significant } from "@/components/format";
@@ -28,13 +29,13 @@ function range(elements: Float32Array): string {
     high = Math.max(high, value);
     sum += value;
   }
-  return `values ${significant(low)} to ${significant(high)}, mean ${significant(sum / elements.length)}`;
+  return t`values ${significant(low)} to ${significant(high)}, mean ${significant(sum / elements.length)}`;
 }
 
 /** A picture that is sent in another size than it has says so: where the model takes any size, nobody asked for it. */
 function scaledFrom(source: Source | undefined, { width, height }: Picture): string {
   if (source === undefined || (source.bitmap.width === width && source.bitmap.height === height)) return "";
-  return `, made from ${source.bitmap.width} × ${source.bitmap.height}`;
+  return t`, made from ${source.bitmap.width} × ${source.bitmap.height}`;
 }
 
 export function ImageInput({ draft, batch, onChange }: ImageInputProps) {
@@ -57,7 +58,7 @@ export function ImageInput({ draft, batch, onChange }: ImageInputProps) {
       setProblem(null);
       setSources(taken);
     } catch {
-      setProblem(`${pictures.map((file) => file.name).join(", ")}: not a picture that this browser can read.`);
+      setProblem(t`${pictures.map((file) => file.name).join(", ")}: not a picture that this browser can read.`);
     }
   };
 
@@ -101,14 +102,14 @@ export function ImageInput({ draft, batch, onChange }: ImageInputProps) {
           accept="image/*"
           multiple
           className="sr-only"
-          aria-label={`Picture for ${draft.name}`}
+          aria-label={t`Picture for ${draft.name}`}
           onChange={(event) => void take([...(event.currentTarget.files ?? [])])}
         />
-        <canvas ref={canvas} hidden={!visible} role="img" aria-label="What is sent" />
+        <canvas ref={canvas} hidden={!visible} role="img" aria-label={t`What is sent`} />
         {visible ? null : (
           <>
             <IconPhotoPlus size={22} stroke={1.6} aria-hidden />
-            {first ? `${first.filename} (as sent before). Drop another` : "Drop, paste or choose pictures"}
+            {first ? t`${first.filename} (as sent before). Drop another` : t`Drop, paste or choose pictures`}
           </>
         )}
       </label>
@@ -120,13 +121,13 @@ export function ImageInput({ draft, batch, onChange }: ImageInputProps) {
         <p className={shared["sentLine"]} data-tone={problem ? "error" : undefined}>
           {problem ??
             [
-              first ? `${first.width} × ${first.height} pixels${scaledFrom(sources[0], first)}` : null,
-              layout.channelsFirst ? "channels first (NCHW)" : "channels last (NHWC)",
+              first ? t`${first.width} × ${first.height} pixels${scaledFrom(sources[0], first)}` : null,
+              layout.channelsFirst ? t`channels first (NCHW)` : t`channels last (NHWC)`,
               first ? range(first.elements) : null,
               draft.pictures.length > 1
-                ? `${draft.pictures.length} pictures, one per item of the batch`
+                ? t`${draft.pictures.length} pictures, one per item of the batch`
                 : batch.on && batch.size > 1
-                  ? "the same picture in every item"
+                  ? t`the same picture in every item`
                   : null,
             ]
               .filter(Boolean)

@@ -1,4 +1,6 @@
 /** How pictures become numbers: resizing, colours, layout and scale. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { NumberInput, Select, Switch, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { LARGEST_SIDE, SCALES, type ImageLayout, type ImageOptions, type Normalisation } from "@/inference/tensor/image-tensor";
@@ -19,30 +21,30 @@ export function ImageSettings({ draft, layout, options, onChange }: ImageSetting
     <>
       <div className={classes["imageOptions"]}>
         <Select
-          label="Resize"
+          label={t`Resize`}
           allowDeselect={false}
           value={options.fit}
           data={[
-            { value: "crop", label: "Crop centre" },
-            { value: "fit", label: "Fit with bars" },
-            { value: "stretch", label: "Stretch" },
+            { value: "crop", label: t`Crop centre` },
+            { value: "fit", label: t`Fit with bars` },
+            { value: "stretch", label: t`Stretch` },
           ]}
           onChange={(fit) => fit && set({ fit })}
         />
         <Select
-          label="Values"
+          label={t`Values`}
           allowDeselect={false}
           value={options.scale}
           comboboxProps={{ width: 240, position: "bottom-start" }}
           data={[
             ...Object.entries(SCALES).map(([value, { label }]) => ({ value: value as ImageOptions["scale"], label })),
-            { value: "custom" as const, label: "Own mean and std" },
+            { value: "custom" as const, label: t`Own mean and std` },
           ]}
           onChange={(scale) => scale && set({ scale })}
         />
         {layout.channels >= 3 ? (
           <Select
-            label="Channels"
+            label={t`Channels`}
             allowDeselect={false}
             value={options.order}
             data={[
@@ -52,11 +54,11 @@ export function ImageSettings({ draft, layout, options, onChange }: ImageSetting
             onChange={(order) => order && set({ order })}
           />
         ) : null}
-        {layout.width === -1 ? <Side label="Width" value={options.width} onChange={(width) => set({ width })} /> : null}
-        {layout.height === -1 ? <Side label="Height" value={options.height} onChange={(height) => set({ height })} /> : null}
+        {layout.width === -1 ? <Side label={t`Width`} value={options.width} onChange={(width) => set({ width })} /> : null}
+        {layout.height === -1 ? <Side label={t`Height`} value={options.height} onChange={(height) => set({ height })} /> : null}
         {layouts.length > 1 ? (
           <Select
-            label="Layout"
+            label={t`Layout`}
             allowDeselect={false}
             value={String(draft.layout)}
             data={layouts.map((item, index) => ({ value: String(index), label: item.channelsFirst ? "NCHW" : "NHWC" }))}
@@ -65,10 +67,12 @@ export function ImageSettings({ draft, layout, options, onChange }: ImageSetting
         ) : null}
       </div>
       {layout.width === -1 || layout.height === -1 ? (
-        <p className="secondary">The model takes any size; many that do want multiples of 32.</p>
+        <p className="secondary">
+          <Trans>The model takes any size; many that do want multiples of 32.</Trans>
+        </p>
       ) : null}
       {options.scale === "custom" ? <CustomScale value={options.custom} onChange={(custom) => set({ custom })} /> : null}
-      <Switch my={10} label="Invert" checked={options.invert} onChange={(event) => set({ invert: event.currentTarget.checked })} />
+      <Switch my={10} label={t`Invert`} checked={options.invert} onChange={(event) => set({ invert: event.currentTarget.checked })} />
     </>
   );
 }
@@ -77,8 +81,8 @@ export function ImageSettings({ draft, layout, options, onChange }: ImageSetting
 function Side({ label, value, onChange }: { label: string; value: number | null; onChange: (value: number | null) => void }) {
   return (
     <NumberInput
-      label={`${label}, pixels`}
-      placeholder="as the picture is"
+      label={t`${label}, pixels`}
+      placeholder={t`as the picture is`}
       min={1}
       max={LARGEST_SIDE}
       clampBehavior="strict"
@@ -113,9 +117,9 @@ function CustomScale({ value, onChange }: { value: Normalisation; onChange: (val
   const mean = triple(texts.mean);
   const std = triple(texts.std);
   const errors = {
-    divide: divide > 0 && Number.isFinite(divide) ? null : "above 0",
-    mean: mean ? null : "one number or three",
-    std: std && std.every((item) => item !== 0) ? null : "one or three, not 0",
+    divide: divide > 0 && Number.isFinite(divide) ? null : t`above 0`,
+    mean: mean ? null : t`one number or three`,
+    std: std && std.every((item) => item !== 0) ? null : t`one or three, not 0`,
   };
   const type = (name: keyof typeof texts, text: string) => {
     const next = { ...texts, [name]: text };
@@ -130,9 +134,9 @@ function CustomScale({ value, onChange }: { value: Normalisation; onChange: (val
     <div className={classes["imageOptions"]} style={{ marginTop: 8 }}>
       {(
         [
-          ["divide", "Divide by"],
-          ["mean", "Then subtract"],
-          ["std", "Then divide by"],
+          ["divide", t`Divide by`],
+          ["mean", t`Then subtract`],
+          ["std", t`Then divide by`],
         ] as const
       ).map(([name, label]) => (
         <TextInput

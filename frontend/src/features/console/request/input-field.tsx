@@ -1,4 +1,6 @@
 /** One input of the model: its name and type, the ways to fill it, and what will be sent. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { SegmentedControl, Switch } from "@mantine/core";
 import { bytes, shape } from "@/components/format";
 import { Chip } from "@/components/status";
@@ -21,12 +23,12 @@ export interface InputFieldProps {
 }
 
 const MODES: Record<InputMode, string> = {
-  cells: "Values",
+  cells: t`Values`,
   grid: "Table",
-  paste: "Paste",
-  image: "Picture",
-  file: "File",
-  sample: "Sample",
+  paste: t`Paste`,
+  image: t`Picture`,
+  file: t`File`,
+  sample: t`Sample`,
 };
 
 export function InputField({ draft, batch, onChange }: InputFieldProps) {
@@ -35,15 +37,15 @@ export function InputField({ draft, batch, onChange }: InputFieldProps) {
   const untouched = isUntouched(draft, batch);
   const tone = built && !built.ok && !untouched ? "error" : undefined;
   return (
-    <section className={shared["section"]} aria-label={`Input ${draft.name}`}>
+    <section className={shared["section"]} aria-label={t`Input ${draft.name}`}>
       <div className={classes["inputHead"]}>
         <span className={shared["inputName"]}>{draft.name}</span>
         <Chip mono>{draft.datatype}</Chip>
         <span className="secondary">{shape(draft.dims)}</span>
         {draft.optional ? (
           <Switch
-            label="Include"
-            aria-label={`Include ${draft.name}`}
+            label={t`Include`}
+            aria-label={t`Include ${draft.name}`}
             checked={draft.include}
             onChange={(event) => onChange({ include: event.currentTarget.checked })}
           />
@@ -51,7 +53,7 @@ export function InputField({ draft, batch, onChange }: InputFieldProps) {
         {draft.include ? (
           <SegmentedControl
             className={classes["inputModes"] ?? ""}
-            aria-label={`How to fill ${draft.name}`}
+            aria-label={t`How to fill ${draft.name}`}
             value={mode}
             data={modesOf(draft, batch).map((value) => ({ value, label: MODES[value] }))}
             onChange={(next) => onChange(switchMode(draft, batch, next as InputMode))}
@@ -64,14 +66,16 @@ export function InputField({ draft, batch, onChange }: InputFieldProps) {
           <Filling draft={draft} batch={batch} mode={mode} wrong={tone === "error"} onChange={onChange} />
           <p className={shared["sentLine"]} data-tone={tone}>
             {built?.ok
-              ? `to send: ${shapeText(built.input.shape)}, ${draft.datatype}, ${bytes(built.input.bytes)}`
+              ? t`to send: ${shapeText(built.input.shape)}, ${draft.datatype}, ${bytes(built.input.bytes)}`
               : untouched
-                ? "nothing to send yet"
+                ? t`nothing to send yet`
                 : built?.error}
           </p>
         </>
       ) : (
-        <p className={shared["sentLine"]}>left out</p>
+        <p className={shared["sentLine"]}>
+          <Trans>left out</Trans>
+        </p>
       )}
     </section>
   );
@@ -93,12 +97,12 @@ function Filling({ draft, batch, mode, wrong, onChange }: InputFieldProps & { mo
       return (
         <textarea
           className={classes["paste"]}
-          aria-label={`Values of ${draft.name}`}
+          aria-label={t`Values of ${draft.name}`}
           aria-invalid={wrong}
           placeholder={
             draft.datatype === "BYTES"
               ? 'One text per line, or ["JSON", "list"]'
-              : "Nested JSON, or numbers from a sheet: commas, tabs or spaces"
+              : t`Nested JSON, or numbers from a sheet: commas, tabs or spaces`
           }
           spellCheck={false}
           value={draft.pasted}
@@ -113,15 +117,15 @@ function Sizes({ draft, onChange }: Pick<InputFieldProps, "draft" | "onChange">)
   if (open.length === 0 || draft.mode === "image") return null;
   return (
     <div className={shared["sizes"]}>
-      Variable axes:
+      <Trans>Variable axes:</Trans>
       {open.map((axis) => (
         <label key={axis}>
-          axis {axis + 1}{" "}
+          <Trans>axis {axis + 1} </Trans>
           <input
             className={shared["cell"]}
             inputMode="numeric"
             value={draft.sizes[axis] ?? ""}
-            aria-label={`Size of axis ${axis + 1} of ${draft.name}`}
+            aria-label={t`Size of axis ${axis + 1} of ${draft.name}`}
             aria-invalid={!/^\d+$/.test((draft.sizes[axis] ?? "").trim())}
             onChange={(event) => onChange({ sizes: { ...draft.sizes, [axis]: event.currentTarget.value } })}
           />

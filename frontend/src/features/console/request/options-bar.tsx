@@ -1,4 +1,6 @@
 /** Model, version, batch size, protocol, and the sequence that the call belongs to. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Checkbox, NumberInput, SegmentedControl, Select, TextInput } from "@mantine/core";
 import type { ConsoleModel } from "@/api/types";
 import { Chip } from "@/components/status";
@@ -25,7 +27,7 @@ export function OptionsBar(props: OptionsBarProps) {
     <div className={shared["bar"]}>
       {models.length > 1 ? (
         <Select
-          label="Model"
+          label={t`Model`}
           allowDeselect={false}
           value={model.name}
           data={models.map((one) => one.name)}
@@ -34,20 +36,20 @@ export function OptionsBar(props: OptionsBarProps) {
       ) : null}
       {model.versions.length > 1 ? (
         <Select
-          label="Model version"
+          label={t`Model version`}
           w={150}
           allowDeselect={false}
           value={options.version}
           data={[
-            { value: "", label: "server's choice" },
-            ...model.versions.map((version) => ({ value: String(version), label: `version ${version}` })),
+            { value: "", label: t`server's choice` },
+            ...model.versions.map((version) => ({ value: String(version), label: t`version ${version}` })),
           ]}
           onChange={(version) => onOptions({ version: version ?? "" })}
         />
       ) : null}
       {batch.on ? (
         <NumberInput
-          label="Batch size"
+          label={t`Batch size`}
           w={104}
           min={1}
           max={Math.max(1, model.max_batch_size)}
@@ -58,18 +60,22 @@ export function OptionsBar(props: OptionsBarProps) {
       ) : null}
       {model.decoupled ? (
         <div className={classes["control"]}>
-          <span className={classes["label"]}>Protocol</span>
+          <span className={classes["label"]}>
+            <Trans>Protocol</Trans>
+          </span>
           <span>
-            <Chip tone="info">gRPC stream: any number of responses</Chip>
+            <Chip tone="info">
+              <Trans>gRPC stream: any number of responses</Trans>
+            </Chip>
           </span>
         </div>
       ) : (
         <div className={classes["control"]}>
           <span className={classes["label"]} aria-hidden>
-            Protocol
+            <Trans>Protocol</Trans>
           </span>
           <SegmentedControl
-            aria-label="Protocol"
+            aria-label={t`Protocol`}
             value={options.protocol}
             data={[
               { value: "http", label: "HTTP" },
@@ -81,9 +87,14 @@ export function OptionsBar(props: OptionsBarProps) {
       )}
       {model.sequence ? (
         <>
-          <TextInput label="Sequence id" w={120} value={options.sequence.id} onChange={(event) => set({ id: event.currentTarget.value })} />
+          <TextInput
+            label={t`Sequence id`}
+            w={120}
+            value={options.sequence.id}
+            onChange={(event) => set({ id: event.currentTarget.value })}
+          />
           <Checkbox
-            label="Start"
+            label={t`Start`}
             checked={options.sequence.start}
             onChange={(event) => set({ start: event.currentTarget.checked })}
             mb={6}

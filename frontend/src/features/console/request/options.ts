@@ -1,4 +1,5 @@
 /** What a call is told beside its tensors. Pure. */
+import { t } from "@lingui/core/macro";
 import type { ConsoleModel } from "@/api/types";
 import type { InferCall, Parameters } from "@/inference/socket/messages";
 
@@ -25,9 +26,9 @@ export const newOptions = (): CallOptions => ({
 export function optionsProblem(options: CallOptions, model: Pick<ConsoleModel, "sequence">): string | null {
   if (!model.sequence) return null;
   const { id } = options.sequence;
-  if (id.trim() === "") return "Give the sequence an id.";
-  if (model.sequence === "number" && !/^\d{1,18}$/.test(id.trim())) return "The sequence id must be a whole number, 1 or more.";
-  return model.sequence === "number" && Number(id) === 0 ? "The sequence id must be a whole number, 1 or more." : null;
+  if (id.trim() === "") return t`Give the sequence an id.`;
+  if (model.sequence === "number" && !/^\d{1,18}$/.test(id.trim())) return t`The sequence id must be a whole number, 1 or more.`;
+  return model.sequence === "number" && Number(id) === 0 ? t`The sequence id must be a whole number, 1 or more.` : null;
 }
 
 export function parametersOf(options: CallOptions, model: Pick<ConsoleModel, "sequence">): Parameters {

@@ -1,4 +1,5 @@
 /** Inputs out of a request as KServe v2 JSON. */
+import { t } from "@lingui/core/macro";
 import { parseExactly } from "@/inference/socket/exact-json";
 import { parseElement, type Element } from "@/inference/tensor/datatypes";
 import { elementCount, shapeDifference } from "@/inference/tensor/shape";
@@ -18,23 +19,23 @@ function readInput(raw: unknown, drafts: readonly InputDraft[], batch: Batch): B
   if (!isObject(raw) || typeof raw["name"] !== "string") return 'Every input needs a "name".';
   const { name } = raw;
   const known = drafts.find((draft) => draft.name === name);
-  if (known === undefined) return `The model has no input ${name}. It has: ${drafts.map((draft) => draft.name).join(", ")}.`;
+  if (known === undefined) return t`The model has no input ${name}. It has: ${drafts.map((draft) => draft.name).join(", ")}.`;
   const datatype = typeof raw["datatype"] === "string" ? raw["datatype"] : known.datatype;
-  if (datatype !== known.datatype) return `${name}: the model takes ${known.datatype}, the request says ${datatype}.`;
+  if (datatype !== known.datatype) return t`${name}: the model takes ${known.datatype}, the request says ${datatype}.`;
   const data = raw["data"];
-  if (!Array.isArray(data)) return `${name}: "data" must be a list.`;
+  if (!Array.isArray(data)) return t`${name}: "data" must be a list.`;
   const { shape } = raw;
   if (!Array.isArray(shape) || !shape.every((axis) => Number.isInteger(axis) && axis >= 0))
-    return `${name}: "shape" must be a list of whole numbers.`;
+    return t`${name}: "shape" must be a list of whole numbers.`;
   const axes = shape as number[];
   const difference = shapeDifference(axes, batch.on ? [-1, ...known.dims] : known.dims);
   if (difference !== null) return `${name}: ${difference}`;
   const flat = flatten(data);
-  if (flat.length !== elementCount(axes)) return `${name}: ${flat.length} values, but the shape holds ${elementCount(axes)}.`;
+  if (flat.length !== elementCount(axes)) return t`${name}: ${flat.length} values, but the shape holds ${elementCount(axes)}.`;
   const elements: Element[] = [];
   for (const [index, value] of flat.entries()) {
     const parsed = parseElement(datatype, String(value));
-    if (parsed.error !== null) return `${name}: value ${index + 1}: ${parsed.error}`;
+    if (parsed.error !== null) return t`${name}: value ${index + 1}: ${parsed.error}`;
     elements.push(parsed.value);
   }
   return { name, datatype, shape: axes, elements, bytes: tensorBytes(datatype, elements) };
@@ -55,5 +56,5 @@ export function readRequest(text: string, drafts: readonly InputDraft[], batch: 
     inputs.push(input);
   }
   const missing = drafts.find((draft) => !draft.optional && !inputs.some((input) => input.name === draft.name));
-  return missing ? { ok: false, error: `${missing.name} is missing.` } : { ok: true, inputs };
+  return missing ? { ok: false, error: t`${missing.name} is missing.` } : { ok: true, inputs };
 }

@@ -1,4 +1,6 @@
 /** The request: what to call, its inputs as a form, as JSON or as code, and Send. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Kbd, Menu, SegmentedControl } from "@mantine/core";
 import { IconChevronDown, IconPlayerStop, IconSend } from "@tabler/icons-react";
 import type { ConsoleModel } from "@/api/types";
@@ -49,18 +51,20 @@ export function RequestPanel(props: RequestPanelProps) {
   const { model, batch, drafts, view, problem, busy } = props;
   return (
     <Card
-      title="Request"
+      title={t`Request`}
       actions={
         <>
           {props.cases}
           <Menu>
             <Menu.Target>
               <Button variant="subtle" color="gray" rightSection={<IconChevronDown size={14} aria-hidden />}>
-                Fill
+                <Trans>Fill</Trans>
               </Button>
             </Menu.Target>
             <Menu.Dropdown>
-              <Menu.Label>All inputs</Menu.Label>
+              <Menu.Label>
+                <Trans>All inputs</Trans>
+              </Menu.Label>
               {FILLS.map((kind) => (
                 <Menu.Item key={kind} onClick={() => props.onFill(kind)}>
                   {FILL_LABELS[kind]}
@@ -68,10 +72,12 @@ export function RequestPanel(props: RequestPanelProps) {
               ))}
               {model.warmup && model.warmup.length > 0 ? (
                 <>
-                  <Menu.Label>From the model's warm-up</Menu.Label>
+                  <Menu.Label>
+                    <Trans>From the model's warm-up</Trans>
+                  </Menu.Label>
                   {model.warmup.map((sample, index) => (
                     <Menu.Item key={index} onClick={() => props.onWarmup(index)}>
-                      {sample.name || `request ${index + 1}`}
+                      {sample.name || t`request ${index + 1}`}
                     </Menu.Item>
                   ))}
                 </>
@@ -79,12 +85,12 @@ export function RequestPanel(props: RequestPanelProps) {
             </Menu.Dropdown>
           </Menu>
           <SegmentedControl
-            aria-label="View of the request"
+            aria-label={t`View of the request`}
             value={view}
             data={[
-              { value: "form", label: "Form" },
+              { value: "form", label: t`Form` },
               { value: "json", label: "JSON" },
-              { value: "code", label: "Code" },
+              { value: "code", label: t`Code` },
             ]}
             onChange={(next) => props.onView(next as RequestView)}
           />
@@ -111,7 +117,7 @@ export function RequestPanel(props: RequestPanelProps) {
       {view === "json" ? (
         <textarea
           className={classes["json"]}
-          aria-label="Request as JSON"
+          aria-label={t`Request as JSON`}
           spellCheck={false}
           value={props.json}
           onChange={(event) => props.onJson(event.currentTarget.value)}
@@ -121,15 +127,20 @@ export function RequestPanel(props: RequestPanelProps) {
       <div className={classes["send"]}>
         {busy ? (
           <Button variant="default" leftSection={<IconPlayerStop size={15} aria-hidden />} onClick={props.onStop}>
-            Stop
+            <Trans>Stop</Trans>
           </Button>
         ) : (
           <Button leftSection={<IconSend size={15} aria-hidden />} onClick={props.onSend} disabled={props.blocked}>
-            {props.sendTo === 1 ? "Send" : props.sendTo === 2 ? "Send to both" : `Send to all ${props.sendTo}`}
+            {props.sendTo === 1 ? t`Send` : props.sendTo === 2 ? t`Send to both` : t`Send to all ${props.sendTo}`}
           </Button>
         )}
         <span className="secondary">
-          <Kbd size="xs">Ctrl</Kbd> <Kbd size="xs">Enter</Kbd>
+          <Kbd size="xs">
+            <Trans>Ctrl</Trans>
+          </Kbd>{" "}
+          <Kbd size="xs">
+            <Trans>Enter</Trans>
+          </Kbd>
         </span>
         <span className={classes["sendMessage"]} data-tone={problem === null || props.waiting ? undefined : "error"} role="status">
           {problem}

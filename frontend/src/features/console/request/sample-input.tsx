@@ -1,11 +1,12 @@
 /** Data made in the browser: which, between what, and from which seed. */
+import { t } from "@lingui/core/macro";
 import { NumberInput, Select } from "@mantine/core";
 import { datatypeInfo } from "@/inference/tensor/datatypes";
 import { FILL_LABELS, FILLS, newFill, type Fill } from "@/inference/tensor/samples";
 import classes from "../console.module.css";
 import type { InputDraft } from "./input-draft";
 
-const NAMES = { uniform: ["From", "To"], normal: ["Mean", "Deviation"] } as const;
+const NAMES = { uniform: [t`From`, t`To`], normal: [t`Mean`, t`Deviation`] } as const;
 
 export function SampleInput({ draft, onFill }: { draft: InputDraft; onFill: (fill: Fill) => void }) {
   const { fill } = draft;
@@ -19,7 +20,7 @@ export function SampleInput({ draft, onFill }: { draft: InputDraft; onFill: (fil
   return (
     <div className={classes["bar"]}>
       <Select
-        label={`Fill ${draft.name} with`}
+        label={t`Fill ${draft.name} with`}
         w={164}
         allowDeselect={false}
         value={fill.kind}
@@ -32,7 +33,7 @@ export function SampleInput({ draft, onFill }: { draft: InputDraft; onFill: (fil
           {field(names[1], fill.b, (b) => set({ b }))}
         </>
       ) : null}
-      {random ? field("Seed", fill.seed, (seed) => set({ seed: Math.abs(Math.trunc(seed)) })) : null}
+      {random ? field(t`Seed`, fill.seed, (seed) => set({ seed: Math.abs(Math.trunc(seed)) })) : null}
     </div>
   );
 }

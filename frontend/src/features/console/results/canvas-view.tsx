@@ -1,4 +1,5 @@
 /** Pixels on a canvas, small ones enlarged, with what lies under the pointer. */
+import { t } from "@lingui/core/macro";
 import { useEffect, useRef, useState } from "react";
 import shared from "../console.module.css";
 import classes from "./canvas-view.module.css";
@@ -41,7 +42,7 @@ export function CanvasView({ label, width, height, pixels, tell }: CanvasViewPro
           if (row >= 0 && row < height && column >= 0 && column < width) setUnder(tell(row, column));
         }}
       />
-      {tell ? <p className={shared["sentLine"]}>{under ?? "Point at a value to read it."}</p> : null}
+      {tell ? <p className={shared["sentLine"]}>{under ?? t`Point at a value to read it.`}</p> : null}
     </div>
   );
 }

@@ -1,9 +1,11 @@
 /** Class scores as bars, best first: the best few, or all of them in a list that draws only what is in view. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useMemo, useRef, useState } from "react";
-import { count, counted, percent, significant } from "@/components/format";
+import { count, percent, significant } from "@/components/format";
 import classes from "./class-bars.module.css";
 import { barLength, barRange, classLabel, foundClasses, rankedClasses, topClasses, type ClassScore } from "./class-scores";
 
@@ -19,7 +21,7 @@ function Bar({ item, range, probabilities }: { item: ClassScore; range: Range; p
   const { index, label, score } = item;
   return (
     <>
-      <span className={classes["barLabel"]} title={`class ${index}`}>
+      <span className={classes["barLabel"]} title={t`class ${index}`}>
         {label}
       </span>
       <span className={classes["barTrack"]}>
@@ -37,7 +39,7 @@ export function BestClasses({ values, labels, probabilities, few }: ClassBarsPro
     probabilities,
   );
   return (
-    <ol className={classes["bars"]} aria-label="Classes" tabIndex={0}>
+    <ol className={classes["bars"]} aria-label={t`Classes`} tabIndex={0}>
       {scores.map((item, position) => (
         <li key={item.index} className={classes["barRow"]} data-first={position === 0}>
           <Bar item={item} range={range} probabilities={probabilities} />
@@ -68,16 +70,16 @@ export function AllClasses({ values, labels, probabilities }: ClassBarsProps) {
     <>
       <div className={classes["classSearch"]}>
         <TextInput
-          aria-label="Find a class"
-          placeholder={labels ? "Find a class by name or number" : "Find a class by number"}
+          aria-label={t`Find a class`}
+          placeholder={labels ? t`Find a class by name or number` : t`Find a class by number`}
           leftSection={<IconSearch size={15} aria-hidden />}
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
         />
         <span className="secondary" role="status">
           {found.length === order.length
-            ? counted(order.length, "class", "classes")
-            : `${count(found.length)} of ${count(order.length)} classes`}
+            ? plural(order.length, { one: "# class", other: "# classes" })
+            : t`${count(found.length)} of ${count(order.length)} classes`}
         </span>
       </div>
       <div
@@ -85,11 +87,15 @@ export function AllClasses({ values, labels, probabilities }: ClassBarsProps) {
         className={classes["classScroll"]}
         tabIndex={0}
         role="group"
-        aria-label="All classes, best first"
+        aria-label={t`All classes, best first`}
         style={{ height: Math.min(SHOWN_ROWS, Math.max(1, found.length)) * ROW_PX }}
       >
-        {found.length === 0 ? <p className="muted">No class is called so.</p> : null}
-        <ol className={classes["classList"]} aria-label="Classes" style={{ height: rows.getTotalSize() }}>
+        {found.length === 0 ? (
+          <p className="muted">
+            <Trans>No class is called so.</Trans>
+          </p>
+        ) : null}
+        <ol className={classes["classList"]} aria-label={t`Classes`} style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map(({ index: at, start }) => {
             const index = found[at] ?? 0;
             const item = { index, score: values[index] ?? NaN, label: classLabel(labels, index) };

@@ -1,4 +1,5 @@
 /** One item of a batch as class scores. */
+import { t } from "@lingui/core/macro";
 import { NumberInput, SegmentedControl, Switch } from "@mantine/core";
 import { useMemo, useState } from "react";
 import classes from "../console.module.css";
@@ -7,9 +8,9 @@ import { areProbabilities, softmax } from "./class-scores";
 import { numbersOf, type OutputTensor } from "./output-tensor";
 
 const HOW_MANY = [
-  { value: "5", label: "Top 5" },
+  { value: "5", label: t`Top 5` },
   { value: "10", label: "10" },
-  { value: "all", label: "All" },
+  { value: "all", label: t`All` },
 ];
 
 export function ClassesView({ tensor, labels }: { tensor: OutputTensor; labels: readonly string[] | null }) {
@@ -28,7 +29,7 @@ export function ClassesView({ tensor, labels }: { tensor: OutputTensor; labels: 
       <div className={classes["stats"]} style={{ alignItems: "center" }}>
         {items > 1 ? (
           <NumberInput
-            aria-label={`Item of the batch, 0 to ${items - 1}`}
+            aria-label={t`Item of the batch, 0 to ${items - 1}`}
             prefix="item "
             w={110}
             min={0}
@@ -38,8 +39,8 @@ export function ClassesView({ tensor, labels }: { tensor: OutputTensor; labels: 
             onChange={(value) => typeof value === "number" && setWanted(value)}
           />
         ) : null}
-        <SegmentedControl aria-label="How many classes" value={top} onChange={setTop} data={HOW_MANY} />
-        {already ? null : <Switch label="Softmax" checked={normalise} onChange={(event) => setNormalise(event.currentTarget.checked)} />}
+        <SegmentedControl aria-label={t`How many classes`} value={top} onChange={setTop} data={HOW_MANY} />
+        {already ? null : <Switch label={t`Softmax`} checked={normalise} onChange={(event) => setNormalise(event.currentTarget.checked)} />}
       </div>
       {top === "all" ? <AllClasses {...shown} /> : <BestClasses {...shown} few={Number(top)} />}
     </>

@@ -1,4 +1,5 @@
 /** What differs between the answer in view and another of the history. */
+import { t } from "@lingui/core/macro";
 import { CloseButton } from "@mantine/core";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
@@ -7,23 +8,23 @@ import type { CallRecord } from "./outcome";
 import { differences, type Difference } from "./tensor-difference";
 
 const COLUMNS: Column<Difference>[] = [
-  { id: "name", header: "Output", cell: (row) => <span className="mono">{row.name}</span> },
+  { id: "name", header: t`Output`, cell: (row) => <span className="mono">{row.name}</span> },
   {
     id: "equal",
-    header: "Equal values",
-    cell: (row) => row.reason ?? `${count(row.equal)} of ${count(row.count)}`,
+    header: t`Equal values`,
+    cell: (row) => row.reason ?? t`${count(row.equal)} of ${count(row.count)}`,
   },
   {
     id: "largest",
-    header: "Largest step",
+    header: t`Largest step`,
     align: "right",
     cell: (row) => (row.largest === null ? "–" : significant(row.largest)),
   },
-  { id: "mean", header: "Mean step", align: "right", cell: (row) => (row.mean === null ? "–" : significant(row.mean)) },
+  { id: "mean", header: t`Mean step`, align: "right", cell: (row) => (row.mean === null ? "–" : significant(row.mean)) },
   {
     id: "best",
-    header: "Best class",
-    cell: (row) => (row.sameBest === null ? "–" : row.sameBest ? "the same" : "another"),
+    header: t`Best class`,
+    cell: (row) => (row.sameBest === null ? "–" : row.sameBest ? t`the same` : "another"),
   },
 ];
 
@@ -39,14 +40,14 @@ const outputsOf = ({ outcome, parts }: CallRecord) =>
 export function DifferenceCard({ shown, other, onClose }: DifferenceCardProps) {
   return (
     <Card
-      title="Difference"
-      hint={`the answer in view (${clock(shown.at)}) against that of ${clock(other.at)}`}
-      actions={<CloseButton aria-label="Close the difference" onClick={onClose} />}
+      title={t`Difference`}
+      hint={t`the answer in view (${clock(shown.at)}) against that of ${clock(other.at)}`}
+      actions={<CloseButton aria-label={t`Close the difference`} onClick={onClose} />}
       flush
     >
       <DataTable
         compact
-        label="Difference of two answers"
+        label={t`Difference of two answers`}
         columns={COLUMNS}
         rows={differences(outputsOf(other), outputsOf(shown))}
         rowKey={(row) => row.name}

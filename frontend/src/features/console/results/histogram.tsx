@@ -1,4 +1,6 @@
 /** How the values of a tensor are spread. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useMemo } from "react";
 import { significant } from "@/components/format";
 import classes from "./histogram.module.css";
@@ -11,18 +13,20 @@ export function Histogram({ tensor }: { tensor: OutputTensor }) {
   const highest = Math.max(...bins.counts);
   return (
     <figure className={classes["histogram"]}>
-      <div role="img" aria-label={`Spread of ${tensor.name}: ${bins.counts.join(", ")} values in ${bins.counts.length} equal steps`}>
+      <div role="img" aria-label={t`Spread of ${tensor.name}: ${bins.counts.join(", ")} values in ${bins.counts.length} equal steps`}>
         {bins.counts.map((value, index) => (
           <span
             key={index}
-            title={`${significant(bins.low + bins.step * index)} to ${significant(bins.low + bins.step * (index + 1))}: ${value}`}
+            title={t`${significant(bins.low + bins.step * index)} to ${significant(bins.low + bins.step * (index + 1))}: ${value}`}
             style={{ height: `${(value / highest) * 100}%` }}
           />
         ))}
       </div>
       <figcaption>
         <span>{significant(bins.low)}</span>
-        <span>spread of the values</span>
+        <span>
+          <Trans>spread of the values</Trans>
+        </span>
         <span>{significant(bins.low + bins.step * bins.counts.length)}</span>
       </figcaption>
     </figure>

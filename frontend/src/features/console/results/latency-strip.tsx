@@ -1,4 +1,6 @@
 /** Where the time of one call went. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Card } from "@/components/card";
 import { duration } from "@/components/format";
 import { Chip } from "@/components/status";
@@ -12,9 +14,15 @@ export function LatencyStrip({ timing, roundTripUs, first }: { timing: Timing; r
   const words = segments.map((segment) => `${segment.label} ${duration(segment.us)}`).join(", ");
   return (
     <Card
-      title="Time"
-      hint={`${duration(roundTripUs)} from the browser and back`}
-      actions={first ? <Chip>first request includes warm-up</Chip> : undefined}
+      title={t`Time`}
+      hint={t`${duration(roundTripUs)} from the browser and back`}
+      actions={
+        first ? (
+          <Chip>
+            <Trans>first request includes warm-up</Trans>
+          </Chip>
+        ) : undefined
+      }
     >
       <div className={classes["strip"]} role="img" aria-label={words}>
         {segments.map((segment) =>

@@ -1,4 +1,5 @@
 /** The round trip cut into the parts that were measured. Microseconds. */
+import { t } from "@lingui/core/macro";
 import type { Timing } from "@/inference/socket/messages";
 import { METRICS } from "@/metrics/registry";
 
@@ -25,12 +26,12 @@ export function latencySegments(timing: Timing, roundTripUs: number): Segment[] 
   const gateway = total !== null && complete ? Math.max(0, total - known) : timing.gateway_us;
   const studio = total === null ? null : Math.max(0, roundTripUs - total);
   return [
-    { key: "studio", label: "Browser and studio", us: studio, colour: "var(--ink-3)" },
-    { key: "gateway", label: "Gateway and network", us: gateway, colour: "var(--s5)" },
-    { key: "queue", label: "Queue", us: timing.queue_us, colour: colour("queue_us") },
-    { key: "input", label: "Input", us: timing.compute_input_us, colour: colour("compute_input_us") },
-    { key: "compute", label: "Compute", us: timing.compute_infer_us, colour: colour("compute_infer_us") },
-    { key: "output", label: "Output", us: timing.compute_output_us, colour: colour("compute_output_us") },
+    { key: "studio", label: t`Browser and studio`, us: studio, colour: "var(--ink-3)" },
+    { key: "gateway", label: t`Gateway and network`, us: gateway, colour: "var(--s5)" },
+    { key: "queue", label: t`Queue`, us: timing.queue_us, colour: colour("queue_us") },
+    { key: "input", label: t`Input`, us: timing.compute_input_us, colour: colour("compute_input_us") },
+    { key: "compute", label: t`Compute`, us: timing.compute_infer_us, colour: colour("compute_infer_us") },
+    { key: "output", label: t`Output`, us: timing.compute_output_us, colour: colour("compute_output_us") },
   ];
 }
 
@@ -38,8 +39,8 @@ export function latencySegments(timing: Timing, roundTripUs: number): Segment[] 
 function streamSegments(timing: Timing, firstUs: number, roundTripUs: number): Segment[] {
   const total = timing.total_us ?? firstUs;
   return [
-    { key: "studio", label: "Browser and studio", us: Math.max(0, roundTripUs - total), colour: "var(--ink-3)" },
-    { key: "first", label: "Until the first response", us: firstUs, colour: "var(--s2)" },
-    { key: "further", label: "Further responses", us: Math.max(0, total - firstUs), colour: "var(--s1)" },
+    { key: "studio", label: t`Browser and studio`, us: Math.max(0, roundTripUs - total), colour: "var(--ink-3)" },
+    { key: "first", label: t`Until the first response`, us: firstUs, colour: "var(--s2)" },
+    { key: "further", label: t`Further responses`, us: Math.max(0, total - firstUs), colour: "var(--s1)" },
   ];
 }

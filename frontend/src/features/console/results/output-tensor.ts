@@ -1,4 +1,5 @@
 /** An output as values: whole where the bytes came along, else its first values. Pure. */
+import { t } from "@lingui/core/macro";
 import { datatypeInfo, type Element, type Elements } from "@/inference/tensor/datatypes";
 import { fromBase64, readRaw } from "@/inference/tensor/raw-bytes";
 import type { OutputStats, WireOutput } from "@/inference/socket/messages";
@@ -62,7 +63,7 @@ export const firstOf = (elements: Elements, count: number): (Element | bigint)[]
 export function csvOf(tensor: OutputTensor): string {
   const columns = tensor.shape.length > 1 ? (tensor.shape.at(-1) ?? 1) : 1;
   const cells = Array.from(tensor.elements, (value) => {
-    const text = value instanceof Uint8Array ? `<${value.length} bytes>` : String(value);
+    const text = value instanceof Uint8Array ? t`<${value.length} bytes>` : String(value);
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   });
   const lines: string[] = [];

@@ -1,4 +1,5 @@
 /** One output, in the way that was chosen for it last. */
+import { t } from "@lingui/core/macro";
 import { SegmentedControl } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { Chip } from "@/components/status";
@@ -22,14 +23,14 @@ export function OutputView({ output, labels, of }: { output: WireOutput; labels:
   const [picked, setPicked] = useState<View | undefined>(chosen.get(key));
   const view = picked && views.includes(picked) ? picked : (views[0] ?? "values");
   return (
-    <section className={shared["output"]} aria-label={`Output ${output.name}`}>
+    <section className={shared["output"]} aria-label={t`Output ${output.name}`}>
       <div className={shared["outputHead"]}>
         <span className={shared["inputName"]}>{output.name}</span>
         <Chip mono>{output.datatype}</Chip>
         <span className="secondary">{shapeText(output.shape)}</span>
         <div className={classes["outputTools"]}>
           <SegmentedControl
-            aria-label={`View of ${output.name}`}
+            aria-label={t`View of ${output.name}`}
             value={view}
             data={views.map((value) => ({ value, label: VIEW_NAMES[value] }))}
             onChange={(next) => {
@@ -58,7 +59,7 @@ function Raw({ tensor }: { tensor: OutputTensor }) {
     .map((value) => (typeof value === "number" && !Number.isFinite(value) ? String(value) : value));
   const { name, datatype, shape } = tensor;
   return (
-    <pre className={shared["raw"]} tabIndex={0} aria-label={`${name} as JSON`} role="region">
+    <pre className={shared["raw"]} tabIndex={0} aria-label={t`${name} as JSON`} role="region">
       {JSON.stringify({ name, datatype, shape, data }, null, 1).slice(0, JSON_CHARS)}
     </pre>
   );

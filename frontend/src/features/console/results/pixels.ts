@@ -1,4 +1,5 @@
 /** Numbers as pixels: heat-maps of any sheet, pictures of tensors that look like one. Pure; RGBA bytes, row by row. */
+import { t } from "@lingui/core/macro";
 import { imageLayouts, type ImageLayout } from "@/inference/tensor/image-tensor";
 
 // Dark to bright with evenly rising lightness, safe for every kind of colour vision (blue, teal, green, yellow).
@@ -86,10 +87,10 @@ export function pictureShape(shape: readonly number[], datatype: string): Pictur
 
 /** How values become 0 to 255: as they are for bytes, times 255 within 0 and 1, else stretched from least to largest. */
 export function pictureScale(datatype: string, range: Range): { times: number; plus: number; words: string } {
-  if (datatype === "UINT8") return { times: 1, plus: 0, words: "0 to 255 as they are" };
-  if (range.low >= 0 && range.high <= 1) return { times: 255, plus: 0, words: "0 to 1" };
+  if (datatype === "UINT8") return { times: 1, plus: 0, words: t`0 to 255 as they are` };
+  if (range.low >= 0 && range.high <= 1) return { times: 255, plus: 0, words: t`0 to 1` };
   const times = 255 / (range.high - range.low || 1);
-  return { times, plus: -range.low * times, words: "stretched from least to largest" };
+  return { times, plus: -range.low * times, words: t`stretched from least to largest` };
 }
 
 export function picturePixels(

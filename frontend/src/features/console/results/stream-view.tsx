@@ -1,4 +1,6 @@
 /** Responses of a stream as they come; one of them in full. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { ConsoleModel } from "@/api/types";
@@ -39,30 +41,40 @@ export function StreamView({ parts, model, running }: StreamViewProps) {
       <div className={shared["output"]}>
         <div className={shared["stats"]} aria-live="off">
           <span>
-            responses <strong>{count(figures.count)}</strong>
+            <Trans>
+              responses <strong>{count(figures.count)}</strong>
+            </Trans>
           </span>
           <span>
-            first after <strong>{duration(figures.firstUs)}</strong>
+            <Trans>
+              first after <strong>{duration(figures.firstUs)}</strong>
+            </Trans>
           </span>
           <span>
-            between <strong>{duration(figures.betweenUs)}</strong>
+            <Trans>
+              between <strong>{duration(figures.betweenUs)}</strong>
+            </Trans>
           </span>
           <span>
-            longest <strong>{duration(figures.longestUs)}</strong>
+            <Trans>
+              longest <strong>{duration(figures.longestUs)}</strong>
+            </Trans>
           </span>
           <span>
-            per second <strong>{figures.rate === null ? "–" : significant(figures.rate)}</strong>
+            <Trans>
+              per second <strong>{figures.rate === null ? "–" : significant(figures.rate)}</strong>
+            </Trans>
           </span>
         </div>
         {text ? (
-          <pre className={shared["raw"]} tabIndex={0} role="region" aria-label={`Text of ${text.name}`}>
+          <pre className={shared["raw"]} tabIndex={0} role="region" aria-label={t`Text of ${text.name}`}>
             {text.text}
           </pre>
         ) : null}
         <ol
           ref={box}
           className={classes["parts"]}
-          aria-label="Responses"
+          aria-label={t`Responses`}
           style={{ height: Math.min(8, Math.max(1, parts.length)) * ROW_PX + 2 }}
         >
           <li aria-hidden style={{ height: rows.getTotalSize() }} />

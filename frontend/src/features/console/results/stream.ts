@@ -1,4 +1,5 @@
 /** Figures of a stream of responses. Pure. */
+import { t } from "@lingui/core/macro";
 import { elementText } from "@/inference/tensor/datatypes";
 import type { StreamPart } from "@/inference/socket/messages";
 import { firstOf, outputTensor } from "./output-tensor";
@@ -43,7 +44,7 @@ const SHOWN_VALUES = 6;
 
 /** One response in a line. */
 export function partSummary(part: StreamPart): string {
-  if (part.outputs.length === 0) return "no outputs";
+  if (part.outputs.length === 0) return t`no outputs`;
   return part.outputs
     .map((output) => {
       const { elements } = outputTensor(output);

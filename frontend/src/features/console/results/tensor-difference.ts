@@ -1,4 +1,5 @@
 /** Two answers to the same question, value by value. Pure. */
+import { t } from "@lingui/core/macro";
 import { isNumeric, numbersOf, outputTensor, type OutputTensor } from "./output-tensor";
 import type { WireOutput } from "@/inference/socket/messages";
 import { shapeText } from "@/inference/tensor/shape";
@@ -64,9 +65,9 @@ export function differences(before: readonly WireOutput[], after: readonly WireO
   return names.map((name) => {
     const old = before.find((output) => output.name === name);
     const now = after.find((output) => output.name === name);
-    if (!old || !now) return none(name, old ? "only the other call answered it" : "only this call answered it");
-    if (old.datatype !== now.datatype) return none(name, `${old.datatype} there, ${now.datatype} here`);
-    if (String(old.shape) !== String(now.shape)) return none(name, `${shapeText(old.shape)} there, ${shapeText(now.shape)} here`);
+    if (!old || !now) return none(name, old ? t`only the other call answered it` : t`only this call answered it`);
+    if (old.datatype !== now.datatype) return none(name, t`${old.datatype} there, ${now.datatype} here`);
+    if (String(old.shape) !== String(now.shape)) return none(name, t`${shapeText(old.shape)} there, ${shapeText(now.shape)} here`);
     return compared(outputTensor(old), outputTensor(now));
   });
 }

@@ -1,4 +1,6 @@
 /** The ways to look at an output: table, heat-map, picture, text, JSON. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { NumberInput } from "@mantine/core";
 import { useEffect, useMemo, useState } from "react";
 import { CopyButton } from "@/components/copy";
@@ -38,11 +40,17 @@ function Stats({ tensor }: { tensor: OutputTensor }) {
         ) : null,
       )}
       <span>
-        values <strong>{count(total)}</strong>
+        <Trans>
+          values <strong>{count(total)}</strong>
+        </Trans>
       </span>
-      {tensor.complete ? null : <span>the first {count(tensor.elements.length)} were sent here</span>}
+      {tensor.complete ? null : (
+        <span>
+          <Trans>the first {count(tensor.elements.length)} were sent here</Trans>
+        </span>
+      )}
       <span className={classes["tools"]}>
-        <CopyButton text={() => csvOf(tensor)} label={`${tensor.name} as CSV`} />
+        <CopyButton text={() => csvOf(tensor)} label={t`${tensor.name} as CSV`} />
         <DownloadButton label="CSV" name={`${tensor.name}.csv`} type="text/csv" content={() => csvOf(tensor)} />
         {npy && tensor.datatype !== "BYTES" ? (
           <DownloadButton label=".npy" name={`${tensor.name}.npy`} type="application/octet-stream" content={npy} />
@@ -65,7 +73,7 @@ export function TableOf({ tensor }: { tensor: OutputTensor }) {
       <Stats tensor={tensor} />
       <LeadingAxes sheet={sheet} place={place} onPlace={setPlace} />
       <SheetView
-        label={`Values of ${tensor.name}`}
+        label={t`Values of ${tensor.name}`}
         rows={sheet.rows}
         columns={sheet.columns}
         wide={tensor.datatype === "BYTES"}
@@ -90,20 +98,22 @@ export function HeatMap({ tensor }: { tensor: OutputTensor }) {
       {pixels && range ? (
         <>
           <CanvasView
-            label={`Heat-map of ${tensor.name}`}
+            label={t`Heat-map of ${tensor.name}`}
             width={sheet.columns}
             height={sheet.rows}
             pixels={pixels}
-            tell={(row, column) => `row ${row}, column ${column}: ${values[row * sheet.columns + column]}`}
+            tell={(row, column) => t`row ${row}, column ${column}: ${String(values[row * sheet.columns + column])}`}
           />
-          <div className={classes["scale"]} aria-label={`Colours from ${range.low} to ${range.high}`} role="img">
+          <div className={classes["scale"]} aria-label={t`Colours from ${range.low} to ${range.high}`} role="img">
             <span>{significant(range.low)}</span>
             <i />
             <span>{significant(range.high)}</span>
           </div>
         </>
       ) : (
-        <p className="muted">No value here is a finite number.</p>
+        <p className="muted">
+          <Trans>No value here is a finite number.</Trans>
+        </p>
       )}
     </>
   );
@@ -130,7 +140,7 @@ function DrawnPicture({ tensor }: { tensor: OutputTensor }) {
     <>
       {shape.count > 1 ? (
         <NumberInput
-          label={`Picture (of ${shape.count})`}
+          label={t`Picture (of ${shape.count})`}
           w={130}
           mb={8}
           min={0}
@@ -139,9 +149,11 @@ function DrawnPicture({ tensor }: { tensor: OutputTensor }) {
           onChange={(value) => typeof value === "number" && setItem(value)}
         />
       ) : null}
-      <CanvasView label={`Picture of ${tensor.name}`} width={shape.width} height={shape.height} pixels={drawn.pixels} />
+      <CanvasView label={t`Picture of ${tensor.name}`} width={shape.width} height={shape.height} pixels={drawn.pixels} />
       <p className={shared["sentLine"]}>
-        {shape.width} × {shape.height} pixels, values {drawn.scale.words}
+        <Trans>
+          {shape.width} × {shape.height} pixels, values {drawn.scale.words}
+        </Trans>
       </p>
     </>
   );
@@ -157,7 +169,7 @@ function EncodedPictures({ tensor }: { tensor: OutputTensor }) {
   return (
     <div className={classes["gallery"]}>
       {urls.map((url, index) => (
-        <img key={url} src={url} alt={`${tensor.name}, item ${index}`} />
+        <img key={url} src={url} alt={t`${tensor.name}, item ${index}`} />
       ))}
     </div>
   );
@@ -168,12 +180,14 @@ const TEXT_LIMIT = 200;
 export function TextOf({ tensor }: { tensor: OutputTensor }) {
   const texts = firstOf(tensor.elements, TEXT_LIMIT);
   return (
-    <div className={classes["texts"]} tabIndex={0} role="region" aria-label={`Texts of ${tensor.name}`}>
+    <div className={classes["texts"]} tabIndex={0} role="region" aria-label={t`Texts of ${tensor.name}`}>
       {texts.map((text, index) => (
         <pre key={index}>{elementText(text)}</pre>
       ))}
       {tensor.elements.length > TEXT_LIMIT ? (
-        <p className="secondary">{count(tensor.elements.length - TEXT_LIMIT)} more in the table.</p>
+        <p className="secondary">
+          <Trans>{count(tensor.elements.length - TEXT_LIMIT)} more in the table.</Trans>
+        </p>
       ) : null}
     </div>
   );

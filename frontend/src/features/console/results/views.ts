@@ -1,4 +1,5 @@
 /** Which ways of looking fit an output; the first is the one it opens with. Pure. */
+import { t } from "@lingui/core/macro";
 import { areProbabilities, isClassTensor } from "./class-scores";
 import { isNumeric, type OutputTensor } from "./output-tensor";
 import { pictureShape, pictureType } from "./pixels";
@@ -6,11 +7,11 @@ import { pictureShape, pictureType } from "./pixels";
 export type View = "classes" | "values" | "heat" | "picture" | "text" | "json";
 
 export const VIEW_NAMES: Record<View, string> = {
-  classes: "Classes",
-  values: "Table",
-  heat: "Heat-map",
-  picture: "Picture",
-  text: "Text",
+  classes: t`Classes`,
+  values: t`Table`,
+  heat: t`Heat-map`,
+  picture: t`Picture`,
+  text: t`Text`,
   json: "JSON",
 };
 

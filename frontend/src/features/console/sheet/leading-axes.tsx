@@ -1,4 +1,5 @@
 /** Which sheet of a tensor is in view: one number per axis in front of the last two. */
+import { t } from "@lingui/core/macro";
 import { NumberInput } from "@mantine/core";
 import type { Sheet } from "@/inference/tensor/grid";
 import classes from "./sheet.module.css";
@@ -19,7 +20,7 @@ export function LeadingAxes({ sheet, place, onPlace, batched = false }: LeadingA
         size === 1 ? null : (
           <NumberInput
             key={axis}
-            label={batched && axis === 0 ? `Item (of ${size})` : `Axis ${axis + 1} (of ${size})`}
+            label={batched && axis === 0 ? t`Item (of ${size})` : t`Axis ${axis + 1} (of ${size})`}
             w={112}
             min={0}
             max={size - 1}

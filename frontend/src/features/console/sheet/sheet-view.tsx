@@ -1,4 +1,6 @@
 /** A sheet of values: only what is in view is drawn, the keyboard moves over all of it. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useId, useRef, useState, type ClipboardEvent, type KeyboardEvent } from "react";
 import classes from "./sheet.module.css";
@@ -118,7 +120,9 @@ export function SheetView({ label, rows, columns, value, wide, problem, onEdit, 
       <div className={classes["canvas"]} style={{ height: down.getTotalSize(), width }} role="presentation">
         <div className={classes["heads"]} role="row" aria-rowindex={1} style={{ width, height: ROW_PX }}>
           <span className={classes["corner"]} role="columnheader" aria-colindex={1} style={{ width: HEAD_PX }}>
-            <span className="sr-only">Row</span>
+            <span className="sr-only">
+              <Trans>Row</Trans>
+            </span>
           </span>
           {shownColumns.map(({ index, start, size }) => (
             <span
@@ -163,7 +167,7 @@ export function SheetView({ label, rows, columns, value, wide, problem, onEdit, 
                   {isActive && draft !== null ? (
                     <input
                       className={classes["editor"]}
-                      aria-label={`Row ${row}, column ${column}`}
+                      aria-label={t`Row ${row}, column ${column}`}
                       autoFocus
                       value={draft}
                       spellCheck={false}

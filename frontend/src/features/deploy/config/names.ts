@@ -1,4 +1,5 @@
 /** Names that the wizard asks for: what is allowed, and what it suggests. */
+import { t } from "@lingui/core/macro";
 import type { Tensor } from "@/api/types";
 
 const ENDPOINT = /^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$/;
@@ -6,15 +7,15 @@ const MODEL = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;
 
 /** null when the name will do. Endpoint and deployment names share one rule. */
 export function endpointNameProblem(name: string): string | null {
-  if (name.length < 3 || name.length > 32) return "Use 3 to 32 characters.";
-  if (!ENDPOINT.test(name)) return "Use letters, digits and dashes; start with a letter, end with a letter or digit.";
+  if (name.length < 3 || name.length > 32) return t`Use 3 to 32 characters.`;
+  if (!ENDPOINT.test(name)) return t`Use letters, digits and dashes; start with a letter, end with a letter or digit.`;
   return null;
 }
 
 export function modelNameProblem(name: string): string | null {
-  if (name === "") return "Give the model a name.";
-  if (name.length > 128) return "Use at most 128 characters.";
-  if (!MODEL.test(name)) return "Use letters, digits, dot, dash or underscore; start and end with a letter or digit.";
+  if (name === "") return t`Give the model a name.`;
+  if (name.length > 128) return t`Use at most 128 characters.`;
+  if (!MODEL.test(name)) return t`Use letters, digits, dot, dash or underscore; start and end with a letter or digit.`;
   return null;
 }
 

@@ -3,6 +3,7 @@
  * an edit replaces exactly the characters it means. The server stays the judge of validity; this reader only has to agree
  * with it on structure.
  */
+import { t } from "@lingui/core/macro";
 
 export interface ScalarNode {
   kind: "scalar";
@@ -72,8 +73,8 @@ class Reader {
   }
 
   document(): FieldNode[] {
-    const fields = this.fields("end of file");
-    if (this.token.type !== "end") this.fail(`Unexpected '${this.token.text}'.`);
+    const fields = this.fields(t`end of file`);
+    if (this.token.type !== "end") this.fail(t`Unexpected '${this.token.text}'.`);
     return fields;
   }
 
@@ -102,16 +103,16 @@ class Reader {
   private fieldName(): string {
     if (this.isPunctuation("[")) {
       this.advance();
-      const name = this.expectWord("an extension name");
-      if (!this.isPunctuation("]")) this.fail("Expected ']' after the extension name.");
+      const name = this.expectWord(t`an extension name`);
+      if (!this.isPunctuation("]")) this.fail(t`Expected ']' after the extension name.`);
       this.advance();
       return `[${name}]`;
     }
-    return this.expectWord("a field name");
+    return this.expectWord(t`a field name`);
   }
 
   private expectWord(what: string): string {
-    if (this.token.type !== "word") this.fail(`Expected ${what}, found ${this.shown()}.`);
+    if (this.token.type !== "word") this.fail(t`Expected ${what}, found ${this.shown()}.`);
     const text = this.token.text;
     this.advance();
     return text;
@@ -120,7 +121,7 @@ class Reader {
   private value(mustBeMessage: boolean): ValueNode {
     if (this.isPunctuation("{") || this.isPunctuation("<")) return this.message();
     if (this.isPunctuation("[")) return this.list();
-    if (mustBeMessage) this.fail(`Expected ':' or '{' before ${this.shown()}.`);
+    if (mustBeMessage) this.fail(t`Expected ':' or '{' before ${this.shown()}.`);
     return this.scalar();
   }
 
@@ -129,7 +130,7 @@ class Reader {
     const close = this.token.text === "{" ? "}" : ">";
     this.advance();
     const fields = this.fields(close);
-    if (!this.isPunctuation(close)) this.fail(`Expected '${close}', found ${this.shown()}.`);
+    if (!this.isPunctuation(close)) this.fail(t`Expected '${close}', found ${this.shown()}.`);
     const end = this.token.end;
     this.advance();
     return { kind: "message", fields, start, end };
@@ -142,7 +143,7 @@ class Reader {
     while (!this.isPunctuation("]")) {
       items.push(this.value(false));
       if (this.isPunctuation(",")) this.advance();
-      else if (!this.isPunctuation("]")) this.fail(`Expected ',' or ']', found ${this.shown()}.`);
+      else if (!this.isPunctuation("]")) this.fail(t`Expected ',' or ']', found ${this.shown()}.`);
     }
     const end = this.token.end;
     this.advance();
@@ -151,7 +152,7 @@ class Reader {
 
   private scalar(): ScalarNode {
     const { type, start } = this.token;
-    if (type !== "word" && type !== "string") this.fail(`Expected a value, found ${this.shown()}.`);
+    if (type !== "word" && type !== "string") this.fail(t`Expected a value, found ${this.shown()}.`);
     let end = this.token.end;
     this.advance();
     while (type === "string" && this.token.type === "string") {
@@ -166,7 +167,7 @@ class Reader {
   }
 
   private shown(): string {
-    return this.token.type === "end" ? "the end of the file" : `'${this.token.text}'`;
+    return this.token.type === "end" ? t`the end of the file` : `'${this.token.text}'`;
   }
 
   private advance(): void {
@@ -185,7 +186,7 @@ class Reader {
     const first = this.text.charAt(at);
     if (first === '"' || first === "'") return this.scanString(at, first);
     if (PUNCTUATION.includes(first)) return { type: "punctuation", text: first, start: at, end: at + 1 };
-    if (!WORD.test(first)) this.failAt(`Unexpected character '${first}'.`, at);
+    if (!WORD.test(first)) this.failAt(t`Unexpected character '${first}'.`, at);
     let end = at + 1;
     while (end < this.text.length && WORD.test(this.text.charAt(end))) end += 1;
     return { type: "word", text: this.text.slice(at, end), start: at, end };
@@ -197,7 +198,7 @@ class Reader {
       if (this.text.charAt(at) === "\n") break;
       at += this.text.charAt(at) === "\\" ? 2 : 1;
     }
-    if (this.text.charAt(at) !== quote) this.failAt("This string is not closed.", start);
+    if (this.text.charAt(at) !== quote) this.failAt(t`This string is not closed.`, start);
     return { type: "string", text: this.text.slice(start, at + 1), start, end: at + 1 };
   }
 

@@ -1,4 +1,5 @@
 /** Which tensors of an ensemble an input may take, and why not the others; what the server says, by step. Pure. */
+import { t } from "@lingui/core/macro";
 import type { ConfigProblem } from "@/api/types";
 import { type PipelineSpec, typeText } from "@/components/pipeline/graph";
 import type { ConfigFields, FieldTensor } from "./config-fields";
@@ -93,8 +94,8 @@ function shapesMeet(a: { shape: readonly number[]; batched: boolean }, b: { shap
 function mismatch(made: Made, wanted: ModelTensor, batched: boolean): string | null {
   // What nobody tells is the server's to judge.
   if (made.datatype === "" || wanted.datatype === "") return null;
-  if (made.datatype !== wanted.datatype) return `${made.datatype}, wanted is ${wanted.datatype}`;
-  return shapesMeet(made, { shape: wanted.shape, batched }) ? null : `shape ${typeText(made)}, wanted is ${typeText(wanted)}`;
+  if (made.datatype !== wanted.datatype) return t`${made.datatype}, wanted is ${wanted.datatype}`;
+  return shapesMeet(made, { shape: wanted.shape, batched }) ? null : t`shape ${typeText(made)}, wanted is ${typeText(wanted)}`;
 }
 
 const fromOf = (spec: PipelineSpec, made: Made): string => (made.step === null ? "inputs" : (spec.steps[made.step]?.model ?? ""));
@@ -111,7 +112,7 @@ export function inputChoices(
   const after = waiting(spec, index);
   const choices = madeTensors(spec, models, batched).map((made): Choice => {
     const ring = made.step !== null && after.has(made.step);
-    const reason = ring ? "it is made after this step" : mismatch(made, input, own?.batched ?? batched);
+    const reason = ring ? t`it is made after this step` : mismatch(made, input, own?.batched ?? batched);
     return { tensor: made.name, type: typeText(made), from: fromOf(spec, made), output: made.output, reason };
   });
   return sorted(choices);
@@ -122,8 +123,8 @@ export function outputChoices(spec: PipelineSpec, models: readonly StepModel[], 
   const others = new Set(spec.outputs.map((one) => one.name).filter((name) => name !== output.name));
   const choices = madeTensors(spec, models, batched).map((made): Choice => {
     let reason = mismatch(made, output, batched);
-    if (made.step === null) reason = "it is an input of the ensemble";
-    else if (others.has(made.name)) reason = "it is another output";
+    if (made.step === null) reason = t`it is an input of the ensemble`;
+    else if (others.has(made.name)) reason = t`it is another output`;
     return { tensor: made.name, type: typeText(made), from: fromOf(spec, made), output: made.output, reason };
   });
   return sorted(choices);
@@ -137,8 +138,8 @@ const sorted = (choices: Choice[]): Choice[] => {
 
 /** Why a tensor between steps cannot be called so; null where it can. */
 export function renameProblem(name: string, taken: ReadonlySet<string>): string | null {
-  if (name.trim() === "") return "A tensor needs a name";
-  return taken.has(name) ? `Another tensor is called ${name}` : null;
+  if (name.trim() === "") return t`A tensor needs a name`;
+  return taken.has(name) ? t`Another tensor is called ${name}` : null;
 }
 
 /** What the checks say of one step; `null`: of the steps as a whole. */

@@ -1,4 +1,5 @@
 /** What the placement step draws: each node with its GPUs now and after, and what speaks against it. */
+import { t } from "@lingui/core/macro";
 import type { NodeVerdict, PlacementPreview } from "@/api/placement";
 import type { NodeItem } from "@/api/types";
 import { bytes } from "@/components/format";
@@ -34,11 +35,11 @@ export function indexRange(indices: readonly number[]): string {
 /** What the text asks of GPUs and this node does not have. */
 export function gpuWarnings(fields: Pick<ConfigFields, "instanceKind" | "gpus">, node: Pick<NodeItem, "name" | "info">): string[] {
   const known = node.info.gpus.map((gpu) => gpu.index).sort((a, b) => a - b);
-  if (fields.instanceKind === "KIND_GPU" && known.length === 0) return [`KIND_GPU but ${node.name} has no GPU.`];
+  if (fields.instanceKind === "KIND_GPU" && known.length === 0) return [t`KIND_GPU but ${node.name} has no GPU.`];
   if (known.length === 0) return [];
   return fields.gpus
     .filter((index) => !known.includes(index))
-    .map((index) => `GPU ${index} does not exist on ${node.name} (${indexRange(known)}) or its compute capability is too low.`);
+    .map((index) => t`GPU ${index} does not exist on ${node.name} (${indexRange(known)}) or its compute capability is too low.`);
 }
 
 function barsOf(node: NodeItem, preview: PlacementPreview): GpuBar[] {
@@ -52,7 +53,7 @@ function barsOf(node: NodeItem, preview: PlacementPreview): GpuBar[] {
 function memoryWarnings(bars: readonly GpuBar[]): string[] {
   return bars
     .filter((bar) => bar.added > 0 && bar.used + bar.added > bar.total)
-    .map((bar) => `Estimated ${bytes(bar.added)}, ${bytes(bar.total - bar.used)} free on GPU ${bar.index}.`);
+    .map((bar) => t`Estimated ${bytes(bar.added)}, ${bytes(bar.total - bar.used)} free on GPU ${bar.index}.`);
 }
 
 /** The best place first; nodes that have gone meanwhile are left out. */

@@ -1,4 +1,5 @@
 /** What the last step proposes until somebody types a name, from what the server says of its endpoints. */
+import { t } from "@lingui/core/macro";
 import type { Endpoint } from "@/api/types";
 import type { DraftForm } from "../draft/draft";
 import { endpointNameProblem, freeEndpointName, suggestDeployment } from "./names";
@@ -10,7 +11,7 @@ type Known = Pick<Endpoint, "name" | "traffic"> & {
 
 /** One that failed or was canceled and answers nobody: its name is free for the next try. */
 const mayBeReplaced = (deployment: Known["deployments"][number], endpoint: Known): boolean =>
-  ["Failed", "Canceled"].includes(deployment.provisioning_state) && !endpoint.traffic[deployment.name];
+  [t`Failed`, t`Canceled`].includes(deployment.provisioning_state) && !endpoint.traffic[deployment.name];
 
 export const namesTaken = (endpoint: Known | undefined): string[] =>
   endpoint ? endpoint.deployments.filter((one) => !mayBeReplaced(one, endpoint)).map((one) => one.name) : [];
@@ -19,13 +20,13 @@ export const namesTaken = (endpoint: Known | undefined): string[] =>
 export function placeProblem(place: Place, endpoints: readonly Known[]): string | null {
   const existing = endpoints.find((endpoint) => endpoint.name === place.endpoint);
   if (place.target === "existing") {
-    if (!existing) return "Choose an endpoint.";
+    if (!existing) return t`Choose an endpoint.`;
     return namesTaken(existing).includes(place.deployment)
-      ? `${place.endpoint} has a deployment ${place.deployment} already. Choose another name.`
+      ? t`${place.endpoint} has a deployment ${place.deployment} already. Choose another name.`
       : null;
   }
   return existing
-    ? `An endpoint ${place.endpoint} exists already. Choose another name, or deploy to it.`
+    ? t`An endpoint ${place.endpoint} exists already. Choose another name, or deploy to it.`
     : endpointNameProblem(place.endpoint);
 }
 

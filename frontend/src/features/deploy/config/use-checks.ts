@@ -1,4 +1,5 @@
 /** The server's opinion of each config.pbtxt, asked a moment after typing stops. */
+import { t } from "@lingui/core/macro";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
@@ -34,7 +35,7 @@ const RETRY_MS = 4_000;
 function syntaxProblem(error: NonNullable<ConfigReading["error"]>): ConfigProblem {
   return {
     severity: "error",
-    code: "Syntax",
+    code: t`Syntax`,
     line: error.line,
     column: error.column,
     field: null,

@@ -1,4 +1,5 @@
 /** The deployment that a draft describes, in the words of the command line, the REST API and of files. */
+import { t } from "@lingui/core/macro";
 import { apiPath } from "@/api/paths";
 import type { Recipe } from "@/components/as-code";
 import { changedConfigs, type DeploySource } from "../config/source";
@@ -27,7 +28,7 @@ export function deployRecipe(source: DeploySource, form: DraftForm): Recipe {
   const endpoint = form.target === "new";
   const registered = form.registered ?? { model: form.modelName, version: version ?? 1, revision: null };
   return {
-    title: `Deploy ${form.deployment} to ${form.endpoint}`,
+    title: t`Deploy ${form.deployment} to ${form.endpoint}`,
     // An edited text goes with the files that are registered: the command line takes it from there.
     cli: [
       ...(fresh ? [["shoal", "model", "create", "--name", form.modelName, "--path", source.filename, "--type", "triton_model"]] : []),
@@ -40,7 +41,7 @@ export function deployRecipe(source: DeploySource, form: DraftForm): Recipe {
             {
               method: "POST" as const,
               path: apiPath("models"),
-              note: "Register the uploaded file",
+              note: t`Register the uploaded file`,
               body: { name: form.modelName, upload_id: source.uploadId, ...(edited ? { configs } : {}) },
             },
           ]
@@ -49,7 +50,7 @@ export function deployRecipe(source: DeploySource, form: DraftForm): Recipe {
               {
                 method: "POST" as const,
                 path: apiPath("models", registered.model, "versions", registered.version, "config-revisions"),
-                note: "Keep the edited configuration",
+                note: t`Keep the edited configuration`,
                 body: { configs },
               },
             ]
@@ -59,12 +60,12 @@ export function deployRecipe(source: DeploySource, form: DraftForm): Recipe {
             {
               method: "POST" as const,
               path: apiPath("endpoints"),
-              note: "Make the endpoint",
+              note: t`Make the endpoint`,
               body: { name: form.endpoint, auth_mode: form.authMode },
             },
           ]
         : []),
-      { method: "POST", path: apiPath("deploy"), note: "Deploy it", body: deployBody(form, registered, secretBlanks(form.settings)) },
+      { method: "POST", path: apiPath("deploy"), note: t`Deploy it`, body: deployBody(form, registered, secretBlanks(form.settings)) },
     ],
     yaml: [
       ...(endpoint ? [{ name: "endpoint.yml", document: { name: form.endpoint, auth_mode: form.authMode } }] : []),

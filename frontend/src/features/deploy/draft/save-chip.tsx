@@ -1,4 +1,6 @@
 /** Whether the draft is on the server, beside the title. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { problemText } from "@/api/problem";
@@ -13,21 +15,21 @@ export function SaveChip({ state, onRetry }: { state: SaveState; onRetry: () => 
     case "saved":
       return (
         <Status
-          state={state.at === null ? "Draft saved" : `Draft saved ${relativeTime(new Date(state.at).toISOString(), now)}`}
+          state={state.at === null ? t`Draft saved` : t`Draft saved ${relativeTime(new Date(state.at).toISOString(), now)}`}
           tone="idle"
         />
       );
     case "waiting":
     case "saving":
-      return <Status state="Saving the draft" tone="info" />;
+      return <Status state={t`Saving the draft`} tone="info" />;
     case "conflict":
-      return <Status state="Draft changed elsewhere" tone="warn" />;
+      return <Status state={t`Draft changed elsewhere`} tone="warn" />;
     case "failed":
       return (
         <>
-          <Status state="Draft not saved" tone="error" title={problemText(state.error)} />
+          <Status state={t`Draft not saved`} tone="error" title={problemText(state.error)} />
           <Button variant="default" onClick={onRetry}>
-            Save again
+            <Trans>Save again</Trans>
           </Button>
         </>
       );
@@ -47,12 +49,16 @@ function useSeconds(): number {
 export function ConflictBar({ onLoad, onKeep }: { onLoad: () => void; onKeep: () => void }) {
   return (
     <div className={classes["conflict"]} role="alert">
-      <ToneIcon tone="warn" label="Changed elsewhere" />
-      <span>This draft was changed in another browser or tab. Nothing more is saved until you choose.</span>
+      <ToneIcon tone="warn" label={t`Changed elsewhere`} />
+      <span>
+        <Trans>This draft was changed in another browser or tab. Nothing more is saved until you choose.</Trans>
+      </span>
       <Button variant="default" onClick={onLoad}>
-        Load the other
+        <Trans>Load the other</Trans>
       </Button>
-      <Button onClick={onKeep}>Keep mine</Button>
+      <Button onClick={onKeep}>
+        <Trans>Keep mine</Trans>
+      </Button>
     </div>
   );
 }

@@ -1,4 +1,5 @@
 /** How a deployment runs and is asked: limits of requests, variables, probes; and what the server takes of each. */
+import { t } from "@lingui/core/macro";
 import { NUMBER_NAMES, NUMBERS, type Numbers, type Range } from "@/components/deployment-numbers";
 import { ApiProblem } from "@/api/problem";
 import type { DeployRequest } from "@/api/types";
@@ -54,19 +55,19 @@ export type Problems = Readonly<Record<string, string>>;
 /** What the server would say, so that it need not be asked. */
 function rangeProblem([least, most]: Range, value: number | null): string | null {
   if (value === null) return null;
-  if (!Number.isInteger(value)) return `${value}, expected a whole number ${least} to ${most}.`;
-  return value < least || value > most ? `${value} is out of range: expected ${least} to ${most}.` : null;
+  if (!Number.isInteger(value)) return t`${value}, expected a whole number ${least} to ${most}.`;
+  return value < least || value > most ? t`${value} is out of range: expected ${least} to ${most}.` : null;
 }
 
 function nameProblem(name: string, all: readonly Variable[]): string | null {
   if (name === "" || name.includes("=") || /\p{C}/u.test(name))
-    return `'${name}' cannot be a variable: expected printable characters without '='.`;
-  return all.filter((one) => one.name === name).length > 1 ? `${name} is there twice.` : null;
+    return t`'${name}' cannot be a variable: expected printable characters without '='.`;
+  return all.filter((one) => one.name === name).length > 1 ? t`${name} is there twice.` : null;
 }
 
 function valueProblem({ id, value, secret }: Variable, secrets: Secrets): string | null {
-  if (secret && !secrets[id]) return "Type the value: secrets are not kept in drafts.";
-  return secret || value.trim() !== "" ? null : "It is empty: type the value.";
+  if (secret && !secrets[id]) return t`Type the value: secrets are not kept in drafts.`;
+  return secret || value.trim() !== "" ? null : t`It is empty: type the value.`;
 }
 
 /** Without rows in which nothing was typed yet. */

@@ -1,4 +1,6 @@
 /** The deploy wizard: upload, inspect, configure, placement, deploy. The draft in the URL is on the server, so any browser resumes it. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
@@ -26,23 +28,23 @@ import { LaterSteps } from "./later-steps";
 const route = getRouteApi("/app/deploy/new");
 
 const TITLES: Record<WizardStep, string> = {
-  upload: "Upload",
-  inspect: "Inspect",
-  configure: "Configure",
-  placement: "Placement",
-  deploy: "Deploy",
+  upload: t`Upload`,
+  inspect: t`Inspect`,
+  configure: t`Configure`,
+  placement: t`Placement`,
+  deploy: t`Deploy`,
 };
 const ENDED = new Set(["idle", "failed", "canceled", "done"]);
 
 export function DeployPage() {
-  usePageTitle("Deploy a model");
+  usePageTitle(t`Deploy a model`);
   const refusal = useRefusal("deploy");
   // why not inside: the wizard saves a draft by itself as soon as it is shown.
   if (refusal === undefined) return <Wizard />;
   return (
     <>
-      <PageHeader title="Deploy a model" />
-      <Forbidden needs="deploy" what="The deploy wizard" />
+      <PageHeader title={t`Deploy a model`} />
+      <Forbidden needs="deploy" what={t`The deploy wizard`} />
     </>
   );
 }
@@ -73,7 +75,7 @@ function Wizard() {
   });
   const discard = () => {
     if (sending) control.cancel();
-    stored.discard(false).then(restart, (error: unknown) => notifyProblem(error, "The draft could not be discarded"));
+    stored.discard(false).then(restart, (error: unknown) => notifyProblem(error, t`The draft could not be discarded`));
   };
 
   // Those of an earlier visit are not at hand, and those of another draft are not this one's.
@@ -91,27 +93,29 @@ function Wizard() {
   return (
     <>
       <PageHeader
-        title="Deploy a model"
+        title={t`Deploy a model`}
         beside={search.draft === undefined ? undefined : <SaveChip state={stored.save} onRetry={stored.retry} />}
         actions={
           search.draft === undefined ? undefined : (
             <Button variant="subtle" color="gray" onClick={discard}>
-              Discard draft
+              <Trans>Discard draft</Trans>
             </Button>
           )
         }
       />
       <Stepper
-        label="Steps"
+        label={t`Steps`}
         steps={DEPLOY_STEPS.map((id): Step => describe(id, step, source, failed))}
         canGo={(id) => !sending && (id === "upload" || (id === "inspect" && chosen) || usable)}
         onGo={(id) => go(id as WizardStep)}
       />
       <FocusedHeading of={step} className="sr-only">
-        Step {DEPLOY_STEPS.indexOf(step) + 1} of {DEPLOY_STEPS.length}: {TITLES[step]}
+        <Trans>
+          Step {DEPLOY_STEPS.indexOf(step) + 1} of {DEPLOY_STEPS.length}: {TITLES[step]}
+        </Trans>
       </FocusedHeading>
       {stored.save.kind === "conflict" ? <ConflictBar onLoad={stored.reload} onKeep={stored.retry} /> : null}
-      {failure ? <ProblemCard error={failure} title="This draft cannot be opened" onRetry={restart} /> : null}
+      {failure ? <ProblemCard error={failure} title={t`This draft cannot be opened`} onRetry={restart} /> : null}
       {step === "upload" ? (
         <UploadStep
           view={control.view}
@@ -146,7 +150,7 @@ function Wizard() {
           onForward={() => go("configure")}
         />
       ) : (
-        <SkeletonRows rows={8} label="Loading the draft" />
+        <SkeletonRows rows={8} label={t`Loading the draft`} />
       )}
     </>
   );
@@ -170,17 +174,17 @@ function describe(id: WizardStep, current: WizardStep, source: DeploySource | nu
   const position = DEPLOY_STEPS.indexOf(id);
   const now = DEPLOY_STEPS.indexOf(current);
   const state = id === "inspect" && failed ? "failed" : position === now ? "current" : position < now ? "done" : "todo";
-  return { id, title: TITLES[id], hint: id === "inspect" && failed ? "cannot be served" : hintOf(id, source), state };
+  return { id, title: TITLES[id], hint: id === "inspect" && failed ? t`cannot be served` : hintOf(id, source), state };
 }
 
 function hintOf(id: WizardStep, source: DeploySource | null): string {
-  if (id === "upload") return source ? `${source.filename}, ${bytes(source.size)}` : "model file";
+  if (id === "upload") return source ? `${source.filename}, ${bytes(source.size)}` : t`model file`;
   if (id === "configure") return "config.pbtxt";
-  if (id === "placement") return "node, GPU, instances";
-  if (id === "deploy") return "endpoint and traffic";
+  if (id === "placement") return t`node, GPU, instances`;
+  if (id === "deploy") return t`endpoint and traffic`;
   const model = source?.models[0];
-  if (!source || !model) return "inputs and outputs";
-  if (source.models.length > 1) return `${source.models.length} models`;
-  const kind = model.opset === null ? model.backend : `ONNX opset ${model.opset}`;
-  return `${kind}, ${model.inputs.length} in, ${model.outputs.length} out`;
+  if (!source || !model) return t`inputs and outputs`;
+  if (source.models.length > 1) return t`${source.models.length} models`;
+  const kind = model.opset === null ? model.backend : t`ONNX opset ${model.opset}`;
+  return t`${kind}, ${model.inputs.length} in, ${model.outputs.length} out`;
 }

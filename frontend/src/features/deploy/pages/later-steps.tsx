@@ -1,4 +1,5 @@
 /** The steps that need the model: they share the form, and the last of them starts the operation. */
+import { t } from "@lingui/core/macro";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -49,11 +50,11 @@ function useNaming({ modelName: name, nextOf }: DraftForm, source: DeploySource)
     ...modelsQuery({ q: settled, limit: 100 }),
     enabled: source.registered === null && settled !== "",
   });
-  if (source.registered) return { note: `version ${source.registered.version}`, known: true, clash: null };
+  if (source.registered) return { note: t`version ${source.registered.version}`, known: true, clash: null };
   if (!data || settled !== name) return { note: "", known: name === "", clash: null };
   const model = data.items.find((one) => one.name === name);
-  if (!model) return { note: "a new model", known: true, clash: null };
-  const note = `becomes version ${model.latest_version + 1}`;
+  if (!model) return { note: t`a new model`, known: true, clash: null };
+  const note = t`becomes version ${model.latest_version + 1}`;
   const there = model.latest ? signature(model.latest.repo_models) : "";
   const here = signature(source.models);
   if (!model.latest || there === here || nextOf === name) return { note, known: true, clash: null };
@@ -93,7 +94,7 @@ export function LaterSteps({ step, source, upload, stored, mark, addition, onSte
       void queryClient.invalidateQueries({ queryKey: keys.models.all });
       void queryClient.invalidateQueries({ queryKey: keys.endpoints.all });
       // From here on the version and the operation are the truth.
-      stored.discard(false).catch((error: unknown) => notifyProblem(error, "The draft could not be removed"));
+      stored.discard(false).catch((error: unknown) => notifyProblem(error, t`The draft could not be removed`));
       void navigate(paths.operation(operation.id));
     },
   });

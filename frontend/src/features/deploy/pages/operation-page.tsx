@@ -1,4 +1,6 @@
 /** One deploy, running or finished: stages, log, result. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { keys } from "@/api/keys";
@@ -35,20 +37,20 @@ export function OperationPage() {
     // The socket tells changes at once; without it, and to be safe with it, the row is asked.
     refetchInterval: (query) => (query.state.data && isFinished(query.state.data) ? false : link === "live" ? 5_000 : 1_000),
   });
-  usePageTitle(data?.endpoint ?? "Deploy", "Deploy");
+  usePageTitle(data?.endpoint ?? t`Deploy`, t`Deploy`);
   if (!data) {
     return error ? (
-      <ProblemCard error={error} title="This operation cannot be shown" onRetry={() => void refetch()} />
+      <ProblemCard error={error} title={t`This operation cannot be shown`} onRetry={() => void refetch()} />
     ) : (
-      <SkeletonRows rows={8} label="Loading the operation" />
+      <SkeletonRows rows={8} label={t`Loading the operation`} />
     );
   }
   return <OperationView operation={data} />;
 }
 
 const VERBS: Record<string, string> = {
-  deploy: "Deploy",
-  scale: "Scale",
+  deploy: t`Deploy`,
+  scale: t`Scale`,
   "delete-deployment": "Delete",
   "delete-endpoint": "Delete",
 };
@@ -62,7 +64,7 @@ function titleOf({ kind, deployment, endpoint }: Operation): string {
 /** Following it and stopping it while it runs; doing the same again once it has failed. */
 function operationRecipe(operation: Operation): Recipe {
   const { id, state } = operation;
-  const show = { method: "GET", path: apiPath("operations", id), note: "Its stages" } as const;
+  const show = { method: "GET", path: apiPath("operations", id), note: t`Its stages` } as const;
   if (!isFinished(operation)) {
     return {
       title: titleOf(operation),
@@ -70,10 +72,10 @@ function operationRecipe(operation: Operation): Recipe {
         ["shoal", "operation", "watch", id],
         ["shoal", "operation", "cancel", id],
       ],
-      api: [show, { method: "POST", path: apiPath("operations", id, "cancel"), note: "Stop it" }],
+      api: [show, { method: "POST", path: apiPath("operations", id, "cancel"), note: t`Stop it` }],
     };
   }
-  const again = { method: "POST", path: apiPath("operations", id, "retry"), note: "The same again" } as const;
+  const again = { method: "POST", path: apiPath("operations", id, "retry"), note: t`The same again` } as const;
   return { title: titleOf(operation), cli: [["shoal", "operation", "show", id]], api: state === "Succeeded" ? [show] : [show, again] };
 }
 
@@ -102,32 +104,34 @@ function OperationView({ operation }: { operation: Operation }) {
             <AsCodeButton recipe={() => operationRecipe(operation)} />
             {finished ? null : (
               <RefusingButton needs="deploy" variant="default" onClick={() => cancel.mutate()} loading={cancel.isPending}>
-                Cancel
+                <Trans>Cancel</Trans>
               </RefusingButton>
             )}
           </>
         }
         subtitle={
           <>
-            Started <Time at={operation.created_at} /> by {operation.created_by}
-            {operation.finished_at ? `, took ${elapsed(operation.created_at, operation.finished_at)}` : ""}
+            <Trans>
+              Started <Time at={operation.created_at} /> by {operation.created_by}
+              {operation.finished_at ? t`, took ${elapsed(operation.created_at, operation.finished_at)}` : ""}
+            </Trans>
           </>
         }
       />
       <div className={shared["stack"]}>
-        {cancel.error ? <ProblemCard error={cancel.error} title="It could not be canceled" /> : null}
+        {cancel.error ? <ProblemCard error={cancel.error} title={t`It could not be canceled`} /> : null}
         {operation.state === "Succeeded" && operation.result ? <DeploySuccess operation={operation} result={operation.result} /> : null}
         {operation.state === "Failed" || operation.state === "Canceled" ? (
           <DeployFailure operation={operation} onRetry={() => retry.mutate()} retrying={retry.isPending} retryFailure={retry.error} />
         ) : null}
         <div className={classes["operation"]}>
           <Card
-            title="Progress"
+            title={t`Progress`}
             hint={finished ? undefined : `${Math.round(operation.percent)} %`}
             actions={finished ? undefined : <Deadline since={operation.created_at} at={operation.deadline_at} />}
             flush
           >
-            <StageList stages={operation.stages} label="Stages" />
+            <StageList stages={operation.stages} label={t`Stages`} />
           </Card>
           {operation.endpoint && operation.deployment ? (
             <LogTail endpoint={operation.endpoint} deployment={operation.deployment} unfinished={!finished} />

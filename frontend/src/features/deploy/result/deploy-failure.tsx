@@ -1,4 +1,6 @@
 /** It did not work: our sentence first, the verbatim text second, what to do third. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { IconArrowBackUp, IconRefresh, IconTool, IconTrash } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -27,12 +29,12 @@ export interface DeployFailureProps {
 
 function detailOf(operation: Operation): ErrorDetail {
   const { error, stages } = operation;
-  if (operation.state === "Canceled" && error === null) return { code: "Canceled", message: "This deployment was canceled." };
+  if (operation.state === "Canceled" && error === null) return { code: t`Canceled`, message: t`This deployment was canceled.` };
   if (error !== null) return error;
   const stage = stages.find((one) => one.status === "failed");
   return {
-    code: "Failed",
-    message: stage ? `${stage.title} failed.` : "The operation failed.",
+    code: t`Failed`,
+    message: stage ? t`${stage.title} failed.` : t`The operation failed.`,
     detail: stage?.detail ?? null,
   };
 }
@@ -50,16 +52,16 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
       <Card className={canceled ? "" : (classes["failure"] ?? "")}>
         <div className={shared["stack"]}>
           <div className={shared["resultHead"]} role={canceled ? undefined : "alert"}>
-            <ToneIcon tone={canceled ? "idle" : "error"} label={canceled ? "Canceled" : "Failed"} size={22} />
+            <ToneIcon tone={canceled ? "idle" : "error"} label={canceled ? t`Canceled` : t`Failed`} size={22} />
             <div style={{ flex: "1 1 320px", minWidth: 0 }}>
               <FocusedHeading of={operation.id} appears className={shared["resultTitle"]}>
                 {late
-                  ? `${stage?.title ?? "It"} did not finish in ${elapsed(operation.created_at, operation.finished_at)}.`
+                  ? t`${stage?.title ?? t`It`} did not finish in ${elapsed(operation.created_at, operation.finished_at)}.`
                   : error.message}
               </FocusedHeading>
               <span className="muted">
-                {stage ? `It stopped at "${stage.title}". ` : ""}
-                {canceled ? "What was running before still serves." : "Traffic was not touched."}
+                {stage ? t`It stopped at "${stage.title}". ` : ""}
+                {canceled ? t`What was running before still serves.` : t`Traffic was not touched.`}
               </span>
             </div>
             <div className={shared["resultActions"]}>
@@ -67,11 +69,11 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
                 <Fix deployment={deployment} tried={triedOf(revisions) ?? deployment} error={error} canceled={canceled} />
               ) : null}
               <RefusingButton needs="deploy" leftSection={<IconRefresh size={15} aria-hidden />} onClick={onRetry} loading={retrying}>
-                Retry
+                <Trans>Retry</Trans>
               </RefusingButton>
             </div>
           </div>
-          {late && last ? <Verbatim text={`Last log line: ${last}`} /> : null}
+          {late && last ? <Verbatim text={t`Last log line: ${last}`} /> : null}
           {error.detail ? <Verbatim text={error.detail} /> : null}
           {error.hints && error.hints.length > 0 ? (
             <ul className={classes["hints"]}>
@@ -83,14 +85,14 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
           {deployment && revisions ? <Undo deployment={deployment} revisions={revisions} /> : null}
         </div>
       </Card>
-      {retryFailure ? <ProblemCard error={retryFailure} title="It could not be tried again" /> : null}
+      {retryFailure ? <ProblemCard error={retryFailure} title={t`It could not be tried again`} /> : null}
     </>
   );
 }
 
 function Verbatim({ text }: { text: string }) {
   return (
-    <pre className={shared["verbatim"]} tabIndex={0} aria-label="Verbatim message" role="region">
+    <pre className={shared["verbatim"]} tabIndex={0} aria-label={t`Verbatim message`} role="region">
       {text}
     </pre>
   );
@@ -165,7 +167,7 @@ function Fix({ deployment, tried, error, canceled }: FixProps) {
         },
       }}
     >
-      {place ? `Fix line ${place.line}` : "Fix the configuration"}
+      {place ? t`Fix line ${place.line}` : t`Fix the configuration`}
     </RefusingLink>
   );
 }
@@ -176,7 +178,9 @@ function Undo({ deployment, revisions }: { deployment: Deployment; revisions: De
   if (serving) {
     return (
       <span className={shared["hint"]}>
-        {deployment.name} is as it was before: revision {serving.number}, {serving.model} version {serving.version}.
+        <Trans>
+          {deployment.name} is as it was before: revision {serving.number}, {serving.model} version {serving.version}.
+        </Trans>
       </span>
     );
   }
@@ -203,7 +207,7 @@ function UndoButton({ deployment, earlier }: { deployment: Deployment; earlier: 
           onClick={() => back.mutate()}
           loading={back.isPending}
         >
-          Roll back to revision {earlier.number}
+          <Trans>Roll back to revision {earlier.number}</Trans>
         </RefusingButton>
       ) : (
         <RefusingButton
@@ -213,15 +217,15 @@ function UndoButton({ deployment, earlier }: { deployment: Deployment; earlier: 
           onClick={() => remove.mutate()}
           loading={remove.isPending}
         >
-          Remove {name}
+          <Trans>Remove {name}</Trans>
         </RefusingButton>
       )}
       <span className={shared["hint"]}>
         {earlier
-          ? `${earlier.model} version ${earlier.version}, which came up before.`
-          : `Nothing of ${name} has come up yet, so there is nothing to go back to.`}
+          ? t`${earlier.model} version ${earlier.version}, which came up before.`
+          : t`Nothing of ${name} has come up yet, so there is nothing to go back to.`}
       </span>
-      {back.error || remove.error ? <ProblemCard error={back.error ?? remove.error} title="It could not be undone" /> : null}
+      {back.error || remove.error ? <ProblemCard error={back.error ?? remove.error} title={t`It could not be undone`} /> : null}
     </div>
   );
 }

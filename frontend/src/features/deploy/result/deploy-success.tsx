@@ -1,4 +1,6 @@
 /** It serves: address, key, and the first call ready to paste. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, SegmentedControl } from "@mantine/core";
 import { IconEye } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
@@ -23,8 +25,8 @@ import { SampleTest } from "./sample-test";
 
 const LANGUAGES: { value: keyof Snippets; label: string }[] = [
   { value: "curl", label: "curl" },
-  { value: "python_http", label: "Python, HTTP" },
-  { value: "python_grpc", label: "Python, gRPC" },
+  { value: "python_http", label: t`Python, HTTP` },
+  { value: "python_grpc", label: t`Python, gRPC` },
 ];
 
 export function DeploySuccess({ operation, result }: { operation: Operation; result: DeployResult }) {
@@ -33,30 +35,40 @@ export function DeploySuccess({ operation, result }: { operation: Operation; res
     <Card className={classes["success"] ?? ""}>
       <div className={shared["stack"]}>
         <div className={shared["resultHead"]}>
-          <ToneIcon tone="ok" label="Done" size={22} />
+          <ToneIcon tone="ok" label={t`Done`} size={22} />
           <div>
             <FocusedHeading of={operation.id} appears className={shared["resultTitle"]}>
-              {result.endpoint} is live
+              <Trans>{result.endpoint} is live</Trans>
             </FocusedHeading>
             <span className="muted">
-              {result.model} version {result.version}, deployed as {result.deployment} in{" "}
-              {elapsed(operation.created_at, operation.finished_at)}
+              <Trans>
+                {result.model} version {result.version}, deployed as {result.deployment} in{" "}
+                {elapsed(operation.created_at, operation.finished_at)}
+              </Trans>
             </span>
           </div>
           <div className={shared["resultActions"]}>
-            <Button renderRoot={(props) => <Link {...paths.endpoint(result.endpoint)} {...props} />}>Open endpoint</Button>
+            <Button renderRoot={(props) => <Link {...paths.endpoint(result.endpoint)} {...props} />}>
+              <Trans>Open endpoint</Trans>
+            </Button>
           </div>
         </div>
         <dl className={classes["rows"]}>
-          <dt>Scoring URL</dt>
+          <dt>
+            <Trans>Scoring URL</Trans>
+          </dt>
           <dd>
-            <CopyField text={result.scoring_uri} label="scoring URL" prefix="POST" />
+            <CopyField text={result.scoring_uri} label={t`scoring URL`} prefix="POST" />
           </dd>
-          <dt>gRPC</dt>
+          <dt>
+            <Trans>gRPC</Trans>
+          </dt>
           <dd>
-            <CopyField text={result.grpc_target} label="gRPC target" />
+            <CopyField text={result.grpc_target} label={t`gRPC target`} />
           </dd>
-          <dt>Key</dt>
+          <dt>
+            <Trans>Key</Trans>
+          </dt>
           <dd>
             <Key endpoint={result.endpoint} onShown={setKey} />
           </dd>
@@ -71,7 +83,7 @@ export function DeploySuccess({ operation, result }: { operation: Operation; res
 
 function Key({ endpoint, onShown }: { endpoint: string; onShown: (key: string) => void }) {
   const reveal = useMutation({ mutationFn: () => listKeys(endpoint), onSuccess: (keys) => onShown(keys.primaryKey) });
-  if (reveal.data) return <CopyField text={reveal.data.primaryKey} label="primary key" />;
+  if (reveal.data) return <CopyField text={reveal.data.primaryKey} label={t`primary key`} />;
   return (
     <>
       <RefusingButton
@@ -81,10 +93,10 @@ function Key({ endpoint, onShown }: { endpoint: string; onShown: (key: string) =
         onClick={() => reveal.mutate()}
         loading={reveal.isPending}
       >
-        Show the primary key
+        <Trans>Show the primary key</Trans>
       </RefusingButton>
       <span className={shared["hint"]} data-tone={reveal.error ? "error" : undefined}>
-        {reveal.error ? problemText(reveal.error) : "who looks at keys is recorded"}
+        {reveal.error ? problemText(reveal.error) : t`who looks at keys is recorded`}
       </span>
     </>
   );
@@ -98,11 +110,17 @@ function withKey(code: string, endpoint: string, key: string | null): string {
 function FirstCall({ endpoint, shownKey }: { endpoint: string; shownKey: string | null }) {
   const [language, setLanguage] = useState<keyof Snippets>("curl");
   const { data, error, refetch } = useQuery(snippetsQuery(endpoint));
-  if (error) return <ProblemCard error={error} title="The first call could not be written" onRetry={() => void refetch()} />;
+  if (error) return <ProblemCard error={error} title={t`The first call could not be written`} onRetry={() => void refetch()} />;
   return (
     <div className={shared["stack"]} style={{ gap: 8 }}>
-      <SegmentedControl aria-label="Language" style={{ justifySelf: "start" }} value={language} data={LANGUAGES} onChange={setLanguage} />
-      {data ? <CodeBlock code={withKey(data[language], endpoint, shownKey)} label={`${language} call`} /> : <Skeleton height={120} />}
+      <SegmentedControl
+        aria-label={t`Language`}
+        style={{ justifySelf: "start" }}
+        value={language}
+        data={LANGUAGES}
+        onChange={setLanguage}
+      />
+      {data ? <CodeBlock code={withKey(data[language], endpoint, shownKey)} label={t`${language} call`} /> : <Skeleton height={120} />}
     </div>
   );
 }

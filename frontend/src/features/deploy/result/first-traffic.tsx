@@ -1,4 +1,5 @@
 /** A deployment that is ready without traffic: the next step is to give it some, as any change of traffic is made. */
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { endpointQuery } from "@/api/endpoints";
 import { paths } from "@/app/paths";
@@ -19,7 +20,7 @@ export function FirstTraffic({ endpoint, deployment }: { endpoint: string; deplo
   if ((data.traffic[deployment] ?? 0) > 0) {
     return (
       <p className={classes["hint"]} role="status">
-        Traffic: {words(data.traffic)}.
+        <Trans>Traffic: {words(data.traffic)}.</Trans>
       </p>
     );
   }
@@ -27,9 +28,11 @@ export function FirstTraffic({ endpoint, deployment }: { endpoint: string; deplo
   return (
     <div className={classes["sampleHead"]}>
       <RefusingLink needs="deploy" variant="default" link={paths.endpointTraffic(endpoint, deployment, share)}>
-        Send {share} % traffic
+        <Trans>Send {share} % traffic</Trans>
       </RefusingLink>
-      <span className={classes["hint"]}>Now: {words(data.traffic)}. You see first what moves, and then how it does.</span>
+      <span className={classes["hint"]}>
+        <Trans>Now: {words(data.traffic)}. You see first what moves, and then how it does.</Trans>
+      </span>
     </div>
   );
 }

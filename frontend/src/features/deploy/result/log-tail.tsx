@@ -1,4 +1,6 @@
 /** The deployment's log while it starts, following the end unless one scrolls up. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useMemo, useRef, useState } from "react";
@@ -50,13 +52,19 @@ export function LogTail({ endpoint, deployment, unfinished }: { endpoint: string
   const missing = error instanceof ApiProblem && error.status === 404;
   return (
     <Card
-      title="Log"
+      title={t`Log`}
       hint={
-        following ? (pinned ? "following" : "paused while you read") : lines.length === 1 ? "the only line" : `last ${lines.length} lines`
+        following
+          ? pinned
+            ? "following"
+            : t`paused while you read`
+          : lines.length === 1
+            ? t`the only line`
+            : t`last ${lines.length} lines`
       }
       actions={
         <Link {...paths.endpointLogs(endpoint, deployment)} className="link">
-          All logs
+          <Trans>All logs</Trans>
         </Link>
       }
       flush
@@ -66,7 +74,7 @@ export function LogTail({ endpoint, deployment, unfinished }: { endpoint: string
         className={classes["log"]}
         tabIndex={0}
         role="log"
-        aria-label={`Log of ${deployment}`}
+        aria-label={t`Log of ${deployment}`}
         aria-live="off"
         onScroll={(event) => {
           const { scrollHeight, scrollTop, clientHeight } = event.currentTarget;
@@ -78,8 +86,8 @@ export function LogTail({ endpoint, deployment, unfinished }: { endpoint: string
             {error && !missing
               ? problemText(error)
               : following
-                ? "No lines yet. They appear as soon as the runtime starts."
-                : "No lines were written."}
+                ? t`No lines yet. They appear as soon as the runtime starts.`
+                : t`No lines were written.`}
           </span>
         ) : null}
         {lines.map((line) => (
@@ -95,7 +103,7 @@ function Line({ line }: { line: LogLine }) {
   return (
     <span className={classes["logLine"]} data-level={levelOf(line.text) ?? undefined}>
       <span className={classes["logTime"]}>{clock(line.at)}</span>
-      {folded ? `${line.text.slice(0, FOLD_AT)} … (${line.text.length - FOLD_AT} more characters)` : line.text}
+      {folded ? t`${line.text.slice(0, FOLD_AT)} … (${line.text.length - FOLD_AT} more characters)` : line.text}
     </span>
   );
 }

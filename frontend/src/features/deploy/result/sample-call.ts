@@ -1,4 +1,5 @@
 /** One request with made-up data over the console's socket: whether the new deployment answers, and what. */
+import { t } from "@lingui/core/macro";
 import type { Tensor } from "@/api/types";
 
 export interface SampleModel {
@@ -95,7 +96,7 @@ export function sendSample({ connect, deployment, model, random, timeoutMs = 60_
       end();
       reject(error instanceof Error ? error : new SampleFailed(String(error)));
     };
-    const timer = setTimeout(() => fail(new SampleFailed(`No answer in ${timeoutMs / 1000} s.`)), timeoutMs);
+    const timer = setTimeout(() => fail(new SampleFailed(t`No answer in ${timeoutMs / 1000} s.`)), timeoutMs);
     const end = () => {
       clearTimeout(timer);
       socket.onclose = null;
@@ -123,6 +124,6 @@ export function sendSample({ connect, deployment, model, random, timeoutMs = 60_
         fail(error);
       }
     };
-    socket.onclose = () => fail(new SampleFailed("The connection was lost."));
+    socket.onclose = () => fail(new SampleFailed(t`The connection was lost.`));
   });
 }

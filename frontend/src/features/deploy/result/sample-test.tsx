@@ -1,4 +1,6 @@
 /** A first request from the page itself, with made-up numbers: the endpoint is seen to answer. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -23,7 +25,7 @@ export function SampleTest({ endpoint, deployment, model }: { endpoint: string; 
   });
   const { data, error } = test;
   return (
-    <section className={classes["sample"]} aria-label="Test">
+    <section className={classes["sample"]} aria-label={t`Test`}>
       <div className={shared["sampleHead"]}>
         <RefusingButton
           needs="invoke"
@@ -32,18 +34,20 @@ export function SampleTest({ endpoint, deployment, model }: { endpoint: string; 
           onClick={() => test.mutate()}
           loading={test.isPending}
         >
-          {data ? "Send another" : "Send a sample request"}
+          {data ? t`Send another` : t`Send a sample request`}
         </RefusingButton>
         <span className={shared["hint"]}>
-          random values in the model's own shapes, straight to {deployment}.{" "}
-          <Link {...paths.endpointTab(endpoint, "test")} className="link">
-            Your own data
-          </Link>
+          <Trans>
+            random values in the model's own shapes, straight to {deployment}.{" "}
+            <Link {...paths.endpointTab(endpoint, "test")} className="link">
+              Your own data
+            </Link>
+          </Trans>
         </span>
       </div>
       {error ? (
         <div className={shared["verdict"]} role="alert">
-          <ToneIcon tone="error" label="Failed" />
+          <ToneIcon tone="error" label={t`Failed`} />
           <div>
             <div>{error.message}</div>
             {error instanceof SampleFailed && error.triton && error.triton !== error.message ? (
@@ -55,12 +59,14 @@ export function SampleTest({ endpoint, deployment, model }: { endpoint: string; 
       {data ? (
         <div role="status" className={shared["stack"]} style={{ gap: 6 }}>
           <div className={shared["verdict"]}>
-            <ToneIcon tone="ok" label="Answered" />
+            <ToneIcon tone="ok" label={t`Answered`} />
             <span>
-              <span className="mono">{data.model}</span> answered in {duration(data.totalUs)}.
+              <Trans>
+                <span className="mono">{data.model}</span> answered in {duration(data.totalUs)}.
+              </Trans>
             </span>
           </div>
-          <ul className={classes["outputs"]} aria-label="Outputs">
+          <ul className={classes["outputs"]} aria-label={t`Outputs`}>
             {data.outputs.map((output) => (
               <li key={output.name}>
                 <span className="mono">{output.name}</span>

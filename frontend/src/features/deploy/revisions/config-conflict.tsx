@@ -1,4 +1,6 @@
 /** Others have saved while one types here: who, when, what they said; nothing of either is lost before one has looked. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import type { ModelVersion } from "@/api/types";
 import { Time } from "@/components/time";
@@ -23,33 +25,38 @@ export function ConfigConflict({ version, since, shown, dirty, looking, onLook, 
   const newest = fresh.at(-1);
   if (newest === undefined) return null;
   return (
-    <section className={classes["conflict"]} role="alert" aria-label="Saved meanwhile">
+    <section className={classes["conflict"]} role="alert" aria-label={t`Saved meanwhile`}>
       <ul>
         {fresh.map((one) => (
           <li key={one.number}>
             <b>
-              Changed by {one.author}, <Time at={one.created_at} />: revision {one.number}
+              <Trans>
+                Changed by {one.author}, <Time at={one.created_at} />: revision {one.number}
+              </Trans>
             </b>
-            {one.message ? `, “${one.message}”` : ""} ({Object.keys(one.configs).join(", ") || "back to the files"})
+            {one.message ? `, “${one.message}”` : ""} ({Object.keys(one.configs).join(", ") || t`back to the files`})
           </li>
         ))}
       </ul>
       <p>
-        You edit {shown === 0 ? "the files" : `revision ${shown}`}. {dirty ? "Your changes are kept in this window, and not saved." : ""}
+        <Trans>
+          You edit {shown === 0 ? t`the files` : t`revision ${shown}`}.{" "}
+          {dirty ? t`Your changes are kept in this window, and not saved.` : ""}
+        </Trans>
       </p>
       <div className={classes["conflictActions"]}>
         {dirty ? (
           <>
             <Button variant="default" disabled={looking} onClick={onLook}>
-              Look at the difference
+              <Trans>Look at the difference</Trans>
             </Button>
             <Button variant="default" onClick={onGoOn}>
-              Go on with my changes over revision {newest.number}
+              <Trans>Go on with my changes over revision {newest.number}</Trans>
             </Button>
           </>
         ) : null}
         <Button variant="default" onClick={onTake}>
-          {dirty ? `Drop mine, show revision ${newest.number}` : `Show revision ${newest.number}`}
+          {dirty ? t`Drop mine, show revision ${newest.number}` : t`Show revision ${newest.number}`}
         </Button>
       </div>
     </section>

@@ -1,4 +1,6 @@
 /** The configuration of a registered version: form and text, checked as one types, kept as revisions. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Select, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useBlocker, useNavigate, useParams, useSearch } from "@tanstack/react-router";
@@ -99,7 +101,7 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
     onSuccess: async (saved) => {
       setTexts(starts);
       await queryClient.invalidateQueries({ queryKey: keys.models.all });
-      notifyDone(`Saved as revision ${saved.number}`);
+      notifyDone(t`Saved as revision ${saved.number}`);
       await navigate({
         to: ".",
         search: (old: Record<string, unknown>) => ({ ...old, revision: saved.number }),
@@ -116,7 +118,7 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
   };
   const blocked = overtaken || !dirty || errors > 0 || waiting || refusal !== undefined || save.isPending;
   useBlocker({
-    shouldBlockFn: () => dirty && !window.confirm("The configuration has changes that are not saved. Leave it?"),
+    shouldBlockFn: () => dirty && !window.confirm(t`The configuration has changes that are not saved. Leave it?`),
     enableBeforeUnload: dirty,
     disabled: !dirty,
   });
@@ -133,14 +135,14 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
       <div className={classes["revisionBar"]}>
         {source.models.length > 1 ? (
           <Select
-            label="Model of the repository"
+            label={t`Model of the repository`}
             w={260}
             searchable
             allowDeselect={false}
             value={model.name}
             data={source.models.map((one, index) => ({
               value: one.name,
-              label: texts[index] === starts[index] ? one.name : `${one.name} (changed)`,
+              label: texts[index] === starts[index] ? one.name : t`${one.name} (changed)`,
             }))}
             onChange={(next) =>
               next &&
@@ -154,17 +156,17 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
           />
         ) : null}
         <TextInput
-          label="What changes, in a few words"
+          label={t`What changes, in a few words`}
           className={classes["revisionMessage"] ?? ""}
           maxLength={255}
           value={message}
           onChange={(event) => setMessage(event.currentTarget.value)}
         />
         <Button onClick={() => save.mutate()} loading={save.isPending} disabled={blocked} title={refusal}>
-          Save as revision {newest + 1}
+          <Trans>Save as revision {newest + 1}</Trans>
         </Button>
         <Button variant="default" disabled={!dirty} onClick={() => setTexts(starts)}>
-          Discard
+          <Trans>Discard</Trans>
         </Button>
         <RefusingLink
           needs="deploy"
@@ -172,7 +174,7 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
           link={paths.deploy({ model: version.model, version: version.version })}
           disabled={dirty}
         >
-          Deploy
+          <Trans>Deploy</Trans>
         </RefusingLink>
       </div>
       <RoleNote needs="deploy" to="save a revision or to try it on a node; what you type here stays in this window" />
@@ -193,7 +195,7 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
           onGoOn={goOn}
         />
       ) : null}
-      {save.error && !wasOvertaken(save.error) ? <ProblemCard error={save.error} title="The revision was not saved" /> : null}
+      {save.error && !wasOvertaken(save.error) ? <ProblemCard error={save.error} title={t`The revision was not saved`} /> : null}
       <div className={shared["columns"]}>
         <ConfigForm
           key={model.name}
@@ -260,18 +262,18 @@ function TextCard({ name, editor, text, onText, problems, original, shown, again
     <Card
       flush
       title="config.pbtxt"
-      hint={shown === 0 ? "as uploaded, or completed where there was none" : `from revision ${shown}`}
+      hint={shown === 0 ? t`as uploaded, or completed where there was none` : t`from revision ${shown}`}
       actions={
         <div className={shared["scroller"]}>
           <Segmented
-            label="Show changes against"
+            label={t`Show changes against`}
             value={against}
             options={[
-              { value: "none", label: "Text" },
-              { value: "shown", label: "My changes" },
-              { value: "file", label: "File" },
-              { value: "completed", label: "Auto-complete" },
-              ...(theirs === null ? [] : [{ value: "theirs" as const, label: `Revision ${theirs}` }]),
+              { value: "none", label: t`Text` },
+              { value: "shown", label: t`My changes` },
+              { value: "file", label: t`File` },
+              { value: "completed", label: t`Auto-complete` },
+              ...(theirs === null ? [] : [{ value: "theirs" as const, label: t`Revision ${theirs}` }]),
             ]}
             onChange={onAgainst}
           />
@@ -279,7 +281,7 @@ function TextCard({ name, editor, text, onText, problems, original, shown, again
       }
     >
       <div className={shared["editor"]}>
-        <Suspense fallback={<SkeletonRows rows={8} label="Loading the editor" />}>
+        <Suspense fallback={<SkeletonRows rows={8} label={t`Loading the editor`} />}>
           <PbtxtEditor
             key={name}
             ref={editor}
@@ -287,7 +289,7 @@ function TextCard({ name, editor, text, onText, problems, original, shown, again
             onChange={onText}
             problems={problems.map((one) => ({ ...one, message: one.plain || one.message }))}
             original={original}
-            label={`config.pbtxt of ${name}. Escape, then Tab, leaves the editor.`}
+            label={t`config.pbtxt of ${name}. Escape, then Tab, leaves the editor.`}
             onSubmit={onSubmit}
           />
         </Suspense>

@@ -1,4 +1,6 @@
 /** What few models need, folded away: each section says in its head how it stands. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, NumberInput, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import { addMessage, quoted, removeAt, removeMessage, setAt } from "../config/pbtxt-edit";
@@ -27,14 +29,14 @@ export function AdvancedSections({ form }: { form: FormContext }) {
 function Optimization({ form }: { form: FormContext }) {
   const { graphLevel, accelerators } = form.fields;
   const LEVELS = [
-    { value: "", label: "The backend's own" },
-    { value: "-1", label: "None (-1)" },
-    { value: "0", label: "Basic (0)" },
-    { value: "1", label: "Extended (1)" },
-    { value: "2", label: "All (2)" },
+    { value: "", label: t`The backend's own` },
+    { value: "-1", label: t`None (-1)` },
+    { value: "0", label: t`Basic (0)` },
+    { value: "1", label: t`Extended (1)` },
+    { value: "2", label: t`All (2)` },
   ];
   const places = [
-    { value: "none", label: "None" },
+    { value: "none", label: t`None` },
     { value: "tensorrt", label: "TensorRT" },
     { value: "openvino", label: "OpenVINO" },
   ];
@@ -44,12 +46,12 @@ function Optimization({ form }: { form: FormContext }) {
     const place = name === "tensorrt" ? "gpu" : "cpu";
     form.onChange(setAt(bare, ["optimization", "execution_accelerators", `${place}_execution_accelerator`, "name"], quoted(name)));
   };
-  const state = [graphLevel === null ? null : `graph level ${graphLevel}`, ...accelerators].filter(Boolean).join(", ");
+  const state = [graphLevel === null ? null : t`graph level ${graphLevel}`, ...accelerators].filter(Boolean).join(", ");
   return (
-    <FoldedSection title="Optimisation" state={state || "the backend's own"}>
+    <FoldedSection title={t`Optimisation`} state={state || t`the backend's own`}>
       <div className={shared["fields"]}>
         <Select
-          label="Graph optimisation level"
+          label={t`Graph optimisation level`}
           data={LEVELS}
           value={graphLevel === null ? "" : String(graphLevel)}
           onChange={(level) =>
@@ -59,7 +61,7 @@ function Optimization({ form }: { form: FormContext }) {
           }
         />
         <Select
-          label="Accelerator of ONNX Runtime"
+          label={t`Accelerator of ONNX Runtime`}
           data={places}
           value={accelerators[0] ?? "none"}
           onChange={(name) => accelerate(name ?? "none")}
@@ -75,17 +77,19 @@ function Warmup({ form }: { form: FormContext }) {
   const add = () => form.onChange(setWarmup(form.text, inputs, Math.max(1, maxBatchSize ?? 0)));
   return (
     <FoldedSection
-      title="Warm-up"
-      state={warmups.length === 0 ? "none: the first requests are slower" : `${warmups.length} of zeros or data`}
+      title={t`Warm-up`}
+      state={warmups.length === 0 ? t`none: the first requests are slower` : t`${warmups.length} of zeros or data`}
     >
       {warmups.map((warmup, index) => (
         <div key={index} className={shared["pair"]}>
-          <span className="mono truncate">{warmup.name || "without a name"}</span>
+          <span className="mono truncate">{warmup.name || t`without a name`}</span>
           <span className="secondary">
-            batch of {warmup.batchSize || 1}, {warmup.inputs} {warmup.inputs === 1 ? "input" : "inputs"}
+            <Trans>
+              batch of {warmup.batchSize || 1}, {warmup.inputs} {warmup.inputs === 1 ? "input" : "inputs"}
+            </Trans>
           </span>
           <ActionIcon
-            aria-label={`Remove the warm-up ${warmup.name}`}
+            aria-label={t`Remove the warm-up ${warmup.name}`}
             onClick={() => form.onChange(removeMessage(form.text, "model_warmup", index))}
           >
             <IconTrash size={16} stroke={1.7} />
@@ -93,9 +97,13 @@ function Warmup({ form }: { form: FormContext }) {
         </div>
       ))}
       <Button variant="default" leftSection={<IconPlus size={15} />} disabled={inputs.length === 0} onClick={add}>
-        Add one with zeros
+        <Trans>Add one with zeros</Trans>
       </Button>
-      {fixed ? null : <p className={shared["hint"]}>Variable axes get the size 1; change it in the text.</p>}
+      {fixed ? null : (
+        <p className={shared["hint"]}>
+          <Trans>Variable axes get the size 1; change it in the text.</Trans>
+        </p>
+      )}
     </FoldedSection>
   );
 }
@@ -116,34 +124,34 @@ function VersionPolicySection({ form }: { form: FormContext }) {
   };
   const words =
     policy === null
-      ? "the newest version"
+      ? t`the newest version`
       : policy.kind === "all"
-        ? "all versions"
+        ? t`all versions`
         : policy.kind === "latest"
-          ? `the newest ${policy.count}`
-          : `versions ${policy.versions.join(", ")}`;
+          ? t`the newest ${policy.count}`
+          : t`versions ${policy.versions.join(", ")}`;
   return (
     <FoldedSection
-      title="Version policy"
+      title={t`Version policy`}
       state={words}
-      badge={<OriginBadge origin={originOf(form, "versionPolicy", "version_policy")} what="Version policy" />}
+      badge={<OriginBadge origin={originOf(form, "versionPolicy", "version_policy")} what={t`Version policy`} />}
     >
       <SegmentedControl
-        aria-label="Version policy"
+        aria-label={t`Version policy`}
         style={{ justifySelf: "start" }}
         value={kind}
         onChange={choose}
         disabled={form.disabled}
         data={[
-          { value: "default", label: "Default" },
-          { value: "latest", label: "Newest" },
-          { value: "all", label: "All" },
-          { value: "specific", label: "Named" },
+          { value: "default", label: t`Default` },
+          { value: "latest", label: t`Newest` },
+          { value: "all", label: t`All` },
+          { value: "specific", label: t`Named` },
         ]}
       />
       {policy?.kind === "latest" ? (
         <NumberInput
-          label="How many of the newest"
+          label={t`How many of the newest`}
           value={policy.count}
           min={1}
           allowDecimal={false}
@@ -155,8 +163,8 @@ function VersionPolicySection({ form }: { form: FormContext }) {
       ) : null}
       {policy?.kind === "specific" ? (
         <ListInput
-          caption="Versions"
-          label="Versions"
+          caption={t`Versions`}
+          label={t`Versions`}
           value={policy.versions}
           least={1}
           placeholder="1, 3"
@@ -171,12 +179,12 @@ function ResponseCache({ form }: { form: FormContext }) {
   const on = form.fields.responseCache;
   return (
     <FoldedSection
-      title="Response cache"
+      title={t`Response cache`}
       state={on ? "on" : "off"}
-      badge={<OriginBadge origin={originOf(form, "responseCache", "response_cache")} what="Response cache" />}
+      badge={<OriginBadge origin={originOf(form, "responseCache", "response_cache")} what={t`Response cache`} />}
     >
       <Switch
-        label="Answer requests with the same inputs from memory"
+        label={t`Answer requests with the same inputs from memory`}
         checked={on}
         onChange={(event) =>
           form.onChange(
@@ -185,7 +193,9 @@ function ResponseCache({ form }: { form: FormContext }) {
         }
       />
       <p className={shared["hint"]}>
-        It takes room in a response cache, which the last step gives to replicas, and does not work with sequences or decoupled models.
+        <Trans>
+          It takes room in a response cache, which the last step gives to replicas, and does not work with sequences or decoupled models.
+        </Trans>
       </p>
     </FoldedSection>
   );
@@ -196,25 +206,25 @@ function SequenceBatching({ form }: { form: FormContext }) {
   const choose = (next: string) => {
     const bare = removeAt(removeAt(form.text, ["sequence_batching"]), ["dynamic_batching"]);
     if (next === "off") return form.onChange(removeAt(form.text, ["sequence_batching"]));
-    form.onChange(`${bare.trimEnd()}\n\nsequence_batching {\n  ${next} { }\n}\n`);
+    form.onChange(t`${bare.trimEnd()}\n\nsequence_batching {\n  ${next} { }\n}\n`);
   };
   return (
-    <FoldedSection title="Sequence batching" state={sequence ? sequence.strategy : "off"}>
+    <FoldedSection title={t`Sequence batching`} state={sequence ? sequence.strategy : "off"}>
       <SegmentedControl
-        aria-label="Sequence batching"
+        aria-label={t`Sequence batching`}
         style={{ justifySelf: "start" }}
         value={sequence?.strategy ?? "off"}
         onChange={choose}
         disabled={form.disabled}
         data={[
-          { value: "off", label: "Off" },
-          { value: "direct", label: "Direct" },
-          { value: "oldest", label: "Oldest first" },
+          { value: "off", label: t`Off` },
+          { value: "direct", label: t`Direct` },
+          { value: "oldest", label: t`Oldest first` },
         ]}
       />
       {sequence ? (
         <NumberInput
-          label="A sequence ends after idling"
+          label={t`A sequence ends after idling`}
           value={sequence.maxIdleMicroseconds ?? ""}
           placeholder="1,000,000 µs"
           suffix={"\u202fµs"}
@@ -230,7 +240,9 @@ function SequenceBatching({ form }: { form: FormContext }) {
           }
         />
       ) : null}
-      <p className={shared["hint"]}>For models that keep state between requests. It takes the place of dynamic batching.</p>
+      <p className={shared["hint"]}>
+        <Trans>For models that keep state between requests. It takes the place of dynamic batching.</Trans>
+      </p>
     </FoldedSection>
   );
 }
@@ -238,17 +250,17 @@ function SequenceBatching({ form }: { form: FormContext }) {
 function Parameters({ form }: { form: FormContext }) {
   const { parameters } = form.fields;
   return (
-    <FoldedSection title="Parameters" state={parameters.length === 0 ? "none" : parameters.map((one) => one.key).join(", ")}>
+    <FoldedSection title={t`Parameters`} state={parameters.length === 0 ? "none" : parameters.map((one) => one.key).join(", ")}>
       {parameters.map((parameter, index) => (
         <div key={index} className={shared["pair"]}>
           <TextInput
-            aria-label={`Parameter ${index + 1}, key`}
+            aria-label={t`Parameter ${index + 1}, key`}
             classNames={{ input: "mono" }}
             value={parameter.key}
             onChange={(event) => form.onChange(setAt(form.text, ["parameters", index, "key"], quoted(event.currentTarget.value)))}
           />
           <TextInput
-            aria-label={`Parameter ${index + 1}, value`}
+            aria-label={t`Parameter ${index + 1}, value`}
             classNames={{ input: "mono" }}
             value={parameter.value}
             onChange={(event) =>
@@ -256,7 +268,7 @@ function Parameters({ form }: { form: FormContext }) {
             }
           />
           <ActionIcon
-            aria-label={`Remove the parameter ${parameter.key}`}
+            aria-label={t`Remove the parameter ${parameter.key}`}
             onClick={() => form.onChange(removeMessage(form.text, "parameters", index))}
           >
             <IconTrash size={16} stroke={1.7} />
@@ -268,7 +280,7 @@ function Parameters({ form }: { form: FormContext }) {
         leftSection={<IconPlus size={15} />}
         onClick={() => form.onChange(addMessage(form.text, "parameters", 'key: ""\n    value { string_value: "" }'))}
       >
-        Add a parameter
+        <Trans>Add a parameter</Trans>
       </Button>
     </FoldedSection>
   );

@@ -1,10 +1,11 @@
 /** The form beside the text: every change patches the text, every value is read back from it. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { NumberInput, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { nodesQuery } from "@/api/nodes";
 import { Card } from "@/components/card";
-import { counted } from "@/components/format";
 import { ToneIcon } from "@/components/status";
 import type { InstanceKind } from "../config/config-fields";
 import {
@@ -43,8 +44,8 @@ export function ConfigForm({ brokenLine, name, ...form }: ConfigFormProps) {
     <Card flush>
       {brokenLine === null ? null : (
         <div className={classes["frozen"]} role="status">
-          <ToneIcon tone="warn" label="Frozen" />
-          Fix line {brokenLine} to use the form
+          <ToneIcon tone="warn" label={t`Frozen`} />
+          <Trans>Fix line {brokenLine} to use the form</Trans>
         </div>
       )}
       <fieldset className={classes["fieldset"]} disabled={brokenLine !== null}>
@@ -62,12 +63,14 @@ export function ConfigForm({ brokenLine, name, ...form }: ConfigFormProps) {
         {others.length > 0 ? (
           <div className={shared["section"]}>
             <div className={shared["sectionHead"]}>
-              <h2>Other settings</h2>
+              <h2>
+                <Trans>Other settings</Trans>
+              </h2>
             </div>
             <p className={shared["note"]} style={{ margin: 0 }}>
               {others.length === 1
-                ? "1 setting is not shown in the form and stays as written: "
-                : `${counted(others.length, "setting is", "settings are")} not shown in the form and ${others.length === 1 ? "stays" : "stay"} as written: `}
+                ? t`1 setting is not shown in the form and stays as written: `
+                : t`${plural(others.length, { one: "# setting is", other: "# settings are" })} not shown in the form and ${others.length === 1 ? "stays" : "stay"} as written: `}
               <span className="mono">{others.join(", ")}</span>
             </p>
           </div>
@@ -84,15 +87,17 @@ function General({ form, name }: { form: FormContext; name: ConfigFormProps["nam
   return (
     <div className={shared["section"]}>
       <div className={shared["sectionHead"]}>
-        <h2>General</h2>
+        <h2>
+          <Trans>General</Trans>
+        </h2>
       </div>
       <div className={shared["fields"]}>
         <div className={shared["field"]}>
           <span className={shared["fieldLabel"]} aria-hidden>
-            Model name
+            <Trans>Model name</Trans>
           </span>
           <TextInput
-            aria-label="Model name"
+            aria-label={t`Model name`}
             value={name.value}
             onChange={(event) => name.onChange(event.currentTarget.value)}
             error={name.problem}
@@ -102,14 +107,14 @@ function General({ form, name }: { form: FormContext; name: ConfigFormProps["nam
         </div>
         {fields.ensemble ? null : (
           <Field
-            what="Backend"
+            what={t`Backend`}
             origin={originOf(form, "backend", "backend")}
             onRestore={() =>
               onChange(start.backend === null ? removeAt(text, ["backend"]) : setAt(text, ["backend"], quoted(start.backend)))
             }
           >
             <Select
-              aria-label="Backend"
+              aria-label={t`Backend`}
               data={known}
               value={backend || null}
               onChange={(next) => {
@@ -120,14 +125,14 @@ function General({ form, name }: { form: FormContext; name: ConfigFormProps["nam
           </Field>
         )}
         <Field
-          what="Max batch size"
+          what={t`Max batch size`}
           origin={originOf(form, "maxBatchSize", "max_batch_size")}
           onRestore={() =>
             onChange(start.maxBatchSize === null ? removeField(text, "max_batch_size") : setMaxBatchSize(text, start.maxBatchSize))
           }
         >
           <NumberInput
-            aria-label="Max batch size"
+            aria-label={t`Max batch size`}
             value={fields.maxBatchSize ?? ""}
             placeholder={String(model.maxBatchSize)}
             min={0}
@@ -144,7 +149,7 @@ function General({ form, name }: { form: FormContext; name: ConfigFormProps["nam
 }
 
 const KINDS: { value: InstanceKind; label: string }[] = [
-  { value: "KIND_AUTO", label: "Auto" },
+  { value: "KIND_AUTO", label: t`Auto` },
   { value: "KIND_GPU", label: "GPU" },
   { value: "KIND_CPU", label: "CPU" },
 ];
@@ -154,19 +159,23 @@ function Instances({ form }: { form: FormContext }) {
   return (
     <div className={shared["section"]}>
       <div className={shared["sectionHead"]}>
-        <h2>Instances</h2>
+        <h2>
+          <Trans>Instances</Trans>
+        </h2>
       </div>
       {fields.instanceGroups > 1 ? (
-        <p className={shared["hint"]}>{fields.instanceGroups} instance groups are written in the text. Edit them there.</p>
+        <p className={shared["hint"]}>
+          <Trans>{fields.instanceGroups} instance groups are written in the text. Edit them there.</Trans>
+        </p>
       ) : (
         <div className={shared["fields"]}>
           <Field
-            what="Run on"
+            what={t`Run on`}
             origin={originOf(form, "instanceKind", "instance_group")}
             onRestore={() => onChange(setInstanceKind(text, start.instanceKind))}
           >
             <SegmentedControl
-              aria-label="Run on"
+              aria-label={t`Run on`}
               data={KINDS}
               value={fields.instanceKind}
               onChange={(kind) => onChange(setInstanceKind(text, kind))}
@@ -175,12 +184,12 @@ function Instances({ form }: { form: FormContext }) {
             />
           </Field>
           <Field
-            what="Per device"
+            what={t`Per device`}
             origin={originOf(form, "instanceCount", "instance_group")}
             onRestore={() => onChange(setInstanceCount(text, start.instanceCount ?? 1))}
           >
             <NumberInput
-              aria-label="Instances per device"
+              aria-label={t`Instances per device`}
               value={fields.instanceCount ?? ""}
               placeholder="1"
               min={1}
@@ -213,12 +222,14 @@ function Gpus({ form }: { form: FormContext }) {
     );
   return (
     <Field
-      what={node && node.info.gpus.length > 0 ? `GPUs on ${node.name}` : "GPUs"}
+      what={node && node.info.gpus.length > 0 ? t`GPUs on ${node.name}` : "GPUs"}
       origin={originOf(form, "gpus", "instance_group")}
       onRestore={() => write(start.gpus)}
     >
       {indices.length === 0 ? (
-        <p className={shared["hint"]}>No node has a GPU.</p>
+        <p className={shared["hint"]}>
+          <Trans>No node has a GPU.</Trans>
+        </p>
       ) : (
         <div className={classes["chips"]} role="group" aria-label="GPUs">
           {indices.map((index) => (
@@ -252,7 +263,9 @@ function Batching({ form }: { form: FormContext }) {
   return (
     <div className={shared["section"]}>
       <div className={shared["sectionHead"]}>
-        <h2 id="dynamic-batching">Dynamic batching</h2>
+        <h2 id="dynamic-batching">
+          <Trans>Dynamic batching</Trans>
+        </h2>
         <Switch
           aria-labelledby="dynamic-batching"
           checked={fields.dynamicBatching}
@@ -260,32 +273,32 @@ function Batching({ form }: { form: FormContext }) {
         />
         <OriginBadge
           origin={originOf(form, "dynamicBatching", "dynamic_batching")}
-          what="Dynamic batching"
+          what={t`Dynamic batching`}
           onRestore={() => toggle(start.dynamicBatching)}
         />
       </div>
       {fields.dynamicBatching ? (
         <div className={shared["fields"]}>
           <Field
-            what="Preferred batch sizes"
+            what={t`Preferred batch sizes`}
             origin={originOf(form, "preferredBatchSizes", "dynamic_batching")}
             onRestore={() => onChange(setPreferredBatchSizes(text, start.preferredBatchSizes))}
           >
             <ListInput
-              label="Preferred batch sizes"
+              label={t`Preferred batch sizes`}
               value={fields.preferredBatchSizes}
-              placeholder="any, up to the maximum"
+              placeholder={t`any, up to the maximum`}
               onChange={(sizes) => onChange(setPreferredBatchSizes(text, sizes))}
               error={errorAbout(form, "preferred_batch_size")}
             />
           </Field>
           <Field
-            what="Max queue delay"
+            what={t`Max queue delay`}
             origin={originOf(form, "maxQueueDelayMicroseconds", "dynamic_batching")}
             onRestore={() => onChange(setMaxQueueDelay(text, start.maxQueueDelayMicroseconds))}
           >
             <NumberInput
-              aria-label="Max queue delay in microseconds"
+              aria-label={t`Max queue delay in microseconds`}
               value={fields.maxQueueDelayMicroseconds ?? ""}
               placeholder="0 µs"
               suffix={"\u202fµs"}
@@ -298,7 +311,7 @@ function Batching({ form }: { form: FormContext }) {
             />
           </Field>
           <Switch
-            label="Answers in the order of requests"
+            label={t`Answers in the order of requests`}
             checked={fields.preserveOrdering}
             onChange={(event) =>
               onChange(
@@ -310,7 +323,9 @@ function Batching({ form }: { form: FormContext }) {
           />
         </div>
       ) : (
-        <p className={shared["hint"]}>Requests run one by one. Switch it on to join waiting requests into one batch.</p>
+        <p className={shared["hint"]}>
+          <Trans>Requests run one by one. Switch it on to join waiting requests into one batch.</Trans>
+        </p>
       )}
     </div>
   );

@@ -1,4 +1,6 @@
 /** Step 3: form left, config.pbtxt right, problems under it. The text is the truth. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { SegmentedControl } from "@mantine/core";
 import { IconFileCode } from "@tabler/icons-react";
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
@@ -72,13 +74,13 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
   const message =
     nameProblem ??
     (errors > 0
-      ? `Fix ${errors} ${errors === 1 ? "error" : "errors"} to continue`
+      ? t`Fix ${errors} ${errors === 1 ? "error" : "errors"} to continue`
       : checks.some((one) => one.failure !== null)
-        ? "A check failed. It is tried again in a moment."
+        ? t`A check failed. It is tried again in a moment.`
         : waiting
-          ? "Checking the configuration"
+          ? t`Checking the configuration`
           : question
-            ? "Say whose version it is to continue"
+            ? t`Say whose version it is to continue`
             : nameNote);
   // A file's own text is written otherwise than what is completed from the model: both are compared as the runtime
   // would write them.
@@ -92,12 +94,12 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
         <div className={shared["scroller"]}>
           <SegmentedControl
             mb={12}
-            aria-label="Model of the archive"
+            aria-label={t`Model of the archive`}
             value={String(active)}
             onChange={(index) => setActive(Number(index))}
             data={source.models.map((one, index) => ({
               value: String(index),
-              label: `${one.name}${(checks[index]?.errors ?? 0) > 0 ? ` (${checks[index]?.errors} to fix)` : ""}`,
+              label: `${one.name}${(checks[index]?.errors ?? 0) > 0 ? t` (${checks[index]?.errors ?? 0} to fix)` : ""}`,
             }))}
           />
         </div>
@@ -129,30 +131,32 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
             title={
               <span className={classes["editorHead"]}>
                 <IconFileCode size={17} stroke={1.7} aria-hidden />
-                <span className={classes["editorName"]}>config.pbtxt</span>
+                <span className={classes["editorName"]}>
+                  <Trans>config.pbtxt</Trans>
+                </span>
               </span>
             }
             hint={
               completed
-                ? "as the runtime completes it"
+                ? t`as the runtime completes it`
                 : source.registered === null
-                  ? "edits here update the form"
-                  : "edits become a revision of this version"
+                  ? t`edits here update the form`
+                  : t`edits become a revision of this version`
             }
             actions={
               <SegmentedControl
-                aria-label="View of the text"
+                aria-label={t`View of the text`}
                 value={diff ? "diff" : "text"}
                 onChange={(view) => setDiff(view === "diff")}
                 data={[
-                  { value: "text", label: "Text" },
-                  { value: "diff", label: "Diff with auto-complete" },
+                  { value: "text", label: t`Text` },
+                  { value: "diff", label: t`Diff with auto-complete` },
                 ]}
               />
             }
           >
             <div className={shared["editor"]}>
-              <Suspense fallback={<SkeletonRows rows={8} label="Loading the editor" />}>
+              <Suspense fallback={<SkeletonRows rows={8} label={t`Loading the editor`} />}>
                 <PbtxtEditor
                   key={`${active} ${completed ? "completed" : "own"}`}
                   ref={(handle) => {
@@ -164,7 +168,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
                   readOnly={completed}
                   problems={completed ? [] : check.problems.map((one) => ({ ...one, message: one.plain || one.message }))}
                   original={diff ? model.completeText : null}
-                  label={`config.pbtxt of ${model.name}. Escape, then Tab, leaves the editor.`}
+                  label={t`config.pbtxt of ${model.name}. Escape, then Tab, leaves the editor.`}
                   onSubmit={forward}
                 />
               </Suspense>
@@ -172,10 +176,12 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
           </Card>
           {isGuessed(model) && text === model.startText ? (
             <div className={shared["refusal"]} style={{ borderLeftColor: "var(--warn)" }} role="status">
-              <ToneIcon tone="warn" label="Warning" />
+              <ToneIcon tone="warn" label={t`Warning`} />
               <span>
-                The file does not tell the names, types and shapes of {model.name}: what stands here is a guess. Correct it, above all the
-                dimensions, where -1 takes any size, or continue with it as it is.
+                <Trans>
+                  The file does not tell the names, types and shapes of {model.name}: what stands here is a guess. Correct it, above all the
+                  dimensions, where -1 takes any size, or continue with it as it is.
+                </Trans>
               </span>
             </div>
           ) : null}
@@ -192,7 +198,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
         onBack={onBack}
         message={message}
         tone={errors > 0 || nameProblem ? "error" : undefined}
-        forward="Continue to placement"
+        forward={t`Continue to placement`}
         onForward={forward}
         blocked={blocked}
       />

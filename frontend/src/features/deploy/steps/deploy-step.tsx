@@ -1,4 +1,6 @@
 /** Step 5: under which address, and with how much traffic. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
@@ -64,26 +66,32 @@ export function DeployStep(props: DeployStepProps) {
           {draft.target === "new" ? (
             <div className={classes["section"]}>
               <div className={classes["sectionHead"]}>
-                <h2>Access</h2>
-                <span className="secondary">how clients prove themselves</span>
+                <h2>
+                  <Trans>Access</Trans>
+                </h2>
+                <span className="secondary">
+                  <Trans>how clients prove themselves</Trans>
+                </span>
               </div>
               <SegmentedControl
-                aria-label="Access"
+                aria-label={t`Access`}
                 value={draft.authMode}
                 onChange={(mode) => onDraft({ authMode: mode === "aml_token" ? "aml_token" : "key" })}
                 data={[
-                  { value: "key", label: "Two keys" },
-                  { value: "aml_token", label: "Short-lived tokens" },
+                  { value: "key", label: t`Two keys` },
+                  { value: "aml_token", label: t`Short-lived tokens` },
                 ]}
               />
             </div>
           ) : null}
           <div className={classes["section"]}>
             <div className={classes["sectionHead"]}>
-              <h2>Traffic</h2>
+              <h2>
+                <Trans>Traffic</Trans>
+              </h2>
             </div>
             <Switch
-              label={nothingServes ? "Serve all requests as soon as it is ready" : "Move all requests to it as soon as it is ready"}
+              label={nothingServes ? t`Serve all requests as soon as it is ready` : t`Move all requests to it as soon as it is ready`}
               checked={draft.takeTraffic}
               onChange={(event) => onDraft({ takeTraffic: event.currentTarget.checked })}
             />
@@ -103,11 +111,11 @@ export function DeployStep(props: DeployStepProps) {
           <DeploySummary source={source} draft={draft} nameNote={nameNote} />
           <CodeNow source={source} draft={draft} />
           {failure && !isWaiting(failure) ? (
-            <ProblemCard error={failure} title="The deployment was not started" onRetry={onDeploy} />
+            <ProblemCard error={failure} title={t`The deployment was not started`} onRetry={onDeploy} />
           ) : null}
           {failure && toProblem(failure).field?.startsWith("configs") ? (
             <Button variant="default" onClick={props.onConfigure}>
-              Back to the configuration
+              <Trans>Back to the configuration</Trans>
             </Button>
           ) : null}
         </div>
@@ -116,7 +124,7 @@ export function DeployStep(props: DeployStepProps) {
         onBack={onBack}
         message={problem ?? deploymentProblem ?? settings.message}
         tone={problem || deploymentProblem || settings.message ? "error" : undefined}
-        forward={`Deploy ${draft.deployment || "it"} at ${draft.takeTraffic ? 100 : 0} %`}
+        forward={t`Deploy ${draft.deployment || "it"} at ${draft.takeTraffic ? 100 : 0} %`}
         onForward={onDeploy}
         blocked={Boolean(props.question) || problem !== null || deploymentProblem !== null || settings.message !== ""}
         busy={busy}
@@ -140,17 +148,21 @@ function EndpointSection({ draft, onDraft, endpoints, existing, problem, deploym
   return (
     <div className={classes["section"]}>
       <div className={classes["sectionHead"]}>
-        <h2>Endpoint</h2>
-        <span className="secondary">the stable address that clients call</span>
+        <h2>
+          <Trans>Endpoint</Trans>
+        </h2>
+        <span className="secondary">
+          <Trans>the stable address that clients call</Trans>
+        </span>
       </div>
       <div className={classes["stack"]}>
         <SegmentedControl
-          aria-label="Endpoint"
+          aria-label={t`Endpoint`}
           style={{ justifySelf: "start" }}
           value={draft.target}
           data={[
-            { value: "new", label: "New endpoint" },
-            { value: "existing", label: "Existing endpoint", disabled: endpoints.length === 0 },
+            { value: "new", label: t`New endpoint` },
+            { value: "existing", label: t`Existing endpoint`, disabled: endpoints.length === 0 },
           ]}
           onChange={(target) =>
             target === "new"
@@ -161,16 +173,16 @@ function EndpointSection({ draft, onDraft, endpoints, existing, problem, deploym
         <div className={classes["fields"]}>
           {draft.target === "new" ? (
             <TextInput
-              label="Endpoint name"
+              label={t`Endpoint name`}
               value={draft.endpoint}
               onChange={(event) => onDraft({ named: true, endpoint: event.currentTarget.value })}
               error={problem}
             />
           ) : (
             <Select
-              label="Endpoint name"
+              label={t`Endpoint name`}
               searchable
-              placeholder="Choose an endpoint"
+              placeholder={t`Choose an endpoint`}
               value={existing ? draft.endpoint : null}
               data={endpoints.map((endpoint) => endpoint.name)}
               onChange={(name) => {
@@ -180,7 +192,7 @@ function EndpointSection({ draft, onDraft, endpoints, existing, problem, deploym
             />
           )}
           <TextInput
-            label="Deployment name"
+            label={t`Deployment name`}
             value={draft.deployment}
             onChange={(event) => onDraft({ named: true, deployment: event.currentTarget.value })}
             error={deploymentProblem}
@@ -196,7 +208,7 @@ function settingsView({ draft, secrets, failure, refused }: DeployStepProps): { 
   const own = settingsProblems(draft.settings, secrets);
   const answered = failure && refused === draft.settings ? refusedSettings(failure, draft.settings) : {};
   const wrong = Object.keys(own).length;
-  const message = wrong === 0 ? "" : wrong === 1 ? "A setting above is marked." : `${wrong} settings above are marked.`;
+  const message = wrong === 0 ? "" : wrong === 1 ? t`A setting above is marked.` : t`${wrong} settings above are marked.`;
   return { shown: { ...answered, ...own }, message };
 }
 
@@ -221,9 +233,9 @@ function trafficNote(draft: DraftForm, existing: Endpoint | undefined): string {
   const now = serving.map(([name, share]) => `${name} ${share} %`).join(", ");
   if (!draft.takeTraffic)
     return now
-      ? `Traffic stays at ${now}. Test the new deployment directly, then move traffic.`
-      : "It can be tested directly, and gets traffic when you say so.";
-  return now ? `Before: ${now}. After: ${draft.deployment} 100 %.` : "The endpoint answers as soon as every replica is ready.";
+      ? t`Traffic stays at ${now}. Test the new deployment directly, then move traffic.`
+      : t`It can be tested directly, and gets traffic when you say so.`;
+  return now ? t`Before: ${now}. After: ${draft.deployment} 100 %.` : t`The endpoint answers as soon as every replica is ready.`;
 }
 
 /** Until a name is typed; `now` is known once the server has answered anew. */

@@ -1,7 +1,9 @@
 /** What is about to be deployed, in one look before the last button. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
-import { bytes, counted } from "@/components/format";
+import { bytes } from "@/components/format";
 import { labelText } from "@/components/labels";
 import { Chip } from "@/components/status";
 import { changedConfigs, type DeploySource } from "../config/source";
@@ -18,33 +20,49 @@ export interface DeploySummaryProps {
 export function DeploySummary({ source, draft, nameNote }: DeploySummaryProps) {
   const changed = Object.keys(changedConfigs(source.models, draft.texts)).length;
   return (
-    <Card title="Summary" actions={<AsCodeButton recipe={() => deployRecipe(source, draft)} />}>
+    <Card title={t`Summary`} actions={<AsCodeButton recipe={() => deployRecipe(source, draft)} />}>
       <dl className={classes["facts"]}>
-        <dt>Model</dt>
+        <dt>
+          <Trans>Model</Trans>
+        </dt>
         <dd>
           <span className="mono">{draft.modelName}</span> <span className="secondary">{nameNote}</span>
         </dd>
-        <dt>File</dt>
+        <dt>
+          <Trans>File</Trans>
+        </dt>
         <dd>
           <span className="mono">{source.filename}</span> <span className="secondary">{bytes(source.size)}</span>
         </dd>
-        <dt>Configuration</dt>
-        <dd>{changed === 0 ? "as completed from the model" : `edited by you (${counted(changed, "model")})`}</dd>
-        <dt>Machine</dt>
+        <dt>
+          <Trans>Configuration</Trans>
+        </dt>
         <dd>
-          {draft.instanceType || "any node"}
-          {draft.antiAffinity === "required" ? ", one replica per node" : ""}
-          {Object.keys(draft.nodeLabels).length > 0 ? `, only with ${labelText(draft.nodeLabels)}` : ""}
+          {changed === 0 ? t`as completed from the model` : t`edited by you (${plural(changed, { one: "# model", other: "# models" })})`}
         </dd>
-        <dt>Endpoint</dt>
+        <dt>
+          <Trans>Machine</Trans>
+        </dt>
+        <dd>
+          {draft.instanceType || t`any node`}
+          {draft.antiAffinity === "required" ? t`, one replica per node` : ""}
+          {Object.keys(draft.nodeLabels).length > 0 ? t`, only with ${labelText(draft.nodeLabels)}` : ""}
+        </dd>
+        <dt>
+          <Trans>Endpoint</Trans>
+        </dt>
         <dd>
           <span className="mono">{draft.endpoint || "–"}</span> <Chip>{draft.target}</Chip>
         </dd>
-        <dt>Deployment</dt>
+        <dt>
+          <Trans>Deployment</Trans>
+        </dt>
         <dd>
           <span className="mono">{draft.deployment || "–"}</span>{" "}
           <span className="secondary">
-            {counted(draft.instanceCount, "replica")}, {draft.takeTraffic ? "100 %" : "0 %"} of the traffic
+            <Trans>
+              {plural(draft.instanceCount, { one: "# replica", other: "# replicas" })}, {draft.takeTraffic ? "100 %" : "0 %"} of the traffic
+            </Trans>
           </span>
         </dd>
       </dl>

@@ -1,4 +1,6 @@
 /** What was begun earlier, here or in another browser. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -18,25 +20,27 @@ export function DraftsCard() {
   const discard = useMutation({
     mutationFn: (id: string) => deleteDraft(id),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: keys.drafts.list }),
-    onError: (problem) => notifyProblem(problem, "The draft could not be discarded"),
+    onError: (problem) => notifyProblem(problem, t`The draft could not be discarded`),
   });
-  if (error) return <ProblemCard error={error} title="Your drafts could not be read" onRetry={() => void refetch()} />;
+  if (error) return <ProblemCard error={error} title={t`Your drafts could not be read`} onRetry={() => void refetch()} />;
   const drafts = data?.items ?? [];
   if (drafts.length === 0) return null;
   return (
-    <Card title="Continue a draft" hint={`${drafts.length} of yours`} flush>
+    <Card title={t`Continue a draft`} hint={t`${drafts.length} of yours`} flush>
       <ul className={classes["drafts"]}>
         {drafts.map((draft) => (
           <li key={draft.id}>
             <Link {...paths.deploy({ draft: draft.id })} className={classes["draftLink"]}>
-              <span className="truncate">{draft.title || "Without a name"}</span>
+              <span className="truncate">{draft.title || t`Without a name`}</span>
               <span className="secondary">
-                saved <Time at={draft.updated_at} />
+                <Trans>
+                  saved <Time at={draft.updated_at} />
+                </Trans>
               </span>
             </Link>
             <ActionIcon
-              aria-label={`Discard the draft ${draft.title}`}
-              title="Discard"
+              aria-label={t`Discard the draft ${draft.title}`}
+              title={t`Discard`}
               disabled={discard.isPending}
               onClick={() => discard.mutate(draft.id)}
             >

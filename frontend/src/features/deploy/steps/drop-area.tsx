@@ -1,4 +1,6 @@
 /** The large field to drop files on. Dropping elsewhere in the studio does the same; this one can be clicked, too. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconFileUpload } from "@tabler/icons-react";
 import { useRef, useState } from "react";
@@ -39,28 +41,30 @@ export function DropArea({ unfinished, onFiles, onForget }: DropAreaProps) {
           <span className={classes["dropIcon"]}>
             <IconFileUpload size={24} stroke={1.6} aria-hidden />
           </span>
-          <span className={classes["dropTitle"]}>{unfinished ? `Drop ${unfinished.filename} again to continue` : "Drop a model here"}</span>
+          <span className={classes["dropTitle"]}>
+            {unfinished ? t`Drop ${unfinished.filename} again to continue` : t`Drop a model here`}
+          </span>
           <span className={classes["dropHint"]}>
             {unfinished
-              ? `${bytes(unfinished.offset)} of ${bytes(unfinished.size)} are on the server. The rest follows from there.`
-              : "A file, several that belong together, a folder or an archive. Lost connections are picked up where they broke."}
+              ? t`${bytes(unfinished.offset)} of ${bytes(unfinished.size)} are on the server. The rest follows from there.`
+              : t`A file, several that belong together, a folder or an archive. Lost connections are picked up where they broke.`}
           </span>
           <span className={classes["dropButtons"]}>
             <Button variant="default" onClick={() => files.current?.click()}>
-              Choose files
+              <Trans>Choose files</Trans>
             </Button>
             <Button variant="default" onClick={() => folder.current?.click()}>
-              Choose a folder
+              <Trans>Choose a folder</Trans>
             </Button>
           </span>
-          <input ref={files} type="file" multiple hidden aria-label="Model file" onChange={take} />
-          <input ref={folder} type="file" hidden aria-label="Model folder" onChange={take} {...{ webkitdirectory: "" }} />
+          <input ref={files} type="file" multiple hidden aria-label={t`Model file`} onChange={take} />
+          <input ref={folder} type="file" hidden aria-label={t`Model folder`} onChange={take} {...{ webkitdirectory: "" }} />
         </div>
       </div>
       {unfinished ? (
         <p className={shared["hint"]}>
           <button type="button" className={classes["linkButton"]} onClick={onForget}>
-            Start over with another file
+            <Trans>Start over with another file</Trans>
           </button>
         </p>
       ) : null}

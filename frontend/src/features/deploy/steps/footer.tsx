@@ -1,4 +1,5 @@
 /** The bar under each step: back on the left, what holds things up, forward on the right. */
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { IconArrowRight } from "@tabler/icons-react";
@@ -29,7 +30,7 @@ export function Footer({ onBack, message, tone, second, forward, onForward, bloc
     <div className={classes["footer"]}>
       {onBack ? (
         <Button variant="default" onClick={onBack}>
-          Back
+          <Trans>Back</Trans>
         </Button>
       ) : null}
       <span className={classes["footerMessage"]} data-tone={tone} role="status">

@@ -1,14 +1,16 @@
 /** A labelled control of the form, with a badge that says where its value comes from. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import type { Origin } from "../config/source";
 import shared from "../deploy.module.css";
 import classes from "./form-field.module.css";
 
 const ORIGIN_WORDS: Record<Origin | "you" | "revision", string> = {
-  model: "from model",
+  model: t`from model`,
   default: "default",
-  config: "from file",
-  "config+model": "from file and model",
-  revision: "from revision",
+  config: t`from file`,
+  "config+model": t`from file and model`,
+  revision: t`from revision`,
   you: "you",
 };
 
@@ -32,10 +34,10 @@ export function OriginBadge({ origin, what, onRestore }: OriginBadgeProps) {
       className={classes["origin"]}
       data-origin="you"
       onClick={onRestore}
-      title="Restore what it was"
-      aria-label={`${what} is set by you. Restore`}
+      title={t`Restore what it was`}
+      aria-label={t`${what} is set by you. Restore`}
     >
-      you
+      <Trans>you</Trans>
     </button>
   );
 }

@@ -1,4 +1,6 @@
 /** The other way to begin: the server fetches the model from an address. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
@@ -12,10 +14,10 @@ import shared from "../deploy.module.css";
 import classes from "./import-card.module.css";
 
 const EXAMPLES: [string, string][] = [
-  ["https://host/path/model.onnx", "A file, or an archive. A signed URL is forgotten as soon as the bytes are here."],
-  ["hf://owner/name@revision/path", "A repository of a hub, pinned to its commit. Revision and path may be left out."],
-  ["s3://bucket/path", "An object, or the model below a prefix."],
-  ["runs:/RUN_ID/path", "An artifact of an MLflow run, with its commit and dataset."],
+  ["https://host/path/model.onnx", t`A file, or an archive. A signed URL is forgotten as soon as the bytes are here.`],
+  ["hf://owner/name@revision/path", t`A repository of a hub, pinned to its commit. Revision and path may be left out.`],
+  ["s3://bucket/path", t`An object, or the model below a prefix.`],
+  ["runs:/RUN_ID/path", t`An artifact of an MLflow run, with its commit and dataset.`],
 ];
 
 export function ImportCard({ onImport }: { onImport: (upload: Upload) => void }) {
@@ -25,7 +27,7 @@ export function ImportCard({ onImport }: { onImport: (upload: Upload) => void })
   const problem = start.error ? toProblem(start.error) : null;
   const ofField = problem?.field === "address" ? problem : null;
   return (
-    <Card title="Import from an address" hint="the server fetches it">
+    <Card title={t`Import from an address`} hint={t`the server fetches it`}>
       <form
         className={shared["stack"]}
         onSubmit={(event) => {
@@ -35,7 +37,7 @@ export function ImportCard({ onImport }: { onImport: (upload: Upload) => void })
       >
         <div className={classes["row"]}>
           <TextInput
-            label="Address"
+            label={t`Address`}
             placeholder="https://, hf://, s3:// or runs:/"
             value={address}
             onChange={({ currentTarget }) => {
@@ -48,10 +50,10 @@ export function ImportCard({ onImport }: { onImport: (upload: Upload) => void })
             maxLength={2000}
           />
           <Button type="submit" loading={start.isPending} disabled={address.trim() === ""}>
-            Import
+            <Trans>Import</Trans>
           </Button>
         </div>
-        {problem && !ofField ? <ProblemCard error={problem} title="The import was not started" /> : null}
+        {problem && !ofField ? <ProblemCard error={problem} title={t`The import was not started`} /> : null}
         <dl className={classes["examples"]}>
           {EXAMPLES.map(([form, words]) => (
             <div key={form}>

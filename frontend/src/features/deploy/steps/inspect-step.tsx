@@ -1,4 +1,6 @@
 /** Step 2: what the server found in the file. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { Fragment, useRef } from "react";
 import type { Lineage, Upload } from "@/api/types";
@@ -6,7 +8,7 @@ import { chosenFiles, type Dropped } from "@/app/dropped-files";
 import { ApiProblem } from "@/api/problem";
 import { Card } from "@/components/card";
 import { CodeNotice } from "@/components/code-notice";
-import { bytes, counted } from "@/components/format";
+import { bytes } from "@/components/format";
 import { lineageFacts } from "@/components/lineage";
 import { ProblemCard } from "@/components/problem-card";
 import { Chip, ToneIcon } from "@/components/status";
@@ -55,32 +57,38 @@ export function InspectStep({ upload, source, question, addition, onBack, onCanc
         {upload ? (
           <div className={shared["stack"]}>
             <Card
-              title="Inspection"
+              title={t`Inspection`}
               flush
               actions={
                 fetching && onCancel ? (
                   <Button variant="default" onClick={onCancel}>
-                    Cancel import
+                    <Trans>Cancel import</Trans>
                   </Button>
                 ) : undefined
               }
             >
-              <StageList stages={stagesOf(upload)} label="Inspection steps" />
+              <StageList stages={stagesOf(upload)} label={t`Inspection steps`} />
             </Card>
-            <Card title="File">
+            <Card title={t`File`}>
               <dl className={shared["facts"]}>
-                <dt>Name</dt>
+                <dt>
+                  <Trans>Name</Trans>
+                </dt>
                 <dd className="mono">{upload.filename}</dd>
                 <LineageFacts lineage={upload.lineage} />
                 {fetching ? null : (
                   <>
-                    <dt>Size</dt>
+                    <dt>
+                      <Trans>Size</Trans>
+                    </dt>
                     <dd>{bytes(upload.size)}</dd>
                   </>
                 )}
                 {upload.sha256 ? (
                   <>
-                    <dt>SHA-256</dt>
+                    <dt>
+                      <Trans>SHA-256</Trans>
+                    </dt>
                     <dd className="mono" title={upload.sha256}>
                       {upload.sha256.slice(0, 16)}…
                     </dd>
@@ -106,11 +114,11 @@ export function InspectStep({ upload, source, question, addition, onBack, onCanc
           {settled && source ? <CodeNotice code={source.code} {...versionOf(source)} /> : null}
           {toFix > 0 && settled ? (
             <Warning
-              text={`${toFix === 1 ? "One thing" : `${toFix} things`} in the configuration must be put right first. The next step shows each, with a fix where there is one.`}
+              text={t`${toFix === 1 ? t`One thing` : t`${toFix} things`} in the configuration must be put right first. The next step shows each, with a fix where there is one.`}
             />
           ) : null}
           {defaults?.failure ? (
-            <ProblemCard error={defaults.failure} title="The deployment was not started" onRetry={defaults.start} />
+            <ProblemCard error={defaults.failure} title={t`The deployment was not started`} onRetry={defaults.start} />
           ) : null}
           {modelsToShow.map((model) => (
             <ModelCard key={model.name} model={model} size={source?.models.length === 1 ? source.size : null} />
@@ -120,16 +128,16 @@ export function InspectStep({ upload, source, question, addition, onBack, onCanc
       </div>
       <Footer
         onBack={onBack}
-        message={errors.length > 0 ? unusable(upload) : settled ? summary(source) : fetching ? "Fetching the files" : "Reading the file"}
+        message={errors.length > 0 ? unusable(upload) : settled ? summary(source) : fetching ? t`Fetching the files` : t`Reading the file`}
         tone={errors.length > 0 ? "error" : undefined}
         second={
           defaults && usable && toFix === 0 && !question ? (
             <Button variant="default" onClick={defaults.start} loading={defaults.busy}>
-              Deploy with defaults
+              <Trans>Deploy with defaults</Trans>
             </Button>
           ) : undefined
         }
-        forward="Continue to configuration"
+        forward={t`Continue to configuration`}
         onForward={onForward}
         blocked={!usable}
       />
@@ -142,14 +150,14 @@ function AddFiles({ kept, add }: Addition) {
   return (
     <div>
       <Button variant="default" onClick={() => input.current?.click()}>
-        {kept ? "Add the missing file" : "Choose the model and its data together"}
+        {kept ? t`Add the missing file` : t`Choose the model and its data together`}
       </Button>
       <input
         ref={input}
         type="file"
         multiple
         hidden
-        aria-label={kept ? "Missing file" : "Model and its data"}
+        aria-label={kept ? t`Missing file` : t`Model and its data`}
         onChange={({ currentTarget }) => {
           add(chosenFiles(currentTarget.files));
           currentTarget.value = "";
@@ -164,15 +172,15 @@ const versionOf = ({ registered }: DeploySource) => (registered ? { version: reg
 
 function summary(source: DeploySource | null): string {
   const models = source?.models ?? [];
-  if (models.length === 1) return `${models[0]?.inputs.length ?? 0} in, ${models[0]?.outputs.length ?? 0} out`;
-  return `${models.length} models`;
+  if (models.length === 1) return t`${models[0]?.inputs.length ?? 0} in, ${models[0]?.outputs.length ?? 0} out`;
+  return t`${models.length} models`;
 }
 
 function Reading() {
   return (
-    <Card title="Model">
+    <Card title={t`Model`}>
       <p className="muted" role="status" style={{ margin: 0 }}>
-        The graph is being read. Inputs, outputs and batching appear here.
+        <Trans>The graph is being read. Inputs, outputs and batching appear here.</Trans>
       </p>
     </Card>
   );
@@ -181,7 +189,7 @@ function Reading() {
 function Warning({ text }: { text: string }) {
   return (
     <div className={shared["refusal"]} style={{ borderLeftColor: "var(--warn)" }}>
-      <ToneIcon tone="warn" label="Warning" />
+      <ToneIcon tone="warn" label={t`Warning`} />
       <span>{text}</span>
     </div>
   );
@@ -193,16 +201,16 @@ const SHOWN_FILES = 40;
 function Layout({ upload, arranged }: { upload: Upload; arranged: string[] }) {
   const more = upload.manifest.length - SHOWN_FILES;
   return (
-    <Card title="As it will be served" hint={counted(upload.manifest.length, "file")} flush>
+    <Card title={t`As it will be served`} hint={plural(upload.manifest.length, { one: "# file", other: "# files" })} flush>
       {arranged.length > 0 ? (
-        <ul className={classes["arranged"]} aria-label="What was arranged">
+        <ul className={classes["arranged"]} aria-label={t`What was arranged`}>
           {arranged.map((sentence) => (
             <li key={sentence}>{sentence}</li>
           ))}
         </ul>
       ) : null}
       {/* why tabIndex: a box that scrolls must be reachable with the keyboard. */}
-      <ul className={classes["files"]} aria-label="Files" tabIndex={0}>
+      <ul className={classes["files"]} aria-label={t`Files`} tabIndex={0}>
         {upload.manifest.slice(0, SHOWN_FILES).map((file) => (
           <li key={file.path}>
             <span className="mono truncate" title={file.path}>
@@ -211,7 +219,11 @@ function Layout({ upload, arranged }: { upload: Upload; arranged: string[] }) {
             <span className="secondary">{bytes(file.size)}</span>
           </li>
         ))}
-        {more > 0 ? <li className="secondary">and {more} more</li> : null}
+        {more > 0 ? (
+          <li className="secondary">
+            <Trans>and {more} more</Trans>
+          </li>
+        ) : null}
       </ul>
     </Card>
   );
@@ -223,35 +235,39 @@ function ModelCard({ model, size }: { model: SourceModel; size: number | null })
     <Card
       title={<span className="mono">{model.name}</span>}
       hint={[
-        model.opset === null ? null : `ONNX opset ${model.opset}`,
-        model.producer ? `made by ${model.producer}` : null,
-        size === null ? null : `about ${bytes(memoryEstimate(size))} of memory per instance`,
+        model.opset === null ? null : t`ONNX opset ${model.opset}`,
+        model.producer ? t`made by ${model.producer}` : null,
+        size === null ? null : t`about ${bytes(memoryEstimate(size))} of memory per instance`,
       ]
         .filter(Boolean)
         .join(", ")}
       actions={
         <>
           <Chip>{model.backend || model.platform}</Chip>
-          <Chip>{batched ? `batches up to ${model.maxBatchSize}` : "no batching"}</Chip>
+          <Chip>{batched ? t`batches up to ${model.maxBatchSize}` : t`no batching`}</Chip>
         </>
       }
       flush
     >
       <div className={shared["section"]} style={{ paddingInline: 0, paddingTop: 0 }}>
         <div className={shared["sectionHead"]} style={{ padding: "0 12px", margin: 0 }}>
-          <h3>Inputs</h3>
+          <h3>
+            <Trans>Inputs</Trans>
+          </h3>
         </div>
-        <TensorTable tensors={model.inputs} caption={`Inputs of ${model.name}`} batched={batched} />
+        <TensorTable tensors={model.inputs} caption={t`Inputs of ${model.name}`} batched={batched} />
       </div>
       <div className={shared["section"]} style={{ paddingInline: 0 }}>
         <div className={shared["sectionHead"]} style={{ padding: "0 12px", margin: 0 }}>
-          <h3>Outputs</h3>
+          <h3>
+            <Trans>Outputs</Trans>
+          </h3>
         </div>
-        <TensorTable tensors={model.outputs} caption={`Outputs of ${model.name}`} batched={batched} />
+        <TensorTable tensors={model.outputs} caption={t`Outputs of ${model.name}`} batched={batched} />
       </div>
       {model.warnings.map((warning) => (
         <div key={warning} className={shared["section"]} style={{ display: "flex", gap: 10 }}>
-          <ToneIcon tone="warn" label="Warning" />
+          <ToneIcon tone="warn" label={t`Warning`} />
           <span>{warning}</span>
         </div>
       ))}
@@ -264,7 +280,7 @@ function stagesOf({ state, steps, offset, size }: Upload): Stage[] {
   if (state !== "fetching") return steps;
   return steps.map((step) =>
     step.name === "fetch" && step.status === "running"
-      ? { ...step, detail: `${bytes(offset)} of ${bytes(size)}`, progress: size > 0 ? offset / size : null }
+      ? { ...step, detail: t`${bytes(offset)} of ${bytes(size)}`, progress: size > 0 ? offset / size : null }
       : step,
   );
 }
@@ -281,5 +297,5 @@ function LineageFacts({ lineage }: { lineage: Lineage | null }) {
 
 const unusable = (upload: Upload | null): string =>
   upload?.steps.some((step) => step.name === "fetch" && step.status === "failed")
-    ? "Nothing was imported. Go back and try again."
-    : "This file cannot be served. Go back and choose another.";
+    ? t`Nothing was imported. Go back and try again.`
+    : t`This file cannot be served. Go back and choose another.`;

@@ -1,4 +1,5 @@
 /** Whole numbers separated by commas. What is typed stays as typed until the field is left. */
+import { t } from "@lingui/core/macro";
 import { TextInput } from "@mantine/core";
 import { useState } from "react";
 
@@ -39,7 +40,7 @@ export function ListInput({ label, caption, value, placeholder, least = 0, onCha
         if (numbers !== null) onChange(numbers);
       }}
       onBlur={() => setTyped(null)}
-      error={unreadable ? "Use whole numbers, separated by commas." : error}
+      error={unreadable ? t`Use whole numbers, separated by commas.` : error}
     />
   );
 }

@@ -1,4 +1,6 @@
 /** A model of this name takes and gives something else: is the file its next version, or somebody else's model? */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { ToneIcon } from "@/components/status";
 import shared from "../deploy.module.css";
@@ -23,23 +25,29 @@ export interface NameClashProps {
 export function NameClash({ clash, onName, onNext }: NameClashProps) {
   return (
     <div className={shared["refusal"]} style={{ borderLeftColor: "var(--warn)" }} role="alert">
-      <ToneIcon tone="warn" label="Warning" />
+      <ToneIcon tone="warn" label={t`Warning`} />
       <div className={shared["stack"]}>
         <span>
-          <b>There is another model called {clash.model}.</b> Its version {clash.version}, by {clash.by}, has other inputs and outputs than
-          this file.
+          <Trans>
+            <b>There is another model called {clash.model}.</b> Its version {clash.version}, by {clash.by}, has other inputs and outputs
+            than this file.
+          </Trans>
         </span>
         <span>
-          There: <span className="mono">{clash.there}</span>
-          <br />
-          Here: <span className="mono">{clash.here}</span>
+          <Trans>
+            There: <span className="mono">{clash.there}</span>
+            <br />
+            Here: <span className="mono">{clash.here}</span>
+          </Trans>
         </span>
         <div className={shared["sampleHead"]}>
           <Button variant="default" onClick={() => onName(clash.free)}>
-            Call this one {clash.free}
+            <Trans>Call this one {clash.free}</Trans>
           </Button>
           <Button variant="default" onClick={onNext}>
-            It is version {clash.version + 1} of {clash.model}
+            <Trans>
+              It is version {clash.version + 1} of {clash.model}
+            </Trans>
           </Button>
         </div>
       </div>

@@ -1,7 +1,9 @@
 /** Every node with its verdict; GPUs as bars: used now, and striped what would come. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { IconCheck, IconX } from "@tabler/icons-react";
 import { Card } from "@/components/card";
-import { bytes, counted, percent } from "@/components/format";
+import { bytes, percent } from "@/components/format";
 import { Chip, Status, ToneIcon } from "@/components/status";
 import type { GpuBar, NodeCard } from "../config/placement-view";
 import shared from "../deploy.module.css";
@@ -25,11 +27,11 @@ function OneNode({ card }: { card: NodeCard }) {
     <Card
       level={3}
       title={<span className="mono">{node.name}</span>}
-      hint={<Status state={node.cordoned ? "Cordoned" : node.state} plain />}
+      hint={<Status state={node.cordoned ? t`Cordoned` : node.state} plain />}
       actions={
         <>
-          {replicas > 0 ? <Chip tone="info">{replicas === 1 ? "1 replica" : `${replicas} replicas`}</Chip> : null}
-          <Chip tone={verdict.reason === null ? "ok" : "error"}>{verdict.reason === null ? "Fits" : "Does not fit"}</Chip>
+          {replicas > 0 ? <Chip tone="info">{replicas === 1 ? t`1 replica` : t`${replicas} replicas`}</Chip> : null}
+          <Chip tone={verdict.reason === null ? "ok" : "error"}>{verdict.reason === null ? t`Fits` : t`Does not fit`}</Chip>
         </>
       }
       className={replicas > 0 ? (classes["chosenNode"] ?? "") : ""}
@@ -40,36 +42,52 @@ function OneNode({ card }: { card: NodeCard }) {
         ))}
         <dl className={classes["nodeFacts"]}>
           <div>
-            <dt>Processors</dt>
+            <dt>
+              <Trans>Processors</Trans>
+            </dt>
             <dd>
-              {counted(info.cpu_count, "core")}, {percent(info.cpu_utilization)} busy
+              <Trans>
+                {plural(info.cpu_count, { one: "# core", other: "# cores" })}, {percent(info.cpu_utilization)} busy
+              </Trans>
             </dd>
           </div>
           <div>
-            <dt>Memory</dt>
+            <dt>
+              <Trans>Memory</Trans>
+            </dt>
             <dd>
-              {bytes(info.memory_total_bytes - info.memory_used_bytes)} of {bytes(info.memory_total_bytes)} free
+              <Trans>
+                {bytes(info.memory_total_bytes - info.memory_used_bytes)} of {bytes(info.memory_total_bytes)} free
+              </Trans>
             </dd>
           </div>
           <div>
-            <dt>Disk</dt>
-            <dd>{bytes(info.disk_free_bytes)} free</dd>
+            <dt>
+              <Trans>Disk</Trans>
+            </dt>
+            <dd>
+              <Trans>{bytes(info.disk_free_bytes)} free</Trans>
+            </dd>
           </div>
           {gpus.length === 0 ? (
             <div>
-              <dt>GPUs</dt>
-              <dd>none</dd>
+              <dt>
+                <Trans>GPUs</Trans>
+              </dt>
+              <dd>
+                <Trans>none</Trans>
+              </dd>
             </div>
           ) : null}
         </dl>
         {warnings.map((warning) => (
           <div key={warning} className={shared["verdict"]}>
-            <ToneIcon tone="warn" label="Warning" />
+            <ToneIcon tone="warn" label={t`Warning`} />
             <span>{warning}</span>
           </div>
         ))}
         {failed.length > 0 ? (
-          <ul className={classes["checks"]} aria-label={`What speaks against ${node.name}`}>
+          <ul className={classes["checks"]} aria-label={t`What speaks against ${node.name}`}>
             {failed.map((check) => (
               <li key={check.name}>
                 <IconX size={14} color="var(--error)" aria-hidden /> {check.detail}
@@ -96,21 +114,26 @@ function OneNode({ card }: { card: NodeCard }) {
 function Gpu({ bar }: { bar: GpuBar }) {
   const share = (size: number) => `${Math.min(100, (size / Math.max(1, bar.total)) * 100)}%`;
   const after = bar.used + bar.added;
-  const words = `GPU ${bar.index}, ${bar.name}: ${bytes(bar.used)} of ${bytes(bar.total)} used now${
-    bar.added > 0 ? `, about ${bytes(after)} afterwards` : ""
+  const words = t`GPU ${bar.index}, ${bar.name}: ${bytes(bar.used)} of ${bytes(bar.total)} used now${
+    bar.added > 0 ? t`, about ${bytes(after)} afterwards` : ""
   }`;
   return (
     <div className={classes["gpu"]}>
       <span className={classes["gpuName"]}>
-        <strong>GPU {bar.index}</strong> <span className="secondary truncate">{bar.name}</span>
+        <strong>
+          <Trans>GPU {bar.index}</Trans>
+        </strong>{" "}
+        <span className="secondary truncate">{bar.name}</span>
       </span>
       <span className={classes["gpuBar"]} role="img" aria-label={words} data-over={after > bar.total ? "" : undefined}>
         <span className={classes["gpuUsed"]} style={{ width: share(bar.used) }} />
         <span className={classes["gpuAdded"]} style={{ width: share(bar.added) }} />
       </span>
       <span className={classes["gpuText"]}>
-        {bytes(bar.used)}
-        {bar.added > 0 ? ` → ${bytes(after)}` : ""} of {bytes(bar.total)}
+        <Trans>
+          {bytes(bar.used)}
+          {bar.added > 0 ? ` → ${bytes(after)}` : ""} of {bytes(bar.total)}
+        </Trans>
       </span>
     </div>
   );

@@ -1,8 +1,9 @@
 /** An ensemble edited as a drawing: steps, what they take and give. Each change is an edit of the text beside it. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Select } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useMemo, useState } from "react";
-import { counted } from "@/components/format";
 import { pipelineGraph } from "@/components/pipeline/graph";
 import { PipelineDrawing, type StepText } from "@/components/pipeline/pipeline-drawing";
 import { ToneIcon } from "@/components/status";
@@ -37,22 +38,27 @@ export function PipelineEditor({ form }: { form: FormContext }) {
   spec.steps.forEach((_, index) => {
     const found = stepProblems(problems, index);
     const errors = found.filter((one) => one.severity === "error").length;
-    if (errors > 0) marks.set(`step ${index}`, { lines: [], marks: [{ tone: "error", text: counted(errors, "error") }] });
+    if (errors > 0)
+      marks.set(`step ${index}`, { lines: [], marks: [{ tone: "error", text: plural(errors, { one: "# error", other: "# errors" }) }] });
   });
   const model = models.find((one) => one.name === adding);
   return (
     <div className={shared["section"]}>
       <div className={shared["sectionHead"]}>
-        <h2>Pipeline</h2>
-        <span className="secondary">{counted(spec.steps.length, "step")}; every change is written into the text</span>
+        <h2>
+          <Trans>Pipeline</Trans>
+        </h2>
+        <span className="secondary">
+          <Trans>{plural(spec.steps.length, { one: "# step", other: "# steps" })}; every change is written into the text</Trans>
+        </span>
       </div>
-      <PipelineDrawing graph={graph} label="Pipeline" texts={marks} />
+      <PipelineDrawing graph={graph} label={t`Pipeline`} texts={marks} />
       {stepProblems(problems, null).map((problem) => (
         <p key={problem.message} className={classes["problem"]}>
-          <ToneIcon tone="error" label="Error" /> {problem.plain || problem.message}
+          <ToneIcon tone="error" label={t`Error`} /> {problem.plain || problem.message}
         </p>
       ))}
-      <ol className={classes["steps"]} aria-label="Steps">
+      <ol className={classes["steps"]} aria-label={t`Steps`}>
         {spec.steps.map((step, index) => (
           <PipelineStepCard
             key={`${index} ${step.model}`}
@@ -71,8 +77,8 @@ export function PipelineEditor({ form }: { form: FormContext }) {
       </ol>
       <div className={classes["row"]}>
         <Select
-          label="Add a step"
-          placeholder={models.length > 0 ? "a model of the repository" : "the repository has no other model"}
+          label={t`Add a step`}
+          placeholder={models.length > 0 ? t`a model of the repository` : t`the repository has no other model`}
           searchable
           value={model ? adding : null}
           data={models.map((one) => one.name)}
@@ -95,18 +101,18 @@ export function PipelineEditor({ form }: { form: FormContext }) {
             setAdding(null);
           }}
         >
-          Add
+          <Trans>Add</Trans>
         </Button>
       </div>
       {spec.outputs.length > 0 ? (
-        <ul className={classes["outputs"]} aria-label="Where outputs come from">
+        <ul className={classes["outputs"]} aria-label={t`Where outputs come from`}>
           {spec.outputs.map((output) => (
             <li key={output.name}>
               <TensorSelect
-                label={`Output ${output.name} comes from`}
+                label={t`Output ${output.name} comes from`}
                 choices={outputChoices(spec, models, batched, output)}
                 value={output.name}
-                named={(choice) => `${choice.output} of ${choice.from}`}
+                named={(choice) => t`${choice.output} of ${choice.from}`}
                 disabled={disabled}
                 onChange={(tensor) => tensor !== null && onChange(setOutput(text, output.name, tensor))}
               />

@@ -1,4 +1,6 @@
 /** One step of an ensemble: its version, what its inputs take, how its outputs are called, what the checks say of it. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, Select, TextInput } from "@mantine/core";
 import { IconTrash, IconX } from "@tabler/icons-react";
 import { useState } from "react";
@@ -40,22 +42,22 @@ export function PipelineStepCard(props: PipelineStepCardProps) {
   const title = `${index + 1}. ${step.model}`;
   const versions = [...new Set([...(model?.versions ?? []), ...(version !== null && version > 0 ? [version] : [])])].sort((a, b) => b - a);
   return (
-    <li className={classes["step"]} aria-label={`Step ${title}`}>
+    <li className={classes["step"]} aria-label={t`Step ${title}`}>
       <div className={classes["head"]}>
         <h3 className="mono">{title}</h3>
         <Select
-          aria-label={`Version of step ${title}`}
+          aria-label={t`Version of step ${title}`}
           w={130}
           allowDeselect={false}
           disabled={disabled}
           value={String(version !== null && version > 0 ? version : -1)}
-          data={[{ value: "-1", label: "newest" }, ...versions.map((one) => ({ value: String(one), label: `version ${one}` }))]}
+          data={[{ value: "-1", label: "newest" }, ...versions.map((one) => ({ value: String(one), label: t`version ${one}` }))]}
           onChange={(next) => next !== null && onChange(setStepVersion(text, index, Number(next)))}
         />
         <ActionIcon
           variant="subtle"
           color="gray"
-          aria-label={`Remove step ${title}`}
+          aria-label={t`Remove step ${title}`}
           disabled={disabled}
           onClick={() => onChange(removeStep(text, index))}
         >
@@ -70,8 +72,8 @@ export function PipelineStepCard(props: PipelineStepCardProps) {
       <div className={classes["tensors"]}>
         {tensorsOf(step.inputs, model?.inputs ?? []).map((input) => (
           <TensorSelect
-            key={`in ${input.name}`}
-            label={`${input.name} takes`}
+            key={t`in ${input.name}`}
+            label={t`${input.name} takes`}
             choices={inputChoices(spec, models, batched, index, input)}
             value={step.inputs.find(([name]) => name === input.name)?.[1] ?? null}
             optional={input.optional === true || input.datatype === ""}
@@ -81,7 +83,7 @@ export function PipelineStepCard(props: PipelineStepCardProps) {
         ))}
         {tensorsOf(step.outputs, model?.outputs ?? []).map((output) => (
           <OutputName
-            key={`out ${output.name}`}
+            key={t`out ${output.name}`}
             {...props}
             output={output}
             tensor={step.outputs.find(([name]) => name === output.name)?.[1] ?? null}
@@ -105,10 +107,13 @@ function OutputName({ index, spec, taken, text, disabled, onChange, output, tens
     return (
       <div className={classes["unused"]}>
         <span>
-          <span className="mono">{output.name}</span> <span className="secondary">is not used</span>
+          <span className="mono">{output.name}</span>{" "}
+          <span className="secondary">
+            <Trans>is not used</Trans>
+          </span>
         </span>
         <Button variant="default" disabled={disabled} onClick={() => onChange(setConnection(text, index, "output_map", output.name, name))}>
-          Use {output.name}
+          <Trans>Use {output.name}</Trans>
         </Button>
       </div>
     );
@@ -123,11 +128,11 @@ function OutputName({ index, spec, taken, text, disabled, onChange, output, tens
   };
   return (
     <TextInput
-      label={`${output.name} is called`}
+      label={t`${output.name} is called`}
       classNames={{ input: "mono" }}
       value={typed ?? tensor}
       disabled={disabled || fixed}
-      description={fixed ? "an output of the ensemble" : typeText(output) || undefined}
+      description={fixed ? t`an output of the ensemble` : typeText(output) || undefined}
       error={problem}
       onChange={(event) => setTyped(event.currentTarget.value)}
       onBlur={commit}
@@ -140,7 +145,7 @@ function OutputName({ index, spec, taken, text, disabled, onChange, output, tens
           <ActionIcon
             variant="subtle"
             color="gray"
-            aria-label={`Do not use ${output.name}`}
+            aria-label={t`Do not use ${output.name}`}
             disabled={disabled}
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => onChange(setConnection(text, index, "output_map", output.name, null))}

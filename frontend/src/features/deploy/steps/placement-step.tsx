@@ -1,4 +1,6 @@
 /** Step 4: how many replicas, on what kind of machine, and where they would go as things are now. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { NumberInput, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
@@ -8,7 +10,7 @@ import { nodesQuery } from "@/api/nodes";
 import { instanceTypesQuery, type InstanceType, type PlacementAsk, type PlacementPreview, placementPreviewQuery } from "@/api/placement";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
-import { bytes, counted } from "@/components/format";
+import { bytes } from "@/components/format";
 import { badLabel, labelsOf, labelText } from "@/components/labels";
 import { ProblemCard } from "@/components/problem-card";
 import { SkeletonRows } from "@/components/skeleton";
@@ -70,23 +72,25 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
         </div>
         <div className={classes["stack"]}>
           {preview.error ? (
-            <ProblemCard error={preview.error} title="It cannot be told where it would run" onRetry={() => void preview.refetch()} />
+            <ProblemCard error={preview.error} title={t`It cannot be told where it would run`} onRetry={() => void preview.refetch()} />
           ) : null}
           {nodes.error ? (
-            <ProblemCard error={nodes.error} title="The nodes could not be read" onRetry={() => void nodes.refetch()} />
+            <ProblemCard error={nodes.error} title={t`The nodes could not be read`} onRetry={() => void nodes.refetch()} />
           ) : null}
           {cards === null ? (
             preview.error || nodes.error ? null : (
-              <SkeletonRows rows={6} label="Asking the nodes" />
+              <SkeletonRows rows={6} label={t`Asking the nodes`} />
             )
           ) : cards.length === 0 ? (
-            <Card title="No node has joined yet">
+            <Card title={t`No node has joined yet`}>
               <p style={{ margin: 0 }}>
-                Models run on nodes.{" "}
-                <Link {...paths.joinNode()} className="link">
-                  Join one
-                </Link>
-                , and it appears here.
+                <Trans>
+                  Models run on nodes.{" "}
+                  <Link {...paths.joinNode()} className="link">
+                    Join one
+                  </Link>
+                  , and it appears here.
+                </Trans>
               </p>
             </Card>
           ) : (
@@ -94,16 +98,18 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
           )}
           {found && !fits ? (
             <div className={classes["refusal"]} style={{ borderLeftColor: "var(--warn)" }} role="alert">
-              <ToneIcon tone="warn" label="Does not fit" />
+              <ToneIcon tone="warn" label={t`Does not fit`} />
               <div className={classes["stack"]} style={{ gap: 6 }}>
                 <span>
-                  {lacking === found.instance_count
-                    ? "No node can take it now."
-                    : `${lacking} of ${found.instance_count} replicas have no node now.`}{" "}
-                  Deployed anyway, it waits a moment for one and then fails.
+                  <Trans>
+                    {lacking === found.instance_count
+                      ? t`No node can take it now.`
+                      : t`${lacking} of ${found.instance_count} replicas have no node now.`}{" "}
+                    Deployed anyway, it waits a moment for one and then fails.
+                  </Trans>
                 </span>
                 <Switch
-                  label="Try anyway"
+                  label={t`Try anyway`}
                   checked={form.tryAnyway}
                   onChange={(event) => onForm({ tryAnyway: event.currentTarget.checked })}
                 />
@@ -116,13 +122,13 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
         onBack={onBack}
         message={
           found === undefined
-            ? "Asking the nodes"
+            ? t`Asking the nodes`
             : fits
-              ? `${found.instance_count === 1 ? "1 replica fits" : `${found.instance_count} replicas fit`}`
-              : `${lacking} of ${found.instance_count} do not fit`
+              ? `${found.instance_count === 1 ? t`1 replica fits` : t`${found.instance_count} replicas fit`}`
+              : t`${lacking} of ${found.instance_count} do not fit`
         }
         tone={found && !fits ? "error" : undefined}
-        forward="Continue to deployment"
+        forward={t`Continue to deployment`}
         onForward={onForward}
         blocked={(!fits && !form.tryAnyway) || badLabel(labels) !== null}
       />
@@ -136,12 +142,16 @@ function ReplicasSection({ form, onForm, perReplica }: Part & { perReplica: numb
   return (
     <div className={classes["section"]}>
       <div className={classes["sectionHead"]}>
-        <h2>Replicas</h2>
-        <span className="secondary">each is a process of its own</span>
+        <h2>
+          <Trans>Replicas</Trans>
+        </h2>
+        <span className="secondary">
+          <Trans>each is a process of its own</Trans>
+        </span>
       </div>
       <div className={classes["fields"]}>
         <NumberInput
-          label="Replicas"
+          label={t`Replicas`}
           value={form.instanceCount}
           min={1}
           max={64}
@@ -151,15 +161,17 @@ function ReplicasSection({ form, onForm, perReplica }: Part & { perReplica: numb
           }}
         />
         <div className={classes["field"]}>
-          <span className={classes["fieldLabel"]}>Over the nodes</span>
+          <span className={classes["fieldLabel"]}>
+            <Trans>Over the nodes</Trans>
+          </span>
           <SegmentedControl
-            aria-label="Over the nodes"
+            aria-label={t`Over the nodes`}
             style={{ justifySelf: "start" }}
             value={form.antiAffinity}
             onChange={(value) => onForm({ antiAffinity: value === "required" ? "required" : "preferred" })}
             data={[
-              { value: "preferred", label: "Spread" },
-              { value: "required", label: "One per node" },
+              { value: "preferred", label: t`Spread` },
+              { value: "required", label: t`One per node` },
             ]}
           />
         </div>
@@ -167,13 +179,15 @@ function ReplicasSection({ form, onForm, perReplica }: Part & { perReplica: numb
       <p className={classes["note"]}>
         {perReplica === 0 ? null : (
           <>
-            {perReplica} {perReplica === 1 ? "instance" : "instances"} in each replica,{" "}
-            <strong>{perReplica * form.instanceCount} in total</strong>.{" "}
+            <Trans>
+              {perReplica} {perReplica === 1 ? "instance" : "instances"} in each replica,{" "}
+              <strong>{perReplica * form.instanceCount} in total</strong>.{" "}
+            </Trans>
           </>
         )}
         {form.antiAffinity === "preferred"
-          ? "Different nodes while there are any; then several on one."
-          : "Never two replicas on one node."}
+          ? t`Different nodes while there are any; then several on one.`
+          : t`Never two replicas on one node.`}
       </p>
     </div>
   );
@@ -185,20 +199,24 @@ function MachineSection({ form, onForm, labels, onLabels }: Part & { labels: str
   return (
     <div className={classes["section"]}>
       <div className={classes["sectionHead"]}>
-        <h2>Machine</h2>
-        <span className="secondary">what one replica asks for</span>
+        <h2>
+          <Trans>Machine</Trans>
+        </h2>
+        <span className="secondary">
+          <Trans>what one replica asks for</Trans>
+        </span>
       </div>
       <Select
-        label="Instance type"
+        label={t`Instance type`}
         data={[
-          { value: ANY, label: "Any node, GPUs as they come" },
+          { value: ANY, label: t`Any node, GPUs as they come` },
           ...(types.data?.items ?? []).map((type) => ({ value: type.name, label: `${type.name}: ${typeWords(type)}` })),
         ]}
         value={form.instanceType || ANY}
         onChange={(value) => onForm({ instanceType: value === ANY || value === null ? "" : value })}
-        error={types.error ? "The instance types could not be read." : undefined}
+        error={types.error ? t`The instance types could not be read.` : undefined}
       />
-      <p className={classes["note"]}>{chosen ? chosen.description || typeWords(chosen) : "Nothing is asked of the machine."}</p>
+      <p className={classes["note"]}>{chosen ? chosen.description || typeWords(chosen) : t`Nothing is asked of the machine.`}</p>
       <NodeLabels text={labels} onText={onLabels} />
     </div>
   );
@@ -208,13 +226,19 @@ function EstimateSection({ estimate }: { estimate: PlacementPreview["estimate"] 
   return (
     <div className={classes["section"]}>
       <div className={classes["sectionHead"]}>
-        <h2>Estimate for one replica</h2>
+        <h2>
+          <Trans>Estimate for one replica</Trans>
+        </h2>
       </div>
       <dl className={classes["facts"]}>
-        <dt>Download</dt>
+        <dt>
+          <Trans>Download</Trans>
+        </dt>
         <dd>{bytes(estimate.download_bytes)}</dd>
-        <dt>GPU memory</dt>
-        <dd>{estimate.gpu_count === 0 ? "not asked for" : `${bytes(estimate.gpu_memory_bytes)} on each of ${estimate.gpu_count}`}</dd>
+        <dt>
+          <Trans>GPU memory</Trans>
+        </dt>
+        <dd>{estimate.gpu_count === 0 ? t`not asked for` : t`${bytes(estimate.gpu_memory_bytes)} on each of ${estimate.gpu_count}`}</dd>
       </dl>
     </div>
   );
@@ -224,13 +248,13 @@ function NodeLabels({ text, onText }: { text: string; onText: (text: string) => 
   const bad = badLabel(text);
   return (
     <TextInput
-      label="Only on nodes with"
-      placeholder="zone=a, disk=fast"
+      label={t`Only on nodes with`}
+      placeholder={t`zone=a, disk=fast`}
       classNames={{ input: "mono" }}
       mt={10}
       value={text}
       onChange={(event) => onText(event.currentTarget.value)}
-      error={bad === null ? undefined : `"${bad}" is no label: write key=value.`}
+      error={bad === null ? undefined : t`"${bad}" is no label: write key=value.`}
     />
   );
 }
@@ -239,10 +263,10 @@ function typeWords(type: InstanceType): string {
   const gpus =
     type.gpu_count === 0
       ? "processors"
-      : `${type.gpu_count} ${type.gpu_model || "GPU"}${type.gpu_memory_bytes > 0 ? ` with ${bytes(type.gpu_memory_bytes)}` : ""}`;
+      : `${type.gpu_count} ${type.gpu_model || "GPU"}${type.gpu_memory_bytes > 0 ? t` with ${bytes(type.gpu_memory_bytes)}` : ""}`;
   const machine = [
-    type.cpu_count > 0 ? counted(type.cpu_count, "core") : "",
-    type.memory_bytes > 0 ? `${bytes(type.memory_bytes)} of memory` : "",
+    type.cpu_count > 0 ? plural(type.cpu_count, { one: "# core", other: "# cores" }) : "",
+    type.memory_bytes > 0 ? t`${bytes(type.memory_bytes)} of memory` : "",
   ];
   return [gpus, ...machine].filter(Boolean).join(", ");
 }

@@ -1,4 +1,6 @@
 /** What the checks say about the text: our sentence, Triton's own, and a button where the fix is known. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconWand } from "@tabler/icons-react";
 import type { ConfigProblem } from "@/api/types";
@@ -22,12 +24,12 @@ export function ProblemsList({ check, allFixed, onGoTo, onFix }: ProblemsListPro
   const errors = check.problems.filter((problem) => problem.severity === "error").length;
   return (
     <Card
-      title="Problems"
-      hint={check.checking ? "checking" : "checked against the model file"}
+      title={t`Problems`}
+      hint={check.checking ? "checking" : t`checked against the model file`}
       actions={
         allFixed && errors > 0 ? (
           <Button variant="default" leftSection={<IconWand size={15} aria-hidden />} onClick={() => onFix(allFixed.text)}>
-            {allFixed.certain ? "Take all fixes" : "Take the draft"}
+            {allFixed.certain ? t`Take all fixes` : t`Take the draft`}
           </Button>
         ) : undefined
       }
@@ -36,19 +38,21 @@ export function ProblemsList({ check, allFixed, onGoTo, onFix }: ProblemsListPro
       <div aria-live="polite">
         {check.failure ? (
           <div className={shared["problemRow"]}>
-            <ToneIcon tone="error" label="Not checked" />
+            <ToneIcon tone="error" label={t`Not checked`} />
             <div>
-              <div className={shared["problemMessage"]}>The configuration could not be checked</div>
+              <div className={shared["problemMessage"]}>
+                <Trans>The configuration could not be checked</Trans>
+              </div>
               <div className={shared["problemHint"]}>{problemText(check.failure)}</div>
             </div>
             <Button variant="default" onClick={check.retry}>
-              Retry
+              <Trans>Retry</Trans>
             </Button>
           </div>
         ) : check.problems.length === 0 ? (
           <div className={shared["problemRow"]}>
-            <ToneIcon tone={check.checking ? "info" : "ok"} label={check.checking ? "Checking" : "Good"} />
-            <span>{check.checking ? "Checking the configuration" : "No problems. The configuration fits the model."}</span>
+            <ToneIcon tone={check.checking ? "info" : "ok"} label={check.checking ? t`Checking` : t`Good`} />
+            <span>{check.checking ? t`Checking the configuration` : t`No problems. The configuration fits the model.`}</span>
           </div>
         ) : (
           <ul className={classes["problems"]}>
@@ -76,7 +80,7 @@ interface ProblemRowProps extends Pick<ProblemsListProps, "onGoTo" | "onFix"> {
 
 function ProblemRow({ problem, stale, onGoTo, onFix }: ProblemRowProps) {
   const { line, column, field, fix, plain, message } = problem;
-  const place = [line ? `line ${line}` : null, field?.replaceAll("[0]", "")].filter(Boolean).join(", ");
+  const place = [line ? t`line ${line}` : null, field?.replaceAll("[0]", "")].filter(Boolean).join(", ");
   return (
     <li className={shared["problemRow"]}>
       <ToneIcon tone={SEVERITY_TONES[problem.severity]} label={SEVERITY_WORDS[problem.severity]} />
@@ -84,7 +88,7 @@ function ProblemRow({ problem, stale, onGoTo, onFix }: ProblemRowProps) {
         <div className={shared["problemMessage"]}>{plain || message}</div>
         {problem.hint && !(plain && problem.hint.startsWith("got ")) ? <div className={shared["problemHint"]}>{problem.hint}</div> : null}
         {plain && plain !== message ? (
-          <div className={shared["problemRaw"]} title="What Triton says">
+          <div className={shared["problemRaw"]} title={t`What Triton says`}>
             {message}
           </div>
         ) : null}

@@ -1,11 +1,13 @@
 /** How long requests wait for their batch, and how many may: the queue policy of dynamic batching. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { NumberInput } from "@mantine/core";
-import { counted } from "@/components/format";
 import { removeAt, setAt } from "../config/pbtxt-edit";
 import classes from "../deploy.module.css";
 import { FoldedSection } from "./folded-section";
 import { errorAbout, originOf, type FormContext } from "./form-context";
 import { OriginBadge } from "./form-field";
+import { count } from "@/components/format";
 
 const POLICY = ["dynamic_batching", "default_queue_policy"];
 
@@ -14,22 +16,22 @@ export function QueueSection({ form }: { form: FormContext }) {
   const write = (name: string, value: number | string) =>
     form.onChange(typeof value === "number" ? setAt(form.text, [...POLICY, name], String(value)) : removeAt(form.text, [...POLICY, name]));
   const words = [
-    queue?.timeoutMicroseconds ? `at most ${queue.timeoutMicroseconds.toLocaleString("en")} µs` : "",
-    queue?.size ? counted(queue.size, "request") : "",
+    queue?.timeoutMicroseconds ? t`at most ${count(queue.timeoutMicroseconds)} µs` : "",
+    queue?.size ? plural(queue.size, { one: "# request", other: "# requests" }) : "",
   ].filter(Boolean);
   return (
     <FoldedSection
-      title="Queue"
-      state={words.join(", ") || "requests wait as long as they must"}
-      badge={<OriginBadge origin={originOf(form, "queue", "dynamic_batching")} what="Queue" />}
+      title={t`Queue`}
+      state={words.join(", ") || t`requests wait as long as they must`}
+      badge={<OriginBadge origin={originOf(form, "queue", "dynamic_batching")} what={t`Queue`} />}
     >
       {dynamicBatching ? (
         <>
           <div className={classes["fields"]}>
             <NumberInput
-              label="Longest wait"
+              label={t`Longest wait`}
               value={queue?.timeoutMicroseconds ?? ""}
-              placeholder="no end"
+              placeholder={t`no end`}
               suffix={"\u202fµs"}
               thousandSeparator=","
               min={0}
@@ -39,9 +41,9 @@ export function QueueSection({ form }: { form: FormContext }) {
               error={errorAbout(form, "default_timeout_microseconds")}
             />
             <NumberInput
-              label="Waiting requests"
+              label={t`Waiting requests`}
               value={queue?.size ?? ""}
-              placeholder="any number"
+              placeholder={t`any number`}
               thousandSeparator=","
               min={0}
               allowDecimal={false}
@@ -49,10 +51,14 @@ export function QueueSection({ form }: { form: FormContext }) {
               error={errorAbout(form, "max_queue_size")}
             />
           </div>
-          <p className={classes["hint"]}>A request that waits longer, or finds the queue full, is refused.</p>
+          <p className={classes["hint"]}>
+            <Trans>A request that waits longer, or finds the queue full, is refused.</Trans>
+          </p>
         </>
       ) : (
-        <p className={classes["hint"]}>The queue has limits of its own only with dynamic batching.</p>
+        <p className={classes["hint"]}>
+          <Trans>The queue has limits of its own only with dynamic batching.</Trans>
+        </p>
       )}
     </FoldedSection>
   );

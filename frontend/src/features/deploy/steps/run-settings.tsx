@@ -1,4 +1,6 @@
 /** The folded part of the last step: limits of requests, variables of the processes, probes. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, Checkbox, NumberInput, PasswordInput, Switch, TextInput } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import shared from "../deploy.module.css";
@@ -64,9 +66,9 @@ function OptionalNumber({ label, field, value, placeholder, problems, onValue }:
 }
 
 function Requests({ settings, onSettings, problems }: RunSettingsProps) {
-  const words = [...NUMBER_NAMES.map((name) => NUMBERS[name].told(settings[name] ?? null)), settings.retries ? "" : "no second try"];
+  const words = [...NUMBER_NAMES.map((name) => NUMBERS[name].told(settings[name] ?? null)), settings.retries ? "" : t`no second try`];
   return (
-    <FoldedSection title="Requests" state={words.filter(Boolean).join(", ")} wrong={touches(problems, ...NUMBER_NAMES, "retries")}>
+    <FoldedSection title={t`Requests`} state={words.filter(Boolean).join(", ")} wrong={touches(problems, ...NUMBER_NAMES, "retries")}>
       <div className={shared["fields"]}>
         {NUMBER_NAMES.map((name) => {
           const { label, suffix, placeholder } = NUMBERS[name];
@@ -84,14 +86,16 @@ function Requests({ settings, onSettings, problems }: RunSettingsProps) {
         })}
       </div>
       <Switch
-        label="Try another replica when one does not answer"
+        label={t`Try another replica when one does not answer`}
         checked={settings.retries}
         onChange={(event) => onSettings({ ...settings, retries: event.currentTarget.checked })}
       />
       <p className={shared["hint"]}>
-        As many again may wait for a replica; more get 429. Who waits in a model&apos;s queue for too long gets 429 at the scoring URI and
-        503 below <code>v2/</code>; the model&apos;s own, shorter limit is part of its configuration: step 3, Queue. The response cache
-        answers for models that ask for it there.
+        <Trans>
+          As many again may wait for a replica; more get 429. Who waits in a model&apos;s queue for too long gets 429 at the scoring URI and
+          503 below <code>v2/</code>; the model&apos;s own, shorter limit is part of its configuration: step 3, Queue. The response cache
+          answers for models that ask for it there.
+        </Trans>
       </p>
     </FoldedSection>
   );
@@ -107,7 +111,7 @@ function Variables(props: RunSettingsProps) {
   const general = problems["environment"] ?? problems["secret_environment"];
   return (
     <FoldedSection
-      title="Environment variables"
+      title={t`Environment variables`}
       state={variables.length === 0 ? "none" : variables.map((one) => one.name || "…").join(", ")}
       wrong={touches(problems, "variable.", "environment", "secret_environment")}
     >
@@ -120,10 +124,12 @@ function Variables(props: RunSettingsProps) {
         </p>
       )}
       <Button variant="default" leftSection={<IconPlus size={15} />} onClick={add}>
-        Add a variable
+        <Trans>Add a variable</Trans>
       </Button>
       {variables.some((one) => one.secret) ? (
-        <p className={shared["hint"]}>Secrets are kept encrypted and never shown again; a draft does not hold them.</p>
+        <p className={shared["hint"]}>
+          <Trans>Secrets are kept encrypted and never shown again; a draft does not hold them.</Trans>
+        </p>
       ) : null}
     </FoldedSection>
   );
@@ -148,9 +154,9 @@ function VariableRow({ variable, position, settings, onSettings, secrets, onSecr
     change({ secret: hidden, value: hidden ? "" : (secrets[id] ?? "") });
   };
   return (
-    <div className={classes["variable"]} role="group" aria-label={`Variable ${position}`}>
+    <div className={classes["variable"]} role="group" aria-label={t`Variable ${position}`}>
       <TextInput
-        aria-label={`Variable ${position}, name`}
+        aria-label={t`Variable ${position}, name`}
         placeholder="NAME"
         classNames={{ input: "mono" }}
         value={name}
@@ -159,7 +165,7 @@ function VariableRow({ variable, position, settings, onSettings, secrets, onSecr
       />
       {secret ? (
         <PasswordInput
-          aria-label={`Variable ${position}, value`}
+          aria-label={t`Variable ${position}, value`}
           placeholder="value"
           autoComplete="off"
           value={secrets[id] ?? ""}
@@ -168,7 +174,7 @@ function VariableRow({ variable, position, settings, onSettings, secrets, onSecr
         />
       ) : (
         <TextInput
-          aria-label={`Variable ${position}, value`}
+          aria-label={t`Variable ${position}, value`}
           placeholder="value"
           classNames={{ input: "mono" }}
           value={value}
@@ -176,8 +182,8 @@ function VariableRow({ variable, position, settings, onSettings, secrets, onSecr
           error={problems[`variable.${id}.value`]}
         />
       )}
-      <Checkbox label="Secret" checked={secret} onChange={(event) => hide(event.currentTarget.checked)} />
-      <ActionIcon aria-label={`Remove the variable ${name || position}`} onClick={remove}>
+      <Checkbox label={t`Secret`} checked={secret} onChange={(event) => hide(event.currentTarget.checked)} />
+      <ActionIcon aria-label={t`Remove the variable ${name || position}`} onClick={remove}>
         <IconTrash size={16} stroke={1.7} />
       </ActionIcon>
     </div>
@@ -185,23 +191,23 @@ function VariableRow({ variable, position, settings, onSettings, secrets, onSecr
 }
 
 const KINDS: { kind: ProbeKind; label: string; hint: string }[] = [
-  { kind: "readiness_probe", label: "Readiness", hint: "A replica that fails it gets no requests." },
-  { kind: "liveness_probe", label: "Liveness", hint: "A replica that fails it is started again." },
+  { kind: "readiness_probe", label: t`Readiness`, hint: t`A replica that fails it gets no requests.` },
+  { kind: "liveness_probe", label: t`Liveness`, hint: t`A replica that fails it is started again.` },
 ];
 const PARTS: { part: ProbePart; label: string }[] = [
-  { part: "initial_delay", label: "First after (s)" },
-  { part: "period", label: "Then every (s)" },
-  { part: "timeout", label: "Answer within (s)" },
-  { part: "success_threshold", label: "Good, in a row" },
-  { part: "failure_threshold", label: "Failed, in a row" },
+  { part: "initial_delay", label: t`First after (s)` },
+  { part: "period", label: t`Then every (s)` },
+  { part: "timeout", label: t`Answer within (s)` },
+  { part: "success_threshold", label: t`Good, in a row` },
+  { part: "failure_threshold", label: t`Failed, in a row` },
 ];
 
 function Probes({ settings, onSettings, problems }: RunSettingsProps) {
   const own = KINDS.filter(({ kind }) => settings[kind] !== null);
   return (
     <FoldedSection
-      title="Probes"
-      state={own.length === 0 ? "the node's own: asked often, from the start" : own.map((one) => one.label.toLowerCase()).join(", ")}
+      title={t`Probes`}
+      state={own.length === 0 ? t`the node's own: asked often, from the start` : own.map((one) => one.label.toLowerCase()).join(", ")}
       wrong={touches(problems, "readiness_probe", "liveness_probe")}
     >
       {KINDS.map(({ kind, label, hint }) => (
@@ -216,7 +222,9 @@ function Probes({ settings, onSettings, problems }: RunSettingsProps) {
         />
       ))}
       <p className={shared["hint"]}>
-        While a replica starts, its node asks it all the time; a readiness probe of your own also says when it counts as started.
+        <Trans>
+          While a replica starts, its node asks it all the time; a readiness probe of your own also says when it counts as started.
+        </Trans>
       </p>
     </FoldedSection>
   );
@@ -235,13 +243,13 @@ function ProbeFields({ kind, label, hint, probe, problems, onProbe }: ProbeField
   return (
     <>
       <Switch
-        label={`${label} probe of your own`}
+        label={t`${label} probe of your own`}
         description={hint}
         checked={probe !== null}
         onChange={(event) => onProbe(event.currentTarget.checked ? { ...PROBE_DEFAULTS } : null)}
       />
       {probe === null ? null : (
-        <div className={shared["fields"]} role="group" aria-label={`${label} probe`}>
+        <div className={shared["fields"]} role="group" aria-label={t`${label} probe`}>
           {PARTS.map(({ part, label: words }) => (
             <OptionalNumber
               key={part}

@@ -1,4 +1,5 @@
 /** Steps of an upload or an operation, one under the other, with their times. */
+import { t } from "@lingui/core/macro";
 import { useEffect, useState } from "react";
 import type { StepStatus } from "@/api/types";
 import { elapsed } from "@/components/format";
@@ -47,7 +48,7 @@ function useNow(active: boolean): number {
 
 /** Clocks that agree to the millisecond say nothing below one. */
 function took(stage: Stage, now: number): string {
-  if (stage.started_at !== null && stage.started_at === stage.ended_at) return "< 1 ms";
+  if (stage.started_at !== null && stage.started_at === stage.ended_at) return t`< 1 ms`;
   return elapsed(stage.started_at, stage.ended_at, now);
 }
 

@@ -1,4 +1,6 @@
 /** Inputs or outputs as the text declares them, each editable in place. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Select, TextInput } from "@mantine/core";
 import { bytes, tensorBytes } from "@/components/format";
 import { quoted, setAt } from "../config/pbtxt-edit";
@@ -13,7 +15,7 @@ const TYPES = ["BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "
 
 export function TensorFields({ form, kind, batched }: { form: FormContext; kind: "input" | "output"; batched: boolean }) {
   const key = kind === "input" ? "inputs" : "outputs";
-  const title = kind === "input" ? "Inputs" : "Outputs";
+  const title = kind === "input" ? t`Inputs` : t`Outputs`;
   const declared = form.fields[key];
   const known = form.model[key];
   const restore = () => {
@@ -34,7 +36,9 @@ export function TensorFields({ form, kind, batched }: { form: FormContext; kind:
       </div>
       {declared.length === 0 ? (
         known.length === 0 ? (
-          <p className={shared["hint"]}>None is declared, and the file does not tell. Write them into the text.</p>
+          <p className={shared["hint"]}>
+            <Trans>None is declared, and the file does not tell. Write them into the text.</Trans>
+          </p>
         ) : (
           <TensorTable tensors={known} caption={title} batched={batched} />
         )
@@ -46,16 +50,16 @@ export function TensorFields({ form, kind, batched }: { form: FormContext; kind:
             return (
               <li key={index}>
                 <TextInput
-                  label={index === 0 ? "Name" : undefined}
-                  aria-label={`${at}, name`}
+                  label={index === 0 ? t`Name` : undefined}
+                  aria-label={t`${at}, name`}
                   value={tensor.name}
                   classNames={{ input: "mono" }}
                   onChange={(event) => form.onChange(setAt(form.text, [kind, index, "name"], quoted(event.currentTarget.value)))}
                   error={errorAbout(form, `${path}.name`)}
                 />
                 <Select
-                  label={index === 0 ? "Type" : undefined}
-                  aria-label={`${at}, type`}
+                  label={index === 0 ? t`Type` : undefined}
+                  aria-label={t`${at}, type`}
                   data={TYPES}
                   value={tensor.datatype || null}
                   onChange={(type) => {
@@ -64,15 +68,15 @@ export function TensorFields({ form, kind, batched }: { form: FormContext; kind:
                   error={errorAbout(form, `${path}.data_type`)}
                 />
                 <ListInput
-                  caption={index === 0 ? (batched ? "Shape without batch" : "Shape") : undefined}
-                  label={`${at}, shape`}
+                  caption={index === 0 ? (batched ? t`Shape without batch` : t`Shape`) : undefined}
+                  label={t`${at}, shape`}
                   value={tensor.dims}
                   least={-1}
-                  placeholder="-1 for any"
+                  placeholder={t`-1 for any`}
                   onChange={(dims) => form.onChange(setAt(form.text, [kind, index, "dims"], `[ ${dims.join(", ")} ]`))}
                   error={errorAbout(form, `${path}.dims`)}
                 />
-                <span className={classes["tensorSize"]} title="One item, without the batch">
+                <span className={classes["tensorSize"]} title={t`One item, without the batch`}>
                   {bytes(tensorBytes(tensor.datatype, tensor.dims))}
                 </span>
               </li>

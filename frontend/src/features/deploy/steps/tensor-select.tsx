@@ -1,10 +1,11 @@
 /** A choice among the tensors of an ensemble: those that do not fit are shown, with the reason. */
+import { t } from "@lingui/core/macro";
 import { Select } from "@mantine/core";
 import type { Choice } from "../config/pipeline-fit";
 import classes from "./pipeline-editor.module.css";
 
 const saidOf = (choice: Choice): string =>
-  choice.reason === null ? [choice.type, `of ${choice.from}`].filter(Boolean).join(", ") : `does not fit: ${choice.reason}`;
+  choice.reason === null ? [choice.type, t`of ${choice.from}`].filter(Boolean).join(", ") : t`does not fit: ${choice.reason}`;
 
 export interface TensorSelectProps {
   label: string;
@@ -24,7 +25,7 @@ export function TensorSelect({ label, choices, value, disabled, optional = false
   return (
     <Select
       label={label}
-      placeholder="not connected"
+      placeholder={t`not connected`}
       classNames={{ input: "mono", option: classes["option"] ?? "" }}
       clearable={optional}
       allowDeselect={false}
@@ -43,16 +44,16 @@ export function TensorSelect({ label, choices, value, disabled, optional = false
         return (
           <span className={classes["choice"]}>
             <span className="mono">{option.label}</span>
-            <span className="secondary">{choice ? saidOf(choice) : "made by nobody"}</span>
+            <span className="secondary">{choice ? saidOf(choice) : t`made by nobody`}</span>
           </span>
         );
       }}
       description={
         chosen && chosen.reason === null
-          ? [chosen.type, named ? `called ${chosen.tensor}` : `of ${chosen.from}`].filter(Boolean).join(", ")
+          ? [chosen.type, named ? t`called ${chosen.tensor}` : t`of ${chosen.from}`].filter(Boolean).join(", ")
           : undefined
       }
-      error={unknown ? `No step makes ${value}` : chosen?.reason ? `Does not fit: ${chosen.reason}` : undefined}
+      error={unknown ? t`No step makes ${value}` : chosen?.reason ? t`Does not fit: ${chosen.reason}` : undefined}
       onChange={onChange}
     />
   );

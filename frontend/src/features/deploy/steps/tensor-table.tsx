@@ -1,4 +1,6 @@
 /** Inputs or outputs of a model: name, type, shape, bytes of one request. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import type { Tensor } from "@/api/types";
 import { bytes, shape, tensorBytes } from "@/components/format";
 import classes from "./tensor-table.module.css";
@@ -10,10 +12,16 @@ export function TensorTable({ tensors, caption, batched }: { tensors: readonly T
         <caption className="sr-only">{caption}</caption>
         <thead>
           <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Type</th>
-            <th scope="col">{batched ? "Shape without batch" : "Shape"}</th>
-            <th scope="col">One request</th>
+            <th scope="col">
+              <Trans>Name</Trans>
+            </th>
+            <th scope="col">
+              <Trans>Type</Trans>
+            </th>
+            <th scope="col">{batched ? t`Shape without batch` : t`Shape`}</th>
+            <th scope="col">
+              <Trans>One request</Trans>
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -21,7 +29,12 @@ export function TensorTable({ tensors, caption, batched }: { tensors: readonly T
             <tr key={tensor.name}>
               <td className="mono" style={{ overflowWrap: "anywhere" }}>
                 {tensor.name}
-                {tensor.optional ? <span className="secondary"> optional</span> : null}
+                {tensor.optional ? (
+                  <span className="secondary">
+                    {" "}
+                    <Trans>optional</Trans>
+                  </span>
+                ) : null}
               </td>
               <td className="mono">{tensor.datatype}</td>
               <td className="mono">{shape(tensor.shape)}</td>

@@ -1,4 +1,6 @@
 /** Load it on a node and unload it again, before anything is registered: the last doubt of the configure step. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconFlask2 } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
@@ -40,12 +42,12 @@ export function TryLoadCard({ source, form, blocked, onGoTo }: TryLoadCardProps)
   const running = start.isPending || (id !== null && (!trial || !isTried(trial)));
   return (
     <Card
-      title="Try load"
-      hint="on a node, unloaded again afterwards"
+      title={t`Try load`}
+      hint={t`on a node, unloaded again afterwards`}
       actions={
         running && id !== null ? (
           <Button variant="default" onClick={() => cancel.mutate(id)} loading={cancel.isPending}>
-            Cancel
+            <Trans>Cancel</Trans>
           </Button>
         ) : (
           <Button
@@ -55,17 +57,17 @@ export function TryLoadCard({ source, form, blocked, onGoTo }: TryLoadCardProps)
             loading={running}
             onClick={() => start.mutate()}
           >
-            Try load
+            <Trans>Try load</Trans>
           </Button>
         )
       }
       flush
     >
-      {start.error ? <ProblemCard error={start.error} title="It could not be tried" /> : null}
+      {start.error ? <ProblemCard error={start.error} title={t`It could not be tried`} /> : null}
       {running ? (
         <div className={classes["problemRow"]} role="status">
-          <ToneIcon tone="info" label="Trying" />
-          <span>{trial ? `${trial.node}: ${trial.phase || trial.state.toLowerCase()}` : "Choosing a node"}</span>
+          <ToneIcon tone="info" label={t`Trying`} />
+          <span>{trial ? `${trial.node}: ${trial.phase || trial.state.toLowerCase()}` : t`Choosing a node`}</span>
         </div>
       ) : trial ? (
         <Outcome trial={trial} onGoTo={onGoTo} />
@@ -79,9 +81,11 @@ function Outcome({ trial, onGoTo }: { trial: TryLoad; onGoTo: (line: number) => 
   if (trial.state === "Succeeded") {
     return (
       <div className={classes["problemRow"]} role="status">
-        <ToneIcon tone="ok" label="It loads" />
+        <ToneIcon tone="ok" label={t`It loads`} />
         <span>
-          It loads on {trial.node} in {seconds(trial.load_seconds)} and takes {bytes(trial.memory_bytes)} of memory.
+          <Trans>
+            It loads on {trial.node} in {seconds(trial.load_seconds)} and takes {bytes(trial.memory_bytes)} of memory.
+          </Trans>
         </span>
       </div>
     );
@@ -91,9 +95,9 @@ function Outcome({ trial, onGoTo }: { trial: TryLoad; onGoTo: (line: number) => 
     <div className={classes["problemRow"]} role="alert">
       <ToneIcon tone={error ? "error" : "idle"} label={trial.state} />
       <div className={classes["stack"]} style={{ gap: 6 }}>
-        <div className={classes["problemMessage"]}>{error ? error.message : "It was canceled."}</div>
+        <div className={classes["problemMessage"]}>{error ? error.message : t`It was canceled.`}</div>
         {error?.detail ? (
-          <pre className={classes["verbatim"]} tabIndex={0} role="region" aria-label="What the runtime said">
+          <pre className={classes["verbatim"]} tabIndex={0} role="region" aria-label={t`What the runtime said`}>
             {error.detail}
           </pre>
         ) : null}
@@ -104,7 +108,7 @@ function Outcome({ trial, onGoTo }: { trial: TryLoad; onGoTo: (line: number) => 
         ))}
         {line === null ? null : (
           <button type="button" className={classes["place"]} onClick={() => onGoTo(line)}>
-            line {line}
+            <Trans>line {line}</Trans>
           </button>
         )}
       </div>

@@ -1,4 +1,6 @@
 /** Step 1: choose files and watch them go, go on with an earlier draft, or take a registered version. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Select } from "@mantine/core";
 import { IconPackage } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -36,18 +38,18 @@ export interface UploadStepProps {
 
 type Way = "files" | "address";
 const WAYS: readonly { value: Way; label: string }[] = [
-  { value: "files", label: "From this computer" },
-  { value: "address", label: "From an address" },
+  { value: "files", label: t`From this computer` },
+  { value: "address", label: t`From an address` },
 ];
 
 const ENDED = new Set(["idle", "failed", "canceled", "done"]);
 
 const FORMATS: [string, string][] = [
-  [".onnx", "One file, or a graph with its external data: drop all of them together."],
-  [".pt .pt2", "TorchScript, torch.export or AOTInductor. Weights alone cannot be served."],
-  [".zip .tar.gz", "A model repository: name/1/model.onnx, with or without config.pbtxt. Several models and ensembles, too."],
-  ["folder", "A repository, a SavedModel, or a Python model; it is packed on the way."],
-  [".py .plan .xml", "Python models, TensorRT engines, OpenVINO; XGBoost (.json, .ubj) and LightGBM (.txt)."],
+  [".onnx", t`One file, or a graph with its external data: drop all of them together.`],
+  [".pt .pt2", t`TorchScript, torch.export or AOTInductor. Weights alone cannot be served.`],
+  [".zip .tar.gz", t`A model repository: name/1/model.onnx, with or without config.pbtxt. Several models and ensembles, too.`],
+  ["folder", t`A repository, a SavedModel, or a Python model; it is packed on the way.`],
+  [".py .plan .xml", t`Python models, TensorRT engines, OpenVINO; XGBoost (.json, .ubj) and LightGBM (.txt).`],
 ];
 
 export function UploadStep(props: UploadStepProps) {
@@ -57,9 +59,9 @@ export function UploadStep(props: UploadStepProps) {
   return (
     <div className={`${shared["columns"]} ${shared["wideLeft"]}`}>
       <div className={shared["stack"]}>
-        {ENDED.has(view.phase) ? <ProjectSwitcher label="Project of the model" /> : null}
+        {ENDED.has(view.phase) ? <ProjectSwitcher label={t`Project of the model`} /> : null}
         {ENDED.has(view.phase) && !unfinished ? (
-          <Segmented label="Where the model is" value={way} options={WAYS} onChange={setWay} />
+          <Segmented label={t`Where the model is`} value={way} options={WAYS} onChange={setWay} />
         ) : null}
         {ENDED.has(view.phase) && way === "address" ? (
           <ImportCard onImport={props.onImport} />
@@ -72,12 +74,16 @@ export function UploadStep(props: UploadStepProps) {
         {view.phase === "failed" && view.failure ? (
           <Refusal text={[view.failure.title, view.failure.detail, ...view.failure.hints].filter(Boolean).join(" ")} />
         ) : null}
-        {view.phase === "canceled" ? <p className={shared["hint"]}>The upload was canceled. Nothing of it is kept.</p> : null}
+        {view.phase === "canceled" ? (
+          <p className={shared["hint"]}>
+            <Trans>The upload was canceled. Nothing of it is kept.</Trans>
+          </p>
+        ) : null}
       </div>
       <div className={shared["stack"]}>
         {props.showDrafts && ENDED.has(view.phase) ? <DraftsCard /> : null}
         <Registered onVersion={props.onVersion} />
-        <Card title="What can be served">
+        <Card title={t`What can be served`}>
           <ul className={classes["formats"]}>
             {FORMATS.map(([ending, words]) => (
               <li key={ending}>
@@ -101,18 +107,18 @@ export function UploadStep(props: UploadStepProps) {
 function Refusal({ text }: { text: string }) {
   return (
     <div className={shared["refusal"]} role="alert">
-      <ToneIcon tone="error" label="Not accepted" />
+      <ToneIcon tone="error" label={t`Not accepted`} />
       <span>{text}</span>
     </div>
   );
 }
 
 const PHASE_WORDS: Partial<Record<UploadView["phase"], string>> = {
-  packing: "Packing",
-  starting: "Starting",
-  sending: "Uploading",
-  waiting: "Connection lost, trying again",
-  finishing: "Comparing checksums",
+  packing: t`Packing`,
+  starting: t`Starting`,
+  sending: t`Uploading`,
+  waiting: t`Connection lost, trying again`,
+  finishing: t`Comparing checksums`,
 };
 
 function Transfer({ view, onCancel }: { view: UploadView; onCancel: () => void }) {
@@ -123,11 +129,11 @@ function Transfer({ view, onCancel }: { view: UploadView; onCancel: () => void }
   const waiting = view.phase === "waiting";
   return (
     <Card
-      title={PHASE_WORDS[view.phase] ?? "Uploading"}
-      hint={waiting ? `try ${view.attempt + 1}, nothing is lost` : packing ? "several files become one archive" : undefined}
+      title={PHASE_WORDS[view.phase] ?? t`Uploading`}
+      hint={waiting ? t`try ${view.attempt + 1}, nothing is lost` : packing ? t`several files become one archive` : undefined}
       actions={
         <Button variant="default" onClick={onCancel}>
-          Cancel upload
+          <Trans>Cancel upload</Trans>
         </Button>
       }
     >
@@ -146,7 +152,7 @@ function Transfer({ view, onCancel }: { view: UploadView; onCancel: () => void }
           className={shared["bar"]}
           data-tone={waiting ? "warn" : undefined}
           role="progressbar"
-          aria-label={packing ? "Packing" : "Upload"}
+          aria-label={packing ? t`Packing` : t`Upload`}
           aria-valuemin={0}
           aria-valuemax={100}
           aria-valuenow={Math.floor(percent)}
@@ -155,7 +161,9 @@ function Transfer({ view, onCancel }: { view: UploadView; onCancel: () => void }
         </div>
         <div className={classes["meter"]}>
           <span>
-            <strong>{Math.floor(percent)} %</strong> of {bytes(view.size)}
+            <Trans>
+              <strong>{Math.floor(percent)} %</strong> of {bytes(view.size)}
+            </Trans>
           </span>
           {packing ? null : (
             <>
@@ -163,10 +171,14 @@ function Transfer({ view, onCancel }: { view: UploadView; onCancel: () => void }
                 <strong>{speed === null ? "–" : joined({ value: significant(speed / 1024 ** 2), unit: "MiB/s" })}</strong>
               </span>
               <span>
-                <strong>{left === null ? "–" : seconds(left)}</strong> left
+                <Trans>
+                  <strong>{left === null ? "–" : seconds(left)}</strong> left
+                </Trans>
               </span>
               <span>
-                SHA-256 <strong>{view.size === 0 ? 0 : Math.floor((view.hashed / view.size) * 100)} %</strong>
+                <Trans>
+                  SHA-256 <strong>{view.size === 0 ? 0 : Math.floor((view.hashed / view.size) * 100)} %</strong>
+                </Trans>
               </span>
             </>
           )}
@@ -181,11 +193,11 @@ function Registered({ onVersion }: { onVersion: (model: string, version: number)
   const models = (data?.items ?? []).filter((model) => !model.archived && model.latest_version !== null);
   if (models.length === 0) return null;
   return (
-    <Card title="Or a model that is here already">
+    <Card title={t`Or a model that is here already`}>
       <Select
         searchable
-        label="Registered model"
-        placeholder="Choose a model"
+        label={t`Registered model`}
+        placeholder={t`Choose a model`}
         data={models.map((model) => ({ value: model.name, label: `${model.name} v${model.latest_version}` }))}
         onChange={(name) => {
           const model = models.find((candidate) => candidate.name === name);

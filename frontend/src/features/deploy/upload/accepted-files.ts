@@ -1,4 +1,5 @@
 /** What was dropped, made into one upload: a file as it is, several files or a folder as one archive. */
+import { t } from "@lingui/core/macro";
 import type { Dropped } from "@/app/dropped-files";
 import { MOST_BYTES, MOST_FILES } from "./stored-zip";
 
@@ -7,13 +8,13 @@ export type Selection =
 
 /** Kinds that no server-side reader takes, with what to do instead. All others are judged by the server, by content. */
 const REASONS: [RegExp, string][] = [
-  [/\.(safetensors|ckpt|h5|keras)$/i, "This file holds weights without a graph. Export the model to ONNX and drop the .onnx file."],
-  [/\.(7z|rar)$/i, "This archive format is not read. Pack the model repository as a .zip."],
+  [/\.(safetensors|ckpt|h5|keras)$/i, t`This file holds weights without a graph. Export the model to ONNX and drop the .onnx file.`],
+  [/\.(7z|rar)$/i, t`This archive format is not read. Pack the model repository as a .zip.`],
   [
     /\.(pkl|pickle|joblib)$/i,
-    "Pickled Python objects can run code when opened, so they are refused. Export to ONNX, for example with skl2onnx.",
+    t`Pickled Python objects can run code when opened, so they are refused. Export to ONNX, for example with skl2onnx.`,
   ],
-  [/\.(tflite|mlmodel)$/i, "This format is not served. Convert it to ONNX, for example with tf2onnx."],
+  [/\.(tflite|mlmodel)$/i, t`This format is not served. Convert it to ONNX, for example with tf2onnx.`],
 ];
 /** What file managers leave behind. */
 const LITTER = /(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini|__MACOSX\/.*|\.git\/.*|__pycache__\/.*)$/;
@@ -24,7 +25,7 @@ const MODELS = /\.(onnx|pt|pth|pt2|plan|engine|xml|py|ubj)$/i;
 export function refusal(filename: string, size: number): string | null {
   const known = REASONS.find(([pattern]) => pattern.test(filename));
   if (known) return known[1];
-  return size === 0 ? `${filename} is empty.` : null;
+  return size === 0 ? t`${filename} is empty.` : null;
 }
 
 /** A first name for the model: the file's, without its ending and with odd characters folded to dashes. */
@@ -51,13 +52,13 @@ function packName(files: readonly Dropped[]): string {
 export function selectionOf(dropped: readonly Dropped[]): Selection {
   const files = dropped.filter(({ path }) => !LITTER.test(path));
   const only = files.length === 1 ? files[0] : undefined;
-  if (files.length === 0) return { kind: "refused", reason: "There is no file in what was dropped." };
+  if (files.length === 0) return { kind: "refused", reason: t`There is no file in what was dropped.` };
   if (only && !only.path.includes("/")) {
     const reason = refusal(only.file.name, only.file.size);
     return reason === null ? { kind: "file", file: only.file } : { kind: "refused", reason };
   }
   const size = files.reduce((sum, { file }) => sum + file.size, 0);
   if (size >= MOST_BYTES - files.length * 1024 || files.length > MOST_FILES)
-    return { kind: "refused", reason: "Together these files are too large to pack in the browser. Drop them as one .zip." };
+    return { kind: "refused", reason: t`Together these files are too large to pack in the browser. Drop them as one .zip.` };
   return { kind: "pack", name: packName(files), files: [...files], size };
 }

@@ -1,4 +1,5 @@
 /** Drives one upload: chunks by offset, each retried with back-off; after a lost connection the server's offset decides. */
+import { t } from "@lingui/core/macro";
 import type { UploadEvent, UploadFailure } from "./upload-machine";
 
 export interface ChunkAnswer {
@@ -148,9 +149,9 @@ export async function sendFile(options: SendOptions): Promise<void> {
       error instanceof Fatal
         ? error.failure
         : {
-            title: "The file could not be read.",
+            title: t`The file could not be read.`,
             detail: String(error),
-            hints: ["Choose the file again; it may have been moved or changed."],
+            hints: [t`Choose the file again; it may have been moved or changed.`],
           };
     options.emit({ type: "failed", failure });
   }

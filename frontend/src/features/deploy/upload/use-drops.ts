@@ -1,4 +1,5 @@
 /** What is dropped or chosen, wherever in the studio, becomes the upload of this page; or a sentence why not. */
+import { t } from "@lingui/core/macro";
 import { useEffect, useMemo, useRef } from "react";
 import { onDropped, takeDropped, type Dropped } from "@/app/dropped-files";
 import type { Upload } from "@/api/types";
@@ -32,13 +33,13 @@ interface Taking {
 export function useDrops({ control, unfinished, onRefused, onOther }: Drops): Taking {
   const earlier = useRef<Dropped[]>([]);
   const take = (files: Dropped[], added: boolean) => {
-    if (BUSY.has(control.view.phase)) return onRefused("An upload is under way. Wait for it, or cancel it first.");
+    if (BUSY.has(control.view.phase)) return onRefused(t`An upload is under way. Wait for it, or cancel it first.`);
     // A model that lacks its external data is completed by what is dropped after it.
     const complete = added ? [...earlier.current, ...files] : files;
     const selection = selectionOf(complete);
     if (selection.kind === "refused") return onRefused(selection.reason);
     if (unfinished && !fits(selection, unfinished))
-      return onRefused(`To continue, choose ${unfinished.filename} (${bytes(unfinished.size)}) again, with all that belongs to it.`);
+      return onRefused(t`To continue, choose ${unfinished.filename} (${bytes(unfinished.size)}) again, with all that belongs to it.`);
     earlier.current = complete;
     onRefused(null);
     if (unfinished) {

@@ -1,4 +1,5 @@
 /** One upload as the page sees it: choose, watch, cancel, go on with an earlier one. */
+import { t } from "@lingui/core/macro";
 import { useCallback, useEffect, useReducer, useRef } from "react";
 import { deleteUpload } from "@/api/uploads";
 import type { Selection } from "./accepted-files";
@@ -36,7 +37,7 @@ function runWorker<Message extends object, Answer>(
       const answer = done(data);
       if (answer !== undefined) end(() => resolve(answer));
     };
-    worker.onerror = (event) => end(() => reject(new Error(event.message || "The worker failed")));
+    worker.onerror = (event) => end(() => reject(new Error(event.message || t`The worker failed`)));
     worker.postMessage(input);
   });
 }
@@ -109,9 +110,9 @@ export function useUpload(): UploadControl {
       (error: unknown) => {
         if (controller.signal.aborted) return;
         const failure = {
-          title: "The files could not be packed.",
+          title: t`The files could not be packed.`,
           detail: String(error),
-          hints: ["Choose them again; one may have been moved or changed."],
+          hints: [t`Choose them again; one may have been moved or changed.`],
         };
         emit({ type: "failed", failure });
       },

@@ -1,4 +1,6 @@
 /** What the autoscaler decided last, and what stands in its way. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import type { Deployment } from "@/api/types";
 import { Time } from "@/components/time";
 
@@ -6,10 +8,12 @@ export function DecisionNote({ deployment }: { deployment: Deployment }) {
   const { autoscale: policy, autoscaling: decided } = deployment;
   if (!policy) return null;
   return (
-    <p role="note" aria-label={`Autoscaling of ${deployment.name}`}>
+    <p role="note" aria-label={t`Autoscaling of ${deployment.name}`}>
       <b>
-        Autoscaled, {policy.min} to {policy.max}
-        {policy.enabled ? "" : ", paused"}
+        <Trans>
+          Autoscaled, {policy.min} to {policy.max}
+          {policy.enabled ? "" : t`, paused`}
+        </Trans>
       </b>
       {decided ? (
         <>
@@ -19,7 +23,7 @@ export function DecisionNote({ deployment }: { deployment: Deployment }) {
           </span>
         </>
       ) : (
-        ": not looked at yet."
+        t`: not looked at yet.`
       )}
     </p>
   );

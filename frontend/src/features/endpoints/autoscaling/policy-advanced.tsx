@@ -1,4 +1,6 @@
 /** How quickly a policy acts, and when other bounds hold: folded away, as most policies leave it as it is. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, NumberInput, TextInput } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import { advancedText, type Draft, newSchedule, type Schedule, type Side } from "./policy";
@@ -19,21 +21,24 @@ export function PolicyAdvanced({ draft, disabled, onChange }: AdvancedProps) {
   return (
     <details className={classes["advanced"]}>
       <summary>
-        <b>Advanced</b> <span className="secondary">{advancedText(draft)}</span>
+        <b>
+          <Trans>Advanced</Trans>
+        </b>{" "}
+        <span className="secondary">{advancedText(draft)}</span>
       </summary>
-      <SideFields word="More" side={draft.up} disabled={disabled} onChange={(up) => onChange({ ...draft, up })} />
-      <SideFields word="Fewer" side={draft.down} disabled={disabled} onChange={(down) => onChange({ ...draft, down })} />
+      <SideFields word={t`More`} side={draft.up} disabled={disabled} onChange={(up) => onChange({ ...draft, up })} />
+      <SideFields word={t`Fewer`} side={draft.down} disabled={disabled} onChange={(down) => onChange({ ...draft, down })} />
       <div className={classes["fields"]}>
         <NumberInput
-          label="Tolerance"
-          title="So far above or below a target nothing happens."
+          label={t`Tolerance`}
+          title={t`So far above or below a target nothing happens.`}
           suffix=" %"
           value={draft.tolerance_percent}
           {...{ min: 0, max: 50, allowDecimal: false, w: 150, disabled }}
           onChange={(value) => onChange({ ...draft, tolerance_percent: Number(value) || 0 })}
         />
         <NumberInput
-          label="Looks every"
+          label={t`Looks every`}
           suffix=" s"
           value={draft.interval_s}
           {...{ min: 2, max: 60, allowDecimal: false, w: 150, disabled }}
@@ -44,7 +49,7 @@ export function PolicyAdvanced({ draft, disabled, onChange }: AdvancedProps) {
       {draft.schedules.map((schedule, index) => (
         <ScheduleFields
           key={index}
-          name={`schedule ${index + 1}`}
+          name={t`schedule ${index + 1}`}
           schedule={schedule}
           disabled={disabled}
           onChange={(changed) => schedules(draft.schedules.with(index, changed))}
@@ -58,7 +63,7 @@ export function PolicyAdvanced({ draft, disabled, onChange }: AdvancedProps) {
         disabled={disabled || draft.schedules.length >= MOST_SCHEDULES}
         onClick={() => schedules([...draft.schedules, newSchedule(draft, Intl.DateTimeFormat().resolvedOptions().timeZone)])}
       >
-        Add a schedule
+        <Trans>Add a schedule</Trans>
       </Button>
     </details>
   );
@@ -77,24 +82,24 @@ function IdleFields({ idle, disabled, onChange }: IdleProps) {
       <NumberInput
         {...whole}
         {...{ min: 10, max: 86_400, suffix: " s" }}
-        label="None after"
-        title="So long without a request, and no replica is left."
+        label={t`None after`}
+        title={t`So long without a request, and no replica is left.`}
         value={idle.after_s}
         onChange={(value) => onChange({ ...idle, after_s: Number(value) || 10 })}
       />
       <NumberInput
         {...whole}
         {...{ min: 1, max: 300, suffix: " s" }}
-        label="Requests wait"
-        title="So long a request waits for a replica to wake; then it is told 503."
+        label={t`Requests wait`}
+        title={t`So long a request waits for a replica to wake; then it is told 503.`}
         value={idle.hold_s}
         onChange={(value) => onChange({ ...idle, hold_s: Number(value) || 1 })}
       />
       <NumberInput
         {...whole}
         {...{ min: 1, max: 10_000 }}
-        label="At a time"
-        title="So many requests wait at each gateway; more are told 503."
+        label={t`At a time`}
+        title={t`So many requests wait at each gateway; more are told 503.`}
         value={idle.most_held}
         onChange={(value) => onChange({ ...idle, most_held: Number(value) || 1 })}
       />
@@ -103,7 +108,7 @@ function IdleFields({ idle, disabled, onChange }: IdleProps) {
 }
 
 interface SideProps {
-  word: "More" | "Fewer";
+  word: string;
   side: Side;
   disabled: boolean;
   onChange: (side: Side) => void;
@@ -115,21 +120,21 @@ function SideFields({ word, side, disabled, onChange }: SideProps) {
     <div className={classes["fields"]}>
       <NumberInput
         {...seconds}
-        label={`${word} after`}
-        title="So long the load must have asked for it without a break."
+        label={t`${word} after`}
+        title={t`So long the load must have asked for it without a break.`}
         value={side.window_s}
         onChange={(value) => onChange({ ...side, window_s: Number(value) || 0 })}
       />
       <NumberInput
         {...seconds}
-        label={`${word}: cool-down`}
-        title="So long nothing happens after any change, a person's as well."
+        label={t`${word}: cool-down`}
+        title={t`So long nothing happens after any change, a person's as well.`}
         value={side.cooldown_s}
         onChange={(value) => onChange({ ...side, cooldown_s: Number(value) || 0 })}
       />
       <NumberInput
-        label={`${word} a minute`}
-        title="Replicas at most; empty: as many as are wanted."
+        label={t`${word} a minute`}
+        title={t`Replicas at most; empty: as many as are wanted.`}
         placeholder="any"
         value={side.per_minute ?? ""}
         {...{ min: 1, max: MOST_REPLICAS, allowDecimal: false, w: 150, disabled }}
@@ -157,23 +162,23 @@ function ScheduleFields({ name, schedule, disabled, onChange, onRemove }: Schedu
   });
   return (
     <div className={classes["fields"]} role="group" aria-label={name}>
-      <TextInput {...text("start")} label="From" title="Cron: minute, hour, day, month, day of the week." />
-      <TextInput {...text("end")} label="Until" title="Cron: minute, hour, day, month, day of the week." />
-      <TextInput {...text("time_zone")} label="Time zone" />
+      <TextInput {...text("start")} label={t`From`} title={t`Cron: minute, hour, day, month, day of the week.`} />
+      <TextInput {...text("end")} label={t`Until`} title={t`Cron: minute, hour, day, month, day of the week.`} />
+      <TextInput {...text("time_zone")} label={t`Time zone`} />
       <NumberInput
         {...whole}
-        label="At least"
+        label={t`At least`}
         value={schedule.min}
         onChange={(value) => onChange({ ...schedule, min: Number(value) || 1 })}
       />
       <NumberInput
         {...whole}
-        label="At most"
-        placeholder="as else"
+        label={t`At most`}
+        placeholder={t`as else`}
         value={schedule.max ?? ""}
         onChange={(value) => onChange({ ...schedule, max: Number(value) || null })}
       />
-      <ActionIcon variant="subtle" color="red" size="lg" aria-label={`Remove ${name}`} disabled={disabled} onClick={onRemove}>
+      <ActionIcon variant="subtle" color="red" size="lg" aria-label={t`Remove ${name}`} disabled={disabled} onClick={onRemove}>
         <IconTrash size={16} />
       </ActionIcon>
     </div>

@@ -1,4 +1,6 @@
 /** How many replicas one deployment has: by people, or by a policy, with what it would have done before. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, NumberInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -23,31 +25,31 @@ export function PolicyForm({ endpoint, deployment }: { endpoint: string; deploym
   const touched = JSON.stringify(draft) !== JSON.stringify(draftOf(kept, deployment.instance_count));
   const save = useMutation({
     mutationFn: (policy: PolicyRequest | null) => changeDeployment(endpoint, deployment.name, { autoscale: policy }),
-    onSuccess: () => notifyDone(`The policy of ${deployment.name} is saved`),
-    onError: (error) => notifyProblem(error, "The policy could not be saved"),
+    onSuccess: () => notifyDone(t`The policy of ${deployment.name} is saved`),
+    onError: (error) => notifyProblem(error, t`The policy could not be saved`),
     onSettled: () => queryClient.invalidateQueries({ queryKey: keys.endpoints.one(endpoint) }),
   });
   const preview = useMutation({
     mutationFn: () => previewAutoscaling(endpoint, deployment.name, policyOf(draft, kept)),
-    onError: (error) => notifyProblem(error, "It cannot be foreseen"),
+    onError: (error) => notifyProblem(error, t`It cannot be foreseen`),
   });
   const off = refusal !== undefined;
   const whole = { allowDecimal: false, w: 110, disabled: off };
   return (
-    <div className={rows["row"]} role="group" aria-label={`Autoscaling of ${deployment.name}`}>
+    <div className={rows["row"]} role="group" aria-label={t`Autoscaling of ${deployment.name}`}>
       <span className={rows["name"]}>{deployment.name}</span>
       <NumberInput
         {...whole}
-        label="At least"
+        label={t`At least`}
         value={draft.min}
         min={0}
         max={MOST_REPLICAS}
-        title="0: none while nothing is asked of it. A request wakes one, and waits meanwhile."
+        title={t`0: none while nothing is asked of it. A request wakes one, and waits meanwhile.`}
         onChange={(value) => setDraft({ ...draft, min: Number(value) || 0 })}
       />
       <NumberInput
         {...whole}
-        label="At most"
+        label={t`At most`}
         value={draft.max}
         min={1}
         max={MOST_REPLICAS}
@@ -68,7 +70,7 @@ export function PolicyForm({ endpoint, deployment }: { endpoint: string; deploym
         />
       ))}
       <Button variant="default" disabled={problem !== null || off} loading={preview.isPending} onClick={() => preview.mutate()}>
-        Preview
+        <Trans>Preview</Trans>
       </Button>
       <Button
         variant="default"
@@ -77,15 +79,15 @@ export function PolicyForm({ endpoint, deployment }: { endpoint: string; deploym
         loading={save.isPending}
         onClick={() => save.mutate(policyOf(draft, kept))}
       >
-        {kept ? "Save" : "Scale by this"}
+        {kept ? t`Save` : t`Scale by this`}
       </Button>
       {kept ? (
         <>
           <Button variant="subtle" disabled={off} onClick={() => save.mutate({ ...kept, enabled: !kept.enabled })}>
-            {kept.enabled ? "Pause" : "Resume"}
+            {kept.enabled ? t`Pause` : t`Resume`}
           </Button>
           <Button variant="subtle" color="red" disabled={off} onClick={() => save.mutate(null)}>
-            Remove
+            <Trans>Remove</Trans>
           </Button>
         </>
       ) : null}

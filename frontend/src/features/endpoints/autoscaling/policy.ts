@@ -1,15 +1,17 @@
 /** The autoscaler's policy as a form has it, and what is told of it in words. */
+import { t } from "@lingui/core/macro";
 import type { AutoscalePolicy, AutoscalePreview, PolicyRequest } from "@/api/types";
+import { fixed } from "@/components/format";
 
 export type Side = AutoscalePolicy["up"];
 export type Schedule = AutoscalePolicy["schedules"][number];
 
 export const TARGETS = {
-  in_flight: { label: "Requests in flight", suffix: "", help: "that each replica has at a time" },
-  requests_per_second: { label: "Requests/s", suffix: "", help: "that each replica answers" },
-  queue_ms: { label: "Wait in the queue", suffix: " ms", help: "in the mean" },
-  cpu_percent: { label: "Processors", suffix: " %", help: "of those of each replica" },
-  gpu_percent: { label: "GPUs", suffix: " %", help: "of those of each replica" },
+  in_flight: { label: t`Requests in flight`, suffix: "", help: t`that each replica has at a time` },
+  requests_per_second: { label: "Requests/s", suffix: "", help: t`that each replica answers` },
+  queue_ms: { label: t`Wait in the queue`, suffix: " ms", help: t`in the mean` },
+  cpu_percent: { label: t`Processors`, suffix: " %", help: t`of those of each replica` },
+  gpu_percent: { label: "GPUs", suffix: " %", help: t`of those of each replica` },
 } as const;
 export type Target = keyof typeof TARGETS;
 export const TARGET_NAMES = Object.keys(TARGETS) as Target[];
@@ -54,30 +56,30 @@ export function newSchedule(draft: Draft, zone: string): Schedule {
 
 /** Why it cannot be saved, as a sentence; null where nothing speaks against it. */
 export function draftProblem(draft: Draft): string | null {
-  if (draft.max < draft.min) return `At most ${draft.max} is less than at least ${draft.min}.`;
+  if (draft.max < draft.min) return t`At most ${draft.max} is less than at least ${draft.min}.`;
   for (const [index, schedule] of draft.schedules.entries()) {
     const problem = scheduleProblem(schedule, draft.max);
-    if (problem) return `Schedule ${index + 1}: ${problem}`;
+    if (problem) return t`Schedule ${index + 1}: ${problem}`;
   }
   const aims = TARGET_NAMES.some((name) => draft.targets[name] !== null);
-  return aims || draft.schedules.length > 0 || draft.min === 0 ? null : "Set one target or more.";
+  return aims || draft.schedules.length > 0 || draft.min === 0 ? null : t`Set one target or more.`;
 }
 
 function scheduleProblem({ start, end, time_zone, min, max }: Schedule, ceiling: number): string | null {
   for (const [name, cron] of Object.entries({ from: start, until: end })) {
-    if (cron.trim().split(/\s+/).length !== CRON_FIELDS) return `${name} “${cron}” is no time of cron: five fields, such as 0 8 * * 1-5.`;
+    if (cron.trim().split(/\s+/).length !== CRON_FIELDS) return t`${name} “${cron}” is no time of cron: five fields, such as 0 8 * * 1-5.`;
   }
-  if (!time_zone.trim()) return "the time zone is missing, such as Europe/Berlin.";
-  return (max ?? ceiling) < min ? `at most ${max ?? ceiling} is less than at least ${min}.` : null;
+  if (!time_zone.trim()) return t`the time zone is missing, such as Europe/Berlin.`;
+  return (max ?? ceiling) < min ? t`at most ${max ?? ceiling} is less than at least ${min}.` : null;
 }
 
 const pace = (word: string, { window_s, per_minute }: Side) =>
-  `${word} ${window_s === 0 ? "at once" : `after ${window_s} s`}${per_minute === null ? "" : `, ${per_minute} a minute at most`}`;
+  `${word} ${window_s === 0 ? t`at once` : t`after ${window_s} s`}${per_minute === null ? "" : t`, ${per_minute} a minute at most`}`;
 
 /** The head of what is folded away: how it stands. */
 export function advancedText({ min, up, down, idle, schedules }: Draft): string {
-  const times = schedules.length === 0 ? "no schedules" : count(schedules.length, "schedule");
-  const rest = min === 0 ? `none after ${idle.after_s} s without a request; ` : "";
+  const times = schedules.length === 0 ? t`no schedules` : count(schedules.length, "schedule");
+  const rest = min === 0 ? t`none after ${idle.after_s} s without a request; ` : "";
   return `${pace("more", up)}; ${pace("fewer", down)}; ${rest}${times}`;
 }
 
@@ -90,31 +92,31 @@ export function scaleBounds(policy: AutoscalePolicy | null): { min: number; max:
 /** What becomes of a count that a person sets. */
 export function scaleText(policy: AutoscalePolicy | null): string | null {
   if (!policy) return null;
-  if (!policy.enabled) return "Its autoscaling policy is paused: this number stays.";
+  if (!policy.enabled) return t`Its autoscaling policy is paused: this number stays.`;
   const aims = TARGET_NAMES.flatMap((name) => {
     const goal = policy.targets[name];
     return goal === null || goal === undefined ? [] : [`${TARGETS[name].label.toLowerCase()} (${goal}${TARGETS[name].suffix})`];
   });
-  const by = aims.length > 0 ? ` by ${aims.join(", ")}` : "";
-  const other = policy.schedules.length > 0 ? " Its schedules have bounds of their own." : "";
+  const by = aims.length > 0 ? t` by ${aims.join(", ")}` : "";
+  const other = policy.schedules.length > 0 ? t` Its schedules have bounds of their own.` : "";
   return (
-    `Its autoscaling policy keeps ${policy.min} to ${count(policy.max, "instance")}${by}.${other} ` +
-    `The load may add to this number after ${policy.up.cooldown_s} s at the earliest, and take from it after ${policy.down.cooldown_s} s. ` +
-    "To keep it, pause the policy in the endpoint's settings."
+    t`Its autoscaling policy keeps ${policy.min} to ${count(policy.max, "instance")}${by}.${other} ` +
+    t`The load may add to this number after ${policy.up.cooldown_s} s at the earliest, and take from it after ${policy.down.cooldown_s} s. ` +
+    t`To keep it, pause the policy in the endpoint's settings.`
   );
 }
 
 const count = (value: number, word: string) => `${value} ${word}${value === 1 ? "" : "s"}`;
 
 export function previewText(found: AutoscalePreview): string {
-  const hours = found.replica_hours < 10 ? found.replica_hours.toFixed(1) : found.replica_hours.toFixed(0);
-  const ran = found.least === found.most ? count(found.most, "replica") : `${found.least} to ${count(found.most, "replica")}`;
+  const hours = fixed(found.replica_hours, found.replica_hours < 10 ? 1 : 0);
+  const ran = found.least === found.most ? count(found.most, "replica") : t`${found.least} to ${count(found.most, "replica")}`;
   const share = Math.round((100 * found.measured_s) / found.seconds);
   const spent = found.seconds < 5_400 ? count(Math.round(found.seconds / 60), "minute") : count(Math.round(found.seconds / 3_600), "hour");
   const notes = [
-    `Would have run ${ran} in the last ${spent}: ${hours} replica-hours, ${count(Math.max(0, found.changes.length - 1), "change")}.`,
-    share < 100 ? `Measured for ${share} % of that time.` : "",
-    found.ignored.length > 0 ? `Not foreseen: ${found.ignored.map((name) => TARGETS[name as Target].label).join(", ")}.` : "",
+    t`Would have run ${ran} in the last ${spent}: ${hours} replica-hours, ${count(Math.max(0, found.changes.length - 1), "change")}.`,
+    share < 100 ? t`Measured for ${share} % of that time.` : "",
+    found.ignored.length > 0 ? t`Not foreseen: ${found.ignored.map((name) => TARGETS[name as Target].label).join(", ")}.` : "",
   ];
   return notes.filter(Boolean).join(" ");
 }

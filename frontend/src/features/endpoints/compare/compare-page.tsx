@@ -1,4 +1,6 @@
 /** Deployments, endpoints, models or nodes side by side: the same panels, one line for each. The choice is in the address. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import "@mantine/core/styles/Pill.css";
 import "@mantine/core/styles/PillsInput.css";
 import { Button, MultiSelect } from "@mantine/core";
@@ -28,10 +30,10 @@ const DEFAULT: Preset = "1h";
 /** The bands of more lines would hide each other. */
 const FEW = 2;
 const KIND_WORDS: { value: Kind; label: string }[] = [
-  { value: "deployment", label: "Deployments" },
-  { value: "endpoint", label: "Endpoints" },
-  { value: "model", label: "Models" },
-  { value: "node", label: "Nodes" },
+  { value: "deployment", label: t`Deployments` },
+  { value: "endpoint", label: t`Endpoints` },
+  { value: "model", label: t`Models` },
+  { value: "node", label: t`Nodes` },
 ];
 const dateText = (seconds: number) => absoluteTime(new Date(seconds * 1000).toISOString());
 
@@ -87,7 +89,7 @@ function Choice({ view, known }: { view: View; known: string[] }) {
   return (
     <div className={classes["choice"]}>
       <Segmented
-        label="Compare"
+        label={t`Compare`}
         value={kind}
         options={KIND_WORDS}
         onChange={(by) => set({ by: by === "deployment" ? undefined : by, ids: undefined, panels: undefined })}
@@ -95,22 +97,22 @@ function Choice({ view, known }: { view: View; known: string[] }) {
       <MultiSelect
         size="xs"
         className={classes["ids"] ?? ""}
-        aria-label={`${words} to compare`}
-        placeholder={full ? `${MOST} at most` : ids.length > 0 ? "Add another" : `Choose ${words.toLowerCase()}`}
+        aria-label={t`${words} to compare`}
+        placeholder={full ? t`${MOST} at most` : ids.length > 0 ? t`Add another` : t`Choose ${words.toLowerCase()}`}
         searchable
         clearable
-        clearButtonProps={{ "aria-label": "Compare nothing" }}
+        clearButtonProps={{ "aria-label": t`Compare nothing` }}
         maxValues={MOST}
         data={known}
         value={ids}
-        nothingFoundMessage="There is no such thing"
+        nothingFoundMessage={t`There is no such thing`}
         onChange={(next) => set({ ids: next.join(",") || undefined })}
       />
       <MultiSelect
         size="xs"
         className={classes["panels"] ?? ""}
-        aria-label="Panels"
-        placeholder={all ? "All panels" : "Add"}
+        aria-label={t`Panels`}
+        placeholder={all ? t`All panels` : t`Add`}
         data={panelsOf(kind).map(({ id, title }) => ({ value: id, label: title }))}
         value={all ? [] : shown}
         onChange={(next) => set({ panels: next.join(",") || undefined })}
@@ -124,7 +126,7 @@ function Range({ view }: { view: View }) {
   return (
     <>
       <Segmented
-        label="Range"
+        label={t`Range`}
         value={range.kind === "following" ? range.preset : ("fixed" as Preset)}
         options={PRESETS.map((value) => ({ value, label: value }))}
         onChange={(value) => set({ range: value === DEFAULT ? undefined : value })}
@@ -132,10 +134,12 @@ function Range({ view }: { view: View }) {
       {range.kind === "fixed" ? (
         <>
           <span>
-            {dateText(range.from)} to {dateText(range.to)}
+            <Trans>
+              {dateText(range.from)} to {dateText(range.to)}
+            </Trans>
           </span>
           <Button variant="default" leftSection={<IconZoomReset size={15} />} onClick={() => set({ range: undefined })}>
-            Follow live values
+            <Trans>Follow live values</Trans>
           </Button>
         </>
       ) : null}
@@ -165,13 +169,15 @@ function Panels({ view, known, devices }: { view: View; known: string[]; devices
     const first = known.slice(0, MOST);
     return (
       <EmptyState
-        title={first.length > 0 ? `Choose at least one ${kind}` : `There is no ${kind} to compare yet`}
-        detail={`Up to ${MOST} are drawn side by side; the address of this page holds the choice.`}
+        title={first.length > 0 ? t`Choose at least one ${kind}` : t`There is no ${kind} to compare yet`}
+        detail={t`Up to ${MOST} are drawn side by side; the address of this page holds the choice.`}
         action={
           first.length > 0 ? (
             <Button onClick={() => view.set({ ids: first.join(",") })}>
-              Show {first.length < known.length ? "the first " : first.length === 1 ? "" : "all "}
-              {counted(first.length, kind)}
+              <Trans>
+                Show {first.length < known.length ? t`the first ` : first.length === 1 ? "" : "all "}
+                {counted(first.length, kind)}
+              </Trans>
             </Button>
           ) : undefined
         }
@@ -179,7 +185,7 @@ function Panels({ view, known, devices }: { view: View; known: string[]; devices
     );
   }
   if (list.length === 0)
-    return <EmptyState title="Nothing of this is measured here" detail="None of these nodes has a GPU: choose other panels." />;
+    return <EmptyState title={t`Nothing of this is measured here`} detail={t`None of these nodes has a GPU: choose other panels.`} />;
   return (
     <>
       <div className={classes["bar"]}>
@@ -187,17 +193,21 @@ function Panels({ view, known, devices }: { view: View; known: string[]; devices
         <span className={classes["end"]}>
           {step === null ? null : (
             <span className="secondary">
-              points of {stepText(step)}: mean{ids.length <= FEW ? ", with lowest and highest" : ""}
+              <Trans>
+                points of {stepText(step)}: mean{ids.length <= FEW ? t`, with lowest and highest` : ""}
+              </Trans>
             </span>
           )}
           <Button variant="default" leftSection={<IconDownload size={15} />} onClick={exportCsv} disabled={loading}>
-            CSV
+            <Trans>CSV</Trans>
           </Button>
         </span>
       </div>
-      {error ? <ProblemCard error={error} title="The metrics could not be read" onRetry={retry} /> : null}
+      {error ? <ProblemCard error={error} title={t`The metrics could not be read`} onRetry={retry} /> : null}
       {loading ? <Skeleton height={420} /> : null}
-      <h2 className="sr-only">Panels</h2>
+      <h2 className="sr-only">
+        <Trans>Panels</Trans>
+      </h2>
       {loading ? null : (
         <div className={panels["grid"]}>
           {list.map(({ id, ...panel }) => (
@@ -210,13 +220,13 @@ function Panels({ view, known, devices }: { view: View; known: string[]; devices
 }
 
 export function ComparePage() {
-  usePageTitle("Metrics");
+  usePageTitle(t`Metrics`);
   const view = useView();
   const { known, devices, loading, error, retry } = useChoices(view);
   return (
     <>
-      <PageHeader title="Metrics" />
-      {error ? <ProblemCard error={error} title="What can be compared could not be loaded" onRetry={retry} /> : null}
+      <PageHeader title={t`Metrics`} />
+      {error ? <ProblemCard error={error} title={t`What can be compared could not be loaded`} onRetry={retry} /> : null}
       {loading ? <Skeleton height={34} /> : <Choice view={view} known={known} />}
       {loading ? null : <Panels view={view} known={known} devices={devices} />}
     </>

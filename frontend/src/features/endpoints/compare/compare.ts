@@ -1,4 +1,5 @@
 /** What the comparison page shows: which things, which panels, one line for each. Pure. */
+import { t } from "@lingui/core/macro";
 import type { Line } from "@/components/charts/plot";
 import type { Endpoint, NodeItem } from "@/api/types";
 import { GPU, gpuSeries } from "@/metrics/node";
@@ -40,7 +41,9 @@ export function chosenPanels(kind: Kind, text: string | undefined): string[] {
 /** The series of one panel, for each of these. */
 function seriesOf(metric: Titled, ids: readonly string[], devices: Devices): { name: string; id: string; label: string }[] {
   if (!isOf(GPU, metric)) return ids.map((id) => ({ name: metric, id, label: id }));
-  return ids.flatMap((id) => (devices.get(id) ?? []).map((index) => ({ name: gpuSeries(metric, index), id, label: `${id} GPU ${index}` })));
+  return ids.flatMap((id) =>
+    (devices.get(id) ?? []).map((index) => ({ name: gpuSeries(metric, index), id, label: t`${id} GPU ${index}` })),
+  );
 }
 
 /** What is asked of the server. */

@@ -1,4 +1,6 @@
 /** How large the executed batches were, as shares of all executions. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Tooltip } from "@mantine/core";
 import { IconInfoCircle } from "@tabler/icons-react";
 import { useEffect, useRef } from "react";
@@ -64,7 +66,7 @@ export function BatchPanel({ series, dimmed }: { series: Series; dimmed: boolean
         <span className={charts["stamp"]} />
         <span className={charts["tools"]}>
           <Tooltip multiline maw={320} label={helpOf("batch")}>
-            <ActionIcon size={24} aria-label={`How ${TITLE} is computed`}>
+            <ActionIcon size={24} aria-label={t`How ${TITLE} is computed`}>
               <IconInfoCircle size={15} stroke={1.6} />
             </ActionIcon>
           </Tooltip>
@@ -76,13 +78,13 @@ export function BatchPanel({ series, dimmed }: { series: Series; dimmed: boolean
         ))}
       </div>
       <p ref={idle} className={charts["idle"]} hidden>
-        No execution was counted in the last {METRICS.batch.window} s
+        <Trans>No execution was counted in the last {METRICS.batch.window} s</Trans>
       </p>
       <p className={charts["foot"]}>
         {METRICS.mean_batch.label} <b ref={mean}>–</b>
         {"\u2003"}
         {METRICS.pending.label} <b ref={pending}>–</b>
-        {sizes.length > SHOWN ? `\u2003${sizes.length - SHOWN} smaller sizes not shown` : ""}
+        {sizes.length > SHOWN ? t`\u2003${sizes.length - SHOWN} smaller sizes not shown` : ""}
       </p>
     </section>
   );

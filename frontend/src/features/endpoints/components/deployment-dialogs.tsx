@@ -1,4 +1,6 @@
 /** What is asked before a deployment changes; the same from its menu and from the command palette. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { NumberInput } from "@mantine/core";
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -27,9 +29,9 @@ export async function startNow(client: QueryClient, endpoint: string, deployment
   try {
     await startDeployment(endpoint, deployment);
     await refresh(client, endpoint);
-    notifyDone(`${deployment} is starting`);
+    notifyDone(t`${deployment} is starting`);
   } catch (error) {
-    notifyProblem(error, `${deployment} could not be started`);
+    notifyProblem(error, t`${deployment} could not be started`);
   }
 }
 
@@ -39,11 +41,13 @@ function TrafficWarning({ name, share, heirs = [] }: { name: string; share: numb
   return (
     <p>
       <b>
-        {name} receives {share} % of the traffic.
+        <Trans>
+          {name} receives {share} % of the traffic.
+        </Trans>
       </b>{" "}
       {heirs.length > 0
-        ? `From then on those requests go to ${heirs.join(" and ")}${heirs.length > 1 ? ", in proportion to their shares" : ""}.`
-        : "Those requests will be refused unless you move the traffic first."}
+        ? t`From then on those requests go to ${heirs.join(" and ")}${heirs.length > 1 ? t`, in proportion to their shares` : ""}.`
+        : t`Those requests will be refused unless you move the traffic first.`}
     </p>
   );
 }
@@ -56,15 +60,17 @@ export function RestartDialog({ endpoint, deployment, opened, onClose }: Deploym
     <ConfirmModal
       opened={opened}
       onClose={onClose}
-      title={`Restart ${deployment.name}`}
-      confirmLabel={`Restart ${deployment.name}`}
+      title={t`Restart ${deployment.name}`}
+      confirmLabel={t`Restart ${deployment.name}`}
       onConfirm={async () => {
         await restartDeployment(endpoint.name, deployment.name);
         await refresh(client, endpoint.name);
-        notifyDone(`${deployment.name} is being restarted`);
+        notifyDone(t`${deployment.name} is being restarted`);
       }}
     >
-      <p>Fresh replicas answer before those of now go, so no request is lost. For that time both need their memory.</p>
+      <p>
+        <Trans>Fresh replicas answer before those of now go, so no request is lost. For that time both need their memory.</Trans>
+      </p>
       <AsCode recipe={restartRecipe(endpoint.name, deployment.name)} />
     </ConfirmModal>
   );
@@ -77,17 +83,19 @@ export function PauseDialog({ endpoint, deployment, opened, onClose }: Deploymen
     <ConfirmModal
       opened={opened}
       onClose={onClose}
-      title={`Pause ${deployment.name}`}
-      confirmLabel={`Pause ${deployment.name}`}
+      title={t`Pause ${deployment.name}`}
+      confirmLabel={t`Pause ${deployment.name}`}
       danger={share > 0}
       typeToConfirm={share > 0 ? deployment.name : undefined}
       onConfirm={async () => {
         await pauseDeployment(endpoint.name, deployment.name, share > 0);
         await refresh(client, endpoint.name);
-        notifyDone(`${deployment.name} is being paused`);
+        notifyDone(t`${deployment.name} is being paused`);
       }}
     >
-      <p>Its replicas are drained and stopped; version, settings and secrets stay. Start brings back as many replicas as now.</p>
+      <p>
+        <Trans>Its replicas are drained and stopped; version, settings and secrets stay. Start brings back as many replicas as now.</Trans>
+      </p>
       <TrafficWarning name={deployment.name} share={share} />
       <AsCode recipe={pauseRecipe(endpoint.name, deployment.name, share > 0)} />
     </ConfirmModal>
@@ -108,22 +116,22 @@ export function ScaleDialog({ endpoint, deployment, opened, onClose }: Deploymen
     <ConfirmModal
       opened={opened}
       onClose={close}
-      title={`Scale ${deployment.name}`}
-      confirmLabel={`Run ${instances} ${instances === 1 ? "instance" : "instances"}`}
+      title={t`Scale ${deployment.name}`}
+      confirmLabel={t`Run ${instances} ${instances === 1 ? "instance" : "instances"}`}
       blocked={!within}
       onConfirm={async () => {
         await changeDeployment(endpoint.name, deployment.name, { instance_count: instances });
         await refresh(client, endpoint.name);
-        notifyDone(`${deployment.name} is being scaled to ${instances}`);
+        notifyDone(t`${deployment.name} is being scaled to ${instances}`);
       }}
     >
       <NumberInput
-        label="Instances"
-        description="Each instance is one runtime process with its own copy of the model."
+        label={t`Instances`}
+        description={t`Each instance is one runtime process with its own copy of the model.`}
         value={instances}
         min={bounds.min}
         max={bounds.max}
-        error={within ? undefined : `${bounds.min} to ${bounds.max} by its autoscaling policy`}
+        error={within ? undefined : t`${bounds.min} to ${bounds.max} by its autoscaling policy`}
         onChange={(value) => setWanted(Number(value) || 1)}
         data-autofocus
       />
@@ -142,17 +150,21 @@ export function DeleteDialog({ endpoint, deployment, opened, onClose }: Deployme
     <ConfirmModal
       opened={opened}
       onClose={onClose}
-      title={`Delete ${deployment.name}`}
-      confirmLabel={`Delete ${deployment.name}`}
+      title={t`Delete ${deployment.name}`}
+      confirmLabel={t`Delete ${deployment.name}`}
       danger
       typeToConfirm={share > 0 ? deployment.name : undefined}
       onConfirm={async () => {
         await deleteDeployment(endpoint.name, deployment.name, share > 0);
         await refresh(client, endpoint.name);
-        notifyDone(`${deployment.name} is being deleted`);
+        notifyDone(t`${deployment.name} is being deleted`);
       }}
     >
-      <p>Its {count === 1 ? "instance is" : `${count} instances are`} drained and stopped. The model version stays registered.</p>
+      <p>
+        <Trans>
+          Its {count === 1 ? t`instance is` : t`${count} instances are`} drained and stopped. The model version stays registered.
+        </Trans>
+      </p>
       <TrafficWarning name={deployment.name} share={share} heirs={heirs} />
       <AsCode recipe={deleteRecipe(endpoint.name, deployment.name, share > 0)} />
     </ConfirmModal>

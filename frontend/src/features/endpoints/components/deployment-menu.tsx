@@ -1,4 +1,6 @@
 /** What can be done with one deployment: test, logs, update, roll out, restart, pause, scale, delete. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Menu } from "@mantine/core";
 import {
   IconArrowsDiff,
@@ -34,7 +36,7 @@ export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; d
     <>
       <Menu>
         <Menu.Target>
-          <ActionIcon size={26} aria-label={`Actions for ${deployment.name}`}>
+          <ActionIcon size={26} aria-label={t`Actions for ${deployment.name}`}>
             <IconDots size={17} />
           </ActionIcon>
         </Menu.Target>
@@ -43,20 +45,20 @@ export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; d
             leftSection={<IconPlayerPlay size={16} />}
             onClick={() => void navigate({ ...paths.endpointTab(endpoint.name, "test"), search: { dep: deployment.name } })}
           >
-            Test directly
+            <Trans>Test directly</Trans>
           </Menu.Item>
           <Menu.Item
             leftSection={<IconFileText size={16} />}
             onClick={() => void navigate(paths.endpointLogs(endpoint.name, deployment.name))}
           >
-            Logs
+            <Trans>Logs</Trans>
           </Menu.Item>
           <Menu.Item leftSection={<IconVersions size={16} />} {...off} onClick={() => setDialog("update")}>
-            Update to another version
+            <Trans>Update to another version</Trans>
           </Menu.Item>
           {others ? (
             <Menu.Item leftSection={<IconTrendingUp size={16} />} {...off} onClick={() => setDialog("rollout")}>
-              Roll out step by step
+              <Trans>Roll out step by step</Trans>
             </Menu.Item>
           ) : null}
           {deployment.paused ? (
@@ -65,24 +67,24 @@ export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; d
               {...off}
               onClick={() => void startNow(queryClient, endpoint.name, deployment.name)}
             >
-              Start
+              <Trans>Start</Trans>
             </Menu.Item>
           ) : (
             <>
               <Menu.Item leftSection={<IconRotate size={16} />} {...off} onClick={() => setDialog("restart")}>
-                Restart
+                <Trans>Restart</Trans>
               </Menu.Item>
               <Menu.Item leftSection={<IconPlayerPause size={16} />} {...off} onClick={() => setDialog("pause")}>
-                Pause
+                <Trans>Pause</Trans>
               </Menu.Item>
             </>
           )}
           <Menu.Item leftSection={<IconArrowsDiff size={16} />} {...off} onClick={() => setDialog("scale")}>
-            Scale
+            <Trans>Scale</Trans>
           </Menu.Item>
           <Menu.Divider />
           <Menu.Item color="red" {...off} leftSection={<IconTrash size={16} />} onClick={() => setDialog("delete")}>
-            Delete
+            <Trans>Delete</Trans>
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>

@@ -1,4 +1,6 @@
 /** The deployments of an endpoint in short, with the traffic between them. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { paths } from "@/app/paths";
@@ -39,10 +41,10 @@ export function DeploymentName({ name, all }: { name: string; all: readonly stri
 export function DeploymentsCard({ endpoint, series }: { endpoint: Endpoint; series?: Series }) {
   const control = useTrafficControl(endpoint);
   const columns: Column<Deployment>[] = [
-    { id: "name", header: "Deployment", cell: (row) => <DeploymentName name={row.name} all={control.names} /> },
+    { id: "name", header: t`Deployment`, cell: (row) => <DeploymentName name={row.name} all={control.names} /> },
     {
       id: "model",
-      header: "Model",
+      header: t`Model`,
       cell: (row) => (
         <Link {...paths.modelVersion(row.model, row.version)} className="link">
           {row.model}
@@ -53,13 +55,13 @@ export function DeploymentsCard({ endpoint, series }: { endpoint: Endpoint; seri
     },
     {
       id: "status",
-      header: "Status",
+      header: t`Status`,
       cell: (row) => <Status state={row.serving_state} {...(row.error ? { title: row.error.message } : {})} />,
     },
-    { id: "placement", header: "Placement", hideBelow: "md", cell: (row) => nodesOf(row) },
+    { id: "placement", header: t`Placement`, hideBelow: "md", cell: (row) => nodesOf(row) },
     {
       id: "instances",
-      header: "Instances",
+      header: t`Instances`,
       align: "right",
       cell: (row) => `${row.replicas.filter((replica) => replica.state === "ready").length} / ${row.instance_count}`,
     },
@@ -73,25 +75,25 @@ export function DeploymentsCard({ endpoint, series }: { endpoint: Endpoint; seri
           },
         ]
       : []),
-    { id: "traffic", header: "Traffic", align: "right", cell: (row) => `${endpoint.traffic[row.name] ?? 0}\u00a0%` },
+    { id: "traffic", header: t`Traffic`, align: "right", cell: (row) => `${endpoint.traffic[row.name] ?? 0}\u00a0%` },
     actionsColumn((row) => <DeploymentMenu endpoint={endpoint} deployment={row} />, 40),
   ];
   const editable = endpoint.deployments.length > 1;
   return (
     <Card
-      title="Deployments"
-      hint="traffic by weight, new requests only"
+      title={t`Deployments`}
+      hint={t`traffic by weight, new requests only`}
       flush
       actions={
         editable ? (
           <>
             {control.changed ? (
               <Button variant="subtle" color="gray" onClick={control.reset}>
-                Reset
+                <Trans>Reset</Trans>
               </Button>
             ) : null}
             <RefusingButton needs="deploy" onClick={control.apply} disabled={!control.changed || !control.valid}>
-              Apply {splitText(control.draft, control.names)}
+              <Trans>Apply {splitText(control.draft, control.names)}</Trans>
             </RefusingButton>
           </>
         ) : undefined
@@ -99,11 +101,11 @@ export function DeploymentsCard({ endpoint, series }: { endpoint: Endpoint; seri
     >
       {endpoint.deployments.length === 0 ? (
         <EmptyState
-          title="No deployments yet"
-          detail="An endpoint is a stable URL; a deployment is a model version that answers behind it."
+          title={t`No deployments yet`}
+          detail={t`An endpoint is a stable URL; a deployment is a model version that answers behind it.`}
           action={
             <RefusingLink needs="deploy" link={paths.deploy({ endpoint: endpoint.name })}>
-              Deploy a model here
+              <Trans>Deploy a model here</Trans>
             </RefusingLink>
           }
         />
@@ -113,7 +115,7 @@ export function DeploymentsCard({ endpoint, series }: { endpoint: Endpoint; seri
             <TrafficBar traffic={control.draft} />
             <TrafficEditor control={control} />
           </div>
-          <DataTable label="Deployments" columns={columns} rows={endpoint.deployments} rowKey={(row) => row.name} />
+          <DataTable label={t`Deployments`} columns={columns} rows={endpoint.deployments} rowKey={(row) => row.name} />
         </>
       )}
       {control.dialog}

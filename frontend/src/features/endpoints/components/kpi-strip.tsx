@@ -1,4 +1,5 @@
 /** Eight numbers with their recent course. Values are written into the page directly: a tick renders nothing. */
+import { t } from "@lingui/core/macro";
 import { useEffect, useRef } from "react";
 import { HOLD_S, levelOf } from "@/components/charts/level";
 import { LiveSparkline } from "@/components/charts/sparkline";
@@ -41,7 +42,7 @@ function Tile({ metric, series, scope, range }: { metric: KeyFigure; series: Ser
       </div>
       <LiveSparkline
         series={series}
-        label={`${title}, recent course`}
+        label={t`${title}, recent course`}
         read={() => series.ring.read(key, series.ring.firstIndex(series.ring.lastTime - range))}
       />
     </div>
@@ -58,7 +59,7 @@ export interface KpiStripProps {
 
 export function KpiStrip({ series, scope = ALL, range, dimmed }: KpiStripProps) {
   return (
-    <section className={classes["strip"]} aria-label="Key figures" data-dimmed={dimmed || undefined}>
+    <section className={classes["strip"]} aria-label={t`Key figures`} data-dimmed={dimmed || undefined}>
       {KEY_FIGURES.map((metric) => (
         <Tile key={metric} metric={metric} series={series} scope={scope} range={range} />
       ))}

@@ -1,4 +1,5 @@
 /** The panels of an endpoint's overview: what is compared depends on whether one deployment or all are chosen. */
+import { Trans } from "@lingui/react/macro";
 import { useEffect, useMemo, useState } from "react";
 import { Button } from "@mantine/core";
 import { IconZoomReset } from "@tabler/icons-react";
@@ -32,7 +33,7 @@ function ZoomReset({ group }: { group: ChartGroup }) {
       leftSection={<IconZoomReset size={15} />}
       onClick={() => group.setZoom(null)}
     >
-      Follow live values
+      <Trans>Follow live values</Trans>
     </Button>
   );
 }

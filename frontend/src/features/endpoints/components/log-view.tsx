@@ -1,4 +1,5 @@
 /** A log that stays fluent at 20,000 lines: only what is visible exists; it follows until one scrolls up. */
+import { t } from "@lingui/core/macro";
 import { Button } from "@mantine/core";
 import { IconArrowDown } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
@@ -62,7 +63,7 @@ export function LogView({ lines, ordinals, wrap, marked, onMark }: LogViewProps)
         data-wrap={wrap || undefined}
         onScroll={onScroll}
         role="log"
-        aria-label="Log lines"
+        aria-label={t`Log lines`}
         aria-live="off"
         tabIndex={0}
       >
@@ -84,7 +85,7 @@ export function LogView({ lines, ordinals, wrap, marked, onMark }: LogViewProps)
                 <button
                   type="button"
                   className={classes["time"]}
-                  title={`${zonedTime(line.at)}, ${line.stream}: link to this line`}
+                  title={t`${zonedTime(line.at)}, ${line.stream}: link to this line`}
                   onClick={() => onMark(line.id)}
                 >
                   {clock(line.at)}
@@ -92,7 +93,7 @@ export function LogView({ lines, ordinals, wrap, marked, onMark }: LogViewProps)
                 <span className={classes["replica"]} title={line.replica_id}>
                   {ordinals.get(line.replica_id) ?? "–"}
                 </span>
-                <span className={classes["text"]}>{cut ? `${line.text.slice(0, MAX_SHOWN)} … (cut)` : line.text}</span>
+                <span className={classes["text"]}>{cut ? t`${line.text.slice(0, MAX_SHOWN)} … (cut)` : line.text}</span>
               </div>
             );
           })}
@@ -100,7 +101,7 @@ export function LogView({ lines, ordinals, wrap, marked, onMark }: LogViewProps)
       </div>
       {following ? null : (
         <Button className={classes["follow"] ?? ""} leftSection={<IconArrowDown size={15} />} onClick={() => setFollowing(true)}>
-          {unseen > 0 ? `${unseen} new ${unseen === 1 ? "line" : "lines"}` : "Follow"}
+          {unseen > 0 ? t`${unseen} new ${unseen === 1 ? "line" : "lines"}` : t`Follow`}
         </Button>
       )}
     </div>

@@ -1,4 +1,6 @@
 /** What the marks on the charts stand for, in words: a line on a canvas cannot be read aloud. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Link } from "@tanstack/react-router";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
@@ -8,18 +10,18 @@ import { ToneIcon } from "@/components/status";
 import classes from "./mark-list.module.css";
 
 const SHOWN = 12;
-const WORDS: Record<Mark["tone"], string> = { info: "Change", warn: "Warning", error: "Failure" };
+const WORDS: Record<Mark["tone"], string> = { info: t`Change`, warn: t`Warning`, error: t`Failure` };
 
 export function MarkList({ marks, endpoint }: { marks: readonly Mark[]; endpoint: string }) {
   if (marks.length === 0) return null;
   const shown = marks.slice(-SHOWN).reverse();
   return (
     <Card
-      title="Marked on the charts"
-      hint={marks.length > SHOWN ? `the latest ${SHOWN} of ${marks.length} changes` : "changes in this time"}
+      title={t`Marked on the charts`}
+      hint={marks.length > SHOWN ? t`the latest ${SHOWN} of ${marks.length} changes` : t`changes in this time`}
       actions={
         <Link {...paths.endpointTab(endpoint, "events")} className="link">
-          All events
+          <Trans>All events</Trans>
         </Link>
       }
     >

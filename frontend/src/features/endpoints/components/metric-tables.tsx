@@ -1,4 +1,6 @@
 /** What charts say badly: the batch sizes that ran, and how long versions took to load. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import type { Endpoint } from "@/api/types";
@@ -19,17 +21,22 @@ import classes from "./metric-tables.module.css";
 const EVERY_MS = 2_000;
 
 const BATCHES: Column<BatchRow>[] = [
-  { id: "size", header: "Size", cell: (row) => row.size },
-  { id: "executions", header: "Executions", align: "right", cell: (row) => metricText("batch", row.executions) },
-  { id: "inferences", header: "Inferences", align: "right", cell: (row) => metricText("batch", row.inferences) },
-  { id: "compute", header: "Compute", align: "right", cell: (row) => metricText("batch_us", row.compute) },
+  { id: "size", header: t`Size`, cell: (row) => row.size },
+  { id: "executions", header: t`Executions`, align: "right", cell: (row) => metricText("batch", row.executions) },
+  { id: "inferences", header: t`Inferences`, align: "right", cell: (row) => metricText("batch", row.inferences) },
+  { id: "compute", header: t`Compute`, align: "right", cell: (row) => metricText("batch_us", row.compute) },
   {
     id: "item",
-    header: "Per item",
+    header: t`Per item`,
     align: "right",
     cell: (row) => (
       <>
-        {row.best ? <Chip tone="ok">least</Chip> : null} {metricText("batch_us", row.perItem)}
+        {row.best ? (
+          <Chip tone="ok">
+            <Trans>least</Trans>
+          </Chip>
+        ) : null}{" "}
+        {metricText("batch_us", row.perItem)}
       </>
     ),
   },
@@ -56,16 +63,20 @@ function BatchTableCard({ series, range }: { series: Series; range: number }) {
   return (
     <Card
       flush
-      title="Batches that ran"
-      hint={mean === null ? "in the time shown" : `${METRICS.mean_batch.label} ${metricText("mean_batch", mean)}, in the time shown`}
+      title={t`Batches that ran`}
+      hint={mean === null ? t`in the time shown` : t`${METRICS.mean_batch.label} ${metricText("mean_batch", mean)}, in the time shown`}
     >
       <DataTable
         compact
-        label="Batches that ran"
+        label={t`Batches that ran`}
         columns={BATCHES}
         rows={rows}
         rowKey={(row) => String(row.size)}
-        empty={<p className={classes["none"]}>Nothing was executed in the time shown.</p>}
+        empty={
+          <p className={classes["none"]}>
+            <Trans>Nothing was executed in the time shown.</Trans>
+          </p>
+        }
       />
     </Card>
   );
@@ -74,29 +85,33 @@ function BatchTableCard({ series, range }: { series: Series; range: number }) {
 function LoadTimesCard({ endpoint }: { endpoint: Endpoint }) {
   const names = endpoint.deployments.map((deployment) => deployment.name);
   const columns: Column<LoadTime>[] = [
-    { id: "deployment", header: "Deployment", cell: (row) => <DeploymentName name={row.deployment} all={names} /> },
+    { id: "deployment", header: t`Deployment`, cell: (row) => <DeploymentName name={row.deployment} all={names} /> },
     {
       id: "version",
-      header: "Version",
+      header: t`Version`,
       cell: (row) => (
         <Link {...paths.modelVersion(row.model, row.version)} className="link">
           {row.model} v{row.version}
         </Link>
       ),
     },
-    { id: "replicas", header: "Replicas", align: "right", hideBelow: "sm", cell: (row) => row.replicas },
-    { id: "mean", header: "Mean", align: "right", cell: (row) => seconds(row.mean) },
-    { id: "slowest", header: "Slowest", align: "right", cell: (row) => seconds(row.slowest) },
+    { id: "replicas", header: t`Replicas`, align: "right", hideBelow: "sm", cell: (row) => row.replicas },
+    { id: "mean", header: t`Mean`, align: "right", cell: (row) => seconds(row.mean) },
+    { id: "slowest", header: t`Slowest`, align: "right", cell: (row) => seconds(row.slowest) },
   ];
   return (
-    <Card flush title="Load time" hint="from the start of the process until its models were ready">
+    <Card flush title={t`Load time`} hint={t`from the start of the process until its models were ready`}>
       <DataTable
         compact
-        label="Load time by version"
+        label={t`Load time by version`}
         columns={columns}
         rows={loadTimes(endpoint)}
         rowKey={(row) => row.deployment}
-        empty={<p className={classes["none"]}>No replica has loaded its model yet.</p>}
+        empty={
+          <p className={classes["none"]}>
+            <Trans>No replica has loaded its model yet.</Trans>
+          </p>
+        }
       />
     </Card>
   );

@@ -1,4 +1,6 @@
 /** Copies of requests for one deployment, whose answers are thrown away: how it does under real traffic, at no risk. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { NumberInput, Select } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -33,16 +35,18 @@ export function MirrorRow({ endpoint }: { endpoint: Endpoint }) {
       setTarget(null);
       setShare(null);
       const [entry] = Object.entries(mirror);
-      notifyDone(entry ? `${entry[0]} gets copies of ${entry[1]} % of the requests` : "No more copies are sent");
+      notifyDone(entry ? t`${entry[0]} gets copies of ${entry[1]} % of the requests` : t`No more copies are sent`);
     },
-    onError: (error) => notifyProblem(error, "The mirror could not be changed"),
+    onError: (error) => notifyProblem(error, t`The mirror could not be changed`),
   });
   if (names.length === 0) return null;
   return (
-    <div className={classes["row"]} role="group" aria-label="Mirror">
-      <span className={classes["label"]}>Mirror</span>
+    <div className={classes["row"]} role="group" aria-label={t`Mirror`}>
+      <span className={classes["label"]}>
+        <Trans>Mirror</Trans>
+      </span>
       <NumberInput
-        aria-label="Share of the requests that are copied"
+        aria-label={t`Share of the requests that are copied`}
         value={percent}
         min={1}
         max={MOST}
@@ -51,9 +55,11 @@ export function MirrorRow({ endpoint }: { endpoint: Endpoint }) {
         disabled={disabled}
         onChange={(value) => setShare(Number(value) || 1)}
       />
-      <span>of the requests, copied to</span>
+      <span>
+        <Trans>of the requests, copied to</Trans>
+      </span>
       <Select
-        aria-label="Deployment that gets copies"
+        aria-label={t`Deployment that gets copies`}
         value={name}
         data={names}
         w={140}
@@ -68,16 +74,16 @@ export function MirrorRow({ endpoint }: { endpoint: Endpoint }) {
         disabled={now !== undefined && now[0] === name && now[1] === percent}
         onClick={() => apply.mutate({ [name]: percent })}
       >
-        {now ? "Change the mirror" : "Start mirroring"}
+        {now ? t`Change the mirror` : t`Start mirroring`}
       </RefusingButton>
       {now ? (
         <RefusingButton needs="deploy" variant="subtle" color="gray" onClick={() => apply.mutate({})}>
-          Stop
+          <Trans>Stop</Trans>
         </RefusingButton>
       ) : null}
       <AsCodeButton recipe={() => mirrorRecipe(endpoint.name, name, percent)} />
       <span className="secondary">
-        {now ? `${now[0]} gets copies of ${now[1]} % now; its answers are thrown away` : "answers of copies are thrown away"}
+        {now ? t`${now[0]} gets copies of ${now[1]} % now; its answers are thrown away` : t`answers of copies are thrown away`}
       </span>
     </div>
   );

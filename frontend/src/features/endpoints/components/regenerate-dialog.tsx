@@ -1,4 +1,6 @@
 /** Replacing one of an endpoint's two keys. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { regenerateKey } from "@/api/endpoints";
 import type { EndpointKeys } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
@@ -22,18 +24,20 @@ export function RegenerateDialog({ endpoint, kind, onClose, onDone }: Regenerate
     <ConfirmModal
       opened={kind !== null}
       onClose={onClose}
-      title={`Regenerate the ${kind ?? ""} key of ${endpoint}`}
-      confirmLabel={`Regenerate the ${kind ?? ""} key`}
+      title={t`Regenerate the ${kind ?? ""} key of ${endpoint}`}
+      confirmLabel={t`Regenerate the ${kind ?? ""} key`}
       danger
       onConfirm={async () => {
         if (!kind) return;
         const made = await regenerateKey(endpoint, kind);
         onDone?.(made);
-        const renewed = `The ${kind} key of ${endpoint} is new`;
-        void notifyRevoked(endpoint, `${renewed}; the old one no longer works`, `${renewed}, but the old one may still open it`);
+        const renewed = t`The ${kind} key of ${endpoint} is new`;
+        void notifyRevoked(endpoint, t`${renewed}; the old one no longer works`, t`${renewed}, but the old one may still open it`);
       }}
     >
-      <p>Callers that still use the old {kind} key are refused with 401 within seconds. The other key stays.</p>
+      <p>
+        <Trans>Callers that still use the old {kind} key are refused with 401 within seconds. The other key stays.</Trans>
+      </p>
       {kind ? <AsCodeButton wide recipe={() => regenerateRecipe(endpoint, kind)} /> : null}
     </ConfirmModal>
   );

@@ -1,4 +1,6 @@
 /** How requests to one deployment are treated. Some numbers bring new replicas; the rest acts within seconds. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, NumberInput, Switch } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -28,16 +30,16 @@ export function RequestSettings({ endpoint, deployment }: { endpoint: string; de
       if (rolls) await rollDeployment(endpoint, deployment.name, rolled);
     },
     onSuccess: () =>
-      notifyDone(rolls ? `New replicas of ${deployment.name} are on their way` : `The settings of ${deployment.name} are saved`),
-    onError: (error) => notifyProblem(error, "The settings could not be saved"),
+      notifyDone(rolls ? t`New replicas of ${deployment.name} are on their way` : t`The settings of ${deployment.name} are saved`),
+    onError: (error) => notifyProblem(error, t`The settings could not be saved`),
     // Also when it failed: the first half may be in force.
     onSettled: () => queryClient.invalidateQueries({ queryKey: keys.endpoints.one(endpoint) }),
   });
   return (
-    <div className={classes["row"]} role="group" aria-label={`Requests to ${deployment.name}`}>
+    <div className={classes["row"]} role="group" aria-label={t`Requests to ${deployment.name}`}>
       <span className={classes["name"]}>{deployment.name}</span>
       <NumberInput
-        label="Time limit"
+        label={t`Time limit`}
         suffix=" s"
         value={timeout}
         min={0.001}
@@ -55,7 +57,7 @@ export function RequestSettings({ endpoint, deployment }: { endpoint: string; de
             label={label}
             suffix={` ${suffix}`}
             placeholder={placeholder}
-            title="A change brings new replicas; the old ones answer until they do."
+            title={t`A change brings new replicas; the old ones answer until they do.`}
             value={rolled[name] ?? ""}
             min={range[0]}
             max={range[1]}
@@ -67,7 +69,7 @@ export function RequestSettings({ endpoint, deployment }: { endpoint: string; de
         );
       })}
       <Switch
-        label="Retry on another replica when one drops a connection"
+        label={t`Retry on another replica when one drops a connection`}
         pb={5}
         checked={retries}
         disabled={refusal !== undefined}
@@ -80,7 +82,7 @@ export function RequestSettings({ endpoint, deployment }: { endpoint: string; de
         loading={save.isPending}
         onClick={() => save.mutate()}
       >
-        Save
+        <Trans>Save</Trans>
       </Button>
     </div>
   );

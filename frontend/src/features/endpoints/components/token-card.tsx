@@ -1,4 +1,6 @@
 /** Short-lived tokens of an endpoint that is opened by them: one is shown once, all can be ended at once. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconKey } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
@@ -21,12 +23,12 @@ export function TokenCard({ endpoint }: { endpoint: string }) {
   const make = useMutation({ mutationFn: () => makeEndpointToken(endpoint) });
   return (
     <Card
-      title="Tokens"
-      hint="they open the endpoint for 30 to 60 minutes"
+      title={t`Tokens`}
+      hint={t`they open the endpoint for 30 to 60 minutes`}
       actions={
         <>
           <Button color="red" variant="outline" disabled={refusal !== undefined} title={refusal} onClick={() => setAsking(true)}>
-            Revoke all tokens
+            <Trans>Revoke all tokens</Trans>
           </Button>
           <Button
             leftSection={<IconKey size={15} />}
@@ -35,39 +37,45 @@ export function TokenCard({ endpoint }: { endpoint: string }) {
             title={refusal}
             onClick={() => make.mutate()}
           >
-            Make a token
+            <Trans>Make a token</Trans>
           </Button>
         </>
       }
     >
-      {make.error ? <ProblemCard error={make.error} title="No token could be made" onRetry={() => make.mutate()} /> : null}
+      {make.error ? <ProblemCard error={make.error} title={t`No token could be made`} onRetry={() => make.mutate()} /> : null}
       {make.data ? (
         <>
           <CopyField prefix="Bearer" text={make.data.accessToken} label="token" />
           <p className={classes["note"]}>
-            Shown only now. It ends <Time at={iso(make.data.expiryTimeUtc)} />; ask for the next one from{" "}
-            <Time at={iso(make.data.refreshAfterTimeUtc)} /> on.
+            <Trans>
+              Shown only now. It ends <Time at={iso(make.data.expiryTimeUtc)} />; ask for the next one from{" "}
+              <Time at={iso(make.data.refreshAfterTimeUtc)} /> on.
+            </Trans>
           </p>
         </>
       ) : (
         <p className={classes["note"]}>
-          Send a token as <span className="mono">Authorization: Bearer …</span>. Programs get one by{" "}
-          <span className="mono">POST /api/v1/endpoints/{endpoint}/token</span>, and the SDK does so by itself.
+          <Trans>
+            Send a token as <span className="mono">Authorization: Bearer …</span>. Programs get one by{" "}
+            <span className="mono">POST /api/v1/endpoints/{endpoint}/token</span>, and the SDK does so by itself.
+          </Trans>
         </p>
       )}
       <ConfirmModal
         opened={asking}
         onClose={() => setAsking(false)}
-        title="Revoke all tokens"
-        confirmLabel="Revoke all tokens"
+        title={t`Revoke all tokens`}
+        confirmLabel={t`Revoke all tokens`}
         danger
         onConfirm={async () => {
           await revokeEndpointTokens(endpoint);
           make.reset();
-          void notifyRevoked(endpoint, "No token of before works any more", "Tokens of before may still open the endpoint");
+          void notifyRevoked(endpoint, t`No token of before works any more`, t`Tokens of before may still open the endpoint`);
         }}
       >
-        <p>Callers with a token of before are refused with 401 within seconds, until they ask for a new one.</p>
+        <p>
+          <Trans>Callers with a token of before are refused with 401 within seconds, until they ask for a new one.</Trans>
+        </p>
       </ConfirmModal>
     </Card>
   );

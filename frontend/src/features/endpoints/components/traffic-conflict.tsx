@@ -1,4 +1,6 @@
 /** Somebody moved the traffic while it was being edited here: who, when, from what to what, and whose shares count. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { latestEventQuery } from "@/api/activity";
@@ -24,28 +26,36 @@ export function TrafficConflict({ endpoint, names, seen, now, mine, onTake, onKe
   return (
     <div className={classes["conflict"]} role="alert">
       <p>
-        <b>
-          {moved ? (
-            <>
-              Changed by {moved.actor}, <Time at={moved.at} />:
-            </>
-          ) : (
-            "Changed meanwhile:"
-          )}{" "}
-          {splitText(seen, names)} is now {splitText(now, names)}.
-        </b>{" "}
-        You were about to make it {splitText(mine, names)}.
+        <Trans>
+          <b>
+            {moved ? (
+              <>
+                <Trans>
+                  Changed by {moved.actor}, <Time at={moved.at} />:
+                </Trans>
+              </>
+            ) : (
+              t`Changed meanwhile:`
+            )}{" "}
+            {splitText(seen, names)} is now {splitText(now, names)}.
+          </b>{" "}
+          You were about to make it {splitText(mine, names)}.
+        </Trans>
       </p>
-      <p className="secondary">Theirs, in force</p>
+      <p className="secondary">
+        <Trans>Theirs, in force</Trans>
+      </p>
       <TrafficBar traffic={now} />
-      <p className="secondary">Yours, not applied</p>
+      <p className="secondary">
+        <Trans>Yours, not applied</Trans>
+      </p>
       <TrafficBar traffic={mine} />
       <div className={classes["conflictActions"]}>
         <Button variant="default" onClick={onTake}>
-          Leave it at {splitText(now, names)}
+          <Trans>Leave it at {splitText(now, names)}</Trans>
         </Button>
         <Button variant="default" onClick={onKeep}>
-          Go on with mine, {splitText(mine, names)}
+          <Trans>Go on with mine, {splitText(mine, names)}</Trans>
         </Button>
       </div>
     </div>

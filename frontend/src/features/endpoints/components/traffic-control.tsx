@@ -1,4 +1,6 @@
 /** Moving traffic: a slider for two deployments, numbers for more; applied on confirmation, then watched. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, NumberInput, Slider } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
@@ -69,7 +71,7 @@ export function useTrafficControl(
     },
   });
   const notReady = endpoint.deployments.filter(
-    (deployment) => (draft[deployment.name] ?? 0) > 0 && !["Healthy", "Idle"].includes(deployment.serving_state),
+    (deployment) => (draft[deployment.name] ?? 0) > 0 && ![t`Healthy`, t`Idle`].includes(deployment.serving_state),
   );
   const confirm = async () => {
     const before = now;
@@ -106,8 +108,8 @@ export function useTrafficControl(
       <ConfirmModal
         opened={asking}
         onClose={() => setAsking(false)}
-        title="Move traffic"
-        confirmLabel={notReady.length > 0 ? `Apply ${splitText(draft, names)} all the same` : `Apply ${splitText(draft, names)}`}
+        title={t`Move traffic`}
+        confirmLabel={notReady.length > 0 ? t`Apply ${splitText(draft, names)} all the same` : t`Apply ${splitText(draft, names)}`}
         danger={notReady.length > 0 || total(draft) === 0}
         blocked={overtaken}
         onConfirm={confirm}
@@ -115,11 +117,15 @@ export function useTrafficControl(
         {conflict ?? <TrafficPreview endpoint={endpoint.name} names={names} before={now} after={draft} shown={asking} />}
         {notReady.length > 0 ? (
           <p role="alert" className={classes["guard"]}>
-            <b>Not healthy: {notReady.map((deployment) => `${deployment.name} (${deployment.serving_state})`).join(", ")}.</b> Requests sent
-            there may fail.
+            <Trans>
+              <b>Not healthy: {notReady.map((deployment) => `${deployment.name} (${deployment.serving_state})`).join(", ")}.</b> Requests
+              sent there may fail.
+            </Trans>
           </p>
         ) : null}
-        <p className="secondary">New requests only; those under way are finished where they are.</p>
+        <p className="secondary">
+          <Trans>New requests only; those under way are finished where they are.</Trans>
+        </p>
         <AsCodeButton wide recipe={() => trafficRecipe(endpoint.name, draft)} />
       </ConfirmModal>
     ),
@@ -129,7 +135,7 @@ export function useTrafficControl(
 /** The second deployment's share at a click, where there are two. */
 function Presets({ control, name, disabled }: { control: TrafficControl; name: string; disabled: boolean }) {
   return (
-    <div className={classes["shares"]} role="group" aria-label={`Share of ${name}`}>
+    <div className={classes["shares"]} role="group" aria-label={t`Share of ${name}`}>
       <span className="secondary">{name}</span>
       {PRESET_SHARES.map((share) => (
         <Button
@@ -174,7 +180,7 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
           label={null}
           size={4}
           thumbSize={16}
-          thumbLabel={`Traffic of ${first} in per cent`}
+          thumbLabel={t`Traffic of ${first} in per cent`}
         />
         <div className={classes["exact"]}>
           <span className={classes["twin"]}>
@@ -182,7 +188,7 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
               {first}
             </span>
             <NumberInput
-              aria-label={`Traffic of ${first}`}
+              aria-label={t`Traffic of ${first}`}
               disabled={disabled}
               value={draft[first] ?? 0}
               min={0}
@@ -216,7 +222,7 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
           />
         ))}
         <p className={classes["sum"]} data-bad={control.valid ? undefined : ""}>
-          {control.valid ? `Total ${sum} %` : `Total ${sum} %, must be 100 %`}
+          {control.valid ? t`Total ${sum} %` : t`Total ${sum} %, must be 100 %`}
         </p>
         {note}
       </div>

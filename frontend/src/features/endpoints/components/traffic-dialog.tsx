@@ -1,4 +1,6 @@
 /** The traffic between an endpoint's deployments, from anywhere: the editor of its page in a dialog. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Modal } from "@mantine/core";
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import type { Endpoint } from "@/api/types";
@@ -23,9 +25,9 @@ export function TrafficDialog({ endpoint, onClose }: { endpoint: Endpoint; onClo
       <Modal
         opened={!control.asking}
         onClose={onClose}
-        title={`Traffic of ${endpoint.name}`}
+        title={t`Traffic of ${endpoint.name}`}
         size={460}
-        closeButtonProps={{ "aria-label": "Close" }}
+        closeButtonProps={{ "aria-label": t`Close` }}
       >
         <div className={classes["dialog"]}>
           <TrafficBar traffic={control.draft} />
@@ -33,10 +35,10 @@ export function TrafficDialog({ endpoint, onClose }: { endpoint: Endpoint; onClo
         </div>
         <div className={classes["dialogActions"]}>
           <Button variant="default" onClick={onClose}>
-            Cancel
+            <Trans>Cancel</Trans>
           </Button>
           <Button disabled={!control.changed || !control.valid} onClick={control.apply}>
-            Apply {splitText(control.draft, control.names)}
+            <Trans>Apply {splitText(control.draft, control.names)}</Trans>
           </Button>
         </div>
       </Modal>

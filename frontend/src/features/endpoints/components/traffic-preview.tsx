@@ -1,4 +1,6 @@
 /** Before and after, how many requests move, and how each deployment did in the last minutes. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { readMetrics } from "@/api/endpoints";
 import { type Column, DataTable } from "@/components/data-table";
@@ -24,9 +26,9 @@ export interface TrafficPreviewProps {
 type Row = Recent & { name: string };
 
 const COLUMNS: Column<Row>[] = [
-  { id: "name", header: "Last 5 min", cell: (row) => row.name },
-  { id: "rate", header: "Requests", align: "right", cell: (row) => metricText("answers_2xx", row.rate) },
-  { id: "p95", header: `${METRICS.p95_us.label}, worst ${STEP_S} s`, align: "right", cell: (row) => metricText("p95_us", row.p95) },
+  { id: "name", header: t`Last 5 min`, cell: (row) => row.name },
+  { id: "rate", header: t`Requests`, align: "right", cell: (row) => metricText("answers_2xx", row.rate) },
+  { id: "p95", header: t`${METRICS.p95_us.label}, worst ${STEP_S} s`, align: "right", cell: (row) => metricText("p95_us", row.p95) },
   { id: "errors", header: METRICS.error_rate.title, align: "right", cell: (row) => metricText("error_rate", row.errors) },
 ];
 
@@ -41,18 +43,24 @@ export function TrafficPreview({ endpoint, names, before, after, shown }: Traffi
   const untried = rows.filter((row) => (after[row.name] ?? 0) > (before[row.name] ?? 0) && row.requests < FEW_REQUESTS);
   return (
     <>
-      <p>Before</p>
+      <p>
+        <Trans>Before</Trans>
+      </p>
       <TrafficBar traffic={before} />
-      <p>After</p>
+      <p>
+        <Trans>After</Trans>
+      </p>
       <TrafficBar traffic={after} />
       <p>
-        <b>{isPending ? "Counting the requests" : moveSentence(before, after, data ? recent(data, ALL).rate : null)}</b>
+        <b>{isPending ? t`Counting the requests` : moveSentence(before, after, data ? recent(data, ALL).rate : null)}</b>
       </p>
-      <DataTable compact label="How the deployments did" columns={COLUMNS} rows={rows} loading={isPending} rowKey={(row) => row.name} />
+      <DataTable compact label={t`How the deployments did`} columns={COLUMNS} rows={rows} loading={isPending} rowKey={(row) => row.name} />
       {!isPending && untried.length > 0 ? (
         <p>
-          {untried.map((row) => row.name).join(", ")} answered fewer than {FEW_REQUESTS} requests in the last 5 minutes: test it directly
-          first, or start with a small share.
+          <Trans>
+            {untried.map((row) => row.name).join(", ")} answered fewer than {FEW_REQUESTS} requests in the last 5 minutes: test it directly
+            first, or start with a small share.
+          </Trans>
         </p>
       ) : null}
     </>

@@ -1,4 +1,6 @@
 /** What gateways have not confirmed yet: they are about to, or one is silent and may go on by what was before. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import type { Endpoint } from "@/api/types";
 import { paths } from "@/app/paths";
 import { LinkButton } from "@/components/link-button";
@@ -10,7 +12,7 @@ export const isBeingRouted = ({ routed, unconfirmed }: Endpoint): boolean => !ro
 
 export function RoutingStatus({ endpoint }: { endpoint: Endpoint }) {
   if (!isBeingRouted(endpoint)) return null;
-  return <Status state="Routing" tone="info" title="Gateways have not confirmed the newest traffic, keys and settings yet" />;
+  return <Status state={t`Routing`} tone="info" title={t`Gateways have not confirmed the newest traffic, keys and settings yet`} />;
 }
 
 export function UnconfirmedNote({ endpoint }: { endpoint: Endpoint }) {
@@ -19,10 +21,12 @@ export function UnconfirmedNote({ endpoint }: { endpoint: Endpoint }) {
   const names = endpoint.unconfirmed.map(({ gateway }) => gateway).join(", ");
   return (
     <p role="status">
-      <Status state={`Not confirmed by ${names}`} tone="warn" /> Silent since <Time at={first.silent_since} />: its Envoy may go on by the
-      keys and the traffic of before.{" "}
+      <Status state={t`Not confirmed by ${names}`} tone="warn" />{" "}
+      <Trans>
+        Silent since <Time at={first.silent_since} />: its Envoy may go on by the keys and the traffic of before.{" "}
+      </Trans>
       <LinkButton {...paths.system()} variant="default">
-        System
+        <Trans>System</Trans>
       </LinkButton>
     </p>
   );

@@ -1,4 +1,6 @@
 /** Another version of the model, or another configuration of it, without a gap. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Select } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -37,25 +39,25 @@ export function UpdateDialog({ endpoint, deployment, opened, onClose }: UpdateDi
     <ConfirmModal
       opened={opened}
       onClose={onClose}
-      title={`Update ${deployment.name}`}
-      confirmLabel={changes ? `Run ${deployment.model} v${chosen}` : "Nothing to change"}
+      title={t`Update ${deployment.name}`}
+      confirmLabel={changes ? t`Run ${deployment.model} v${chosen}` : t`Nothing to change`}
       onConfirm={async () => {
         if (!changes) throw new Error(`${deployment.name} runs ${deployment.model} v${chosen} with this configuration already.`);
         await rollDeployment(endpoint, deployment.name, body);
         await queryClient.invalidateQueries({ queryKey: keys.endpoints.one(endpoint) });
-        notifyDone(`${deployment.name} is being updated to ${deployment.model} v${chosen}`);
+        notifyDone(t`${deployment.name} is being updated to ${deployment.model} v${chosen}`);
       }}
     >
       {versions.error ? (
-        <ProblemCard error={versions.error} title="The versions could not be read" onRetry={() => void versions.refetch()} />
+        <ProblemCard error={versions.error} title={t`The versions could not be read`} onRetry={() => void versions.refetch()} />
       ) : null}
       <Select
-        label={`Version of ${deployment.model}`}
+        label={t`Version of ${deployment.model}`}
         value={chosen}
         allowDeselect={false}
         data={items.map((item) => ({
           value: String(item.version),
-          label: `v${item.version}${item.version === deployment.version ? ", runs now" : ""}${item.aliases.length > 0 ? ` (${item.aliases.join(", ")})` : ""}`,
+          label: `v${item.version}${item.version === deployment.version ? t`, runs now` : ""}${item.aliases.length > 0 ? ` (${item.aliases.join(", ")})` : ""}`,
         }))}
         onChange={(value) => {
           setVersion(value);
@@ -64,21 +66,23 @@ export function UpdateDialog({ endpoint, deployment, opened, onClose }: UpdateDi
         data-autofocus
       />
       <Select
-        label="Configuration"
+        label={t`Configuration`}
         value={config}
         allowDeselect={false}
         data={[
-          { value: AS_UPLOADED, label: "as uploaded" },
+          { value: AS_UPLOADED, label: t`as uploaded` },
           ...revisions.map((item) => ({
             value: String(item.number),
-            label: `revision ${item.number}${item.message ? `: ${item.message}` : ""}`,
+            label: t`revision ${item.number}${item.message ? `: ${item.message}` : ""}`,
           })),
         ]}
         onChange={setRevision}
       />
       <p>
-        New replicas start beside the old ones, which answer until the new ones do. If they never come up, the old ones stay, and this
-        revision can be rolled back at any time.
+        <Trans>
+          New replicas start beside the old ones, which answer until the new ones do. If they never come up, the old ones stay, and this
+          revision can be rolled back at any time.
+        </Trans>
       </p>
       <AsCodeButton wide recipe={() => updateRecipe(endpoint, deployment.name, body)} />
     </ConfirmModal>

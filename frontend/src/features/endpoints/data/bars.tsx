@@ -1,4 +1,5 @@
 /** A small histogram: what is now as bars, the baseline as steps over them. */
+import { Trans } from "@lingui/react/macro";
 import type { CaptureFeature } from "@/api/types";
 import classes from "./data.module.css";
 import { barsText } from "./words";
@@ -8,7 +9,12 @@ const HEIGHT = 28;
 
 export function Bars({ feature }: { feature: CaptureFeature }) {
   const { bars } = feature;
-  if (bars.length === 0) return <span className="muted">none</span>;
+  if (bars.length === 0)
+    return (
+      <span className="muted">
+        <Trans>none</Trans>
+      </span>
+    );
   const top = Math.max(...bars.flatMap((bar) => [bar.now, bar.baseline ?? 0])) || 1;
   const step = WIDTH / bars.length;
   const y = (share: number) => HEIGHT - (share / top) * HEIGHT;

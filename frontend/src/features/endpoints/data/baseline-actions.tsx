@@ -1,4 +1,6 @@
 /** What the data is compared with: of the last hours, of a file, or nothing. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, FileButton, Menu } from "@mantine/core";
 import { IconChevronDown } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
@@ -7,7 +9,6 @@ import { deleteBaseline, setBaseline, uploadBaseline } from "@/api/capture";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import { ConfirmModal } from "@/components/confirm-modal";
-import { counted } from "@/components/format";
 import { notifyDone } from "@/components/notify";
 
 type Change = { title: string; label: string; text: string; run: () => Promise<unknown> };
@@ -24,17 +25,17 @@ export function BaselineActions({ endpoint, deployment, hours, exists }: Baselin
   const refusal = useRefusal("deploy");
   const [change, setChange] = useState<Change | null>(null);
   const resetFile = useRef<() => void>(null);
-  const replaced = exists ? " The baseline of before is gone then." : "";
+  const replaced = exists ? t` The baseline of before is gone then.` : "";
   const ofWindow: Change = {
-    title: "Set the baseline",
-    label: `Compare with the last ${counted(hours, "hour")}`,
-    text: `From now on data is compared with what was captured in the last ${counted(hours, "hour")}.${replaced}`,
+    title: t`Set the baseline`,
+    label: t`Compare with the last ${plural(hours, { one: "# hour", other: "# hours" })}`,
+    text: t`From now on data is compared with what was captured in the last ${plural(hours, { one: "# hour", other: "# hours" })}.${replaced}`,
     run: () => setBaseline(endpoint, deployment, hours),
   };
   const removal: Change = {
-    title: "Remove the baseline",
-    label: "Remove the baseline",
-    text: "Data is compared with nothing any more, and an alert of its drift is resolved.",
+    title: t`Remove the baseline`,
+    label: t`Remove the baseline`,
+    text: t`Data is compared with nothing any more, and an alert of its drift is resolved.`,
     run: () => deleteBaseline(endpoint, deployment),
   };
   return (
@@ -46,9 +47,9 @@ export function BaselineActions({ endpoint, deployment, hours, exists }: Baselin
           resetFile.current?.();
           if (!file) return;
           setChange({
-            title: "Set the baseline",
-            label: `Compare with ${file.name}`,
-            text: `From now on data is compared with the records of ${file.name}.${replaced}`,
+            title: t`Set the baseline`,
+            label: t`Compare with ${file.name}`,
+            text: t`From now on data is compared with the records of ${file.name}.${replaced}`,
             run: () => uploadBaseline(endpoint, deployment, file),
           });
         }}
@@ -62,13 +63,19 @@ export function BaselineActions({ endpoint, deployment, hours, exists }: Baselin
                 title={refusal}
                 rightSection={<IconChevronDown size={15} aria-hidden />}
               >
-                Baseline
+                <Trans>Baseline</Trans>
               </Button>
             </Menu.Target>
             <Menu.Dropdown>
               <Menu.Item onClick={() => setChange(ofWindow)}>{ofWindow.label}</Menu.Item>
-              <Menu.Item onClick={onClick}>Compare with a file…</Menu.Item>
-              {exists ? <Menu.Item onClick={() => setChange(removal)}>Remove the baseline</Menu.Item> : null}
+              <Menu.Item onClick={onClick}>
+                <Trans>Compare with a file…</Trans>
+              </Menu.Item>
+              {exists ? (
+                <Menu.Item onClick={() => setChange(removal)}>
+                  <Trans>Remove the baseline</Trans>
+                </Menu.Item>
+              ) : null}
             </Menu.Dropdown>
           </Menu>
         )}
@@ -83,7 +90,7 @@ export function BaselineActions({ endpoint, deployment, hours, exists }: Baselin
           if (change === null) return;
           await change.run();
           await client.invalidateQueries({ queryKey: keys.endpoints.allData(endpoint) });
-          notifyDone(change.title === removal.title ? "The baseline is removed" : "The baseline is set");
+          notifyDone(change.title === removal.title ? t`The baseline is removed` : t`The baseline is set`);
         }}
       >
         <p>{change?.text}</p>

@@ -1,4 +1,6 @@
 /** Files of captured requests. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { IconDownload } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { capturedFilePath, capturedFilesQuery } from "@/api/capture";
@@ -12,34 +14,38 @@ import classes from "./data.module.css";
 
 export function FilesCard({ endpoint, deployment }: { endpoint: string; deployment: string }) {
   const { data, error, isPending, refetch } = useQuery(capturedFilesQuery(endpoint, deployment));
-  if (error && !data) return <LoadProblem error={error} what="The captured files" needs="deploy" onRetry={() => void refetch()} />;
+  if (error && !data) return <LoadProblem error={error} what={t`The captured files`} needs="deploy" onRetry={() => void refetch()} />;
   const columns: Column<CapturedFile>[] = [
-    { id: "from", header: "From", cell: (row) => <Time at={row.first_at} /> },
-    { id: "to", header: "To", hideBelow: "sm", cell: (row) => <Time at={row.last_at} /> },
-    { id: "records", header: "Requests", align: "right", cell: (row) => count(row.records) },
-    { id: "dropped", header: "Dropped", align: "right", hideBelow: "md", cell: (row) => count(row.dropped ?? 0) },
-    { id: "size", header: "Size", align: "right", hideBelow: "sm", cell: (row) => bytes(row.size) },
-    { id: "expires", header: "Removed", hideBelow: "md", cell: (row) => <Time at={row.expires_at} /> },
+    { id: "from", header: t`From`, cell: (row) => <Time at={row.first_at} /> },
+    { id: "to", header: t`To`, hideBelow: "sm", cell: (row) => <Time at={row.last_at} /> },
+    { id: "records", header: t`Requests`, align: "right", cell: (row) => count(row.records) },
+    { id: "dropped", header: t`Dropped`, align: "right", hideBelow: "md", cell: (row) => count(row.dropped ?? 0) },
+    { id: "size", header: t`Size`, align: "right", hideBelow: "sm", cell: (row) => bytes(row.size) },
+    { id: "expires", header: t`Removed`, hideBelow: "md", cell: (row) => <Time at={row.expires_at} /> },
     {
       id: "download",
-      header: "File",
+      header: t`File`,
       cell: (row) => (
-        <a className="link" href={capturedFilePath(endpoint, deployment, row.id)} download aria-label={`Download ${row.id.slice(0, 8)}`}>
+        <a className="link" href={capturedFilePath(endpoint, deployment, row.id)} download aria-label={t`Download ${row.id.slice(0, 8)}`}>
           <IconDownload size={15} aria-hidden /> {row.id.slice(0, 8)}
         </a>
       ),
     },
   ];
   return (
-    <Card title="Captured requests" hint="who fetches a file is among the events" flush>
+    <Card title={t`Captured requests`} hint={t`who fetches a file is among the events`} flush>
       <DataTable
-        label="Captured requests"
+        label={t`Captured requests`}
         columns={columns}
         rows={data}
         rowKey={(row) => row.id}
         loading={isPending}
         compact
-        empty={<p className={`${classes["none"] ?? ""} muted`}>No files are kept.</p>}
+        empty={
+          <p className={`${classes["none"] ?? ""} muted`}>
+            <Trans>No files are kept.</Trans>
+          </p>
+        }
       />
     </Card>
   );

@@ -1,4 +1,5 @@
 /** What is told of features, in words. */
+import { t } from "@lingui/core/macro";
 import type { CaptureFeature } from "@/api/types";
 import { MISSING, percent, significant } from "@/components/format";
 import type { Tone } from "@/components/status";
@@ -6,11 +7,11 @@ import type { Tone } from "@/components/status";
 type Verdict = CaptureFeature["verdict"];
 
 export const VERDICT_WORDS: Record<Verdict, string> = {
-  no_baseline: "No baseline",
-  too_little_data: "Too little data",
-  stable: "Stable",
-  moderate: "Moderate",
-  drift: "Drift",
+  no_baseline: t`No baseline`,
+  too_little_data: t`Too little data`,
+  stable: t`Stable`,
+  moderate: t`Moderate`,
+  drift: t`Drift`,
 };
 
 export const VERDICT_TONES: Record<Verdict, Tone> = {
@@ -32,7 +33,7 @@ export const featureName = (feature: CaptureFeature): string =>
 
 export const rangeText = ({ now }: CaptureFeature): string => {
   if (now?.kind === "text") return "categories";
-  return now && now.min !== null && now.max !== null ? `${significant(now.min)} to ${significant(now.max)}` : MISSING;
+  return now && now.min !== null && now.max !== null ? t`${significant(now.min)} to ${significant(now.max)}` : MISSING;
 };
 
 export const missingText = ({ now }: CaptureFeature): string => (now && now.values > 0 ? percent(now.missing / now.values) : MISSING);
@@ -40,7 +41,7 @@ export const missingText = ({ now }: CaptureFeature): string => (now && now.valu
 /** For who does not see the bars: the commonest of now, and of the baseline. */
 export const barsText = (feature: CaptureFeature): string => {
   const commonest = feature.bars.toSorted((one, other) => other.now - one.now)[0];
-  if (!commonest) return `No histogram of ${feature.name}`;
-  const before = commonest.baseline === null ? "" : `, ${percent(commonest.baseline)} in the baseline`;
-  return `Histogram of ${feature.name}: most are ${commonest.label}, ${percent(commonest.now)} now${before}`;
+  if (!commonest) return t`No histogram of ${feature.name}`;
+  const before = commonest.baseline === null ? "" : t`, ${percent(commonest.baseline)} in the baseline`;
+  return t`Histogram of ${feature.name}: most are ${commonest.label}, ${percent(commonest.now)} now${before}`;
 };

@@ -1,4 +1,6 @@
 /** The arms of an A/B test: the split asked and measured, how each does, and how sure it is that they differ. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { experimentQuery } from "@/api/experiments";
@@ -20,22 +22,22 @@ import { intervalText, type Range, RANGES, secondsOf, splitText, verdictOf } fro
 import { sure } from "../rollout/rollout";
 import classes from "./experiment-view.module.css";
 
-const of = (bad: number, all: number) => `${all === 0 ? MISSING : percent(bad / all)} (${count(bad)} of ${count(all)})`;
+const of = (bad: number, all: number) => t`${all === 0 ? MISSING : percent(bad / all)} (${count(bad)} of ${count(all)})`;
 
 const DIFFERENCES: Column<ExperimentDifference>[] = [
-  { id: "title", header: "Measure", cell: (row) => row.title },
-  { id: "own", header: "This arm", align: "right", cell: (row) => of(row.bad, row.of) },
-  { id: "baseline", header: "Baseline", align: "right", hideBelow: "sm", cell: (row) => of(row.baseline_bad, row.baseline_of) },
-  { id: "worse", header: "Worse with", align: "right", cell: (row) => sure(row.worse) },
-  { id: "better", header: "Better with", align: "right", hideBelow: "sm", cell: (row) => sure(row.better) },
-  { id: "needed", header: "Said from", align: "right", hideBelow: "md", cell: (row) => sure(row.needed) },
+  { id: "title", header: t`Measure`, cell: (row) => row.title },
+  { id: "own", header: t`This arm`, align: "right", cell: (row) => of(row.bad, row.of) },
+  { id: "baseline", header: t`Baseline`, align: "right", hideBelow: "sm", cell: (row) => of(row.baseline_bad, row.baseline_of) },
+  { id: "worse", header: t`Worse with`, align: "right", cell: (row) => sure(row.worse) },
+  { id: "better", header: t`Better with`, align: "right", hideBelow: "sm", cell: (row) => sure(row.better) },
+  { id: "needed", header: t`Said from`, align: "right", hideBelow: "md", cell: (row) => sure(row.needed) },
 ];
 
 function columnsOf(names: readonly string[], baseline: string): Column<ExperimentArm>[] {
   return [
     {
       id: "deployment",
-      header: "Arm",
+      header: t`Arm`,
       cell: (row) => (
         <>
           <DeploymentName name={row.deployment} all={names} />{" "}
@@ -47,15 +49,15 @@ function columnsOf(names: readonly string[], baseline: string): Column<Experimen
     },
     {
       id: "verdict",
-      header: "Verdict",
+      header: t`Verdict`,
       cell: (row) => {
         const { text, tone } = verdictOf(row, baseline);
         return <Chip tone={tone}>{text}</Chip>;
       },
     },
-    { id: "split", header: "Split", hideBelow: "md", cell: splitText },
-    { id: "requests", header: "Requests", align: "right", cell: (row) => count(row.requests) },
-    { id: "failed", header: "Failed", align: "right", cell: (row) => percent(row.failed_share) },
+    { id: "split", header: t`Split`, hideBelow: "md", cell: splitText },
+    { id: "requests", header: t`Requests`, align: "right", cell: (row) => count(row.requests) },
+    { id: "failed", header: t`Failed`, align: "right", cell: (row) => percent(row.failed_share) },
     { id: "interval", header: "95 % interval", align: "right", hideBelow: "sm", cell: intervalText },
     { id: "p50", header: "p50", align: "right", hideBelow: "lg", cell: (row) => metricText("p50_us", row.p50_us) },
     { id: "p95", header: "p95", align: "right", hideBelow: "sm", cell: (row) => metricText("p95_us", row.p95_us) },
@@ -65,7 +67,7 @@ function columnsOf(names: readonly string[], baseline: string): Column<Experimen
 
 function ArmCard({ arm, names, baseline }: { arm: ExperimentArm; names: readonly string[]; baseline: string }) {
   return (
-    <Card flush title={<DeploymentName name={arm.deployment} all={names} />} hint={`beside ${baseline}`}>
+    <Card flush title={<DeploymentName name={arm.deployment} all={names} />} hint={t`beside ${baseline}`}>
       <div className={classes["body"]}>
         <p role="status">{arm.text}</p>
         {arm.golden ? (
@@ -75,14 +77,16 @@ function ArmCard({ arm, names, baseline }: { arm: ExperimentArm; names: readonly
         ) : null}
         {arm.answers ? (
           <p className="secondary">
-            It answered {count(arm.answers.differed)} of {count(arm.answers.inputs)} inputs otherwise than the stable version of its
-            rollout, which differed from itself in {count(arm.answers.baseline_differed)} of {count(arm.answers.baseline_inputs)}.
+            <Trans>
+              It answered {count(arm.answers.differed)} of {count(arm.answers.inputs)} inputs otherwise than the stable version of its
+              rollout, which differed from itself in {count(arm.answers.baseline_differed)} of {count(arm.answers.baseline_inputs)}.
+            </Trans>
           </p>
         ) : null}
         {arm.rules.length > 0 ? <p className="secondary mono">{arm.rules.join("; ")}</p> : null}
       </div>
       <DataTable
-        label={`${arm.deployment} beside ${baseline}`}
+        label={t`${arm.deployment} beside ${baseline}`}
         columns={DIFFERENCES}
         rows={arm.differences}
         rowKey={(row) => row.measure}
@@ -109,10 +113,10 @@ export function ExperimentView({ endpoint, range, baseline: wanted, onRange, onB
   return (
     <div className={classes["stack"]}>
       <div className={toolbar["toolbar"]}>
-        <Segmented label="Time that is looked at" value={range} options={RANGES} onChange={onRange} />
+        <Segmented label={t`Time that is looked at`} value={range} options={RANGES} onChange={onRange} />
         {found && found.arms.length > 1 ? (
           <Select
-            aria-label="Baseline"
+            aria-label={t`Baseline`}
             leftSection="vs"
             w={160}
             allowDeselect={false}
@@ -122,34 +126,36 @@ export function ExperimentView({ endpoint, range, baseline: wanted, onRange, onB
           />
         ) : null}
       </div>
-      {error ? <ProblemCard error={error} title="The experiment could not be loaded" onRetry={() => void refetch()} /> : null}
+      {error ? <ProblemCard error={error} title={t`The experiment could not be loaded`} onRetry={() => void refetch()} /> : null}
       {error && !found ? null : (
         <Card
-          title="Arms"
+          title={t`Arms`}
           hint={
             found?.changed_at ? (
               <>
-                deployments with a share or a rule; changed last <Time at={found.changed_at} />
+                <Trans>
+                  deployments with a share or a rule; changed last <Time at={found.changed_at} />
+                </Trans>
               </>
             ) : (
-              "deployments with a share or a rule"
+              t`deployments with a share or a rule`
             )
           }
           flush
         >
           <DataTable
-            label="Arms"
+            label={t`Arms`}
             columns={columnsOf(names, baseline)}
             rows={found?.arms}
             rowKey={(row) => row.deployment}
             loading={isPending}
             empty={
               <EmptyState
-                title="No deployment has a share or a rule"
-                detail="Give two deployments a share of the traffic, or one of them a rule, to compare them."
+                title={t`No deployment has a share or a rule`}
+                detail={t`Give two deployments a share of the traffic, or one of them a rule, to compare them.`}
                 action={
                   <LinkButton {...paths.endpointTab(endpoint.name, "deployments")} variant="default">
-                    Share the traffic out
+                    <Trans>Share the traffic out</Trans>
                   </LinkButton>
                 }
               />
@@ -158,7 +164,9 @@ export function ExperimentView({ endpoint, range, baseline: wanted, onRange, onB
         </Card>
       )}
       {found?.arms.length === 1 ? (
-        <p className="secondary">{found.arms[0]?.text} There is nobody to compare it with: give another deployment a share or a rule.</p>
+        <p className="secondary">
+          <Trans>{found.arms[0]?.text} There is nobody to compare it with: give another deployment a share or a rule.</Trans>
+        </p>
       ) : null}
       {found?.notes.map((note) => (
         <p key={note} className="secondary">

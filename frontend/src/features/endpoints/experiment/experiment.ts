@@ -1,9 +1,10 @@
 /** The words of an experiment. */
-import { count, counted, MISSING, percent } from "@/components/format";
+import { plural, t } from "@lingui/core/macro";
+import { count, MISSING, percent } from "@/components/format";
 import type { ExperimentArm } from "@/api/types";
 
 export const RANGES = [
-  { value: "15m", label: "15 min", seconds: 900 },
+  { value: "15m", label: t`15 min`, seconds: 900 },
   { value: "1h", label: "1 h", seconds: 3_600 },
   { value: "6h", label: "6 h", seconds: 21_600 },
   { value: "24h", label: "24 h", seconds: 86_400 },
@@ -23,22 +24,25 @@ export function verdictOf(arm: ExperimentArm, baseline: string): Verdict {
   const tone = TONES[arm.verdict];
   switch (arm.verdict) {
     case "worse":
-      return { text: "Worse", tone };
+      return { text: t`Worse`, tone };
     case "better":
-      return { text: "Better", tone };
+      return { text: t`Better`, tone };
     case "too_little_data":
-      return { text: arm.missing > 0 ? `${counted(arm.missing, "request")} missing` : "Too little data", tone };
+      return {
+        text: arm.missing > 0 ? t`${plural(arm.missing, { one: "# request", other: "# requests" })} missing` : t`Too little data`,
+        tone,
+      };
     case "no_difference":
-      return { text: arm.deployment === baseline ? "Baseline" : "No difference", tone };
+      return { text: arm.deployment === baseline ? t`Baseline` : t`No difference`, tone };
   }
 }
 
 /** Between what the share that failed surely lies. */
 export const intervalText = (arm: ExperimentArm): string =>
-  arm.failed_share === null ? MISSING : `${percent(arm.failed_low)} to ${percent(arm.failed_high)}`;
+  arm.failed_share === null ? MISSING : t`${percent(arm.failed_low)} to ${percent(arm.failed_high)}`;
 
 export function splitText(arm: ExperimentArm): string {
-  const rules = arm.rules.length > 0 ? `, ${counted(arm.rules.length, "rule")}` : "";
+  const rules = arm.rules.length > 0 ? `, ${plural(arm.rules.length, { one: "# rule", other: "# rules" })}` : "";
   const measured = arm.measured_percent === null ? MISSING : percent(arm.measured_percent / 100);
-  return `${count(arm.asked_percent)} %${rules}, measured ${measured}`;
+  return t`${count(arm.asked_percent)} %${rules}, measured ${measured}`;
 }

@@ -1,4 +1,6 @@
 /** What an endpoint's gateways hold its callers to: origins, size of bodies, pace. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { NumberInput, Select, Textarea } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
@@ -17,8 +19,8 @@ import { bodyOf, draftOf, type LimitsDraft, type Per, refusalOf, sameDraft } fro
 import classes from "./limits-card.module.css";
 
 const PER: { value: Per; label: string }[] = [
-  { value: "endpoint", label: "All callers together" },
-  { value: "key", label: "Each key for itself" },
+  { value: "endpoint", label: t`All callers together` },
+  { value: "key", label: t`Each key for itself` },
 ];
 
 const numberOf = (value: number | string): number | "" => (typeof value === "number" ? value : "");
@@ -32,8 +34,8 @@ function Fields({ draft, set, error }: { draft: LimitsDraft; set: (change: Parti
   return (
     <>
       <Textarea
-        label="Origins of pages that may call it"
-        description="As browsers send them, one per line: https://shop.example; * alone lets every page in. Empty: no page."
+        label={t`Origins of pages that may call it`}
+        description={t`As browsers send them, one per line: https://shop.example; * alone lets every page in. Empty: no page.`}
         autosize
         minRows={2}
         maxRows={8}
@@ -46,9 +48,9 @@ function Fields({ draft, set, error }: { draft: LimitsDraft; set: (change: Parti
       />
       <NumberInput
         {...number}
-        label="Largest body"
+        label={t`Largest body`}
         description={
-          draft.bytes === "" ? "In bytes. Empty: only the runtime's own limit." : `${bytesText(draft.bytes)}; more is answered 413.`
+          draft.bytes === "" ? t`In bytes. Empty: only the runtime's own limit.` : t`${bytesText(draft.bytes)}; more is answered 413.`
         }
         suffix=" bytes"
         disabled={disabled}
@@ -59,8 +61,8 @@ function Fields({ draft, set, error }: { draft: LimitsDraft; set: (change: Parti
       <div className={classes["pace"]}>
         <NumberInput
           {...number}
-          label="Requests per second"
-          description="Empty: no limit. More get a 429."
+          label={t`Requests per second`}
+          description={t`Empty: no limit. More get a 429.`}
           disabled={disabled}
           value={draft.perSecond}
           error={fields.requests_per_second}
@@ -68,16 +70,16 @@ function Fields({ draft, set, error }: { draft: LimitsDraft; set: (change: Parti
         />
         <NumberInput
           {...number}
-          label="At once after a pause"
-          description="Empty: as many as per second."
+          label={t`At once after a pause`}
+          description={t`Empty: as many as per second.`}
           disabled={disabled || draft.perSecond === ""}
           value={draft.burst}
           error={fields.burst}
           onChange={(value) => set({ burst: numberOf(value) })}
         />
         <Select
-          label="Counted for"
-          description="At each gateway on its own."
+          label={t`Counted for`}
+          description={t`At each gateway on its own.`}
           allowDeselect={false}
           data={PER}
           disabled={disabled || draft.perSecond === ""}
@@ -101,20 +103,20 @@ export function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
     mutationFn: () => updateEndpoint(endpoint.name, bodyOf(draft)),
     onSuccess: (updated) => {
       queryClient.setQueryData(keys.endpoints.one(endpoint.name), updated);
-      notifyDone("The limits are saved; gateways act on them within seconds");
+      notifyDone(t`The limits are saved; gateways act on them within seconds`);
     },
   });
   const changed = !sameDraft(draft, saved);
   const { other } = refusalOf(save.error);
   return (
     <Card
-      title="Limits"
-      hint="what gateways hold callers to; off where empty"
+      title={t`Limits`}
+      hint={t`what gateways hold callers to; off where empty`}
       actions={<AsCodeButton recipe={() => limitsRecipe(endpoint.name, bodyOf(draft))} />}
     >
       <form
         className={classes["form"]}
-        aria-label="Limits"
+        aria-label={t`Limits`}
         onSubmit={(event) => {
           event.preventDefault();
           save.mutate();
@@ -128,10 +130,10 @@ export function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
             setDraft((old) => ({ ...old, ...change }));
           }}
         />
-        {other ? <ProblemCard error={other} title="The limits could not be saved" /> : null}
+        {other ? <ProblemCard error={other} title={t`The limits could not be saved`} /> : null}
         <div className={classes["actions"]}>
           <RefusingButton type="submit" needs="deploy" disabled={!changed} loading={save.isPending}>
-            Save the limits
+            <Trans>Save the limits</Trans>
           </RefusingButton>
         </div>
       </form>

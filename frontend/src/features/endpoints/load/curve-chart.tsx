@@ -1,10 +1,13 @@
 /** The curve of a sweep: answers a second to the right, latency upwards; the knee, the objective, and an earlier sweep beside it. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useId } from "react";
 import type { LoadSweep } from "@/api/types";
 import { axisText } from "@/components/charts/units";
 import { type Frame, type Latency, latencyOf, pathOf, scalesOf } from "./curve";
 import classes from "./load.module.css";
 import { levelText, pointText } from "./words";
+import { MISSING } from "@/components/format";
 
 const WIDTH = 760;
 const HEIGHT = 300;
@@ -28,7 +31,7 @@ export function CurveChart({ sweep, beside, latency }: CurveChartProps) {
   const sloY = slo === null ? null : scales.y(slo);
   return (
     <svg className={classes["curve"]} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-labelledby={title}>
-      <title id={title}>{`${latency} latency against answers a second, ${sweep.points.length} points; the table has the figures`}</title>
+      <title id={title}>{t`${latency} latency against answers a second, ${sweep.points.length} points; the table has the figures`}</title>
       {scales.yTicks.map((tick, index) => (
         <g key={tick}>
           <line className={classes["grid"]} x1={FRAME.left} x2={right} y1={scales.y(tick)} y2={scales.y(tick)} />
@@ -43,13 +46,13 @@ export function CurveChart({ sweep, beside, latency }: CurveChartProps) {
         </text>
       ))}
       <text className={classes["tick"]} x={right} y={bottom + 38} textAnchor="end">
-        answers a second
+        <Trans>answers a second</Trans>
       </text>
       {sloY !== null && sloY >= FRAME.top ? (
         <g>
           <line className={classes["slo"]} x1={FRAME.left} x2={right} y1={sloY} y2={sloY} />
           <text className={classes["sloText"]} x={FRAME.left + 6} y={sloY - 5}>
-            {`objective: ${latency} ≤ ${sweep.slo_ms} ms`}
+            {t`objective: ${latency} ≤ ${sweep.slo_ms ?? MISSING} ms`}
           </text>
         </g>
       ) : null}
@@ -67,7 +70,7 @@ export function CurveChart({ sweep, beside, latency }: CurveChartProps) {
                 <title>{pointText(point, sweep.mode)}</title>
               </circle>
               <text x={x} y={y - 11} textAnchor="middle">
-                {knee ? `${levelText(point.level, sweep.mode)}, knee` : levelText(point.level, sweep.mode)}
+                {knee ? t`${levelText(point.level, sweep.mode)}, knee` : levelText(point.level, sweep.mode)}
               </text>
             </g>
           );

@@ -1,4 +1,5 @@
 /** Throughput against latency, as places in a picture. Pure. */
+import { t } from "@lingui/core/macro";
 import type { LoadSweepPoint } from "@/api/types";
 
 export const LATENCIES = ["p50", "p90", "p95", "p99"] as const;
@@ -81,7 +82,7 @@ export function readLevels(text: string): { ok: true; levels: number[] } | { ok:
     } else found.add(part === "" ? Number.NaN : Number(part));
   }
   const levels = [...found].toSorted((one, other) => one - other);
-  if (levels.some((level) => !(level > 0) || !Number.isFinite(level))) return { ok: false, error: "Expected 1, 2, 4 or 1..32 or 8:64:8" };
-  if (levels.length > 32) return { ok: false, error: `${levels.length} levels, expected at most 32` };
+  if (levels.some((level) => !(level > 0) || !Number.isFinite(level))) return { ok: false, error: t`Expected 1, 2, 4 or 1..32 or 8:64:8` };
+  if (levels.length > 32) return { ok: false, error: t`${levels.length} levels, expected at most 32` };
   return { ok: true, levels };
 }

@@ -1,4 +1,6 @@
 /** What a sweep is to send, and how much of it. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Checkbox, NumberInput, Select, TextInput } from "@mantine/core";
 import { IconGauge } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -9,15 +11,15 @@ import { testCasesQuery } from "@/api/test-cases";
 import { keys } from "@/api/keys";
 import type { Deployment, Endpoint, LoadSweep, LoadSweepInput } from "@/api/types";
 import { Card } from "@/components/card";
-import { counted, seconds as secondsText } from "@/components/format";
+import { seconds as secondsText } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
 import { RoleNote } from "@/components/role-note";
 import { readLevels } from "./curve";
 import classes from "./load.module.css";
 
 const MODES = [
-  { value: "concurrency", label: "requests at a time" },
-  { value: "rate", label: "requests a second" },
+  { value: "concurrency", label: t`requests at a time` },
+  { value: "rate", label: t`requests a second` },
 ];
 const OBJECTIVES = [
   { value: "", label: "none" },
@@ -76,7 +78,7 @@ export function SweepForm({ endpoint, deployment, busy, onBegun }: SweepFormProp
     });
   };
   return (
-    <Card title="Measure under load" hint="asked by the agent of its node, beside the replica; the gateway is not part of it">
+    <Card title={t`Measure under load`} hint={t`asked by the agent of its node, beside the replica; the gateway is not part of it`}>
       <form
         className={classes["form"]}
         onSubmit={(event) => {
@@ -85,43 +87,43 @@ export function SweepForm({ endpoint, deployment, busy, onBegun }: SweepFormProp
         }}
       >
         <Select
-          label="More and more"
+          label={t`More and more`}
           allowDeselect={false}
           data={MODES}
           value={mode}
           onChange={(value) => setMode(value === "rate" ? "rate" : "concurrency")}
         />
         <TextInput
-          label="Levels: 1, 2, 4 or 1..32 or 8:64:8"
+          label={t`Levels: 1, 2, 4 or 1..32 or 8:64:8`}
           value={text}
           error={read.ok ? undefined : read.error}
           onChange={(event) => setText(event.currentTarget.value)}
         />
-        <NumberInput label="Seconds at each level" min={0.5} max={120} value={seconds} onChange={setSeconds} />
+        <NumberInput label={t`Seconds at each level`} min={0.5} max={120} value={seconds} onChange={setSeconds} />
         <Select
-          label="Inputs"
+          label={t`Inputs`}
           allowDeselect={false}
           data={[
-            { value: RANDOM, label: "random data" },
+            { value: RANDOM, label: t`random data` },
             ...(cases ?? []).map((one) => ({ value: one.id, label: `${one.name} (${one.model})` })),
           ]}
           value={saved}
           onChange={(value) => setSaved(value ?? RANDOM)}
         />
         <Select
-          label="Ends above an objective"
+          label={t`Ends above an objective`}
           allowDeselect={false}
           data={OBJECTIVES}
           value={percentile}
           onChange={(value) => setPercentile(value ?? "")}
         />
-        <NumberInput label="Milliseconds" min={0.001} disabled={percentile === ""} value={limit} onChange={setLimit} />
+        <NumberInput label={t`Milliseconds`} min={0.001} disabled={percentile === ""} value={limit} onChange={setLimit} />
         {serves ? (
           <Checkbox
             className={classes["wide"] ?? ""}
             checked={agreed}
             onChange={(event) => setAgreed(event.currentTarget.checked)}
-            label={`${deployment.name} serves clients${share > 0 ? ` (${share} % of the traffic)` : ""}: they will wait behind the sweep. Measure it all the same.`}
+            label={t`${deployment.name} serves clients${share > 0 ? t` (${share} % of the traffic)` : ""}: they will wait behind the sweep. Measure it all the same.`}
           />
         ) : null}
         <div className={classes["wide"]}>
@@ -130,19 +132,22 @@ export function SweepForm({ endpoint, deployment, busy, onBegun }: SweepFormProp
             leftSection={<IconGauge size={15} aria-hidden />}
             loading={start.isPending}
             disabled={!ready || busy || refusal !== undefined || (serves && !agreed)}
-            title={refusal ?? (busy ? "One is under way" : undefined)}
+            title={refusal ?? (busy ? t`One is under way` : undefined)}
           >
-            Measure
+            <Trans>Measure</Trans>
           </Button>{" "}
           {read.ok && typeof seconds === "number" ? (
             <span className="secondary">
-              {counted(read.levels.length, "point")}, about {secondsText(read.levels.length * (seconds + WARM_UP_S))}
+              <Trans>
+                {plural(read.levels.length, { one: "# point", other: "# points" })}, about{" "}
+                {secondsText(read.levels.length * (seconds + WARM_UP_S))}
+              </Trans>
             </span>
           ) : null}
         </div>
       </form>
       <RoleNote needs="deploy" to="load a deployment" />
-      {start.error ? <ProblemCard error={start.error} title="It could not be measured" /> : null}
+      {start.error ? <ProblemCard error={start.error} title={t`It could not be measured`} /> : null}
     </Card>
   );
 }

@@ -1,4 +1,6 @@
 /** One sweep: its curve and its points, live while it is measured, an earlier one beside it. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Select } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -29,32 +31,41 @@ function columnsOf(sweep: LoadSweep): Column<LoadSweepPoint>[] {
       header: levelTitle(sweep.mode),
       cell: (row) => (
         <>
-          <b>{levelText(row.level, sweep.mode)}</b> {row.level === sweep.knee ? <Chip>knee</Chip> : null}{" "}
-          {row.within_slo === false ? <Chip tone="warn">over the objective</Chip> : null}
+          <b>{levelText(row.level, sweep.mode)}</b>{" "}
+          {row.level === sweep.knee ? (
+            <Chip>
+              <Trans>knee</Trans>
+            </Chip>
+          ) : null}{" "}
+          {row.within_slo === false ? (
+            <Chip tone="warn">
+              <Trans>over the objective</Trans>
+            </Chip>
+          ) : null}
         </>
       ),
     },
-    { id: "answers", header: "Answers", align: "right", cell: (row) => rateText(row.throughput) },
+    { id: "answers", header: t`Answers`, align: "right", cell: (row) => rateText(row.throughput) },
     { id: "p50", header: "p50", align: "right", hideBelow: "sm", cell: (row) => time(row.p50_us) },
     { id: "p90", header: "p90", align: "right", hideBelow: "lg", cell: (row) => time(row.p90_us) },
     { id: "p95", header: "p95", align: "right", cell: (row) => time(row.p95_us) },
     { id: "p99", header: "p99", align: "right", cell: (row) => time(row.p99_us) },
     {
       id: "failed",
-      header: "Failed",
+      header: t`Failed`,
       align: "right",
       hideBelow: "sm",
       cell: (row) => <span title={errorsText(row)}>{row.failed > 0 ? count(row.failed) : MISSING}</span>,
     },
     {
       id: "batch",
-      header: "Batch",
+      header: t`Batch`,
       align: "right",
       hideBelow: "md",
       cell: (row) => (row.batch === null ? MISSING : significant(row.batch)),
     },
-    { id: "queue", header: "Queue", align: "right", hideBelow: "md", cell: (row) => time(row.queue_us) },
-    { id: "compute", header: "Compute", align: "right", hideBelow: "md", cell: (row) => time(row.compute_us) },
+    { id: "queue", header: t`Queue`, align: "right", hideBelow: "md", cell: (row) => time(row.queue_us) },
+    { id: "compute", header: t`Compute`, align: "right", hideBelow: "md", cell: (row) => time(row.compute_us) },
   ];
 }
 
@@ -70,26 +81,26 @@ export function SweepView({ id, others, beside, onBeside }: SweepViewProps) {
   const earlier = useQuery({ ...sweepQuery(beside ?? ""), enabled: beside !== undefined && beside !== id }).data;
   const cancel = useMutation({ mutationFn: cancelSweep, onSettled: () => refetch() });
   const [chosen, setChosen] = useState<Latency | null>(null);
-  if (error && !sweep) return <LoadProblem error={error} what="The sweep" needs="read" onRetry={() => void refetch()} />;
-  if (!sweep) return <SkeletonRows rows={4} label="Loading the sweep" />;
+  if (error && !sweep) return <LoadProblem error={error} what={t`The sweep`} needs="read" onRetry={() => void refetch()} />;
+  if (!sweep) return <SkeletonRows rows={4} label={t`Loading the sweep`} />;
   const latency = chosen ?? (sweep.slo_percentile === 99 ? "p99" : "p95");
   const measuring = isMeasuring(sweep);
   const choices = others.filter((one) => one.id !== id && one.measured > 0);
   return (
     <Card
       title={sweepTitle({ ...sweep, measured: sweep.points.length })}
-      hint={`${sweep.model} on ${sweep.node}, ${zonedTime(sweep.created_at)}, by ${sweep.created_by}`}
+      hint={t`${sweep.model} on ${sweep.node}, ${zonedTime(sweep.created_at)}, by ${sweep.created_by}`}
       actions={
         <>
           <Status state={sweep.state} />
           {measuring ? (
             <Button variant="default" size="compact-sm" loading={cancel.isPending} onClick={() => cancel.mutate(sweep.id)}>
-              Cancel
+              <Trans>Cancel</Trans>
             </Button>
           ) : (
             <>
               <Button component="a" href={sweepCsvPath(sweep.id)} download size="compact-xs" variant="subtle" color="gray">
-                CSV
+                <Trans>CSV</Trans>
               </Button>
               <DownloadButton
                 label="JSON"
@@ -103,12 +114,12 @@ export function SweepView({ id, others, beside, onBeside }: SweepViewProps) {
       }
       flush
     >
-      {cancel.error ? <ProblemCard error={cancel.error} title="It could not be cancelled" /> : null}
+      {cancel.error ? <ProblemCard error={cancel.error} title={t`It could not be cancelled`} /> : null}
       {measuring ? (
         <p className={classes["said"]} role="status">
           {sweep.state === "Queued"
-            ? `Waiting for the agent of ${sweep.node}`
-            : `${sweep.points.length} of ${sweep.levels.length} points measured`}
+            ? t`Waiting for the agent of ${sweep.node}`
+            : t`${sweep.points.length} of ${sweep.levels.length} points measured`}
         </p>
       ) : null}
       {sweep.error ? (
@@ -130,15 +141,15 @@ export function SweepView({ id, others, beside, onBeside }: SweepViewProps) {
             ))}
             <div style={{ display: "flex", gap: 12, flexWrap: "wrap" }}>
               <Segmented
-                label="Latency that is drawn"
+                label={t`Latency that is drawn`}
                 value={latency}
                 options={LATENCIES.map((one) => ({ value: one, label: one }))}
                 onChange={setChosen}
               />
               {choices.length > 0 ? (
                 <Select
-                  aria-label="Compare with an earlier sweep"
-                  placeholder="Compare with an earlier sweep"
+                  aria-label={t`Compare with an earlier sweep`}
+                  placeholder={t`Compare with an earlier sweep`}
                   w={330}
                   clearable
                   data={choices.map((one) => ({ value: one.id, label: `${zonedTime(one.created_at)}: ${sweepTitle(one)}` }))}
@@ -152,18 +163,20 @@ export function SweepView({ id, others, beside, onBeside }: SweepViewProps) {
         </>
       ) : null}
       <DataTable
-        label="Points"
+        label={t`Points`}
         columns={columnsOf(sweep)}
         rows={sweep.points}
         rowKey={(row) => String(row.level)}
         compact
-        empty={<EmptyState title="Nothing is measured yet" />}
+        empty={<EmptyState title={t`Nothing is measured yet`} />}
       />
       {earlier ? (
         <>
-          <p className={classes["said"]}>Dashed: {sweepTitle({ ...earlier, measured: earlier.points.length })}</p>
+          <p className={classes["said"]}>
+            <Trans>Dashed: {sweepTitle({ ...earlier, measured: earlier.points.length })}</Trans>
+          </p>
           <DataTable
-            label="Points of the earlier sweep"
+            label={t`Points of the earlier sweep`}
             columns={columnsOf(earlier)}
             rows={earlier.points}
             rowKey={(row) => String(row.level)}
@@ -172,7 +185,7 @@ export function SweepView({ id, others, beside, onBeside }: SweepViewProps) {
         </>
       ) : null}
       <div className={classes["said"]}>
-        <CopyField text={sweep.perf_analyzer} label="equal command of perf_analyzer" />
+        <CopyField text={sweep.perf_analyzer} label={t`equal command of perf_analyzer`} />
       </div>
     </Card>
   );

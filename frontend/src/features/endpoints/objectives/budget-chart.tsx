@@ -1,4 +1,6 @@
 /** What was left of an error budget over the objective's window: a line that only falls, and where nothing is left. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { objectiveHistoryQuery } from "@/api/alerts";
 import type { Objective, ObjectiveHistory } from "@/api/types";
@@ -22,8 +24,8 @@ function budgetPath(points: ObjectiveHistory["points"]): { path: string; zero: n
 
 export function BudgetChart({ objective }: { objective: Objective }) {
   const { data, error, refetch } = useQuery(objectiveHistoryQuery(objective.endpoint, objective.name));
-  if (error) return <ProblemCard error={error} title="The budget's past could not be loaded" onRetry={() => void refetch()} />;
-  if (!data) return <SkeletonRows rows={2} label="Loading the budget's past" />;
+  if (error) return <ProblemCard error={error} title={t`The budget's past could not be loaded`} onRetry={() => void refetch()} />;
+  if (!data) return <SkeletonRows rows={2} label={t`Loading the budget's past`} />;
   const { path, zero } = budgetPath(data.points);
   return (
     <figure className={classes["chart"]}>
@@ -31,16 +33,20 @@ export function BudgetChart({ objective }: { objective: Objective }) {
         viewBox={`0 -2 ${WIDTH} ${HEIGHT + 4}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Budget of ${objective.name} over ${objective.window_days} days; ${leftText(objective.budget_left)} is left`}
+        aria-label={t`Budget of ${objective.name} over ${objective.window_days} days; ${leftText(objective.budget_left)} is left`}
       >
         <line x1="0" x2={WIDTH} y1={zero} y2={zero} className={classes["zero"] ?? ""} />
         <path d={path} className={classes["line"] ?? ""} />
       </svg>
       <figcaption className="muted">
         <span>
-          {objective.name}: what was left of the budget in {objective.window_days} days
+          <Trans>
+            {objective.name}: what was left of the budget in {objective.window_days} days
+          </Trans>
         </span>
-        <span>now {leftText(objective.budget_left)}</span>
+        <span>
+          <Trans>now {leftText(objective.budget_left)}</Trans>
+        </span>
       </figcaption>
     </figure>
   );

@@ -1,4 +1,5 @@
 /** A new objective: what share of the requests shall be good, and what good means. */
+import { t } from "@lingui/core/macro";
 import { NumberInput, Select, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -20,8 +21,8 @@ export function ObjectiveDialog({ endpoint, opened, onClose }: { endpoint: strin
     <ConfirmModal
       opened={opened}
       onClose={onClose}
-      title={`Objective of ${endpoint}`}
-      confirmLabel={`Set ${named}`}
+      title={t`Objective of ${endpoint}`}
+      confirmLabel={t`Set ${named}`}
       blocked={typeof target !== "number" || typeof days !== "number"}
       onConfirm={async () => {
         await setObjective(endpoint, named, {
@@ -31,14 +32,14 @@ export function ObjectiveDialog({ endpoint, opened, onClose }: { endpoint: strin
           threshold_ms: kind === "latency" ? Number(threshold) : null,
         });
         await client.invalidateQueries({ queryKey: keys.endpoints.objectives(endpoint) });
-        notifyDone(`${named} is set`);
+        notifyDone(t`${named} is set`);
       }}
     >
       <Select
-        label="Good is a request"
+        label={t`Good is a request`}
         data={[
-          { value: "availability", label: "that is not answered by a 5xx" },
-          { value: "latency", label: "that is answered in time" },
+          { value: "availability", label: t`that is not answered by a 5xx` },
+          { value: "latency", label: t`that is answered in time` },
         ]}
         value={kind}
         onChange={(value) => setKind(value === "latency" ? "latency" : "availability")}
@@ -46,19 +47,27 @@ export function ObjectiveDialog({ endpoint, opened, onClose }: { endpoint: strin
       />
       {kind === "latency" ? (
         <Select
-          label="In time, milliseconds"
-          description="Bounds of the gateways' histogram: between two of them nobody could tell"
+          label={t`In time, milliseconds`}
+          description={t`Bounds of the gateways' histogram: between two of them nobody could tell`}
           data={THRESHOLDS_MS.map(String)}
           value={threshold}
           onChange={(value) => setThreshold(value ?? "250")}
           allowDeselect={false}
         />
       ) : null}
-      <NumberInput label="So many shall be good, %" min={50} max={99.999} decimalScale={3} step={0.1} value={target} onChange={setTarget} />
-      <NumberInput label="Over days" min={1} max={28} allowDecimal={false} value={days} onChange={setDays} />
+      <NumberInput
+        label={t`So many shall be good, %`}
+        min={50}
+        max={99.999}
+        decimalScale={3}
+        step={0.1}
+        value={target}
+        onChange={setTarget}
+      />
+      <NumberInput label={t`Over days`} min={1} max={28} allowDecimal={false} value={days} onChange={setDays} />
       <TextInput
-        label="Name"
-        description={`Empty: ${kind}`}
+        label={t`Name`}
+        description={t`Empty: ${kind}`}
         maxLength={32}
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}

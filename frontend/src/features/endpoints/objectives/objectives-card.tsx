@@ -1,4 +1,6 @@
 /** The objectives of an endpoint: what is promised, what is left of the error budget, how fast it burns. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -29,22 +31,22 @@ export function ObjectivesCard({ endpoint }: { endpoint: string }) {
   const [adding, setAdding] = useState(false);
   const [leaving, setLeaving] = useState<Objective | null>(null);
   const columns: Column<Objective>[] = [
-    { id: "name", header: "Objective", cell: (row) => <b>{row.name}</b> },
-    { id: "promise", header: "Promise", cell: promise },
-    { id: "good", header: "Good", align: "right", hideBelow: "sm", cell: (row) => goodText(row.good_percent) },
-    { id: "requests", header: "Requests", align: "right", hideBelow: "lg", cell: (row) => count(row.requests) },
-    { id: "left", header: "Budget left", align: "right", cell: (row) => leftText(row.budget_left) },
-    { id: "burn", header: "Burn rate", hideBelow: "md", cell: burnText },
+    { id: "name", header: t`Objective`, cell: (row) => <b>{row.name}</b> },
+    { id: "promise", header: t`Promise`, cell: promise },
+    { id: "good", header: t`Good`, align: "right", hideBelow: "sm", cell: (row) => goodText(row.good_percent) },
+    { id: "requests", header: t`Requests`, align: "right", hideBelow: "lg", cell: (row) => count(row.requests) },
+    { id: "left", header: t`Budget left`, align: "right", cell: (row) => leftText(row.budget_left) },
+    { id: "burn", header: t`Burn rate`, hideBelow: "md", cell: burnText },
     {
       id: "state",
-      header: "State",
+      header: t`State`,
       cell: (row) => <Status state={STATE_WORDS[row.state]} tone={STATE_TONES[row.state]} title={row.told} />,
     },
     actionsColumn((row) => (
       <ActionIcon
-        aria-label={`Remove ${row.name}`}
+        aria-label={t`Remove ${row.name}`}
         disabled={refusal !== undefined}
-        title={refusal ?? `Remove ${row.name}`}
+        title={refusal ?? t`Remove ${row.name}`}
         onClick={() => setLeaving(row)}
       >
         <IconTrash size={16} />
@@ -53,21 +55,21 @@ export function ObjectivesCard({ endpoint }: { endpoint: string }) {
   ];
   return (
     <Card
-      title="Objectives"
-      hint={data?.length === 0 ? "Say what share of the requests shall be good: alerts come before it is missed." : undefined}
+      title={t`Objectives`}
+      hint={data?.length === 0 ? t`Say what share of the requests shall be good: alerts come before it is missed.` : undefined}
       actions={
         <RefusingButton needs="deploy" variant="default" leftSection={<IconPlus size={15} />} onClick={() => setAdding(true)}>
-          Set an objective
+          <Trans>Set an objective</Trans>
         </RefusingButton>
       }
       flush
       className={classes["card"] ?? ""}
     >
-      {error && !data ? <ProblemCard error={error} title="The objectives could not be loaded" onRetry={() => void refetch()} /> : null}
-      {!data && !error ? <SkeletonRows rows={2} label="Loading the objectives" /> : null}
+      {error && !data ? <ProblemCard error={error} title={t`The objectives could not be loaded`} onRetry={() => void refetch()} /> : null}
+      {!data && !error ? <SkeletonRows rows={2} label={t`Loading the objectives`} /> : null}
       {data && data.length > 0 ? (
         <>
-          <DataTable label="Objectives" columns={columns} rows={data} rowKey={(row) => row.name} compact />
+          <DataTable label={t`Objectives`} columns={columns} rows={data} rowKey={(row) => row.name} compact />
           {data.map((objective) => (objective.requests > 0 ? <BudgetChart key={objective.name} objective={objective} /> : null))}
         </>
       ) : null}
@@ -75,17 +77,19 @@ export function ObjectivesCard({ endpoint }: { endpoint: string }) {
       <ConfirmModal
         opened={leaving !== null}
         onClose={() => setLeaving(null)}
-        title={`Remove ${leaving?.name ?? ""}`}
-        confirmLabel={`Remove ${leaving?.name ?? ""}`}
+        title={t`Remove ${leaving?.name ?? ""}`}
+        confirmLabel={t`Remove ${leaving?.name ?? ""}`}
         danger
         onConfirm={async () => {
           if (leaving === null) return;
           await deleteObjective(endpoint, leaving.name);
           await client.invalidateQueries({ queryKey: keys.endpoints.objectives(endpoint) });
-          notifyDone(`${leaving.name} is removed`);
+          notifyDone(t`${leaving.name} is removed`);
         }}
       >
-        <p>Nobody is told any more when it is missed, and an alert of it is resolved. The metrics stay.</p>
+        <p>
+          <Trans>Nobody is told any more when it is missed, and an alert of it is resolved. The metrics stay.</Trans>
+        </p>
       </ConfirmModal>
     </Card>
   );

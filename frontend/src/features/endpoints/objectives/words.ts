@@ -1,13 +1,14 @@
 /** Objectives in words, as the command line says them. */
+import { t } from "@lingui/core/macro";
 import type { Objective } from "@/api/types";
-import { MISSING, significant } from "@/components/format";
+import { MISSING, significant, fixed } from "@/components/format";
 import type { Tone } from "@/components/status";
 
 export const STATE_WORDS: Record<Objective["state"], string> = {
   ok: "kept",
   burning: "burning",
-  exhausted: "used up",
-  no_data: "no data",
+  exhausted: t`used up`,
+  no_data: t`no data`,
 };
 
 export const STATE_TONES: Record<Objective["state"], Tone> = { ok: "ok", burning: "error", exhausted: "warn", no_data: "idle" };
@@ -17,16 +18,16 @@ export const promise = ({
   threshold_ms,
   window_days,
 }: Pick<Objective, "target_percent" | "threshold_ms" | "window_days">) =>
-  `${target_percent} % ${threshold_ms === null ? "without a 5xx" : `within ${threshold_ms} ms`}, ${window_days} days`;
+  t`${target_percent} % ${threshold_ms === null ? t`without a 5xx` : t`within ${threshold_ms} ms`}, ${window_days} days`;
 
 /** Rounded down, so that nothing seems to be kept that is not. */
 export const goodText = (percent: number | null): string => (percent === null ? MISSING : `${Math.floor(percent * 1000) / 1000} %`);
 
-export const leftText = (left: number | null): string => (left === null ? MISSING : `${(left * 100).toFixed(1)} %`);
+export const leftText = (left: number | null): string => (left === null ? MISSING : `${fixed(left * 100, 1)} %`);
 
 function span(seconds: number): string {
-  if (seconds < 3600) return `${seconds / 60} min`;
-  return seconds < 86_400 ? `${seconds / 3600} h` : `${seconds / 86_400} days`;
+  if (seconds < 3600) return t`${seconds / 60} min`;
+  return seconds < 86_400 ? `${seconds / 3600} h` : t`${seconds / 86_400} days`;
 }
 
 /** "20 over 1 h, 22 over 5 min": of the pair that burns, or of the first. */
@@ -34,7 +35,7 @@ export function burnText(objective: Objective): string {
   const one = objective.burn_rates.find((pair) => pair.burning) ?? objective.burn_rates[0];
   if (!one || one.long_rate === null) return MISSING;
   const short = one.short_rate === null ? MISSING : significant(one.short_rate);
-  return `${significant(one.long_rate)} over ${span(one.long_s)}, ${short} over ${span(one.short_s)}`;
+  return t`${significant(one.long_rate)} over ${span(one.long_s)}, ${short} over ${span(one.short_s)}`;
 }
 
 /** Bounds of the gateways' histogram, in milliseconds. */

@@ -1,4 +1,6 @@
 /** Ready-made calls of this endpoint, with its own tensor names. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
@@ -23,12 +25,12 @@ import classes from "./consume-tab.module.css";
 const LastInput = lazy(() => import("../components/last-input"));
 
 const KINDS: { value: keyof Snippets; label: string; hint: string }[] = [
-  { value: "curl", label: "curl", hint: "HTTP with JSON" },
-  { value: "python_requests", label: "Python, requests", hint: "HTTP with JSON, no client library" },
-  { value: "python_http", label: "tritonclient, HTTP", hint: "stock tritonclient, binary tensors" },
-  { value: "python_grpc", label: "tritonclient, gRPC", hint: "stock tritonclient" },
-  { value: "grpcurl", label: "grpcurl", hint: "gRPC from a shell; messages are written down from tritonclient" },
-  { value: "javascript", label: "JavaScript", hint: "fetch, in Node or Deno" },
+  { value: "curl", label: "curl", hint: t`HTTP with JSON` },
+  { value: "python_requests", label: t`Python, requests`, hint: t`HTTP with JSON, no client library` },
+  { value: "python_http", label: t`tritonclient, HTTP`, hint: t`stock tritonclient, binary tensors` },
+  { value: "python_grpc", label: t`tritonclient, gRPC`, hint: t`stock tritonclient` },
+  { value: "grpcurl", label: "grpcurl", hint: t`gRPC from a shell; messages are written down from tritonclient` },
+  { value: "javascript", label: "JavaScript", hint: t`fetch, in Node or Deno` },
 ];
 
 export function ConsumeTab() {
@@ -46,38 +48,38 @@ export function ConsumeTab() {
   if (!deployed) {
     return (
       <EmptyState
-        title="Nothing to call yet"
-        detail="Programs are written with the tensors of the model that a deployment serves."
+        title={t`Nothing to call yet`}
+        detail={t`Programs are written with the tensors of the model that a deployment serves.`}
         action={
           <RefusingLink needs="deploy" link={paths.deploy({ endpoint: endpoint.name })}>
-            Deploy a model here
+            <Trans>Deploy a model here</Trans>
           </RefusingLink>
         }
       />
     );
   }
   const addresses: [string, string, string][] = [
-    ["Scoring URL", "POST", endpoint.scoring_uri],
-    ["On this machine, without TLS", "POST", endpoint.plain_uri],
-    [`gRPC, with metadata x-shoal-endpoint: ${endpoint.name}`, "gRPC", endpoint.grpc_target],
+    [t`Scoring URL`, "POST", endpoint.scoring_uri],
+    [t`On this machine, without TLS`, "POST", endpoint.plain_uri],
+    [t`gRPC, with metadata x-shoal-endpoint: ${endpoint.name}`, "gRPC", endpoint.grpc_target],
   ];
-  if (endpoint.ca_path) addresses.push(["Certificates to trust, of all gateways", "CA", endpoint.ca_path]);
+  if (endpoint.ca_path) addresses.push([t`Certificates to trust, of all gateways`, "CA", endpoint.ca_path]);
   return (
     <div className={classes["grid"]}>
-      <Card title="Call it" hint={kind.hint}>
+      <Card title={t`Call it`} hint={kind.hint}>
         <Segmented
-          label="Language"
+          label={t`Language`}
           value={kind.value}
           options={KINDS}
           onChange={(value) => void navigate({ search: (old) => ({ ...old, as: value === "curl" ? undefined : value }), replace: true })}
         />
         <Switch
           mt={10}
-          label="With my last test input"
+          label={t`With my last test input`}
           description={
             last
-              ? `What was sent to ${last.call.model} ${relativeTime(last.at)}, not zeros.`
-              : "Send something in the test console first: its last input is kept while this tab is open."
+              ? t`What was sent to ${last.call.model} ${relativeTime(last.at)}, not zeros.`
+              : t`Send something in the test console first: its last input is kept while this tab is open.`
           }
           disabled={last === null}
           checked={withLast}
@@ -87,26 +89,28 @@ export function ConsumeTab() {
           }}
         />
         {withLast ? (
-          <Suspense fallback={<SkeletonRows rows={6} label="Writing the program" />}>
+          <Suspense fallback={<SkeletonRows rows={6} label={t`Writing the program`} />}>
             <LastInput endpoint={endpoint} last={last} language={kind.value} />
           </Suspense>
         ) : null}
-        {error && !withLast ? <ProblemCard error={error} title="The snippets could not be made" onRetry={() => void refetch()} /> : null}
-        {isPending && !withLast ? <SkeletonRows rows={6} label="Loading the snippets" /> : null}
-        {data && !withLast ? <CodeBlock code={data[kind.value]} label={`${kind.label} snippet`} /> : null}
+        {error && !withLast ? <ProblemCard error={error} title={t`The snippets could not be made`} onRetry={() => void refetch()} /> : null}
+        {isPending && !withLast ? <SkeletonRows rows={6} label={t`Loading the snippets`} /> : null}
+        {data && !withLast ? <CodeBlock code={data[kind.value]} label={t`${kind.label} snippet`} /> : null}
         <p className={classes["note"]}>
-          Each call carries a key of this endpoint:{" "}
-          <Link {...paths.endpointTab(endpoint.name, "keys")} className="link">
-            show the keys
-          </Link>
-          . To try values first, use the{" "}
-          <Link {...paths.endpointTab(endpoint.name, "test")} className="link">
-            test console
-          </Link>
-          .
+          <Trans>
+            Each call carries a key of this endpoint:{" "}
+            <Link {...paths.endpointTab(endpoint.name, "keys")} className="link">
+              show the keys
+            </Link>
+            . To try values first, use the{" "}
+            <Link {...paths.endpointTab(endpoint.name, "test")} className="link">
+              test console
+            </Link>
+            .
+          </Trans>
         </p>
       </Card>
-      <Card title="Addresses">
+      <Card title={t`Addresses`}>
         <div className={classes["addresses"]}>
           {addresses.map(([label, prefix, text]) =>
             text ? (
@@ -118,7 +122,7 @@ export function ConsumeTab() {
           )}
           {authority?.certificates ? (
             <DownloadButton
-              label="Download certificates"
+              label={t`Download certificates`}
               name="shoal-ca.pem"
               type="application/x-pem-file"
               content={() => authority.certificates}

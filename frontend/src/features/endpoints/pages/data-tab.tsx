@@ -1,4 +1,5 @@
 /** What a deployment is asked and answers, and whether that has changed. */
+import { t } from "@lingui/core/macro";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useRefusal } from "@/api/permissions";
 import { DATA_HOURS } from "@/app/search";
@@ -12,7 +13,7 @@ import { FilesCard } from "../data/files-card";
 import { useEndpoint } from "../hooks/use-endpoint";
 
 const DEFAULT_HOURS = 24;
-const HOUR_LABELS: Record<(typeof DATA_HOURS)[number], string> = { 1: "1 hour", 24: "1 day", 168: "7 days" };
+const HOUR_LABELS: Record<(typeof DATA_HOURS)[number], string> = { 1: t`1 hour`, 24: t`1 day`, 168: t`7 days` };
 
 export function DataTab() {
   const endpoint = useEndpoint();
@@ -20,11 +21,11 @@ export function DataTab() {
   const navigate = useNavigate({ from: "/endpoints/$name/data" });
   const refusal = useRefusal("deploy");
   const deployment = endpoint.deployments.find((item) => item.name === search.dep) ?? endpoint.deployments[0];
-  if (refusal !== undefined) return <Forbidden needs="deploy" what="Data" />;
+  if (refusal !== undefined) return <Forbidden needs="deploy" what={t`Data`} />;
   if (!deployment) {
     return (
       <Card>
-        <EmptyState title="No deployments, so no data" />
+        <EmptyState title={t`No deployments, so no data`} />
       </Card>
     );
   }
@@ -34,14 +35,14 @@ export function DataTab() {
       <div className={toolbar["toolbar"]}>
         {endpoint.deployments.length > 1 ? (
           <Segmented
-            label="Deployment"
+            label={t`Deployment`}
             value={deployment.name}
             options={endpoint.deployments.map((item) => ({ value: item.name, label: item.name }))}
             onChange={(dep) => void navigate({ search: (old) => ({ ...old, dep }), replace: true })}
           />
         ) : null}
         <Segmented
-          label="How far back"
+          label={t`How far back`}
           value={String(hours)}
           options={DATA_HOURS.map((one) => ({ value: String(one), label: HOUR_LABELS[one] }))}
           onChange={(value) =>

@@ -1,4 +1,6 @@
 /** Each deployment with its replicas, and the traffic between them. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconChevronDown, IconChevronRight, IconFileText, IconPlus } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
@@ -30,28 +32,30 @@ import { splitText } from "../traffic";
 import classes from "./deployments-tab.module.css";
 
 const REPLICA_COLUMNS: Column<Replica>[] = [
-  { id: "ordinal", header: "Replica", width: 80, cell: (row) => row.ordinal },
-  { id: "state", header: "Status", cell: (row) => <Status state={row.state} /> },
+  { id: "ordinal", header: t`Replica`, width: 80, cell: (row) => row.ordinal },
+  { id: "state", header: t`Status`, cell: (row) => <Status state={row.state} /> },
   {
     id: "node",
-    header: "Node",
+    header: t`Node`,
     cell: (row) =>
       row.node ? (
         <Link {...paths.node(row.node)} className="link">
           {row.node}
         </Link>
       ) : (
-        <span className="muted">not placed yet</span>
+        <span className="muted">
+          <Trans>not placed yet</Trans>
+        </span>
       ),
   },
-  { id: "up", header: "Started", hideBelow: "md", cell: (row) => <Time at={row.started_at} /> },
-  { id: "load", header: "Loaded in", align: "right", hideBelow: "md", cell: (row) => seconds(row.load_seconds) },
-  { id: "runtime", header: "Runtime", hideBelow: "lg", cell: (row) => row.runtime_version || "–" },
-  { id: "restarts", header: "Restarts", align: "right", hideBelow: "sm", cell: (row) => row.restarts },
-  { id: "memory", header: "Memory", align: "right", cell: (row) => bytes(row.memory_bytes) },
+  { id: "up", header: t`Started`, hideBelow: "md", cell: (row) => <Time at={row.started_at} /> },
+  { id: "load", header: t`Loaded in`, align: "right", hideBelow: "md", cell: (row) => seconds(row.load_seconds) },
+  { id: "runtime", header: t`Runtime`, hideBelow: "lg", cell: (row) => row.runtime_version || "–" },
+  { id: "restarts", header: t`Restarts`, align: "right", hideBelow: "sm", cell: (row) => row.restarts },
+  { id: "memory", header: t`Memory`, align: "right", cell: (row) => bytes(row.memory_bytes) },
   {
     id: "ports",
-    header: "HTTP, gRPC",
+    header: t`HTTP, gRPC`,
     align: "right",
     hideBelow: "lg",
     cell: (row) => <span className="mono">{row.http_port ? `${row.http_port}, ${row.grpc_port}` : "–"}</span>,
@@ -83,11 +87,13 @@ function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; dep
       title={<DeploymentName name={deployment.name} all={all} />}
       hint={
         <>
-          <Link {...paths.modelVersion(deployment.model, deployment.version)} className="link">
-            {deployment.model} v{deployment.version}
-          </Link>
-          {deployment.config_revision ? ` · configuration ${deployment.config_revision}` : ""} · {ready} of {deployment.instance_count}{" "}
-          ready · {endpoint.traffic[deployment.name] ?? 0} % of the traffic
+          <Trans>
+            <Link {...paths.modelVersion(deployment.model, deployment.version)} className="link">
+              {deployment.model} v{deployment.version}
+            </Link>
+            {deployment.config_revision ? t` · configuration ${deployment.config_revision}` : ""} · {ready} of {deployment.instance_count}{" "}
+            ready · {endpoint.traffic[deployment.name] ?? 0} % of the traffic
+          </Trans>
         </>
       }
       actions={
@@ -95,11 +101,11 @@ function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; dep
           <Status state={deployment.serving_state} />
           {deployment.operation ? (
             <LinkButton {...paths.operation(deployment.operation)} variant="default">
-              Latest operation
+              <Trans>Latest operation</Trans>
             </LinkButton>
           ) : null}
           <LinkButton {...paths.endpointLogs(endpoint.name, deployment.name)} variant="default" leftSection={<IconFileText size={15} />}>
-            Logs
+            <Trans>Logs</Trans>
           </LinkButton>
           <DeploymentMenu endpoint={endpoint} deployment={deployment} />
         </>
@@ -113,27 +119,27 @@ function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; dep
       ) : null}
       <DataTable
         compact
-        label={`Replicas of ${deployment.name}`}
+        label={t`Replicas of ${deployment.name}`}
         columns={REPLICA_COLUMNS}
         rows={deployment.replicas}
         rowKey={(row) => row.id}
         empty={
           <p className={classes["none"]}>
             {deployment.paused
-              ? "Paused: no replicas run. Start it from the menu."
+              ? t`Paused: no replicas run. Start it from the menu.`
               : deployment.serving_state === "Idle"
-                ? "Idle: no replicas run. A request wakes one, and waits meanwhile."
-                : "No replicas run."}
+                ? t`Idle: no replicas run. A request wakes one, and waits meanwhile.`
+                : t`No replicas run.`}
           </p>
         }
       />
       {failures.map((replica) => (
-        <Failure key={replica.id} title={`Replica ${replica.ordinal}`} problem={replica.error} />
+        <Failure key={replica.id} title={t`Replica ${replica.ordinal}`} problem={replica.error} />
       ))}
       <div className={classes["more"]}>
         <button type="button" className={classes["toggle"]} aria-expanded={history} onClick={() => setHistory(!history)}>
           {history ? <IconChevronDown size={15} aria-hidden /> : <IconChevronRight size={15} aria-hidden />}
-          Revisions{deployment.revision ? `, ${deployment.revision} is current` : ""}
+          <Trans>Revisions{deployment.revision ? t`, ${deployment.revision} is current` : ""}</Trans>
         </button>
       </div>
       {history ? <Revisions endpoint={endpoint.name} deployment={deployment} /> : null}
@@ -160,11 +166,11 @@ export function DeploymentsTab() {
     return (
       <Card>
         <EmptyState
-          title="No deployments yet"
-          detail="An endpoint is a stable URL; a deployment is a model version that answers behind it."
+          title={t`No deployments yet`}
+          detail={t`An endpoint is a stable URL; a deployment is a model version that answers behind it.`}
           action={
             <RefusingLink needs="deploy" link={paths.deploy({ endpoint: endpoint.name })} leftSection={<IconPlus size={15} />}>
-              New deployment
+              <Trans>New deployment</Trans>
             </RefusingLink>
           }
         />
@@ -174,18 +180,18 @@ export function DeploymentsTab() {
   return (
     <div className={classes["stack"]}>
       <Card
-        title="Traffic"
-        hint="by weight, new requests only"
+        title={t`Traffic`}
+        hint={t`by weight, new requests only`}
         actions={
           control.names.length > 1 ? (
             <>
               {control.changed ? (
                 <Button variant="subtle" color="gray" onClick={control.reset}>
-                  Reset
+                  <Trans>Reset</Trans>
                 </Button>
               ) : null}
               <Button onClick={control.apply} disabled={!control.changed || !control.valid || refusal !== undefined} title={refusal}>
-                Apply {splitText(control.draft, control.names)}
+                <Trans>Apply {splitText(control.draft, control.names)}</Trans>
               </Button>
             </>
           ) : undefined

@@ -1,4 +1,6 @@
 /** Header and tabs around every page of one endpoint. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { IconPlayerPlay, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useParams } from "@tanstack/react-router";
@@ -21,7 +23,7 @@ function Waiting({ name }: { name: string }) {
   return (
     <>
       <PageHeader title={name} />
-      <div style={{ display: "grid", gap: 12 }} role="status" aria-label="Loading the endpoint">
+      <div style={{ display: "grid", gap: 12 }} role="status" aria-label={t`Loading the endpoint`}>
         <Skeleton height={34} width="60%" />
         <Skeleton height={88} />
         <Skeleton height={230} />
@@ -44,7 +46,7 @@ export function EndpointLayout() {
     ...endpointQuery(name),
     refetchInterval: ({ state }) => (state.data && isBeingRouted(state.data) ? ROUTING_POLL_MS : POLL_MS),
   });
-  usePageTitle(name, "Endpoints");
+  usePageTitle(name, t`Endpoints`);
   if (!endpoint) {
     if (!error) return <Waiting name={name} />;
     if (toProblem(error).status === 404) {
@@ -52,18 +54,18 @@ export function EndpointLayout() {
         <>
           <PageHeader title={name} />
           <EmptyState
-            title={`There is no endpoint ${name}`}
-            detail="It may have been deleted."
+            title={t`There is no endpoint ${name}`}
+            detail={t`It may have been deleted.`}
             action={
               <LinkButton {...paths.endpoints()} variant="default">
-                All endpoints
+                <Trans>All endpoints</Trans>
               </LinkButton>
             }
           />
         </>
       );
     }
-    return <ProblemCard error={error} title="The endpoint could not be loaded" onRetry={() => void refetch()} />;
+    return <ProblemCard error={error} title={t`The endpoint could not be loaded`} onRetry={() => void refetch()} />;
   }
   return (
     <>
@@ -73,38 +75,38 @@ export function EndpointLayout() {
           <>
             <Status state={endpoint.serving_state} />
             <RoutingStatus endpoint={endpoint} />
-            {endpoint.project === "default" ? null : <Chip>{`project ${endpoint.project}`}</Chip>}
-            <CopyField prefix="POST" text={endpoint.scoring_uri} label="scoring URL" />
+            {endpoint.project === "default" ? null : <Chip>{t`project ${endpoint.project}`}</Chip>}
+            <CopyField prefix="POST" text={endpoint.scoring_uri} label={t`scoring URL`} />
           </>
         }
         actions={
           <>
             <LinkButton {...paths.endpointTab(name, "test")} variant="default" leftSection={<IconPlayerPlay size={15} />}>
-              Test
+              <Trans>Test</Trans>
             </LinkButton>
             <RefusingLink needs="deploy" link={paths.deploy({ endpoint: name })} leftSection={<IconPlus size={15} />}>
-              New deployment
+              <Trans>New deployment</Trans>
             </RefusingLink>
           </>
         }
       />
       <Tabs
-        label="Endpoint"
+        label={t`Endpoint`}
         tabs={[
-          { label: "Overview", link: paths.endpoint(name) },
-          { label: "Deployments", link: paths.endpointTab(name, "deployments"), count: endpoint.deployments.length },
-          { label: "Metrics", link: paths.endpointTab(name, "metrics") },
-          { label: "Pipeline", link: paths.endpointTab(name, "pipeline") },
-          { label: "Experiment", link: paths.endpointTab(name, "experiment") },
-          { label: "Test", link: paths.endpointTab(name, "test") },
-          { label: "Consume", link: paths.endpointTab(name, "consume") },
-          { label: "Keys", link: paths.endpointTab(name, "keys") },
-          { label: "Requests", link: paths.endpointTab(name, "requests") },
-          { label: "Load", link: paths.endpointTab(name, "load") },
-          { label: "Data", link: paths.endpointTab(name, "data") },
-          { label: "Logs", link: paths.endpointTab(name, "logs") },
-          { label: "Events", link: paths.endpointTab(name, "events") },
-          { label: "Settings", link: paths.endpointTab(name, "settings") },
+          { label: t`Overview`, link: paths.endpoint(name) },
+          { label: t`Deployments`, link: paths.endpointTab(name, "deployments"), count: endpoint.deployments.length },
+          { label: t`Metrics`, link: paths.endpointTab(name, "metrics") },
+          { label: t`Pipeline`, link: paths.endpointTab(name, "pipeline") },
+          { label: t`Experiment`, link: paths.endpointTab(name, "experiment") },
+          { label: t`Test`, link: paths.endpointTab(name, "test") },
+          { label: t`Consume`, link: paths.endpointTab(name, "consume") },
+          { label: t`Keys`, link: paths.endpointTab(name, "keys") },
+          { label: t`Requests`, link: paths.endpointTab(name, "requests") },
+          { label: t`Load`, link: paths.endpointTab(name, "load") },
+          { label: t`Data`, link: paths.endpointTab(name, "data") },
+          { label: t`Logs`, link: paths.endpointTab(name, "logs") },
+          { label: t`Events`, link: paths.endpointTab(name, "events") },
+          { label: t`Settings`, link: paths.endpointTab(name, "settings") },
         ]}
       />
       <UnconfirmedNote endpoint={endpoint} />

@@ -1,4 +1,6 @@
 /** Every endpoint: what it serves, how it does, where the traffic goes. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { IconApi, IconRocket } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
@@ -10,7 +12,6 @@ import { useChosenProject } from "@/components/chosen-project";
 import { CopyButton } from "@/components/copy";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
-import { counted } from "@/components/format";
 import { ProjectSwitcher } from "@/components/project-switcher";
 import { ListFilter } from "@/components/list-filter";
 import { PageHeader, usePageTitle } from "@/components/page-header";
@@ -27,7 +28,7 @@ const modelText = (row: Endpoint) => row.models.map((item) => `${item.name} v${i
 const COLUMNS: Column<Endpoint>[] = [
   {
     id: "name",
-    header: "Name",
+    header: t`Name`,
     sortValue: (row) => row.name,
     cell: (row) => (
       <>
@@ -38,28 +39,42 @@ const COLUMNS: Column<Endpoint>[] = [
       </>
     ),
   },
-  { id: "status", header: "Status", sortValue: (row) => row.serving_state, cell: (row) => <Status state={row.serving_state} /> },
-  { id: "project", header: "Project", hideBelow: "lg", sortValue: (row) => row.project, cell: (row) => row.project },
-  { id: "models", header: "Models", hideBelow: "md", cell: (row) => modelText(row) || <span className="muted">none</span> },
+  { id: "status", header: t`Status`, sortValue: (row) => row.serving_state, cell: (row) => <Status state={row.serving_state} /> },
+  { id: "project", header: t`Project`, hideBelow: "lg", sortValue: (row) => row.project, cell: (row) => row.project },
+  {
+    id: "models",
+    header: t`Models`,
+    hideBelow: "md",
+    cell: (row) =>
+      modelText(row) || (
+        <span className="muted">
+          <Trans>none</Trans>
+        </span>
+      ),
+  },
   {
     id: "deployments",
-    header: "Deployments",
+    header: t`Deployments`,
     align: "right",
     sortValue: (row) => row.deployments.length,
     cell: (row) => row.deployments.length,
   },
-  { id: "traffic", header: "Traffic", width: 190, hideBelow: "sm", cell: (row) => <TrafficBar thin traffic={row.traffic} /> },
-  { id: "updated", header: "Updated", hideBelow: "md", sortValue: (row) => row.updated_at, cell: (row) => <Time at={row.updated_at} /> },
+  { id: "traffic", header: t`Traffic`, width: 190, hideBelow: "sm", cell: (row) => <TrafficBar thin traffic={row.traffic} /> },
+  { id: "updated", header: t`Updated`, hideBelow: "md", sortValue: (row) => row.updated_at, cell: (row) => <Time at={row.updated_at} /> },
   {
     id: "copy",
-    header: <span className="sr-only">Scoring URL</span>,
+    header: (
+      <span className="sr-only">
+        <Trans>Scoring URL</Trans>
+      </span>
+    ),
     width: 44,
-    cell: (row) => <CopyButton text={row.scoring_uri} label={`scoring URL of ${row.name}`} />,
+    cell: (row) => <CopyButton text={row.scoring_uri} label={t`scoring URL of ${row.name}`} />,
   },
 ];
 
 export function EndpointsPage() {
-  usePageTitle("Endpoints");
+  usePageTitle(t`Endpoints`);
   const search = useSearch({ from: "/app/endpoints" });
   const navigate = useNavigate({ from: "/endpoints" });
   const open = useNavigate();
@@ -76,26 +91,26 @@ export function EndpointsPage() {
   );
   const deployButton = (
     <RefusingLink needs="deploy" link={paths.deploy()} leftSection={<IconRocket size={16} />}>
-      Deploy a model
+      <Trans>Deploy a model</Trans>
     </RefusingLink>
   );
   return (
     <>
-      <PageHeader title="Endpoints" actions={deployButton} />
-      {error && !data ? <ProblemCard error={error} title="The endpoints could not be loaded" onRetry={() => void refetch()} /> : null}
+      <PageHeader title={t`Endpoints`} actions={deployButton} />
+      {error && !data ? <ProblemCard error={error} title={t`The endpoints could not be loaded`} onRetry={() => void refetch()} /> : null}
       {data && data.items.length > 0 ? (
         <div className={toolbar["toolbar"]}>
           <ProjectSwitcher />
           <ListFilter
-            label="Filter endpoints"
+            label={t`Filter endpoints`}
             value={query}
             onChange={(q) => void navigate({ search: (old) => ({ ...old, q: q || undefined }), replace: true })}
           />
           {states.length > 1 ? (
             <Segmented
-              label="Status"
-              value={search.status ?? "All"}
-              options={["All", ...states].map((value) => ({ value, label: value }))}
+              label={t`Status`}
+              value={search.status ?? t`All`}
+              options={[t`All`, ...states].map((value) => ({ value, label: value }))}
               onChange={(value) =>
                 void navigate({ search: (old) => ({ ...old, status: value === "All" ? undefined : value }), replace: true })
               }
@@ -103,15 +118,15 @@ export function EndpointsPage() {
           ) : null}
           <span className="secondary" role="status">
             {rows && rows.length < data.items.length
-              ? `${rows.length} of ${counted(data.items.length, "endpoint")}`
-              : counted(data.items.length, "endpoint")}
+              ? t`${rows.length} of ${plural(data.items.length, { one: "# endpoint", other: "# endpoints" })}`
+              : plural(data.items.length, { one: "# endpoint", other: "# endpoints" })}
           </span>
         </div>
       ) : null}
       {error && !data ? null : (
         <Card flush>
           <DataTable
-            label="Endpoints"
+            label={t`Endpoints`}
             choose="endpoints"
             columns={COLUMNS}
             rows={rows}
@@ -122,12 +137,12 @@ export function EndpointsPage() {
             onOpen={(row) => void open(paths.endpoint(row.name))}
             empty={
               data && data.items.length > 0 ? (
-                <EmptyState title="No endpoint matches the filter" />
+                <EmptyState title={t`No endpoint matches the filter`} />
               ) : (
                 <EmptyState
                   icon={<IconApi size={34} stroke={1.3} />}
-                  title="No endpoints yet"
-                  detail="An endpoint is a stable, authenticated URL. Deploy a model and it gets one."
+                  title={t`No endpoints yet`}
+                  detail={t`An endpoint is a stable, authenticated URL. Deploy a model and it gets one.`}
                   action={deployButton}
                 />
               )

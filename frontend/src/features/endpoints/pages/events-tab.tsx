@@ -1,4 +1,6 @@
 /** What happened to this endpoint: who, what, when, and what it changed. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -29,12 +31,18 @@ function Details({ event }: { event: EventItem }) {
   return (
     <div className={classes["details"]}>
       {changes.length > 0 ? (
-        <table className={classes["changes"]} aria-label="Before and after">
+        <table className={classes["changes"]} aria-label={t`Before and after`}>
           <thead>
             <tr>
-              <th scope="col">Changed</th>
-              <th scope="col">Before</th>
-              <th scope="col">After</th>
+              <th scope="col">
+                <Trans>Changed</Trans>
+              </th>
+              <th scope="col">
+                <Trans>Before</Trans>
+              </th>
+              <th scope="col">
+                <Trans>After</Trans>
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -49,14 +57,14 @@ function Details({ event }: { event: EventItem }) {
         </table>
       ) : null}
       <dl className={classes["facts"]}>
-        {[["Event", String(event.seq)], ["Kind", event.verb], ...facts].map(([name, value]) => (
+        {[[t`Event`, String(event.seq)], [t`Kind`, event.verb], ...facts].map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd className="mono">{value}</dd>
           </div>
         ))}
       </dl>
-      <CopyButton text={`${window.location.origin}${window.location.pathname}?event=${event.seq}`} label="link to this event" />
+      <CopyButton text={`${window.location.origin}${window.location.pathname}?event=${event.seq}`} label={t`link to this event`} />
     </div>
   );
 }
@@ -74,7 +82,7 @@ function Row({ event, open, onToggle }: { event: EventItem; open: boolean; onTog
         <Time at={event.at} />
         <EventMark event={event} />
         <span className={classes["message"]}>{event.message}</span>
-        <span className="secondary">{event.actor ? `by ${event.actor}` : ""}</span>
+        <span className="secondary">{event.actor ? t`by ${event.actor}` : ""}</span>
       </button>
       {open ? <Details event={event} /> : null}
     </li>
@@ -95,19 +103,19 @@ export function EventsTab() {
   });
   const kind: Kind = KINDS.find((item) => item.value === search.kind)?.value ?? "all";
   const shown = data?.items.filter((event) => isKind(event, kind));
-  if (error) return <ProblemCard error={error} title="The events could not be loaded" onRetry={() => void refetch()} />;
+  if (error) return <ProblemCard error={error} title={t`The events could not be loaded`} onRetry={() => void refetch()} />;
   return (
     <>
       <div className={toolbar["toolbar"]}>
         <Segmented
-          label="Kind of event"
+          label={t`Kind of event`}
           value={kind}
           options={KINDS}
           onChange={(value) => void navigate({ search: (old) => ({ ...old, kind: value === "all" ? undefined : value }), replace: true })}
         />
       </div>
-      <Card title="Events" hint="newest first; open one for what it changed" flush>
-        {isPending ? <SkeletonRows label="Loading events" /> : null}
+      <Card title={t`Events`} hint={t`newest first; open one for what it changed`} flush>
+        {isPending ? <SkeletonRows label={t`Loading events`} /> : null}
         {shown && shown.length > 0 ? (
           <ol className={classes["list"]}>
             {shown.map((event) => (
@@ -127,14 +135,14 @@ export function EventsTab() {
         ) : null}
         {shown && shown.length === 0 ? (
           <EmptyState
-            title={kind === "all" ? "Nothing has happened yet" : "No event of this kind"}
-            detail="Deployments, traffic changes, keys and failures are recorded here."
+            title={kind === "all" ? t`Nothing has happened yet` : t`No event of this kind`}
+            detail={t`Deployments, traffic changes, keys and failures are recorded here.`}
           />
         ) : null}
         {data && data.items.length >= limit && limit < MOST ? (
           <div className={classes["more"]}>
             <Button variant="default" onClick={() => setLimit(MOST)}>
-              Show up to {MOST}
+              <Trans>Show up to {MOST}</Trans>
             </Button>
           </div>
         ) : null}

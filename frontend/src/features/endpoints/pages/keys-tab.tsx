@@ -1,4 +1,6 @@
 /** The two keys of an endpoint: shown on request (which is recorded), replaced one at a time. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconEye, IconEyeOff, IconRefresh } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
@@ -16,8 +18,8 @@ import { useEndpoint } from "../hooks/use-endpoint";
 import classes from "./keys-tab.module.css";
 
 const KINDS = [
-  { kind: "primary", field: "primaryKey", title: "Primary key" },
-  { kind: "secondary", field: "secondaryKey", title: "Secondary key" },
+  { kind: "primary", field: "primaryKey", title: t`Primary key` },
+  { kind: "secondary", field: "secondaryKey", title: t`Secondary key` },
 ] as const;
 
 export function KeysTab() {
@@ -30,12 +32,12 @@ export function KeysTab() {
   if (endpoint.auth_mode === "aml_token") return <TokenCard endpoint={endpoint.name} />;
   return (
     <Card
-      title="Keys"
-      hint="either one opens the endpoint"
+      title={t`Keys`}
+      hint={t`either one opens the endpoint`}
       actions={
         keys ? (
           <Button variant="default" leftSection={<IconEyeOff size={15} />} onClick={() => setKeys(null)}>
-            Hide
+            <Trans>Hide</Trans>
           </Button>
         ) : (
           <Button
@@ -46,13 +48,13 @@ export function KeysTab() {
             title={refusal}
             onClick={() => reveal.mutate()}
           >
-            Show the keys
+            <Trans>Show the keys</Trans>
           </Button>
         )
       }
     >
       <RoleNote needs="keys" to="see or replace keys" />
-      {reveal.error ? <ProblemCard error={reveal.error} title="The keys could not be read" onRetry={() => reveal.mutate()} /> : null}
+      {reveal.error ? <ProblemCard error={reveal.error} title={t`The keys could not be read`} onRetry={() => reveal.mutate()} /> : null}
       <div className={classes["rows"]}>
         {KINDS.map((item) => (
           <div key={item.kind} className={classes["row"]}>
@@ -67,15 +69,17 @@ export function KeysTab() {
                 title={refusal}
                 onClick={() => setAsking(item.kind)}
               >
-                Regenerate
+                <Trans>Regenerate</Trans>
               </Button>
             </span>
           </div>
         ))}
       </div>
       <p className={classes["note"]}>
-        Send a key as <span className="mono">Authorization: Bearer KEY</span>. To replace one without a pause: move callers to the other
-        key, regenerate this one, move them back. Showing and regenerating are recorded under Events.
+        <Trans>
+          Send a key as <span className="mono">Authorization: Bearer KEY</span>. To replace one without a pause: move callers to the other
+          key, regenerate this one, move them back. Showing and regenerating are recorded under Events.
+        </Trans>
       </p>
       <RegenerateDialog endpoint={endpoint.name} kind={asking} onClose={() => setAsking(null)} onDone={setKeys} />
     </Card>

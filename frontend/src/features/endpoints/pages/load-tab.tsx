@@ -1,4 +1,5 @@
 /** How a deployment does under more and more load: measure it, and look at what was measured. */
+import { t } from "@lingui/core/macro";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { isMeasuring, sweepsQuery } from "@/api/sweeps";
@@ -17,13 +18,13 @@ import { SweepView } from "../load/sweep-view";
 import { sweepTitle } from "../load/words";
 
 const COLUMNS: Column<LoadSweepSummary>[] = [
-  { id: "what", header: "Sweep", cell: (row) => sweepTitle(row) },
-  { id: "state", header: "State", cell: (row) => <Status state={row.state} /> },
-  { id: "points", header: "Points", align: "right", cell: (row) => `${row.measured} of ${row.levels.length}` },
-  { id: "model", header: "Model", hideBelow: "md", cell: (row) => row.model },
-  { id: "node", header: "Node", hideBelow: "md", cell: (row) => row.node },
-  { id: "by", header: "By", hideBelow: "lg", cell: (row) => row.created_by },
-  { id: "at", header: "Started", align: "right", cell: (row) => <Time at={row.created_at} /> },
+  { id: "what", header: t`Sweep`, cell: (row) => sweepTitle(row) },
+  { id: "state", header: t`State`, cell: (row) => <Status state={row.state} /> },
+  { id: "points", header: t`Points`, align: "right", cell: (row) => t`${row.measured} of ${row.levels.length}` },
+  { id: "model", header: t`Model`, hideBelow: "md", cell: (row) => row.model },
+  { id: "node", header: t`Node`, hideBelow: "md", cell: (row) => row.node },
+  { id: "by", header: t`By`, hideBelow: "lg", cell: (row) => row.created_by },
+  { id: "at", header: t`Started`, align: "right", cell: (row) => <Time at={row.created_at} /> },
 ];
 
 export function LoadTab() {
@@ -34,7 +35,7 @@ export function LoadTab() {
   if (!deployment) {
     return (
       <Card>
-        <EmptyState title="No deployments, so nothing to measure" />
+        <EmptyState title={t`No deployments, so nothing to measure`} />
       </Card>
     );
   }
@@ -43,7 +44,7 @@ export function LoadTab() {
       {endpoint.deployments.length > 1 ? (
         <div className={toolbar["toolbar"]}>
           <Segmented
-            label="Deployment"
+            label={t`Deployment`}
             value={deployment.name}
             options={endpoint.deployments.map((item) => ({ value: item.name, label: item.name }))}
             onChange={(dep) => void navigate({ search: { dep }, replace: true })}
@@ -79,16 +80,19 @@ function Sweeps({ deployment }: { deployment: Deployment }) {
           onBeside={(beside) => void navigate({ search: (old) => ({ ...old, sweep: shown, beside }), replace: true })}
         />
       )}
-      <Card title="Sweeps" hint="kept for 90 days, 50 of a deployment" flush>
+      <Card title={t`Sweeps`} hint={t`kept for 90 days, 50 of a deployment`} flush>
         <DataTable
-          label="Sweeps"
+          label={t`Sweeps`}
           columns={COLUMNS}
           rows={sweeps}
           rowKey={(row) => row.id}
           onOpen={(row) => look(row.id)}
           loading={isPending}
           empty={
-            <EmptyState title="Nothing was measured yet" detail="A sweep asks a replica more and more, and shows where it saturates." />
+            <EmptyState
+              title={t`Nothing was measured yet`}
+              detail={t`A sweep asks a replica more and more, and shows where it saturates.`}
+            />
           }
         />
       </Card>

@@ -1,4 +1,6 @@
 /** What the replicas of a deployment write. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Select, Switch } from "@mantine/core";
 import { IconDownload, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
@@ -18,6 +20,7 @@ import { useEndpoint } from "../hooks/use-endpoint";
 import { useLogLines } from "../hooks/use-log-lines";
 import { lineMatcher } from "../log-buffer";
 import classes from "./logs-tab.module.css";
+import { count } from "@/components/format";
 
 const asText = (lines: readonly LogLine[]): string =>
   lines.map((line) => `${line.at} ${line.replica_id} ${line.stream} ${line.text}`).join("\n");
@@ -40,7 +43,7 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
     try {
       await earlier();
     } catch (problem) {
-      notifyProblem(problem, "Earlier lines could not be read");
+      notifyProblem(problem, t`Earlier lines could not be read`);
     } finally {
       setFetching(false);
     }
@@ -50,42 +53,44 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
   return (
     <Card flush>
       <div className={`${toolbar["toolbar"]} ${classes["bar"]}`}>
-        <ListFilter label="Filter, or /expression/" value={search.q ?? ""} onChange={(q) => set({ q: q || undefined })} />
+        <ListFilter label={t`Filter, or /expression/`} value={search.q ?? ""} onChange={(q) => set({ q: q || undefined })} />
         <Segmented
-          label="Container"
+          label={t`Container`}
           value={search.stream ?? "all"}
           options={[
-            { value: "all", label: "All" },
-            { value: "inference-server", label: "Server" },
-            { value: "storage-initializer", label: "Download" },
+            { value: "all", label: t`All` },
+            { value: "inference-server", label: t`Server` },
+            { value: "storage-initializer", label: t`Download` },
           ]}
           onChange={(value) => set({ stream: value === "all" ? undefined : value })}
         />
         <Segmented
-          label="Level"
+          label={t`Level`}
           value={search.level ?? "all"}
           options={[
-            { value: "all", label: "All" },
-            { value: "warn", label: "Warnings" },
-            { value: "error", label: "Errors" },
+            { value: "all", label: t`All` },
+            { value: "warn", label: t`Warnings` },
+            { value: "error", label: t`Errors` },
           ]}
           onChange={(value) => set({ level: value === "all" ? undefined : value })}
         />
         {deployment.replicas.length + gone.length > 1 ? (
           <Select
-            aria-label="Replica"
+            aria-label={t`Replica`}
             w={160}
             value={search.replica ?? ""}
             data={[
-              { value: "", label: "All replicas" },
-              ...deployment.replicas.map((replica) => ({ value: replica.id, label: `Replica ${replica.ordinal}` })),
-              ...gone.map((id) => ({ value: id, label: `${id.slice(0, 8)}, gone` })),
+              { value: "", label: t`All replicas` },
+              ...deployment.replicas.map((replica) => ({ value: replica.id, label: t`Replica ${replica.ordinal}` })),
+              ...gone.map((id) => ({ value: id, label: t`${id.slice(0, 8)}, gone` })),
             ]}
             onChange={(value) => set({ replica: value || undefined })}
           />
         ) : null}
         <span className="secondary">
-          {shown.length.toLocaleString("en-US")} of {lines.length.toLocaleString("en-US")} lines
+          <Trans>
+            {count(shown.length)} of {count(lines.length)} lines
+          </Trans>
         </span>
         {matcher.error ? (
           <span className={classes["bad"]} role="alert">
@@ -98,15 +103,15 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
             leftSection={paused ? <IconPlayerPlay size={15} /> : <IconPlayerPause size={15} />}
             onClick={() => setPaused(!paused)}
           >
-            {paused ? "Resume" : "Pause"}
+            {paused ? t`Resume` : t`Pause`}
           </Button>
           <Switch
-            label="Wrap"
+            label={t`Wrap`}
             checked={search.wrap !== "off"}
             onChange={(event) => set({ wrap: event.currentTarget.checked ? undefined : "off" })}
           />
           <Button variant="default" loading={fetching} disabled={!earlier} onClick={() => void back()}>
-            Earlier lines
+            <Trans>Earlier lines</Trans>
           </Button>
           <Button
             variant="default"
@@ -114,19 +119,19 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
             disabled={shown.length === 0}
             onClick={() => downloadFile(`${endpoint}-${deployment.name}.log`, "text/plain", asText(shown))}
           >
-            Download
+            <Trans>Download</Trans>
           </Button>
         </span>
       </div>
       {error ? (
         <div className={classes["pad"]}>
-          <ProblemCard error={error} title="The log could not be read" onRetry={retry} />
+          <ProblemCard error={error} title={t`The log could not be read`} onRetry={retry} />
         </div>
       ) : null}
-      {loading ? <SkeletonRows rows={8} label="Loading the log" /> : null}
-      {lines.length > 0 && shown.length === 0 ? <EmptyState title="No line matches the filter" /> : null}
+      {loading ? <SkeletonRows rows={8} label={t`Loading the log`} /> : null}
+      {lines.length > 0 && shown.length === 0 ? <EmptyState title={t`No line matches the filter`} /> : null}
       {!loading && lines.length === 0 && !error ? (
-        <EmptyState title="No log lines yet" detail="Lines appear within seconds of a replica's start." />
+        <EmptyState title={t`No log lines yet`} detail={t`Lines appear within seconds of a replica's start.`} />
       ) : null}
       {shown.length > 0 ? (
         <LogView
@@ -149,7 +154,7 @@ export function LogsTab() {
   if (!deployment) {
     return (
       <Card>
-        <EmptyState title="No deployments, so no logs" />
+        <EmptyState title={t`No deployments, so no logs`} />
       </Card>
     );
   }
@@ -158,7 +163,7 @@ export function LogsTab() {
       {endpoint.deployments.length > 1 ? (
         <div className={toolbar["toolbar"]}>
           <Segmented
-            label="Deployment"
+            label={t`Deployment`}
             value={deployment.name}
             options={endpoint.deployments.map((item) => ({ value: item.name, label: item.name }))}
             onChange={(dep) => void navigate({ search: { dep }, replace: true })}

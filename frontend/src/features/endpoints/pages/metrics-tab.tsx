@@ -1,4 +1,6 @@
 /** Everything that is measured of an endpoint, over any time from a minute to thirty days. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Select, Switch } from "@mantine/core";
 import { IconDownload, IconZoomReset } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -99,13 +101,13 @@ export function MetricsTab() {
     downloadFile(`${endpoint.name}-metrics.csv`, "text/csv", toCsv(series.ring, [...new Set(shown)], from ?? end - range.seconds, end));
   };
   if (endpoint.deployments.length === 0 && !loading && keys.length === 0) {
-    return <EmptyState title="Nothing to measure yet" detail="Metrics appear as soon as a deployment answers its first request." />;
+    return <EmptyState title={t`Nothing to measure yet`} detail={t`Metrics appear as soon as a deployment answers its first request.`} />;
   }
   return (
     <>
       <div className={classes["bar"]}>
         <Segmented
-          label="Range"
+          label={t`Range`}
           value={range.kind === "following" ? range.preset : ("fixed" as Preset)}
           options={PRESETS.map((value) => ({ value, label: value }))}
           onChange={(value) => set({ range: value === DEFAULT ? undefined : value })}
@@ -113,57 +115,61 @@ export function MetricsTab() {
         {range.kind === "fixed" ? (
           <>
             <span className={classes["fixed"]}>
-              {dateText(range.from)} to {dateText(range.to)}
+              <Trans>
+                {dateText(range.from)} to {dateText(range.to)}
+              </Trans>
             </span>
             <Button variant="default" leftSection={<IconZoomReset size={15} />} onClick={() => set({ range: undefined })}>
-              Follow live values
+              <Trans>Follow live values</Trans>
             </Button>
           </>
         ) : null}
         {names.length > 1 ? (
           <Segmented
-            label="Deployment"
+            label={t`Deployment`}
             value={scope}
-            options={[{ value: ALL, label: "All" }, ...names.map((name) => ({ value: name, label: name }))]}
+            options={[{ value: ALL, label: t`All` }, ...names.map((name) => ({ value: name, label: name }))]}
             onChange={(dep) => set({ dep: dep === ALL ? undefined : dep })}
           />
         ) : null}
         {nodes.length > 1 || node ? (
           <Select
-            aria-label="Node"
+            aria-label={t`Node`}
             w={170}
             value={node}
-            data={[{ value: "", label: "All nodes" }, ...nodes.map((name) => ({ value: name, label: name }))]}
+            data={[{ value: "", label: t`All nodes` }, ...nodes.map((name) => ({ value: name, label: name }))]}
             onChange={(value) => set({ node: value || undefined })}
           />
         ) : null}
         <Switch
-          label="Per replica"
+          label={t`Per replica`}
           checked={perReplica}
           onChange={(event) => set({ per: event.currentTarget.checked ? "replica" : undefined })}
         />
         <span className={classes["end"]}>
           <span className="secondary">
             {step === null
-              ? "2 updates per second"
-              : `points of ${stepText(step)}${perReplica ? "" : ": mean, with lowest and highest"}${range.kind === "following" ? `, read every ${stepText(freshEvery(step))}` : ""}`}
-            {resolution === "hours" ? ", from hourly roll-ups" : resolution === "minutes" ? ", from minutes" : ""}
+              ? t`2 updates per second`
+              : t`points of ${stepText(step)}${perReplica ? "" : t`: mean, with lowest and highest`}${range.kind === "following" ? t`, read every ${stepText(freshEvery(step))}` : ""}`}
+            {resolution === "hours" ? t`, from hourly roll-ups` : resolution === "minutes" ? t`, from minutes` : ""}
           </span>
           {names.length > 0 ? (
             <LinkButton {...paths.compareMetrics({ ids: names.map((name) => `${endpoint.name}/${name}`).join(",") })} variant="default">
-              Compare
+              <Trans>Compare</Trans>
             </LinkButton>
           ) : null}
           <Button variant="default" leftSection={<IconDownload size={15} />} onClick={exportCsv} disabled={keys.length === 0}>
-            CSV
+            <Trans>CSV</Trans>
           </Button>
         </span>
       </div>
-      {error ? <ProblemCard error={error} title="The metrics could not be read" onRetry={retry} /> : null}
+      {error ? <ProblemCard error={error} title={t`The metrics could not be read`} onRetry={retry} /> : null}
       {perReplica && !empty ? <p className={classes["note"]}>{replicaNotes(range, leftOut, answeredAt).join(" ")}</p> : null}
       {perReplica && empty ? <EmptyState {...noReplicas(range, answeredAt)} /> : null}
       {node && !perReplica ? (
-        <p className={classes["note"]}>On {node} alone: latency and answers are measured at the gateway and belong to no node.</p>
+        <p className={classes["note"]}>
+          <Trans>On {node} alone: latency and answers are measured at the gateway and belong to no node.</Trans>
+        </p>
       ) : null}
       {loading ? <Skeleton height={420} /> : null}
       {loading || (perReplica && empty)

@@ -1,4 +1,6 @@
 /** An endpoint at work: key figures and panels at two frames per second, traffic, recent events. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { eventsQuery } from "@/api/operations";
@@ -29,15 +31,19 @@ function RecentEvents({ endpoint }: { endpoint: string }) {
   });
   const shown = events.data?.items.slice(0, SHOWN_EVENTS);
   return (
-    <Card title="Recent events" flush>
+    <Card title={t`Recent events`} flush>
       {events.error ? (
         <div style={{ padding: 12 }}>
-          <ProblemCard error={events.error} title="Events could not be loaded" onRetry={() => void refetch()} />
+          <ProblemCard error={events.error} title={t`Events could not be loaded`} onRetry={() => void refetch()} />
         </div>
       ) : null}
-      {!shown && !events.error ? <SkeletonRows rows={4} label="Loading events" /> : null}
+      {!shown && !events.error ? <SkeletonRows rows={4} label={t`Loading events`} /> : null}
       {shown && shown.length > 0 ? <EventList events={shown} /> : null}
-      {shown && shown.length === 0 ? <p className={classes["none"]}>Nothing has happened yet</p> : null}
+      {shown && shown.length === 0 ? (
+        <p className={classes["none"]}>
+          <Trans>Nothing has happened yet</Trans>
+        </p>
+      ) : null}
     </Card>
   );
 }
@@ -57,20 +63,24 @@ export function OverviewTab() {
     <>
       <RolloutCard endpoint={endpoint.name} />
       <div className={classes["bar"]}>
-        <h2>Live metrics</h2>
-        <span className="secondary">{scope === ALL ? "all deployments" : `deployment ${scope}`}, 2 updates per second</span>
+        <h2>
+          <Trans>Live metrics</Trans>
+        </h2>
+        <span className="secondary">
+          <Trans>{scope === ALL ? t`all deployments` : t`deployment ${scope}`}, 2 updates per second</Trans>
+        </span>
         <div className={classes["controls"]}>
           <WhySlow endpoint={endpoint} deployment={scope === ALL ? undefined : scope} />
           {names.length > 1 ? (
             <Segmented
-              label="Deployment"
+              label={t`Deployment`}
               value={scope}
-              options={[{ value: ALL, label: "All" }, ...names.map((name) => ({ value: name, label: name }))]}
+              options={[{ value: ALL, label: t`All` }, ...names.map((name) => ({ value: name, label: name }))]}
               onChange={(dep) => void navigate({ search: (old) => ({ ...old, dep: dep === ALL ? undefined : dep }), replace: true })}
             />
           ) : null}
           <Segmented
-            label="Range"
+            label={t`Range`}
             value={rangeName}
             options={RANGES.map((value) => ({ value, label: value }))}
             onChange={(value) => void navigate({ search: (old) => ({ ...old, range: value === "5m" ? undefined : value }), replace: true })}

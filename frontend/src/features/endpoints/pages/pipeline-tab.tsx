@@ -1,4 +1,6 @@
 /** The models of a deployment at work: ensembles drawn with what passes between steps, live figures on each, marks on the slow and faulty. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
@@ -30,13 +32,13 @@ export function PipelineTab() {
   const names = endpoint.deployments.map((one) => one.name);
   const shown = search.dep && names.includes(search.dep) ? search.dep : busiest(names, endpoint.traffic);
   const deployment = endpoint.deployments.find((one) => one.name === shown);
-  if (!deployment) return <EmptyState title="No deployments yet" detail="A pipeline is what a deployment of several models is." />;
+  if (!deployment) return <EmptyState title={t`No deployments yet`} detail={t`A pipeline is what a deployment of several models is.`} />;
   return (
     <>
       {names.length > 1 ? (
         <div className={toolbar["toolbar"]}>
           <Segmented
-            label="Deployment"
+            label={t`Deployment`}
             value={shown}
             options={names.map((name) => ({ value: name, label: name }))}
             onChange={(dep) => void navigate({ search: { dep }, replace: true })}
@@ -86,7 +88,7 @@ export function PipelineOf({ endpoint, deployment, of, onOf }: PipelineOfProps) 
     return (
       <ProblemCard
         error={error}
-        title="The pipeline could not be loaded"
+        title={t`The pipeline could not be loaded`}
         onRetry={() => void Promise.all([figures.refetch(), version.refetch(), drawn === undefined ? null : config.refetch()])}
       />
     );
@@ -94,18 +96,18 @@ export function PipelineOf({ endpoint, deployment, of, onOf }: PipelineOfProps) 
   if (version.data && models.length < 2) {
     return (
       <EmptyState
-        title={`${deployment.name} runs one model`}
-        detail="Where a deployment has an ensemble, or a model that calls others, its steps are drawn here, with what each is doing."
+        title={t`${deployment.name} runs one model`}
+        detail={t`Where a deployment has an ensemble, or a model that calls others, its steps are drawn here, with what each is doing.`}
         action={
           <LinkButton {...paths.endpointTab(endpoint, "metrics")} variant="default">
-            Metrics
+            <Trans>Metrics</Trans>
           </LinkButton>
         }
       />
     );
   }
-  if (!graph || !figures.data) return <SkeletonRows rows={8} label="Loading the pipeline" />;
-  const said = summary(figures.data) ?? "Nothing is measured: no replica is heard of.";
+  if (!graph || !figures.data) return <SkeletonRows rows={8} label={t`Loading the pipeline`} />;
+  const said = summary(figures.data) ?? t`Nothing is measured: no replica is heard of.`;
   const whole = figures.data.models.find((one) => one.name === drawn);
   const stale = linkState === "reconnecting" || linkState === "offline";
   return (
@@ -114,17 +116,17 @@ export function PipelineOf({ endpoint, deployment, of, onOf }: PipelineOfProps) 
         className={classes["drawing"] ?? ""}
         title={
           <span className={classes["marks"]}>
-            {drawn ?? "Models"}
+            {drawn ?? t`Models`}
             {whole ? marksOf(whole).map((mark) => <Status key={mark.text} state={mark.text} tone={mark.tone} />) : null}
           </span>
         }
         hint={
-          drawn === undefined ? "which of them calls which is in no configuration, and not counted" : `the last ${figures.data.seconds} s`
+          drawn === undefined ? t`which of them calls which is in no configuration, and not counted` : t`the last ${figures.data.seconds} s`
         }
         actions={
           ensembles.length > 1 ? (
             <Select
-              aria-label="Ensemble"
+              aria-label={t`Ensemble`}
               allowDeselect={false}
               value={drawn ?? null}
               data={ensembles}
@@ -134,10 +136,10 @@ export function PipelineOf({ endpoint, deployment, of, onOf }: PipelineOfProps) 
         }
       >
         <div className={classes["live"]} data-dimmed={stale || undefined}>
-          <PipelineDrawing graph={graph} label={`Pipeline of ${deployment.name}`} texts={stepTexts(graph, figures.data)} />
+          <PipelineDrawing graph={graph} label={t`Pipeline of ${deployment.name}`} texts={stepTexts(graph, figures.data)} />
         </div>
       </Card>
-      <Card title="Steps" hint={<span role="status">{said}</span>} flush>
+      <Card title={t`Steps`} hint={<span role="status">{said}</span>} flush>
         <StepsTable steps={figures.data.models} />
       </Card>
     </div>

@@ -1,4 +1,6 @@
 /** Single requests: the newest, the slowest, those that failed, and the one that a caller tells the id of. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
@@ -20,23 +22,32 @@ import { type RequestView, SHORT, statusText, VIEWS } from "../requests/requests
 const MOST = 100;
 
 const COLUMNS: Column<SeenRequest>[] = [
-  { id: "at", header: "Time", width: 100, cell: (row) => <span className="mono">{clock(new Date(row.at * 1000))}</span> },
+  { id: "at", header: t`Time`, width: 100, cell: (row) => <span className="mono">{clock(new Date(row.at * 1000))}</span> },
   {
     id: "status",
-    header: "Status",
+    header: t`Status`,
     width: 110,
     cell: (row) => <Chip tone={row.status_class === "5xx" ? "error" : row.status_class === "4xx" ? "warn" : "ok"}>{statusText(row)}</Chip>,
   },
-  { id: "took", header: "Took", align: "right", cell: (row) => duration(row.duration_us) },
-  { id: "replica_us", header: "In replica", align: "right", hideBelow: "md", cell: (row) => duration(row.replica_us) },
-  { id: "deployment", header: "Deployment", cell: (row) => row.deployment || <span className="muted">gateway</span> },
-  { id: "node", header: "Node", hideBelow: "md", cell: (row) => row.node || MISSING },
-  { id: "in", header: "In", align: "right", hideBelow: "lg", cell: (row) => bytes(row.request_bytes) },
-  { id: "out", header: "Out", align: "right", hideBelow: "lg", cell: (row) => bytes(row.response_bytes) },
-  { id: "path", header: "Call", hideBelow: "lg", cell: (row) => <span className="mono">{row.path}</span> },
+  { id: "took", header: t`Took`, align: "right", cell: (row) => duration(row.duration_us) },
+  { id: "replica_us", header: t`In replica`, align: "right", hideBelow: "md", cell: (row) => duration(row.replica_us) },
+  {
+    id: "deployment",
+    header: t`Deployment`,
+    cell: (row) =>
+      row.deployment || (
+        <span className="muted">
+          <Trans>gateway</Trans>
+        </span>
+      ),
+  },
+  { id: "node", header: t`Node`, hideBelow: "md", cell: (row) => row.node || MISSING },
+  { id: "in", header: t`In`, align: "right", hideBelow: "lg", cell: (row) => bytes(row.request_bytes) },
+  { id: "out", header: t`Out`, align: "right", hideBelow: "lg", cell: (row) => bytes(row.response_bytes) },
+  { id: "path", header: t`Call`, hideBelow: "lg", cell: (row) => <span className="mono">{row.path}</span> },
   {
     id: "id",
-    header: "Id",
+    header: t`Id`,
     cell: (row) => (
       <span className="mono" title={row.id}>
         {row.id.slice(0, SHORT)}
@@ -63,7 +74,7 @@ export function RequestsTab() {
     <>
       <div className={toolbar["toolbar"]}>
         <Segmented
-          label="Which requests"
+          label={t`Which requests`}
           value={view}
           options={VIEWS}
           onChange={(value) =>
@@ -76,15 +87,15 @@ export function RequestsTab() {
           onChange={(id) => void navigate({ search: (old) => ({ ...old, id: id || undefined }), replace: true })}
         />
       </div>
-      {error ? <ProblemCard error={error} title="The requests could not be loaded" onRetry={() => void refetch()} /> : null}
+      {error ? <ProblemCard error={error} title={t`The requests could not be loaded`} onRetry={() => void refetch()} /> : null}
       {error ? null : (
         <Card
-          title="Requests"
-          hint={search.id ? "of the last 6 hours" : "of the last hour; gateways tell of failed ones, slow ones, and a few of all"}
+          title={t`Requests`}
+          hint={search.id ? t`of the last 6 hours` : t`of the last hour; gateways tell of failed ones, slow ones, and a few of all`}
           flush
         >
           <DataTable
-            label="Requests"
+            label={t`Requests`}
             columns={COLUMNS}
             rows={data}
             rowKey={(row) => `${row.id} ${row.at}`}
@@ -93,8 +104,8 @@ export function RequestsTab() {
             compact
             empty={
               <EmptyState
-                title={search.id ? "No request with this id was kept" : view === "failed" ? "No request failed" : "No request was seen"}
-                detail="Every two seconds gateways tell of three that failed, three that were refused, the three slowest and three of all others."
+                title={search.id ? t`No request with this id was kept` : view === "failed" ? t`No request failed` : t`No request was seen`}
+                detail={t`Every two seconds gateways tell of three that failed, three that were refused, the three slowest and three of all others.`}
               />
             }
           />

@@ -1,4 +1,6 @@
 /** Words, access, request settings and deletion of an endpoint. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Radio, Textarea } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -23,7 +25,7 @@ import classes from "./settings-tab.module.css";
 type AuthMode = "key" | "aml_token";
 
 const deploymentsGo = (count: number): string =>
-  count === 0 ? "these settings go" : count === 1 ? "its deployment go" : `all ${count} deployments go`;
+  count === 0 ? t`these settings go` : count === 1 ? t`its deployment go` : t`all ${count} deployments go`;
 
 export function SettingsTab() {
   const endpoint = useEndpoint();
@@ -37,17 +39,17 @@ export function SettingsTab() {
     mutationFn: () => updateEndpoint(endpoint.name, { description }),
     onSuccess: (updated) => {
       queryClient.setQueryData(keys.endpoints.one(endpoint.name), updated);
-      notifyDone("The description is saved");
+      notifyDone(t`The description is saved`);
     },
-    onError: (error) => notifyProblem(error, "The description could not be saved"),
+    onError: (error) => notifyProblem(error, t`The description could not be saved`),
   });
   const busy = Object.values(endpoint.traffic).some((share) => share > 0);
   return (
     <div className={classes["stack"]}>
       <RoleNote needs="deploy" to="change these settings" />
-      <Card title="Description">
+      <Card title={t`Description`}>
         <Textarea
-          aria-label="Description"
+          aria-label={t`Description`}
           autosize
           minRows={2}
           maxRows={8}
@@ -62,26 +64,33 @@ export function SettingsTab() {
             loading={save.isPending}
             onClick={() => save.mutate()}
           >
-            Save the description
+            <Trans>Save the description</Trans>
           </RefusingButton>
         </div>
       </Card>
-      <Card title="Access" hint="how callers show that they may">
-        <Radio.Group aria-label="Access" value={endpoint.auth_mode} onChange={(value) => setMode(value as AuthMode)}>
-          <Radio value="key" disabled={refusal !== undefined} label="Keys" description="Two keys that work until they are replaced." />
+      <Card title={t`Access`} hint={t`how callers show that they may`}>
+        <Radio.Group aria-label={t`Access`} value={endpoint.auth_mode} onChange={(value) => setMode(value as AuthMode)}>
+          <Radio
+            value="key"
+            disabled={refusal !== undefined}
+            label={t`Keys`}
+            description={t`Two keys that work until they are replaced.`}
+          />
           <Radio
             value="aml_token"
             mt={8}
             disabled={refusal !== undefined}
-            label="Tokens"
-            description="Each works for 30 to 60 minutes; whoever may deploy may ask for one."
+            label={t`Tokens`}
+            description={t`Each works for 30 to 60 minutes; whoever may deploy may ask for one.`}
           />
         </Radio.Group>
-        <p className={classes["under"]}>Both are checked at the gateway by their hash, and act within five seconds.</p>
+        <p className={classes["under"]}>
+          <Trans>Both are checked at the gateway by their hash, and act within five seconds.</Trans>
+        </p>
       </Card>
       <LimitsCard endpoint={endpoint} />
       {endpoint.deployments.length > 0 ? (
-        <Card title="Requests" hint="by deployment; in force within seconds; another wait or cache comes with new replicas">
+        <Card title={t`Requests`} hint={t`by deployment; in force within seconds; another wait or cache comes with new replicas`}>
           {endpoint.deployments.map((deployment) => (
             <RequestSettings
               key={[
@@ -97,7 +106,7 @@ export function SettingsTab() {
         </Card>
       ) : null}
       {endpoint.deployments.length > 0 ? (
-        <Card title="Autoscaling" hint="by deployment; what one replica shall carry, and the target that wants most replicas wins">
+        <Card title={t`Autoscaling`} hint={t`by deployment; what one replica shall carry, and the target that wants most replicas wins`}>
           {endpoint.deployments.map((deployment) => (
             <PolicyForm
               key={`${deployment.name} ${JSON.stringify(deployment.autoscale)}`}
@@ -110,20 +119,22 @@ export function SettingsTab() {
       <ConfirmModal
         opened={mode !== null}
         onClose={() => setMode(null)}
-        title={mode === "aml_token" ? "Open the endpoint by tokens" : "Open the endpoint by keys"}
-        confirmLabel={mode === "aml_token" ? "Use tokens" : "Use keys"}
+        title={mode === "aml_token" ? t`Open the endpoint by tokens` : t`Open the endpoint by keys`}
+        confirmLabel={mode === "aml_token" ? t`Use tokens` : t`Use keys`}
         danger={busy}
         onConfirm={async () => {
           if (mode === null) return;
           queryClient.setQueryData(keys.endpoints.one(endpoint.name), await updateEndpoint(endpoint.name, { auth_mode: mode }));
-          notifyDone(`${endpoint.name} is opened by ${mode === "key" ? "keys" : "tokens"} now`);
+          notifyDone(t`${endpoint.name} is opened by ${mode === "key" ? "keys" : "tokens"} now`);
         }}
       >
-        <p>Callers that send a {mode === "aml_token" ? "key" : "token"} are refused with 401 within seconds.</p>
+        <p>
+          <Trans>Callers that send a {mode === "aml_token" ? "key" : "token"} are refused with 401 within seconds.</Trans>
+        </p>
       </ConfirmModal>
-      <Card title="Delete this endpoint">
+      <Card title={t`Delete this endpoint`}>
         <p className={classes["text"]}>
-          The URL, the keys and {deploymentsGo(endpoint.deployments.length)}; models stay registered. This cannot be undone.
+          <Trans>The URL, the keys and {deploymentsGo(endpoint.deployments.length)}; models stay registered. This cannot be undone.</Trans>
         </p>
         <div className={classes["actions"]}>
           <RefusingButton
@@ -133,27 +144,31 @@ export function SettingsTab() {
             leftSection={<IconTrash size={15} />}
             onClick={() => setDeleting(true)}
           >
-            Delete {endpoint.name}
+            <Trans>Delete {endpoint.name}</Trans>
           </RefusingButton>
         </div>
       </Card>
       <ConfirmModal
         opened={deleting}
         onClose={() => setDeleting(false)}
-        title={`Delete ${endpoint.name}`}
-        confirmLabel={`Delete ${endpoint.name}`}
+        title={t`Delete ${endpoint.name}`}
+        confirmLabel={t`Delete ${endpoint.name}`}
         danger
         typeToConfirm={endpoint.name}
         onConfirm={async () => {
           await deleteEndpoint(endpoint.name);
-          notifyDone(`${endpoint.name} is being deleted`);
+          notifyDone(t`${endpoint.name} is being deleted`);
           await navigate(paths.endpoints());
           await queryClient.invalidateQueries({ queryKey: keys.endpoints.all });
         }}
       >
         <p>
-          {busy ? <b>It receives traffic now. </b> : null}
-          Callers will be answered 404 from then on.
+          {busy ? (
+            <b>
+              <Trans>It receives traffic now.</Trans>{" "}
+            </b>
+          ) : null}
+          <Trans>Callers will be answered 404 from then on.</Trans>
         </p>
       </ConfirmModal>
     </div>

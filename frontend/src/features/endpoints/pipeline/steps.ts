@@ -1,4 +1,5 @@
 /** What stands on each step of a pipeline: figures of its model, and marks in words. Pure. */
+import { t } from "@lingui/core/macro";
 import type { Pipeline, StepFigures } from "@/api/types";
 import { duration, MISSING, percent } from "@/components/format";
 import type { PipelineGraph } from "@/components/pipeline/graph";
@@ -13,8 +14,8 @@ export interface Mark {
 
 export function marksOf(figures: StepFigures): Mark[] {
   const marks: Mark[] = [];
-  if (figures.faulty) marks.push({ tone: "error", text: figures.faulty === "rising" ? "Failing, more and more" : "Failing" });
-  if (figures.slow) marks.push({ tone: "warn", text: figures.slow === "queue" ? "Slow: it waits" : "Slow: it computes" });
+  if (figures.faulty) marks.push({ tone: "error", text: figures.faulty === "rising" ? t`Failing, more and more` : t`Failing` });
+  if (figures.slow) marks.push({ tone: "warn", text: figures.slow === "queue" ? t`Slow: it waits` : t`Slow: it computes` });
   return marks;
 }
 
@@ -23,13 +24,13 @@ export const perSecond = (value: number | null | undefined): string => metricTex
 export const batch = (figures: StepFigures): string => (figures.executes ? metricText("mean_batch", figures.mean_batch) : MISSING);
 
 export function stepText(figures: StepFigures | undefined): StepText {
-  if (!figures) return { lines: ["not loaded", "", ""], marks: [] };
-  const waits = figures.pending ? `${figures.pending} waiting` : "none waits";
-  const share = figures.share === null ? "" : `, ${percent(figures.share)} of the time`;
+  if (!figures) return { lines: [t`not loaded`, "", ""], marks: [] };
+  const waits = figures.pending ? t`${figures.pending} waiting` : t`none waits`;
+  const share = figures.share === null ? "" : t`, ${percent(figures.share)} of the time`;
   return {
     lines: [
-      `${perSecond(figures.request_rate)}, batch ${batch(figures)}`,
-      `queue ${duration(figures.queue_us)}, compute ${duration(figures.compute_us)}`,
+      t`${perSecond(figures.request_rate)}, batch ${batch(figures)}`,
+      t`queue ${duration(figures.queue_us)}, compute ${duration(figures.compute_us)}`,
       `${waits}${share}`,
     ],
     marks: marksOf(figures),
@@ -46,15 +47,15 @@ export function stepTexts(graph: PipelineGraph, pipeline: Pipeline): Map<string,
 export function summary(pipeline: Pipeline): string | null {
   if (pipeline.models.length === 0) return null;
   if (!pipeline.models.some((one) => (one.request_rate ?? 0) > 0 || one.failure_rate > 0)) {
-    return `No requests in the last ${pipeline.seconds} s.`;
+    return t`No requests in the last ${pipeline.seconds} s.`;
   }
   const said = pipeline.models.flatMap((one) => {
     const found: string[] = [];
-    if (one.faulty) found.push(`${one.name} fails${one.faulty === "rising" ? ", more and more" : ""}.`);
-    if (one.slow) found.push(`${one.name} takes most of the time: its requests ${one.slow === "queue" ? "wait" : "are computed"}.`);
+    if (one.faulty) found.push(t`${one.name} fails${one.faulty === "rising" ? t`, more and more` : ""}.`);
+    if (one.slow) found.push(t`${one.name} takes most of the time: its requests ${one.slow === "queue" ? "wait" : t`are computed`}.`);
     return found;
   });
-  return said.length > 0 ? said.join(" ") : "No step stands out.";
+  return said.length > 0 ? said.join(" ") : t`No step stands out.`;
 }
 
 /** The ensemble to begin with: one that no other calls. */

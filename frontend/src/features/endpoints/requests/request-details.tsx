@@ -1,4 +1,6 @@
 /** One request: where its time went, who answered it, and what to tell the caller. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Modal } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -6,7 +8,7 @@ import { requestQuery } from "@/api/requests";
 import type { SeenRequest } from "@/api/types";
 import { paths } from "@/app/paths";
 import { CopyField } from "@/components/copy";
-import { bytes, counted, MISSING } from "@/components/format";
+import { bytes, MISSING } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingLink } from "@/components/refusing-button";
@@ -16,16 +18,16 @@ import { rowsOf, SHORT, statusText, storyOf } from "./requests";
 import { Waterfall } from "./waterfall";
 
 function factsOf(request: SeenRequest): [string, string][] {
-  const replica = request.replica ? `${request.replica} on ${request.node}` : request.host ? `gone, it was ${request.host}` : MISSING;
+  const replica = request.replica ? t`${request.replica} on ${request.node}` : request.host ? t`gone, it was ${request.host}` : MISSING;
   return [
-    ["Time", new Date(request.at * 1000).toISOString()],
-    ["Call", `${request.method} ${request.path}${request.as_json ? ", tensors as JSON" : ""}`],
-    ["Status", statusText(request)],
-    ["Deployment", request.deployment || "none: the gateway answered by itself"],
-    ["Replica", replica],
-    ["Tries", request.attempts > 0 ? counted(request.attempts, "replica") : MISSING],
-    ["Sent and taken", `${bytes(request.request_bytes)}, ${bytes(request.response_bytes)}`],
-    ["The gateway says", [request.flags, request.details].filter(Boolean).join(" ") || MISSING],
+    [t`Time`, new Date(request.at * 1000).toISOString()],
+    [t`Call`, `${request.method} ${request.path}${request.as_json ? t`, tensors as JSON` : ""}`],
+    [t`Status`, statusText(request)],
+    [t`Deployment`, request.deployment || t`none: the gateway answered by itself`],
+    [t`Replica`, replica],
+    [t`Tries`, request.attempts > 0 ? plural(request.attempts, { one: "# replica", other: "# replicas" }) : MISSING],
+    [t`Sent and taken`, `${bytes(request.request_bytes)}, ${bytes(request.response_bytes)}`],
+    [t`The gateway says`, [request.flags, request.details].filter(Boolean).join(" ") || MISSING],
   ];
 }
 
@@ -41,7 +43,7 @@ function Shared({ endpoint, ids }: { endpoint: string; ids: readonly string[] })
   if (ids.length === 0) return null;
   return (
     <p className="secondary">
-      Shared its batch with{" "}
+      <Trans>Shared its batch with </Trans>
       {ids.map((id, at) => (
         <span key={id}>
           {at > 0 ? ", " : null}
@@ -50,27 +52,33 @@ function Shared({ endpoint, ids }: { endpoint: string; ids: readonly string[] })
           </Link>
         </span>
       ))}
-      , and with others that nobody kept, if the batch was larger.
+      <Trans>, and with others that nobody kept, if the batch was larger.</Trans>
     </p>
   );
 }
 
 function Way({ endpoint, request }: { endpoint: string; request: SeenRequest }) {
   const { data, error, refetch } = useQuery(requestQuery(endpoint, request.id));
-  if (error) return <ProblemCard error={error} title="Where its time went could not be loaded" onRetry={() => void refetch()} />;
+  if (error) return <ProblemCard error={error} title={t`Where its time went could not be loaded`} onRetry={() => void refetch()} />;
   const story = storyOf(data, request);
-  if (!story) return <SkeletonRows rows={6} label="Loading where its time went" />;
+  if (!story) return <SkeletonRows rows={6} label={t`Loading where its time went`} />;
   const rows = rowsOf(story.bars, story.trace?.spans ?? []);
   return (
     <>
       {rows.length > 0 ? (
         <Waterfall rows={rows} />
       ) : (
-        <p className="secondary">It has no time of its own: it is a stream, or the gateway refused it.</p>
+        <p className="secondary">
+          <Trans>It has no time of its own: it is a stream, or the gateway refused it.</Trans>
+        </p>
       )}
       {story.told ? <p className="secondary">{story.told}</p> : null}
       {story.trace && story.trace.left_out > 0 ? (
-        <p className="secondary">{counted(story.trace.left_out, "further step or call", "further steps and calls")} are not shown.</p>
+        <p className="secondary">
+          <Trans>
+            {plural(story.trace.left_out, { one: "# further step or call", other: "# further steps and calls" })} are not shown.
+          </Trans>
+        </p>
       ) : null}
       <Shared endpoint={endpoint} ids={story.trace?.shared_with ?? []} />
     </>
@@ -79,7 +87,7 @@ function Way({ endpoint, request }: { endpoint: string; request: SeenRequest }) 
 
 export function RequestDetails({ endpoint, request, onClose }: RequestDetailsProps) {
   return (
-    <Modal opened={request !== null} onClose={onClose} title="Request" size={760} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened={request !== null} onClose={onClose} title={t`Request`} size={760} closeButtonProps={{ "aria-label": t`Close` }}>
       {request ? (
         <>
           <CopyField text={request.id} label="x-request-id" />
@@ -94,7 +102,7 @@ export function RequestDetails({ endpoint, request, onClose }: RequestDetailsPro
           </dl>
           {request.deployment ? (
             <LinkButton {...paths.endpointLogs(endpoint, request.deployment, request.replica || undefined)} variant="default" size="xs">
-              Logs of {request.replica ? "the replica" : request.deployment}
+              <Trans>Logs of {request.replica ? t`the replica` : request.deployment}</Trans>
             </LinkButton>
           ) : null}{" "}
           {request.deployment ? (
@@ -104,7 +112,7 @@ export function RequestDetails({ endpoint, request, onClose }: RequestDetailsPro
               variant="default"
               size="xs"
             >
-              Open in console
+              <Trans>Open in console</Trans>
             </RefusingLink>
           ) : null}
         </>

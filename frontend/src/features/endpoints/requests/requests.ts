@@ -1,19 +1,20 @@
 /** What is said of a request: its status, and the stretches of its way. */
+import { t } from "@lingui/core/macro";
 import type { ModelSpan, RequestBar, RequestStory, SeenRequest } from "@/api/types";
 
 /** Characters of an id where it is one of many. */
 export const SHORT = 8;
 export const VIEWS = [
-  { value: "newest", label: "Newest" },
-  { value: "slowest", label: "Slowest" },
-  { value: "failed", label: "Failed" },
+  { value: "newest", label: t`Newest` },
+  { value: "slowest", label: t`Slowest` },
+  { value: "failed", label: t`Failed` },
 ] as const;
 export type RequestView = (typeof VIEWS)[number]["value"];
 
 /** gRPC's own where it is no success, which HTTP does not tell. */
 export function statusText(request: SeenRequest): string {
-  if (request.grpc_status) return `gRPC ${request.grpc_status}`;
-  return request.status === 0 ? "client gone" : String(request.status);
+  if (request.grpc_status) return t`gRPC ${request.grpc_status}`;
+  return request.status === 0 ? t`client gone` : String(request.status);
 }
 
 /** Of several with one id the one that was opened. */
@@ -22,17 +23,17 @@ export function storyOf(stories: readonly RequestStory[] | undefined, request: S
 }
 
 const LABELS: Record<Exclude<RequestBar["what"], "model">, string> = {
-  receive: "Client sends",
-  inside: "Gateway, network and replica",
-  send: "Client takes the answer",
+  receive: t`Client sends`,
+  inside: t`Gateway, network and replica`,
+  send: t`Client takes the answer`,
   accept: "Decode",
-  queue: "Queue",
-  input: "Make the batch",
-  infer: "Compute",
-  output: "Split the batch",
-  answer: "Answer",
+  queue: t`Queue`,
+  input: t`Make the batch`,
+  infer: t`Compute`,
+  output: t`Split the batch`,
+  answer: t`Answer`,
 };
-const VIA: Record<string, string> = { step: "Step ", call: "Call of " };
+const VIA: Record<string, string> = { step: t`Step `, call: t`Call of ` };
 
 export interface Row {
   label: string;
@@ -49,7 +50,7 @@ export interface Row {
 
 function noteOf(span: ModelSpan | undefined): string {
   if (!span) return "";
-  return [span.batch > 1 ? `in a batch of ${span.batch} requests` : "", span.error].filter(Boolean).join(", ");
+  return [span.batch > 1 ? t`in a batch of ${span.batch} requests` : "", span.error].filter(Boolean).join(", ");
 }
 
 export function rowsOf(bars: readonly RequestBar[], spans: readonly ModelSpan[]): Row[] {
@@ -57,7 +58,7 @@ export function rowsOf(bars: readonly RequestBar[], spans: readonly ModelSpan[])
   return bars.map((bar) => {
     const span = bar.what === "model" && bar.span !== null ? spans[bar.span] : undefined;
     return {
-      label: bar.what === "model" ? (span ? `${VIA[span.via] ?? ""}${span.model}, version ${span.version}` : "Model") : LABELS[bar.what],
+      label: bar.what === "model" ? (span ? t`${VIA[span.via] ?? ""}${span.model}, version ${span.version}` : t`Model`) : LABELS[bar.what],
       note: noteOf(span),
       depth: bar.depth,
       us: bar.took_us,

@@ -1,4 +1,6 @@
 /** The latest rollout of an endpoint: its steps, both versions' figures, what it waits for, and what may be done about it. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
@@ -7,7 +9,7 @@ import type { Rollout, RolloutFigure } from "@/api/types";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { type Column, DataTable } from "@/components/data-table";
-import { count, counted, duration, MISSING, percent } from "@/components/format";
+import { count, duration, MISSING, percent } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton } from "@/components/refusing-button";
 import { Status } from "@/components/status";
@@ -18,30 +20,30 @@ import { ComparedInputs } from "./compared-inputs";
 import { isShown, sharesText, STAGE_STATES, sure, TONES } from "./rollout";
 import classes from "./rollout-card.module.css";
 
-const compared = (bad: number, of: number) => `${of === 0 ? MISSING : percent(bad / of)} (${count(bad)} of ${count(of)})`;
+const compared = (bad: number, of: number) => t`${of === 0 ? MISSING : percent(bad / of)} (${count(bad)} of ${count(of)})`;
 
 const own = ({ counts, bad, of }: RolloutFigure) => {
-  if (counts === "replicas") return `${count(bad)} in ${counted(of, "replica")}`;
-  return counts === "cases" ? `${count(bad)} of ${count(of)}` : compared(bad, of);
+  if (counts === "replicas") return t`${count(bad)} in ${plural(of, { one: "# replica", other: "# replicas" })}`;
+  return counts === "cases" ? t`${count(bad)} of ${count(of)}` : compared(bad, of);
 };
 
 /** The stable version is not asked golden cases: they say what is right. */
 const stable = ({ counts, stable_bad: bad, stable_of: of }: RolloutFigure) => {
-  if (counts === "replicas") return `${count(bad)} in ${counted(of, "replica")}`;
+  if (counts === "replicas") return t`${count(bad)} in ${plural(of, { one: "# replica", other: "# replicas" })}`;
   return counts === "cases" ? MISSING : compared(bad, of);
 };
 
 const COLUMNS: Column<RolloutFigure>[] = [
-  { id: "title", header: "Guardrail", cell: (row) => row.title },
-  { id: "candidate", header: "Candidate", align: "right", cell: own },
-  { id: "stable", header: "Stable", align: "right", cell: stable },
-  { id: "confidence", header: "Worse with", align: "right", cell: (row) => sure(row.confidence) },
+  { id: "title", header: t`Guardrail`, cell: (row) => row.title },
+  { id: "candidate", header: t`Candidate`, align: "right", cell: own },
+  { id: "stable", header: t`Stable`, align: "right", cell: stable },
+  { id: "confidence", header: t`Worse with`, align: "right", cell: (row) => sure(row.confidence) },
   {
     id: "needed",
-    header: "Withdrawn at",
+    header: t`Withdrawn at`,
     align: "right",
     hideBelow: "md",
-    cell: (row) => (row.needed === null ? `more than ${row.tolerance}` : sure(row.needed)),
+    cell: (row) => (row.needed === null ? t`more than ${row.tolerance}` : sure(row.needed)),
   },
 ];
 
@@ -49,7 +51,7 @@ function stepsOf(rollout: Rollout): Step[] {
   return rollout.stages.map((stage) => ({
     id: String(stage.percent),
     title: `${stage.percent} %`,
-    hint: stage.started_at ? counted(stage.requests, "request") : "",
+    hint: stage.started_at ? plural(stage.requests, { one: "# request", other: "# requests" }) : "",
     state: STAGE_STATES[stage.status],
   }));
 }
@@ -57,7 +59,7 @@ function stepsOf(rollout: Rollout): Step[] {
 function Latencies({ rollout }: { rollout: Rollout }) {
   const known = rollout.latency.filter((one) => one.candidate_us !== null && one.stable_us !== null);
   if (known.length === 0) return null;
-  const texts = known.map((one) => `p${Math.round(one.quantile * 100)} ${duration(one.candidate_us)}, stable ${duration(one.stable_us)}`);
+  const texts = known.map((one) => t`p${Math.round(one.quantile * 100)} ${duration(one.candidate_us)}, stable ${duration(one.stable_us)}`);
   return <p className="secondary">{texts.join("; ")}</p>;
 }
 
@@ -73,36 +75,40 @@ function Actions({ rollout }: { rollout: Rollout }) {
   const before = sharesText(rollout.previous_traffic);
   return (
     <>
-      {hold.error ? <ProblemCard error={hold.error} title={paused ? "It was not resumed" : "It was not paused"} /> : null}
+      {hold.error ? <ProblemCard error={hold.error} title={paused ? t`It was not resumed` : t`It was not paused`} /> : null}
       <div className={classes["actions"]}>
         <RefusingButton needs="deploy" variant="default" disabled={hold.isPending} onClick={() => hold.mutate()}>
-          {paused ? "Resume" : "Pause"}
+          {paused ? t`Resume` : t`Pause`}
         </RefusingButton>
         <RefusingButton needs="deploy" variant="default" onClick={() => setAsking("promote")}>
-          Promote
+          <Trans>Promote</Trans>
         </RefusingButton>
         <RefusingButton needs="deploy" variant="default" color="red" onClick={() => setAsking("abort")}>
-          Abort
+          <Trans>Abort</Trans>
         </RefusingButton>
       </div>
       <ConfirmModal
         opened={asking === "promote"}
         onClose={() => setAsking(null)}
-        title={`Promote ${rollout.deployment}`}
-        confirmLabel={`Give ${rollout.deployment} 100 %`}
+        title={t`Promote ${rollout.deployment}`}
+        confirmLabel={t`Give ${rollout.deployment} 100 %`}
         onConfirm={async () => shown(await promoteRollout(rollout))}
       >
-        <p>{rollout.deployment} gets all of the traffic now, whatever steps are left. Nothing watches it any more.</p>
+        <p>
+          <Trans>{rollout.deployment} gets all of the traffic now, whatever steps are left. Nothing watches it any more.</Trans>
+        </p>
       </ConfirmModal>
       <ConfirmModal
         opened={asking === "abort"}
         onClose={() => setAsking(null)}
-        title="Abort the rollout"
-        confirmLabel={`Back to ${before}`}
+        title={t`Abort the rollout`}
+        confirmLabel={t`Back to ${before}`}
         danger
         onConfirm={async () => shown(await abortRollout(rollout))}
       >
-        <p>The traffic is as it was before: {before}. The deployment stays.</p>
+        <p>
+          <Trans>The traffic is as it was before: {before}. The deployment stays.</Trans>
+        </p>
       </ConfirmModal>
     </>
   );
@@ -113,20 +119,24 @@ export function RolloutCard({ endpoint }: { endpoint: string }) {
   useEvents((event) => {
     if (event.subject === `endpoint/${endpoint}` && event.verb.startsWith("rollout.")) void refetch();
   });
-  if (error) return <ProblemCard error={error} title="The rollout could not be loaded" onRetry={() => void refetch()} />;
+  if (error) return <ProblemCard error={error} title={t`The rollout could not be loaded`} onRetry={() => void refetch()} />;
   if (!rollout || !isShown(rollout)) return null;
   const underWay = isUnderWay(rollout);
   return (
     <Card
-      title={`Rollout of ${rollout.deployment}`}
+      title={t`Rollout of ${rollout.deployment}`}
       hint={
         underWay ? (
           <>
-            {rollout.percent} % of the traffic, begun by {rollout.created_by} <Time at={rollout.created_at} />
+            <Trans>
+              {rollout.percent} % of the traffic, begun by {rollout.created_by} <Time at={rollout.created_at} />
+            </Trans>
           </>
         ) : (
           <>
-            ended <Time at={rollout.finished_at} />
+            <Trans>
+              ended <Time at={rollout.finished_at} />
+            </Trans>
           </>
         )
       }
@@ -135,15 +145,15 @@ export function RolloutCard({ endpoint }: { endpoint: string }) {
       className={classes["card"] ?? ""}
     >
       <div className={classes["body"]}>
-        <Stepper steps={stepsOf(rollout)} label={`Steps of the rollout of ${rollout.deployment}`} />
+        <Stepper steps={stepsOf(rollout)} label={t`Steps of the rollout of ${rollout.deployment}`} />
         <p role="status" className={classes["reason"]}>
-          {rollout.reason || "Not judged yet."}
+          {rollout.reason || t`Not judged yet.`}
         </p>
         <Latencies rollout={rollout} />
         {underWay ? <Actions rollout={rollout} /> : null}
       </div>
       {rollout.figures.length > 0 ? (
-        <DataTable label="Guardrails" columns={COLUMNS} rows={rollout.figures} rowKey={(row) => row.measure} compact />
+        <DataTable label={t`Guardrails`} columns={COLUMNS} rows={rollout.figures} rowKey={(row) => row.measure} compact />
       ) : null}
       <ComparedInputs rollout={rollout} />
     </Card>

@@ -1,7 +1,8 @@
 /** What a rollout looks like: pure. */
+import { t } from "@lingui/core/macro";
 import { isUnderWay } from "@/api/rollouts";
 import type { Rollout } from "@/api/types";
-import { MISSING } from "@/components/format";
+import { MISSING, fixed } from "@/components/format";
 import type { Tone } from "@/components/status";
 import type { Step as ShownStep } from "@/components/stepper";
 
@@ -38,16 +39,16 @@ export function readSteps(text: string, hold_s: number): { ok: true; steps: Step
   const parts = text.split(/[\s,;%]+/).filter(Boolean);
   const percents = parts.map(Number);
   if (percents.length === 0 || percents.some((one) => !Number.isInteger(one) || one < 1 || one > 100))
-    return { ok: false, error: "whole numbers from 1 to 100, with commas between" };
+    return { ok: false, error: t`whole numbers from 1 to 100, with commas between` };
   if (percents.some((one, index) => index > 0 && one <= (percents[index - 1] ?? 0)))
-    return { ok: false, error: "each more than the one before" };
-  if (percents[percents.length - 1] !== 100) return { ok: false, error: "the last must be 100" };
+    return { ok: false, error: t`each more than the one before` };
+  if (percents[percents.length - 1] !== 100) return { ok: false, error: t`the last must be 100` };
   return { ok: true, steps: percents.map((percent) => ({ percent, hold_s: percent === 100 ? 0 : Math.round(hold_s) })) };
 }
 
 /** A confidence, rounded down: nobody shall read one that is not reached. */
 export const sure = (confidence: number | null): string =>
-  confidence === null ? MISSING : `${(Math.floor(confidence * 1000) / 10).toFixed(1)} %`;
+  confidence === null ? MISSING : `${fixed(Math.floor(confidence * 1000) / 10, 1)} %`;
 
 export const sharesText = (traffic: Record<string, number>): string =>
   Object.entries(traffic)

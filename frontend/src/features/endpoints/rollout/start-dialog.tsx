@@ -1,4 +1,6 @@
 /** Begins a rollout: what share the candidate gets when, and what must be answered before it gets more. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Checkbox, NumberInput, Select, Stack, Switch, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -15,15 +17,15 @@ const STEPS = [1, 10, 50, 100];
 const HOLD_MINUTES = 5;
 const MIN_REQUESTS = 200;
 const WAYS = [
-  { value: "values", label: "all values, within a tolerance" },
-  { value: "best_class", label: "the best class of scores" },
+  { value: "values", label: t`all values, within a tolerance` },
+  { value: "best_class", label: t`the best class of scores` },
 ];
 type Way = "values" | "best_class";
 type Source = "cases" | "random" | "captured";
 const SOURCES: { value: Source; label: string }[] = [
-  { value: "cases", label: "saved cases" },
-  { value: "random", label: "random inputs" },
-  { value: "captured", label: "captured requests of clients" },
+  { value: "cases", label: t`saved cases` },
+  { value: "random", label: t`random inputs` },
+  { value: "captured", label: t`captured requests of clients` },
 ];
 
 export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: DeploymentDialogProps) {
@@ -50,33 +52,35 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
     <ConfirmModal
       opened={opened}
       onClose={onClose}
-      title={`Roll out ${deployment.name}`}
-      confirmLabel={read.ok ? `Give ${deployment.name} ${read.steps[0]?.percent ?? 0} %` : "Begin"}
+      title={t`Roll out ${deployment.name}`}
+      confirmLabel={read.ok ? t`Give ${deployment.name} ${read.steps[0]?.percent ?? 0} %` : t`Begin`}
       blocked={body === null}
       onConfirm={async () => {
         if (body === null) return;
         const begun = await startRollout(endpoint.name, body);
         client.setQueryData(keys.endpoints.rollout(endpoint.name), begun);
         await client.invalidateQueries({ queryKey: keys.endpoints.one(endpoint.name) });
-        notifyDone(`${deployment.name} is being rolled out`);
+        notifyDone(t`${deployment.name} is being rolled out`);
       }}
     >
       <p>
-        {deployment.name} gets more of the traffic step by step, as long as it does no worse than what answers beside it: errors, refused
-        requests, latencies, restarts. Where it does, the traffic goes back to {sharesText(endpoint.traffic)} by itself.
+        <Trans>
+          {deployment.name} gets more of the traffic step by step, as long as it does no worse than what answers beside it: errors, refused
+          requests, latencies, restarts. Where it does, the traffic goes back to {sharesText(endpoint.traffic)} by itself.
+        </Trans>
       </p>
       <TextInput
-        label="Steps, % of the traffic"
-        description="Rising, the last is 100"
+        label={t`Steps, % of the traffic`}
+        description={t`Rising, the last is 100`}
         value={text}
         error={read.ok ? undefined : read.error}
         onChange={(event) => setTyped(event.currentTarget.value)}
         data-autofocus
       />
-      <NumberInput label="Minutes that each step holds, at least" min={0} max={10_080} value={minutes} onChange={setMinutes} />
+      <NumberInput label={t`Minutes that each step holds, at least`} min={0} max={10_080} value={minutes} onChange={setMinutes} />
       <NumberInput
-        label="Requests in each step, of both versions, at least"
-        description="On fewer nothing is decided"
+        label={t`Requests in each step, of both versions, at least`}
+        description={t`On fewer nothing is decided`}
         min={1}
         max={10_000_000}
         allowDecimal={false}
@@ -84,14 +88,14 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
         onChange={setRequests}
       />
       <Switch
-        label="Ask its golden cases first, and in each step"
-        description="A wrong answer keeps the traffic from it; without golden cases nothing is asked"
+        label={t`Ask its golden cases first, and in each step`}
+        description={t`A wrong answer keeps the traffic from it; without golden cases nothing is asked`}
         checked={golden}
         onChange={(event) => setGolden(event.currentTarget.checked)}
       />
       <NumberInput
-        label="Inputs a minute that both versions are asked"
-        description="Saved cases, random ones, and what clients asked where the stable version captures that; another answer than the stable version's counts against it. 0: none"
+        label={t`Inputs a minute that both versions are asked`}
+        description={t`Saved cases, random ones, and what clients asked where the stable version captures that; another answer than the stable version's counts against it. 0: none`}
         min={0}
         max={600}
         allowDecimal={false}
@@ -101,10 +105,10 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
       {"compare" in compare ? (
         <>
           <Checkbox.Group
-            label="Inputs from"
-            description="They take turns"
+            label={t`Inputs from`}
+            description={t`They take turns`}
             value={sources}
-            error={sources.length === 0 ? "one of them at least" : undefined}
+            error={sources.length === 0 ? t`one of them at least` : undefined}
             onChange={(next) => setSources(SOURCES.map((one) => one.value).filter((one) => next.includes(one)))}
           >
             <Stack gap="xs" mt="xs">
@@ -114,7 +118,7 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
             </Stack>
           </Checkbox.Group>
           <Select
-            label="Compared by"
+            label={t`Compared by`}
             allowDeselect={false}
             value={way}
             data={WAYS}

@@ -1,4 +1,6 @@
 /** Who gets a request before the shares have a say: rules by header, and clients that stay with one deployment. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, NumberInput, Select, TextInput } from "@mantine/core";
 import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -30,9 +32,9 @@ interface RuleRowProps {
 function RuleRow({ rule, place, last, names, disabled, onChange, onMove, onRemove }: RuleRowProps) {
   const shared = { variant: "subtle", color: "gray" } as const;
   return (
-    <li className={classes["rule"]} aria-label={`Rule ${place}`}>
+    <li className={classes["rule"]} aria-label={t`Rule ${place}`}>
       <TextInput
-        aria-label="Header"
+        aria-label={t`Header`}
         placeholder="x-group"
         classNames={{ input: "mono" }}
         spellCheck={false}
@@ -41,7 +43,7 @@ function RuleRow({ rule, place, last, names, disabled, onChange, onMove, onRemov
         onChange={(event) => onChange({ header: event.currentTarget.value })}
       />
       <Select
-        aria-label="How it is compared"
+        aria-label={t`How it is compared`}
         data={[...KINDS]}
         allowDeselect={false}
         disabled={disabled}
@@ -49,8 +51,8 @@ function RuleRow({ rule, place, last, names, disabled, onChange, onMove, onRemov
         onChange={(value) => onChange({ kind: KINDS.find((one) => one.value === value)?.value ?? "exact" })}
       />
       <TextInput
-        aria-label="Value"
-        placeholder={rule.kind === "present" ? "whatever it says" : "testers"}
+        aria-label={t`Value`}
+        placeholder={rule.kind === "present" ? t`whatever it says` : "testers"}
         classNames={{ input: "mono" }}
         spellCheck={false}
         disabled={disabled || rule.kind === "present"}
@@ -58,7 +60,7 @@ function RuleRow({ rule, place, last, names, disabled, onChange, onMove, onRemov
         onChange={(event) => onChange({ value: event.currentTarget.value })}
       />
       <Select
-        aria-label="Deployment that answers"
+        aria-label={t`Deployment that answers`}
         data={[...names]}
         allowDeselect={false}
         disabled={disabled}
@@ -66,13 +68,13 @@ function RuleRow({ rule, place, last, names, disabled, onChange, onMove, onRemov
         onChange={(value) => onChange({ deployment: value ?? "" })}
       />
       <span className={classes["moves"]}>
-        <ActionIcon {...shared} aria-label={`Rule ${place}: ask earlier`} disabled={disabled || place === 1} onClick={() => onMove(-1)}>
+        <ActionIcon {...shared} aria-label={t`Rule ${place}: ask earlier`} disabled={disabled || place === 1} onClick={() => onMove(-1)}>
           <IconArrowUp size={16} aria-hidden />
         </ActionIcon>
-        <ActionIcon {...shared} aria-label={`Rule ${place}: ask later`} disabled={disabled || last} onClick={() => onMove(1)}>
+        <ActionIcon {...shared} aria-label={t`Rule ${place}: ask later`} disabled={disabled || last} onClick={() => onMove(1)}>
           <IconArrowDown size={16} aria-hidden />
         </ActionIcon>
-        <ActionIcon {...shared} aria-label={`Remove rule ${place}`} disabled={disabled} onClick={onRemove}>
+        <ActionIcon {...shared} aria-label={t`Remove rule ${place}`} disabled={disabled} onClick={onRemove}>
           <IconTrash size={16} aria-hidden />
         </ActionIcon>
       </span>
@@ -84,8 +86,8 @@ function StickyFields({ draft, disabled, set }: { draft: RoutingDraft; disabled:
   return (
     <div className={classes["sticky"]}>
       <Select
-        label="Clients are told apart by"
-        description="The same client stays with one deployment."
+        label={t`Clients are told apart by`}
+        description={t`The same client stays with one deployment.`}
         data={[...BY]}
         allowDeselect={false}
         disabled={disabled}
@@ -94,8 +96,8 @@ function StickyFields({ draft, disabled, set }: { draft: RoutingDraft; disabled:
       />
       {draft.by === "none" ? null : (
         <TextInput
-          label={draft.by === "header" ? "Name of the header" : "Name of the cookie"}
-          description={draft.by === "header" ? "Requests without it are drawn." : "Who brings none is given one."}
+          label={draft.by === "header" ? t`Name of the header` : t`Name of the cookie`}
+          description={draft.by === "header" ? t`Requests without it are drawn.` : t`Who brings none is given one.`}
           placeholder={draft.by === "header" ? "x-user-id" : "arm"}
           classNames={{ input: "mono" }}
           spellCheck={false}
@@ -106,8 +108,8 @@ function StickyFields({ draft, disabled, set }: { draft: RoutingDraft; disabled:
       )}
       {draft.by === "cookie" ? (
         <NumberInput
-          label="Lifetime of the cookie"
-          description="Empty: a day."
+          label={t`Lifetime of the cookie`}
+          description={t`Empty: a day.`}
           suffix=" s"
           allowDecimal={false}
           allowNegative={false}
@@ -137,7 +139,7 @@ export function RoutingCard({ endpoint }: { endpoint: Endpoint }) {
     mutationFn: () => setRouting(endpoint.name, bodyOf(draft), endpoint.etag),
     onSuccess: (updated) => {
       queryClient.setQueryData(keys.endpoints.one(endpoint.name), updated);
-      notifyDone("The rules are saved; gateways act on them within seconds");
+      notifyDone(t`The rules are saved; gateways act on them within seconds`);
     },
     onError: () => queryClient.invalidateQueries({ queryKey: keys.endpoints.one(endpoint.name), exact: true }),
   });
@@ -153,20 +155,20 @@ export function RoutingCard({ endpoint }: { endpoint: Endpoint }) {
   };
   return (
     <Card
-      title="Rules and sticky clients"
-      hint="who gets a request before the shares have a say"
+      title={t`Rules and sticky clients`}
+      hint={t`who gets a request before the shares have a say`}
       actions={<AsCodeButton recipe={() => routingRecipe(endpoint.name, draft)} />}
     >
       <form
         className={classes["form"]}
-        aria-label="Rules and sticky clients"
+        aria-label={t`Rules and sticky clients`}
         onSubmit={(event) => {
           event.preventDefault();
           save.mutate();
         }}
       >
         {rules.length > 0 ? (
-          <ol className={classes["rules"]} aria-label="Rules, the first that fits">
+          <ol className={classes["rules"]} aria-label={t`Rules, the first that fits`}>
             {rules.map((rule, index) => (
               <RuleRow
                 key={rule.id}
@@ -182,7 +184,9 @@ export function RoutingCard({ endpoint }: { endpoint: Endpoint }) {
             ))}
           </ol>
         ) : (
-          <p className="secondary">No rules: the shares alone decide. A rule sends requests with a header to one deployment.</p>
+          <p className="secondary">
+            <Trans>No rules: the shares alone decide. A rule sends requests with a header to one deployment.</Trans>
+          </p>
         )}
         <div>
           <Button
@@ -192,14 +196,14 @@ export function RoutingCard({ endpoint }: { endpoint: Endpoint }) {
             disabled={disabled || rules.length >= MOST_RULES}
             onClick={add}
           >
-            Add a rule
+            <Trans>Add a rule</Trans>
           </Button>
         </div>
         <StickyFields draft={draft} disabled={disabled} set={set} />
-        {save.error ? <ProblemCard error={save.error} title="The rules could not be saved" /> : null}
+        {save.error ? <ProblemCard error={save.error} title={t`The rules could not be saved`} /> : null}
         <div className={classes["actions"]}>
           <RefusingButton type="submit" needs="deploy" disabled={sameDraft(draft, saved)} loading={save.isPending}>
-            Save the rules
+            <Trans>Save the rules</Trans>
           </RefusingButton>
         </div>
       </form>

@@ -1,18 +1,19 @@
 /** Rules by header and what clients are told apart by, as fields of a form, and back. Pure: what is allowed is the server's word. */
+import { t } from "@lingui/core/macro";
 import type { Endpoint, Sticky, TrafficRule } from "@/api/types";
 
 export const MOST_RULES = 16;
 export const KINDS = [
   { value: "exact", label: "is" },
-  { value: "prefix", label: "begins with" },
+  { value: "prefix", label: t`begins with` },
   { value: "regex", label: "matches" },
-  { value: "present", label: "is there" },
+  { value: "present", label: t`is there` },
 ] as const;
 type Kind = (typeof KINDS)[number]["value"];
 export const BY = [
-  { value: "none", label: "Nothing: each request is drawn by itself" },
-  { value: "header", label: "A header" },
-  { value: "cookie", label: "A cookie" },
+  { value: "none", label: t`Nothing: each request is drawn by itself` },
+  { value: "header", label: t`A header` },
+  { value: "cookie", label: t`A cookie` },
 ] as const;
 type By = (typeof BY)[number]["value"];
 

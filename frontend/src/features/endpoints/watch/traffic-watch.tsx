@@ -1,4 +1,6 @@
 /** For half a minute after traffic was moved: how the deployment that got it does, and the way back. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { CloseButton } from "@mantine/core";
 import { IconArrowBackUp } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -19,7 +21,7 @@ const POLL_MS = 2_000;
 const STEP_S = 5;
 /** So long after the half minute the last answers are still on their way. */
 const GRACE_S = 6;
-const WORDS: Record<Verdict["tone"], string> = { info: "Watching", ok: "Good", warn: "Warning", error: "Error" };
+const WORDS: Record<Verdict["tone"], string> = { info: t`Watching`, ok: t`Good`, warn: t`Warning`, error: t`Error` };
 
 /** Seconds since the change, counted while the banner is shown. */
 function useAge(changedAt: number): number {
@@ -59,9 +61,9 @@ function Banner({ endpoint, watch }: { endpoint: Endpoint; watch: TrafficWatch }
     onSuccess: (updated) => {
       queryClient.setQueryData(keys.endpoints.one(endpoint.name), updated);
       endWatch(endpoint.name);
-      notifyDone(`The traffic is back at ${splitText(before, names)}`);
+      notifyDone(t`The traffic is back at ${splitText(before, names)}`);
     },
-    onError: (error) => notifyProblem(error, "The traffic could not be moved back"),
+    onError: (error) => notifyProblem(error, t`The traffic could not be moved back`),
   });
   const found = verdict(data?.columns ?? null, before, after, data?.at ?? 0);
   const current = sameSplit(endpoint.traffic, after);
@@ -71,18 +73,23 @@ function Banner({ endpoint, watch }: { endpoint: Endpoint; watch: TrafficWatch }
     if (!watching && fine) endWatch(endpoint.name);
   }, [watching, fine, endpoint.name]);
   return (
-    <section className={classes["banner"]} data-tone={found.tone} aria-label="Traffic change">
+    <section className={classes["banner"]} data-tone={found.tone} aria-label={t`Traffic change`}>
       <ToneIcon tone={found.tone} label={WORDS[found.tone]} />
       <div className={classes["words"]}>
         <p role={found.tone === "error" ? "alert" : "status"}>
           <b>
             {routing
-              ? `Routing ${splitText(after, names)}. Gateways have not confirmed it yet`
-              : `Traffic is now ${splitText(after, names)}. ${found.title}`}
+              ? t`Routing ${splitText(after, names)}. Gateways have not confirmed it yet`
+              : t`Traffic is now ${splitText(after, names)}. ${found.title}`}
           </b>
         </p>
         <p className={classes["detail"]}>
-          {found.detail} {watching && age < WATCH_S ? <span className="muted">{Math.ceil(WATCH_S - age)} s left to watch.</span> : null}
+          {found.detail}{" "}
+          {watching && age < WATCH_S ? (
+            <span className="muted">
+              <Trans>{Math.ceil(WATCH_S - age)} s left to watch.</Trans>
+            </span>
+          ) : null}
         </p>
       </div>
       {current ? (
@@ -93,12 +100,14 @@ function Banner({ endpoint, watch }: { endpoint: Endpoint; watch: TrafficWatch }
           loading={undo.isPending}
           onClick={() => undo.mutate()}
         >
-          Undo: back to {splitText(before, names)}
+          <Trans>Undo: back to {splitText(before, names)}</Trans>
         </RefusingButton>
       ) : (
-        <span className="muted">It has been changed since.</span>
+        <span className="muted">
+          <Trans>It has been changed since.</Trans>
+        </span>
       )}
-      <CloseButton aria-label="Stop watching" onClick={() => endWatch(endpoint.name)} />
+      <CloseButton aria-label={t`Stop watching`} onClick={() => endWatch(endpoint.name)} />
     </section>
   );
 }

@@ -1,6 +1,6 @@
 /** How a deployment does after traffic was moved to it, against how the endpoint did before. Pure. */
+import { plural, t } from "@lingui/core/macro";
 import type { MetricColumns } from "@/api/types";
-import { counted } from "@/components/format";
 import { ALL, metricKey } from "@/live/metric-keys";
 import { type Metric, metricText } from "@/metrics/registry";
 import type { Split } from "../traffic";
@@ -64,26 +64,30 @@ const inWords = ({ errors, p95 }: Figures): string => `${metricText("error_rate"
 
 function ofOne(name: string, now: Figures, before: Figures): Verdict {
   if (now.requests < FEW_REQUESTS) {
-    return { tone: "info", title: `Watching ${name}`, detail: `${counted(now.requests, "request")} so far: too few to say how it does.` };
+    return {
+      tone: "info",
+      title: t`Watching ${name}`,
+      detail: t`${plural(now.requests, { one: "# request", other: "# requests" })} so far: too few to say how it does.`,
+    };
   }
-  const told = `Errors ${inWords(now)}`;
+  const told = t`Errors ${inWords(now)}`;
   if (before.requests < FEW_REQUESTS) {
     const bad = (now.errors ?? 0) > ERROR_SHARE;
     return {
       tone: bad ? "error" : "ok",
-      title: bad ? `${name} answers with errors` : `${name} answers`,
-      detail: `${told}; too little came before the change to compare with.`,
+      title: bad ? t`${name} answers with errors` : t`${name} answers`,
+      detail: t`${told}; too little came before the change to compare with.`,
     };
   }
-  const detail = `${told}; before the change errors ${inWords(before)}.`;
+  const detail = t`${told}; before the change errors ${inWords(before)}.`;
   const [errors, errorsBefore] = [now.errors ?? 0, before.errors ?? 0];
   if (errors > errorsBefore * ERROR_FACTOR && errors > errorsBefore + ERROR_SHARE) {
-    return { tone: "error", title: `${name} fails more requests than before`, detail };
+    return { tone: "error", title: t`${name} fails more requests than before`, detail };
   }
   if (now.p95 !== null && before.p95 !== null && now.p95 > before.p95 * SLOWER_FACTOR && now.p95 > before.p95 + SLOWER_US) {
-    return { tone: "warn", title: `${name} is slower than before`, detail };
+    return { tone: "warn", title: t`${name} is slower than before`, detail };
   }
-  return { tone: "ok", title: `${name} does no worse than before`, detail };
+  return { tone: "ok", title: t`${name} does no worse than before`, detail };
 }
 
 /** The worst of what is to be said about those that got more; `changedAt` by the clock of the columns. */
@@ -92,17 +96,17 @@ export function verdict(columns: MetricColumns | null, before: Split, after: Spl
   if (names.length === 0) {
     const nobody = Object.values(after).every((share) => share === 0);
     return nobody
-      ? { tone: "warn", title: "Nobody gets requests", detail: "Every caller is answered 404." }
-      : { tone: "info", title: "Traffic is moved", detail: "No deployment gets more than before." };
+      ? { tone: "warn", title: t`Nobody gets requests`, detail: t`Every caller is answered 404.` }
+      : { tone: "info", title: t`Traffic is moved`, detail: t`No deployment gets more than before.` };
   }
-  if (columns === null) return { tone: "info", title: `Watching ${names.join(" and ")}`, detail: "Counting the first answers." };
+  if (columns === null) return { tone: "info", title: t`Watching ${names.join(" and ")}`, detail: t`Counting the first answers.` };
   const base = figures(columns, ALL, changedAt - BEFORE_S, changedAt);
   const found = names.map((name) => ofOne(name, figures(columns, name, changedAt, Number.POSITIVE_INFINITY), base));
   const worst = found.reduce((a, b) => (RANK[b.tone] > RANK[a.tone] ? b : a));
   return found.length > 1 && worst.tone === "ok"
     ? {
         ...worst,
-        title: `${names.join(" and ")} do no worse than before`,
+        title: t`${names.join(" and ")} do no worse than before`,
         detail: found.map((one, index) => `${names[index]}: ${one.detail}`).join(" "),
       }
     : worst;

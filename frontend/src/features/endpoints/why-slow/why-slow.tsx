@@ -1,11 +1,13 @@
 /** Why is it slow? Where a mean request's time went in the last minute, the likeliest causes, and where each is changed. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Modal } from "@mantine/core";
 import { IconStethoscope } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { readBottlenecks } from "@/api/bottlenecks";
 import type { BottleneckFinding, BottleneckPart, Endpoint } from "@/api/types";
 import { paths } from "@/app/paths";
-import { counted, duration, percent } from "@/components/format";
+import { duration, percent } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
 import { Meter } from "@/components/meter";
 import { ProblemCard } from "@/components/problem-card";
@@ -14,14 +16,14 @@ import classes from "./why-slow.module.css";
 
 /** Names of the parts as people read them; the order is the server's. */
 const PARTS: Readonly<Record<string, string>> = {
-  client_sends: "Client sends",
-  gateway: "Gateway and network",
-  protocol: "Decoding and encoding",
-  queue: "Queue",
-  compute_input: "Batch made",
-  compute_infer: "Model",
-  compute_output: "Batch split",
-  client_takes: "Client takes the answer",
+  client_sends: t`Client sends`,
+  gateway: t`Gateway and network`,
+  protocol: t`Decoding and encoding`,
+  queue: t`Queue`,
+  compute_input: t`Batch made`,
+  compute_infer: t`Model`,
+  compute_output: t`Batch split`,
+  client_takes: t`Client takes the answer`,
 };
 
 function ChangeLink({ endpoint, deployment, finding }: { endpoint: Endpoint; deployment: string; finding: BottleneckFinding }) {
@@ -31,25 +33,25 @@ function ChangeLink({ endpoint, deployment, finding }: { endpoint: Endpoint; dep
     case "config":
       return model ? (
         <LinkButton {...paths.modelTab(model.model, model.version, "config")} {...shared}>
-          Edit the configuration
+          <Trans>Edit the configuration</Trans>
         </LinkButton>
       ) : null;
     case "scale":
       return (
         <LinkButton {...paths.endpointTab(endpoint.name, "deployments")} {...shared}>
-          Change the replicas
+          <Trans>Change the replicas</Trans>
         </LinkButton>
       );
     case "nodes":
       return (
         <LinkButton {...paths.nodes()} {...shared}>
-          Look at the nodes
+          <Trans>Look at the nodes</Trans>
         </LinkButton>
       );
     case "client":
       return (
         <LinkButton {...paths.endpointTab(endpoint.name, "consume")} {...shared}>
-          How to call it
+          <Trans>How to call it</Trans>
         </LinkButton>
       );
     default:
@@ -85,17 +87,17 @@ export function WhySlow({ endpoint, deployment }: WhySlowProps) {
   return (
     <>
       <Button variant="default" size="xs" leftSection={<IconStethoscope size={15} />} onClick={() => look.mutate()}>
-        Why is it slow?
+        <Trans>Why is it slow?</Trans>
       </Button>
       <Modal
         opened={!look.isIdle}
         onClose={look.reset}
-        title={found ? `Why ${found.deployment} of ${endpoint.name} takes so long` : `Why ${endpoint.name} takes so long`}
+        title={found ? t`Why ${found.deployment} of ${endpoint.name} takes so long` : t`Why ${endpoint.name} takes so long`}
         size={640}
-        closeButtonProps={{ "aria-label": "Close" }}
+        closeButtonProps={{ "aria-label": t`Close` }}
       >
-        {look.error ? <ProblemCard error={look.error} title="It could not be found out" onRetry={() => look.mutate()} /> : null}
-        {look.isPending ? <SkeletonRows rows={8} label="Looking at the last minute" /> : null}
+        {look.error ? <ProblemCard error={look.error} title={t`It could not be found out`} onRetry={() => look.mutate()} /> : null}
+        {look.isPending ? <SkeletonRows rows={8} label={t`Looking at the last minute`} /> : null}
         {found ? (
           <>
             <p role="status" className={classes["summary"]}>
@@ -103,7 +105,7 @@ export function WhySlow({ endpoint, deployment }: WhySlowProps) {
             </p>
             {found.total_us > 0 ? <Parts parts={found.parts} total={found.total_us} /> : null}
             {found.findings.length > 0 ? (
-              <ol className={classes["findings"]} aria-label="Likeliest causes">
+              <ol className={classes["findings"]} aria-label={t`Likeliest causes`}>
                 {found.findings.map((finding) => (
                   <li key={`${finding.code} ${finding.where}`}>
                     <h3>
@@ -119,15 +121,21 @@ export function WhySlow({ endpoint, deployment }: WhySlowProps) {
               </ol>
             ) : null}
             {found.total_us === 0 ? (
-              <p className="secondary">Ask while there is load: send it requests, in the test console or by a client.</p>
+              <p className="secondary">
+                <Trans>Ask while there is load: send it requests, in the test console or by a client.</Trans>
+              </p>
             ) : null}
             <div className={classes["foot"]}>
               <span className="secondary">
-                {counted(found.requests, "request")} of the last {found.seconds} s
-                {found.refused > 0 ? `, ${counted(found.refused, "more was", "more were")} refused: a queue was full` : ""}
+                <Trans>
+                  {plural(found.requests, { one: "# request", other: "# requests" })} of the last {found.seconds} s
+                  {found.refused > 0
+                    ? t`, ${plural(found.refused, { one: "# more was", other: "# more were" })} refused: a queue was full`
+                    : ""}
+                </Trans>
               </span>
               <Button variant="default" size="xs" onClick={() => look.mutate()}>
-                Look again
+                <Trans>Look again</Trans>
               </Button>
             </div>
           </>

@@ -1,4 +1,5 @@
 /** What differs between two versions: their files, and what their models take and give. Pure. */
+import { t } from "@lingui/core/macro";
 import type { ManifestFile, ModelVersion, Tensor } from "@/api/types";
 
 export type Change = "added" | "removed" | "changed" | "same";
@@ -35,27 +36,27 @@ export function contractDifferences(before: ModelVersion, after: ModelVersion): 
     const old = before.repo_models.find((model) => model.name === name);
     const now = after.repo_models.find((model) => model.name === name);
     if (!old || !now) {
-      sentences.push(`Model ${name} is ${old ? "gone" : "new"}.`);
+      sentences.push(t`Model ${name} is ${old ? "gone" : "new"}.`);
       continue;
     }
     for (const side of ["inputs", "outputs"] as const) {
-      const word = side === "inputs" ? "Input" : "Output";
+      const word = side === "inputs" ? t`Input` : t`Output`;
       for (const tensor of now[side]) {
         const was = old[side].find((other) => other.name === tensor.name);
-        if (!was) sentences.push(`${word} ${tensorText(tensor)} of ${name} is new.`);
+        if (!was) sentences.push(t`${word} ${tensorText(tensor)} of ${name} is new.`);
         else if (tensorText(was) !== tensorText(tensor))
-          sentences.push(`${word} ${tensorText(was)} of ${name} is now ${tensorText(tensor)}.`);
+          sentences.push(t`${word} ${tensorText(was)} of ${name} is now ${tensorText(tensor)}.`);
       }
       for (const tensor of old[side])
-        if (!now[side].some((other) => other.name === tensor.name)) sentences.push(`${word} ${tensorText(tensor)} of ${name} is gone.`);
+        if (!now[side].some((other) => other.name === tensor.name)) sentences.push(t`${word} ${tensorText(tensor)} of ${name} is gone.`);
     }
     for (const [field, word] of [
       ["backend", "backend"],
-      ["max_batch_size", "largest batch"],
+      ["max_batch_size", t`largest batch`],
       ["decoupled", "streaming"],
     ] as const)
       if (old[field] !== now[field])
-        sentences.push(`The ${word} of ${name} was ${String(old[field]) || "none"}, it is ${String(now[field]) || "none"}.`);
+        sentences.push(t`The ${word} of ${name} was ${String(old[field]) || "none"}, it is ${String(now[field]) || "none"}.`);
   }
   return sentences;
 }

@@ -1,4 +1,6 @@
 /** Names for this version: set, moved here from another, or taken away. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, Popover, TextInput } from "@mantine/core";
 import { IconAt, IconPlus, IconX } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -25,17 +27,17 @@ export function Aliases({ model, version }: { model: Model; version: ModelVersio
     onSuccess: async (_, alias) => {
       setAdding(false);
       setName("");
-      notifyDone(`@${alias} is now version ${version.version}`);
+      notifyDone(t`@${alias} is now version ${version.version}`);
       await refresh();
     },
   });
   const remove = useMutation({
     mutationFn: (alias: string) => deleteAlias(model.name, alias),
     onSuccess: async (_, alias) => {
-      notifyDone(`@${alias} is gone`);
+      notifyDone(t`@${alias} is gone`);
       await refresh();
     },
-    onError: (error, alias) => notifyProblem(error, `@${alias} could not be removed`),
+    onError: (error, alias) => notifyProblem(error, t`@${alias} could not be removed`),
   });
   const typed = name.trim().replace(/^@/, "");
   const elsewhere = model.aliases;
@@ -43,14 +45,18 @@ export function Aliases({ model, version }: { model: Model; version: ModelVersio
   const before = elsewhere[typed];
   return (
     <>
-      {version.version === model.latest_version && !version.archived ? <Chip tone="info">@latest</Chip> : null}
+      {version.version === model.latest_version && !version.archived ? (
+        <Chip tone="info">
+          <Trans>@latest</Trans>
+        </Chip>
+      ) : null}
       {version.aliases.map((alias) => (
         <span key={alias} className={classes["alias"]}>
           <IconAt size={13} aria-hidden />
           {alias}
           <ActionIcon
             size={22}
-            aria-label={`Remove the alias ${alias}`}
+            aria-label={t`Remove the alias ${alias}`}
             title={refusal}
             disabled={refusal !== undefined}
             onClick={() => remove.mutate(alias)}
@@ -70,10 +76,10 @@ export function Aliases({ model, version }: { model: Model; version: ModelVersio
             disabled={refusal !== undefined}
             onClick={() => setAdding((old) => !old)}
           >
-            Alias
+            <Trans>Alias</Trans>
           </Button>
         </Popover.Target>
-        <Popover.Dropdown aria-label="Set an alias">
+        <Popover.Dropdown aria-label={t`Set an alias`}>
           <form
             className={classes["popover"]}
             onSubmit={(event) => {
@@ -82,9 +88,9 @@ export function Aliases({ model, version }: { model: Model; version: ModelVersio
             }}
           >
             <TextInput
-              label={`Alias for version ${version.version}`}
+              label={t`Alias for version ${version.version}`}
               placeholder="champion"
-              description={before !== undefined && before !== version.version ? `moves from version ${before}` : undefined}
+              description={before !== undefined && before !== version.version ? t`moves from version ${before}` : undefined}
               value={name}
               error={set.error ? problemText(set.error) : undefined}
               onChange={(event) => setName(event.currentTarget.value)}
@@ -93,14 +99,16 @@ export function Aliases({ model, version }: { model: Model; version: ModelVersio
               <div className={classes["chips"]}>
                 {moves.map(([alias, at]) => (
                   <Button key={alias} size="compact-xs" variant="default" onClick={() => set.mutate(alias)}>
-                    Move @{alias} here (from {at})
+                    <Trans>
+                      Move @{alias} here (from {at})
+                    </Trans>
                   </Button>
                 ))}
               </div>
             ) : null}
             <div className={classes["chips"]}>
               <Button type="submit" loading={set.isPending} disabled={typed === ""}>
-                {before !== undefined && before !== version.version ? "Move" : "Set"}
+                {before !== undefined && before !== version.version ? t`Move` : t`Set`}
               </Button>
               <AsCodeButton recipe={() => aliasRecipe(model.name, version.version, typed || "champion")} />
             </div>

@@ -1,4 +1,5 @@
 /** What is archived, is hidden from lists and brought back again. */
+import { t } from "@lingui/core/macro";
 import { Menu, Select } from "@mantine/core";
 import { IconArchive, IconArchiveOff } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
@@ -11,14 +12,14 @@ export type Archived = "archived" | "all" | undefined;
 export function ArchivedSelect({ value, onChange }: { value: Archived; onChange: (value: Archived) => void }) {
   return (
     <Select
-      aria-label="Archived"
+      aria-label={t`Archived`}
       w={150}
       allowDeselect={false}
       value={value ?? "active"}
       data={[
-        { value: "active", label: "Without archived" },
-        { value: "archived", label: "Archived only" },
-        { value: "all", label: "With archived" },
+        { value: "active", label: t`Without archived` },
+        { value: "archived", label: t`Archived only` },
+        { value: "all", label: t`With archived` },
       ]}
       onChange={(chosen) => onChange(chosen === "archived" || chosen === "all" ? chosen : undefined)}
     />
@@ -44,9 +45,9 @@ export function ArchiveItem({ what, label = what, archived, archive, restore, on
     mutationFn: (was: boolean) => (was ? restore : archive)(),
     onSuccess: async (_, was) => {
       await onDone();
-      notifyDone(`${what} is ${was ? "back" : "archived"}`);
+      notifyDone(t`${what} is ${was ? "back" : "archived"}`);
     },
-    onError: (error, was) => notifyProblem(error, `${what} could not be ${was ? "restored" : "archived"}`),
+    onError: (error, was) => notifyProblem(error, t`${what} could not be ${was ? "restored" : "archived"}`),
   });
   return (
     <Menu.Item
@@ -54,7 +55,7 @@ export function ArchiveItem({ what, label = what, archived, archive, restore, on
       disabled={refusal !== undefined}
       onClick={() => change.mutate(archived)}
     >
-      {archived ? "Restore" : "Archive"} {label}
+      {archived ? t`Restore` : t`Archive`} {label}
     </Menu.Item>
   );
 }

@@ -1,4 +1,6 @@
 /** What the checks say about the configuration of one model, and what inspection noticed. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { repoModelConfigQuery } from "@/api/models";
 import { problemText } from "@/api/problem";
@@ -26,24 +28,29 @@ export function ChecksCard({ name, version, repoModel, revision, warnings }: Che
   const nothing = data && problems.length === 0;
   return (
     <Card
-      title="Checks"
-      hint={revision > 0 ? `configuration revision ${revision}` : "the configuration as uploaded"}
+      title={t`Checks`}
+      hint={revision > 0 ? t`configuration revision ${revision}` : t`the configuration as uploaded`}
       actions={
         <LinkButton size="compact-xs" variant="subtle" {...paths.modelTab(name, version, "config")}>
-          Edit
+          <Trans>Edit</Trans>
         </LinkButton>
       }
     >
       <ul className={classes["warnings"]}>
         {error ? (
           <li>
-            <ToneIcon tone="error" label="Not checked" />
-            <span>The configuration could not be checked: {problemText(error)}</span>
+            <ToneIcon tone="error" label={t`Not checked`} />
+            <span>
+              <Trans>The configuration could not be checked: {problemText(error)}</Trans>
+            </span>
           </li>
         ) : null}
         {nothing ? (
           <li>
-            <ToneIcon tone="ok" label="Good" /> <span>The configuration fits the model.</span>
+            <ToneIcon tone="ok" label={t`Good`} />{" "}
+            <span>
+              <Trans>The configuration fits the model.</Trans>
+            </span>
           </li>
         ) : null}
         {problems.map((problem, index) => (
@@ -51,13 +58,18 @@ export function ChecksCard({ name, version, repoModel, revision, warnings }: Che
             <ToneIcon tone={SEVERITY_TONES[problem.severity]} label={SEVERITY_WORDS[problem.severity]} />
             <span>
               {problem.plain || problem.message}
-              {problem.line ? <span className="secondary"> line {problem.line}</span> : null}
+              {problem.line ? (
+                <span className="secondary">
+                  {" "}
+                  <Trans>line {problem.line}</Trans>
+                </span>
+              ) : null}
             </span>
           </li>
         ))}
         {notes.map((note) => (
           <li key={note}>
-            <ToneIcon tone="note" label="Note of the inspection" /> <span>{note}</span>
+            <ToneIcon tone="note" label={t`Note of the inspection`} /> <span>{note}</span>
           </li>
         ))}
       </ul>

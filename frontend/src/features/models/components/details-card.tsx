@@ -1,4 +1,6 @@
 /** Description and tags, of the model or of one version. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, Textarea, TextInput } from "@mantine/core";
 import { IconPencil, IconX } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -28,7 +30,7 @@ export function DetailsCard({ title, details, save, recipe }: DetailsCardProps) 
       title={title}
       actions={
         editing ? undefined : (
-          <ActionIcon aria-label={`Edit: ${title}`} title={refusal} disabled={refusal !== undefined} onClick={() => setEditing(true)}>
+          <ActionIcon aria-label={t`Edit: ${title}`} title={refusal} disabled={refusal !== undefined} onClick={() => setEditing(true)}>
             <IconPencil size={15} />
           </ActionIcon>
         )
@@ -38,8 +40,21 @@ export function DetailsCard({ title, details, save, recipe }: DetailsCardProps) 
         <Editor details={details} save={save} recipe={recipe} onDone={() => setEditing(false)} />
       ) : (
         <>
-          <p className={classes["description"]}>{details.description || <span className="muted">No description.</span>}</p>
-          <TagChips tags={details.tags} none={<span className="muted">No tags.</span>} />
+          <p className={classes["description"]}>
+            {details.description || (
+              <span className="muted">
+                <Trans>No description.</Trans>
+              </span>
+            )}
+          </p>
+          <TagChips
+            tags={details.tags}
+            none={
+              <span className="muted">
+                <Trans>No tags.</Trans>
+              </span>
+            }
+          />
         </>
       )}
     </Card>
@@ -65,7 +80,7 @@ function Editor({ details, save, recipe, onDone }: Omit<DetailsCardProps, "title
     mutationFn: () => save(written()),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: keys.models.all });
-      notifyDone("Saved");
+      notifyDone(t`Saved`);
       onDone();
     },
   });
@@ -84,14 +99,14 @@ function Editor({ details, save, recipe, onDone }: Omit<DetailsCardProps, "title
       }}
     >
       <Textarea
-        label="Description"
+        label={t`Description`}
         autosize
         minRows={2}
         value={description}
         onChange={(event) => setDescription(event.currentTarget.value)}
       />
       <TextInput
-        label="Add a tag"
+        label={t`Add a tag`}
         placeholder="team=vision"
         value={typed}
         onChange={(event) => setTyped(event.currentTarget.value)}
@@ -107,7 +122,7 @@ function Editor({ details, save, recipe, onDone }: Omit<DetailsCardProps, "title
             {value ? `${key}=${value}` : key}
             <ActionIcon
               size={22}
-              aria-label={`Remove the tag ${key}`}
+              aria-label={t`Remove the tag ${key}`}
               onClick={() => setTags(Object.fromEntries(Object.entries(tags).filter(([other]) => other !== key)))}
             >
               <IconX size={13} />
@@ -118,10 +133,10 @@ function Editor({ details, save, recipe, onDone }: Omit<DetailsCardProps, "title
       {write.error ? <ProblemCard error={write.error} /> : null}
       <div className={classes["chips"]}>
         <Button type="submit" loading={write.isPending}>
-          Save
+          <Trans>Save</Trans>
         </Button>
         <Button variant="default" onClick={onDone}>
-          Cancel
+          <Trans>Cancel</Trans>
         </Button>
         <AsCodeButton recipe={() => recipe(written())} />
       </div>

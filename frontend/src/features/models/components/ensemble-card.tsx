@@ -1,4 +1,5 @@
 /** An ensemble drawn: steps from left to right, tensors between them. */
+import { t } from "@lingui/core/macro";
 import type { RepoModel } from "@/api/types";
 import { Card } from "@/components/card";
 import { ensembleSpec, pipelineGraph } from "@/components/pipeline/graph";
@@ -8,8 +9,8 @@ export function EnsembleCard({ config, models }: { config: Record<string, unknow
   const spec = ensembleSpec(config);
   if (!spec) return null;
   return (
-    <Card title="Ensemble" hint="what passes from step to step">
-      <PipelineDrawing graph={pipelineGraph(spec, models)} label="Ensemble graph" />
+    <Card title={t`Ensemble`} hint={t`what passes from step to step`}>
+      <PipelineDrawing graph={pipelineGraph(spec, models)} label={t`Ensemble graph`} />
     </Card>
   );
 }

@@ -1,4 +1,6 @@
 /** What is in a file, in the way that fits it. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { keys } from "@/api/keys";
@@ -7,7 +9,7 @@ import type { ManifestFile, ModelVersion } from "@/api/types";
 import { paths } from "@/app/paths";
 import { CodeBlock } from "@/components/copy";
 import { type Column, DataTable } from "@/components/data-table";
-import { bytes, count, counted } from "@/components/format";
+import { bytes, count } from "@/components/format";
 import { npyHeader, type NpyHeader } from "../files/npy-header";
 import { onnxHead, opsetsOf, type OnnxHead } from "../files/onnx-head";
 import { HEAD_BYTES, hexLines, labelsOf, prettyJson, textOf, type PreviewKind } from "../files/preview";
@@ -40,8 +42,17 @@ interface LabelRow {
 }
 
 const LABEL_COLUMNS: Column<LabelRow>[] = [
-  { id: "index", header: "Class", width: 80, align: "right", cell: (row) => row.index },
-  { id: "label", header: "Label", cell: (row) => row.label || <span className="muted">empty line</span> },
+  { id: "index", header: t`Class`, width: 80, align: "right", cell: (row) => row.index },
+  {
+    id: "label",
+    header: t`Label`,
+    cell: (row) =>
+      row.label || (
+        <span className="muted">
+          <Trans>empty line</Trans>
+        </span>
+      ),
+  },
 ];
 const LABELS_SHOWN = 2000;
 
@@ -49,17 +60,23 @@ function Labels({ path, text }: { path: string; text: string }) {
   const rows = labelsOf(text).map((label, index) => ({ index, label }));
   return (
     <>
-      <p className="secondary">{rows.length === 1 ? "1 class" : `${counted(rows.length, "class", "classes")}, a line each`}</p>
-      <div className={classes["scroll"]} tabIndex={0} role="region" aria-label="Labels">
+      <p className="secondary">
+        {rows.length === 1 ? t`1 class` : t`${plural(rows.length, { one: "# class", other: "# classes" })}, a line each`}
+      </p>
+      <div className={classes["scroll"]} tabIndex={0} role="region" aria-label={t`Labels`}>
         <DataTable
           compact
-          label={`Labels in ${path}`}
+          label={t`Labels in ${path}`}
           columns={LABEL_COLUMNS}
           rows={rows.slice(0, LABELS_SHOWN)}
           rowKey={(row) => String(row.index)}
         />
       </div>
-      {rows.length > LABELS_SHOWN ? <p className="secondary">The first {count(LABELS_SHOWN)}; the download has all.</p> : null}
+      {rows.length > LABELS_SHOWN ? (
+        <p className="secondary">
+          <Trans>The first {count(LABELS_SHOWN)}; the download has all.</Trans>
+        </p>
+      ) : null}
     </>
   );
 }
@@ -68,10 +85,14 @@ function Text({ file, text, cut, json }: { file: ManifestFile; text: string; cut
   const pretty = json && !cut ? prettyJson(text) : { text, problem: null };
   return (
     <>
-      {cut ? <p className="secondary">The first {bytes(new TextEncoder().encode(text).length)}.</p> : null}
+      {cut ? (
+        <p className="secondary">
+          <Trans>The first {bytes(new TextEncoder().encode(text).length)}.</Trans>
+        </p>
+      ) : null}
       {pretty.problem ? <p role="alert">{pretty.problem}</p> : null}
       <div className={classes["text"]}>
-        <CodeBlock code={pretty.text} label={`Contents of ${file.path}`} />
+        <CodeBlock code={pretty.text} label={t`Contents of ${file.path}`} />
       </div>
     </>
   );
@@ -85,20 +106,22 @@ function Npy({ header, size }: { header: NpyHeader; size: number }) {
       <Facts
         facts={[
           [
-            "NumPy array of",
+            t`NumPy array of`,
             <span key="t" className="mono">
               {descr}
             </span>,
           ],
-          ["Shape", shape.length > 0 ? shape.join(" × ") : "one value"],
-          ["Values", count(shape.reduce((product, axis) => product * axis, 1))],
-          ["Order", fortran ? "columns first (Fortran)" : "rows first (C)"],
-          ["Bytes of values", dataBytes === null ? "not told by the header" : bytes(dataBytes)],
+          [t`Shape`, shape.length > 0 ? shape.join(" × ") : t`one value`],
+          [t`Values`, count(shape.reduce((product, axis) => product * axis, 1))],
+          [t`Order`, fortran ? t`columns first (Fortran)` : t`rows first (C)`],
+          [t`Bytes of values`, dataBytes === null ? t`not told by the header` : bytes(dataBytes)],
         ]}
       />
       {short ? (
         <p role="alert">
-          The file is cut short: its header asks for {bytes(start + dataBytes)}, it has {bytes(size)}.
+          <Trans>
+            The file is cut short: its header asks for {bytes(start + dataBytes)}, it has {bytes(size)}.
+          </Trans>
         </p>
       ) : null}
     </>
@@ -106,8 +129,8 @@ function Npy({ header, size }: { header: NpyHeader; size: number }) {
 }
 
 const OPERATOR_COLUMNS: Column<OnnxHead["operators"][number]>[] = [
-  { id: "name", header: "Operator", cell: (row) => <span className="mono">{row.name}</span> },
-  { id: "count", header: "Nodes", width: 90, align: "right", cell: (row) => count(row.count) },
+  { id: "name", header: t`Operator`, cell: (row) => <span className="mono">{row.name}</span> },
+  { id: "count", header: t`Nodes`, width: 90, align: "right", cell: (row) => count(row.count) },
 ];
 
 /** Behind the graph stand a few lines only. */
@@ -128,25 +151,27 @@ function Onnx({ head, file, version }: { head: OnnxHead; file: ManifestFile; ver
     <>
       <Facts
         facts={[
-          ["Graph", head.graph || "–"],
-          ["Nodes", head.complete ? count(head.nodes) : `${count(head.nodes)} in the part that was read`],
-          ["Operators", count(head.operators.length)],
-          ["Opset", (tail.data && opsetsOf(tail.data)) || "–"],
-          ["IR version", head.irVersion ?? "–"],
-          ["Written by", head.producer || "–"],
+          [t`Graph`, head.graph || "–"],
+          [t`Nodes`, head.complete ? count(head.nodes) : t`${count(head.nodes)} in the part that was read`],
+          [t`Operators`, count(head.operators.length)],
+          [t`Opset`, (tail.data && opsetsOf(tail.data)) || "–"],
+          [t`IR version`, head.irVersion ?? "–"],
+          [t`Written by`, head.producer || "–"],
         ]}
       />
       {model ? (
         <p>
-          Inputs and outputs are on the{" "}
-          <Link {...paths.modelTab(version.model, version.version, "overview")} className="link">
-            overview
-          </Link>
-          .
+          <Trans>
+            Inputs and outputs are on the{" "}
+            <Link {...paths.modelTab(version.model, version.version, "overview")} className="link">
+              overview
+            </Link>
+            .
+          </Trans>
         </p>
       ) : null}
-      <div className={classes["scroll"]} tabIndex={0} role="region" aria-label="Operators of the graph">
-        <DataTable compact label={`Operators in ${path}`} columns={OPERATOR_COLUMNS} rows={head.operators} rowKey={(row) => row.name} />
+      <div className={classes["scroll"]} tabIndex={0} role="region" aria-label={t`Operators of the graph`}>
+        <DataTable compact label={t`Operators in ${path}`} columns={OPERATOR_COLUMNS} rows={head.operators} rowKey={(row) => row.name} />
       </div>
     </>
   );
@@ -156,8 +181,10 @@ function Bytes({ file, read }: { file: ManifestFile; read: Uint8Array }) {
   const lines = hexLines(read.subarray(0, HEAD_BYTES));
   return (
     <>
-      <p className="secondary">Not a text: the first {bytes(Math.min(read.length, HEAD_BYTES))}.</p>
-      <pre className={classes["hex"]} tabIndex={0} role="region" aria-label={`First bytes of ${file.path}`}>
+      <p className="secondary">
+        <Trans>Not a text: the first {bytes(Math.min(read.length, HEAD_BYTES))}.</Trans>
+      </p>
+      <pre className={classes["hex"]} tabIndex={0} role="region" aria-label={t`First bytes of ${file.path}`}>
         {lines.map((line) => `${line.offset}  ${line.hex.padEnd(48)} ${line.text}`).join("\n")}
       </pre>
     </>

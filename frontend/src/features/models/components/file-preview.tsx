@@ -1,4 +1,6 @@
 /** One file of a version: what it is, its checksum, and what is in it. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
@@ -37,21 +39,27 @@ export function FilePreview({ version, file }: FilePreviewProps) {
       hint={bytes(file.size)}
       actions={
         <a className="link" href={url} download>
-          Download
+          <Trans>Download</Trans>
         </a>
       }
     >
       <p className={classes["hash"]}>
-        <span className="secondary">SHA-256</span>
+        <span className="secondary">
+          <Trans>SHA-256</Trans>
+        </span>
         <span className="mono truncate" title={file.sha256}>
           {file.sha256.slice(0, 24)}…
         </span>
-        <CopyButton text={file.sha256} label={`SHA-256 of ${file.path}`} />
+        <CopyButton text={file.sha256} label={t`SHA-256 of ${file.path}`} />
       </p>
-      {file.size === 0 ? <p className="muted">The file is empty.</p> : null}
+      {file.size === 0 ? (
+        <p className="muted">
+          <Trans>The file is empty.</Trans>
+        </p>
+      ) : null}
       {kind === "image" && file.size > 0 ? <Picture url={url} path={file.path} /> : null}
-      {head.error ? <ProblemCard error={head.error} title="The file could not be read" onRetry={() => void head.refetch()} /> : null}
-      {head.isLoading ? <SkeletonRows rows={5} label="Reading the file" /> : null}
+      {head.error ? <ProblemCard error={head.error} title={t`The file could not be read`} onRetry={() => void head.refetch()} /> : null}
+      {head.isLoading ? <SkeletonRows rows={5} label={t`Reading the file`} /> : null}
       {head.data ? <FileContents file={file} kind={kind} read={head.data} version={version} /> : null}
     </Card>
   );
@@ -60,6 +68,10 @@ export function FilePreview({ version, file }: FilePreviewProps) {
 function Picture({ url, path }: { url: string; path: string }) {
   const [failed, setFailed] = useState(false);
   if (failed)
-    return <p role="alert">The picture cannot be shown: its bytes are missing, or are none of a picture. Download it to look closer.</p>;
+    return (
+      <p role="alert">
+        <Trans>The picture cannot be shown: its bytes are missing, or are none of a picture. Download it to look closer.</Trans>
+      </p>
+    );
   return <img className={classes["picture"]} src={url} alt={path} onError={() => setFailed(true)} />;
 }

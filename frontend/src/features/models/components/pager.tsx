@@ -1,4 +1,5 @@
 /** Pages of rows that are all here already. */
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import { count } from "@/components/format";
@@ -24,13 +25,15 @@ export function usePaged<Row>(all: readonly Row[] | undefined, label: string, si
     pager: (
       <nav className={classes["pager"]} aria-label={label}>
         <span className="secondary">
-          {count(page * size + 1)} to {count(Math.min(total, (page + 1) * size))} of {count(total)}
+          <Trans>
+            {count(page * size + 1)} to {count(Math.min(total, (page + 1) * size))} of {count(total)}
+          </Trans>
         </span>
         <Button variant="default" disabled={page === 0} onClick={() => setWanted(page - 1)}>
-          Previous
+          <Trans>Previous</Trans>
         </Button>
         <Button variant="default" disabled={page === last} onClick={() => setWanted(page + 1)}>
-          Next
+          <Trans>Next</Trans>
         </Button>
       </nav>
     ),

@@ -1,4 +1,5 @@
 /** Who signed what a version would run, and what the installation makes of it. */
+import { t } from "@lingui/core/macro";
 import { useQuery } from "@tanstack/react-query";
 import { signaturesQuery } from "@/api/models";
 import { Card } from "@/components/card";
@@ -13,13 +14,13 @@ export function SignaturesCard({ name, version, revision }: { name: string; vers
   if (!found) return null;
   const words = signatureMessage(found);
   return (
-    <Card title="Signatures" hint={<Chip tone={words.tone}>{words.title}</Chip>}>
+    <Card title={t`Signatures`} hint={<Chip tone={words.tone}>{words.title}</Chip>}>
       <p className="secondary">{words.text}</p>
       {found.items.length > 0 ? (
         <ul className={classes["uses"]}>
           {found.items.map((item) => (
             <li key={item.key_id}>
-              {item.counts ? item.comment : "A key that is not trusted any more"} <span className="mono">{item.key_id}</span>,{" "}
+              {item.counts ? item.comment : t`A key that is not trusted any more`} <span className="mono">{item.key_id}</span>,{" "}
               <Time at={item.uploaded_at} />
             </li>
           ))}

@@ -1,4 +1,6 @@
 /** Inputs or outputs of a model. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import type { Tensor } from "@/api/types";
 import { type Column, DataTable } from "@/components/data-table";
 import { bytes, shape, tensorBytes } from "@/components/format";
@@ -15,21 +17,26 @@ export function TensorTable({ label, tensors, maxBatchSize }: TensorTableProps) 
   const columns: Column<Tensor>[] = [
     {
       id: "name",
-      header: "Name",
+      header: t`Name`,
       cell: (row) => (
         <>
-          <span className="mono">{row.name}</span> {row.optional ? <Chip>optional</Chip> : null}
+          <span className="mono">{row.name}</span>{" "}
+          {row.optional ? (
+            <Chip>
+              <Trans>optional</Trans>
+            </Chip>
+          ) : null}
         </>
       ),
     },
-    { id: "type", header: "Type", width: 90, cell: (row) => <span className="mono">{row.datatype}</span> },
-    { id: "shape", header: maxBatchSize > 0 ? "Shape without batch" : "Shape", cell: (row) => shape(row.shape) },
-    { id: "bytes", header: "One item", align: "right", cell: (row) => bytes(tensorBytes(row.datatype, row.shape)) },
+    { id: "type", header: t`Type`, width: 90, cell: (row) => <span className="mono">{row.datatype}</span> },
+    { id: "shape", header: maxBatchSize > 0 ? t`Shape without batch` : t`Shape`, cell: (row) => shape(row.shape) },
+    { id: "bytes", header: t`One item`, align: "right", cell: (row) => bytes(tensorBytes(row.datatype, row.shape)) },
   ];
   if (label.startsWith("Outputs")) {
     columns.splice(3, 0, {
       id: "labels",
-      header: "Labels",
+      header: t`Labels`,
       hideBelow: "md",
       cell: (row) => (row.labels && row.labels.length > 0 ? `${row.labels.length}` : "–"),
     });

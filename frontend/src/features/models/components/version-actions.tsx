@@ -1,4 +1,6 @@
 /** What can be done with a version and its model: deploy, download, archive, delete. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Checkbox, Menu } from "@mantine/core";
 import { IconCode, IconDots, IconDownload, IconRocket, IconTrash, IconUpload } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
@@ -26,7 +28,7 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
   const [force, setForce] = useState(false);
   const refresh = () => queryClient.invalidateQueries({ queryKey: keys.models.all });
   const { name } = model;
-  const words = `version ${version.version}`;
+  const words = t`version ${version.version}`;
   const state = { name, version: version.version, versionArchived: version.archived, modelArchived: model.archived };
   return (
     <>
@@ -36,23 +38,23 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
         disabled={refusal !== undefined}
         title={refusal}
       >
-        Deploy {words}
+        <Trans>Deploy {words}</Trans>
       </LinkButton>
       <Menu>
         <Menu.Target>
-          <ActionIcon aria-label="More actions" variant="default">
+          <ActionIcon aria-label={t`More actions`} variant="default">
             <IconDots size={17} />
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item component="a" href={downloadPath(name, version.version)} download leftSection={<IconDownload size={16} />}>
-            Download as zip
+            <Trans>Download as zip</Trans>
           </Menu.Item>
           <Menu.Item leftSection={<IconCode size={16} />} onClick={() => showAsCode(versionRecipe(state))}>
             {asCodeWords(versionRecipe(state))}
           </Menu.Item>
           <Menu.Item leftSection={<IconUpload size={16} />} disabled={refusal !== undefined} onClick={() => void navigate(paths.deploy())}>
-            Upload a new version
+            <Trans>Upload a new version</Trans>
           </Menu.Item>
           <Menu.Label>{words}</Menu.Label>
           <ArchiveItem
@@ -63,40 +65,48 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
             onDone={refresh}
           />
           <Menu.Item color="red" leftSection={<IconTrash size={16} />} disabled={refusal !== undefined} onClick={() => setAsked("version")}>
-            Delete {words}
+            <Trans>Delete {words}</Trans>
           </Menu.Item>
-          <Menu.Label>all versions of {name}</Menu.Label>
+          <Menu.Label>
+            <Trans>all versions of {name}</Trans>
+          </Menu.Label>
           <ArchiveItem
             what={name}
-            label="the model"
+            label={t`the model`}
             archived={model.archived}
             archive={() => archiveModel(name)}
             restore={() => restoreModel(name)}
             onDone={refresh}
           />
           <Menu.Item color="red" leftSection={<IconTrash size={16} />} disabled={refusal !== undefined} onClick={() => setAsked("model")}>
-            Delete the model
+            <Trans>Delete the model</Trans>
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
       <ConfirmModal
         opened={asked === "version"}
         onClose={() => setAsked(null)}
-        title={`Delete ${words} of ${name}`}
-        confirmLabel={`Delete ${words}`}
+        title={t`Delete ${words} of ${name}`}
+        confirmLabel={t`Delete ${words}`}
         danger
         onConfirm={async () => {
           await deleteVersion(name, version.version, force);
           await navigate(paths.model(name));
           await refresh();
-          notifyDone(`${words} of ${name} is deleted`);
+          notifyDone(t`${words} of ${name} is deleted`);
         }}
       >
-        <p>Its files go for good, and its number is never given again. Archiving only hides it.</p>
-        {version.used_by.length > 0 ? <p>It runs on {version.used_by.join(", ")}: the server refuses while it does.</p> : null}
+        <p>
+          <Trans>Its files go for good, and its number is never given again. Archiving only hides it.</Trans>
+        </p>
+        {version.used_by.length > 0 ? (
+          <p>
+            <Trans>It runs on {version.used_by.join(", ")}: the server refuses while it does.</Trans>
+          </p>
+        ) : null}
         {version.aliases.length > 0 ? (
           <Checkbox
-            label={`Also drop ${version.aliases.map((alias) => `@${alias}`).join(", ")}`}
+            label={t`Also drop ${version.aliases.map((alias) => `@${alias}`).join(", ")}`}
             checked={force}
             onChange={(event) => setForce(event.currentTarget.checked)}
           />
@@ -106,19 +116,25 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
       <ConfirmModal
         opened={asked === "model"}
         onClose={() => setAsked(null)}
-        title={`Delete ${name}`}
-        confirmLabel={`Delete ${name}`}
+        title={t`Delete ${name}`}
+        confirmLabel={t`Delete ${name}`}
         danger
         typeToConfirm={model.used_by.length > 0 ? name : undefined}
         onConfirm={async () => {
           await deleteModel(name);
           await navigate(paths.models());
           await refresh();
-          notifyDone(`${name} is deleted`);
+          notifyDone(t`${name} is deleted`);
         }}
       >
-        <p>All versions and their files go. This cannot be undone; archiving only hides the model.</p>
-        {model.used_by.length > 0 ? <p>It is deployed on {model.used_by.join(", ")}: delete those deployments first.</p> : null}
+        <p>
+          <Trans>All versions and their files go. This cannot be undone; archiving only hides the model.</Trans>
+        </p>
+        {model.used_by.length > 0 ? (
+          <p>
+            <Trans>It is deployed on {model.used_by.join(", ")}: delete those deployments first.</Trans>
+          </p>
+        ) : null}
         <AsCodeButton recipe={() => deleteRecipe(name, null)} />
       </ConfirmModal>
     </>

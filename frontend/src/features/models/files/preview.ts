@@ -1,4 +1,5 @@
 /** How a file is shown: by its name, and by its first bytes. Pure. */
+import { t } from "@lingui/core/macro";
 
 export type PreviewKind = "config" | "text" | "json" | "labels" | "image" | "npy" | "onnx" | "hex";
 
@@ -28,10 +29,10 @@ export const headBytes = (kind: PreviewKind, size: number): number =>
 /** Why a file could not be read, and what that means. */
 export function readFailure(status: number, path: string): string {
   if (status === 404)
-    return `${path} belongs to the version, but its bytes are not in the store: a disk or bucket lost them. Register the model again from its source.`;
-  if (status === 401) return "You are signed out. Sign in again to read files.";
-  if (status === 403) return "Your role may not read files.";
-  return `The server answered with status ${status}. Its log says more.`;
+    return t`${path} belongs to the version, but its bytes are not in the store: a disk or bucket lost them. Register the model again from its source.`;
+  if (status === 401) return t`You are signed out. Sign in again to read files.`;
+  if (status === 403) return t`Your role may not read files.`;
+  return t`The server answered with status ${status}. Its log says more.`;
 }
 
 // JSON.parse would round such numbers.
@@ -43,7 +44,7 @@ export function prettyJson(text: string): { text: string; problem: string | null
     const value: unknown = JSON.parse(text);
     return { text: LONG_NUMBER.test(text) ? text : JSON.stringify(value, null, 2), problem: null };
   } catch (error) {
-    return { text, problem: `Not valid JSON: ${error instanceof Error ? error.message : String(error)}` };
+    return { text, problem: t`Not valid JSON: ${error instanceof Error ? error.message : String(error)}` };
   }
 }
 

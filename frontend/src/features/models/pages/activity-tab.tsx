@@ -1,4 +1,5 @@
 /** What happened to this model: registered, aliases moved, configurations edited, downloads, archived. */
+import { t } from "@lingui/core/macro";
 import { useQuery } from "@tanstack/react-query";
 import { eventsQuery } from "@/api/operations";
 import { Card } from "@/components/card";
@@ -18,13 +19,13 @@ export function ActivityTab() {
   useEvents((event) => {
     if (event.subject === subject) void refetch();
   });
-  if (error) return <ProblemCard error={error} title="The activity could not be loaded" onRetry={() => void refetch()} />;
+  if (error) return <ProblemCard error={error} title={t`The activity could not be loaded`} onRetry={() => void refetch()} />;
   return (
-    <Card title="Activity" hint={`all versions of ${name}, newest first`} flush>
-      {isPending ? <SkeletonRows label="Loading the activity" /> : null}
+    <Card title={t`Activity`} hint={t`all versions of ${name}, newest first`} flush>
+      {isPending ? <SkeletonRows label={t`Loading the activity`} /> : null}
       {data && data.items.length > 0 ? <EventList events={data.items} /> : null}
       {data && data.items.length === 0 ? (
-        <EmptyState title="Nothing is recorded" detail="Uploads, aliases, descriptions and archiving appear here as they happen." />
+        <EmptyState title={t`Nothing is recorded`} detail={t`Uploads, aliases, descriptions and archiving appear here as they happen.`} />
       ) : null}
     </Card>
   );

@@ -1,4 +1,6 @@
 /** Two versions side by side: what clients notice, which files differ, how the configurations differ. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Select } from "@mantine/core";
 import { IconUpload } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -25,10 +27,10 @@ const PbtxtEditor = lazy(() => import("@/components/pbtxt-editor/pbtxt-editor").
 const TONES: Record<Change, Tone> = { added: "ok", removed: "error", changed: "warn", same: "idle" };
 
 const COLUMNS: Column<FileDifference>[] = [
-  { id: "change", header: "Change", width: 110, cell: (row) => <Status plain state={row.change} tone={TONES[row.change]} /> },
-  { id: "path", header: "Path", cell: (row) => <span className="mono">{row.path}</span> },
-  { id: "before", header: "Size before", align: "right", hideBelow: "sm", cell: (row) => bytes(row.before?.size) },
-  { id: "after", header: "Size now", align: "right", cell: (row) => bytes(row.after?.size) },
+  { id: "change", header: t`Change`, width: 110, cell: (row) => <Status plain state={row.change} tone={TONES[row.change]} /> },
+  { id: "path", header: t`Path`, cell: (row) => <span className="mono">{row.path}</span> },
+  { id: "before", header: t`Size before`, align: "right", hideBelow: "sm", cell: (row) => bytes(row.before?.size) },
+  { id: "after", header: t`Size now`, align: "right", cell: (row) => bytes(row.after?.size) },
 ];
 
 export function CompareTab() {
@@ -45,11 +47,11 @@ export function CompareTab() {
     return (
       <Card>
         <EmptyState
-          title="There is only one version"
-          detail="Upload another one under the same name to compare them."
+          title={t`There is only one version`}
+          detail={t`Upload another one under the same name to compare them.`}
           action={
             <RefusingLink needs="deploy" link={paths.deploy()} leftSection={<IconUpload size={15} />}>
-              Upload a version
+              <Trans>Upload a version</Trans>
             </RefusingLink>
           }
         />
@@ -59,18 +61,18 @@ export function CompareTab() {
   return (
     <div className={classes["stack"]}>
       <Select
-        label={`Compare version ${version.version} with`}
+        label={t`Compare version ${version.version} with`}
         w={260}
         allowDeselect={false}
         value={wanted === undefined ? null : String(wanted)}
-        data={others.map((one) => ({ value: String(one.version), label: `version ${one.version}` }))}
+        data={others.map((one) => ({ value: String(one.version), label: t`version ${one.version}` }))}
         onChange={(value) => value && void navigate({ to: ".", search: { with: Number(value) }, replace: true })}
       />
       {other.error ? (
-        <ProblemCard error={other.error} title="The other version could not be loaded" onRetry={() => void other.refetch()} />
+        <ProblemCard error={other.error} title={t`The other version could not be loaded`} onRetry={() => void other.refetch()} />
       ) : null}
       {other.data ? <Differences before={other.data} after={version} /> : null}
-      {!other.data && !other.error ? <SkeletonRows rows={6} label="Loading the other version" /> : null}
+      {!other.data && !other.error ? <SkeletonRows rows={6} label={t`Loading the other version`} /> : null}
     </div>
   );
 }
@@ -82,37 +84,39 @@ function Differences({ before, after }: { before: ModelVersion; after: ModelVers
   const model = chosen !== null && names.includes(chosen) ? chosen : (differing[0] ?? names[0] ?? "");
   const sentences = contractDifferences(before, after);
   const files = fileDifferences(before.manifest, after.manifest);
-  const { rows, pager } = usePaged(files, "Pages of files");
+  const { rows, pager } = usePaged(files, t`Pages of files`);
   const changed = files.filter((file) => file.change !== "same").length;
   return (
     <>
-      <Card title="What clients notice" hint="as registered; edited configurations are below">
+      <Card title={t`What clients notice`} hint={t`as registered; edited configurations are below`}>
         <ul className={classes["warnings"]}>
           {sentences.length === 0 ? (
             <li>
-              <ToneIcon tone="ok" label="The same" />
-              <span>Inputs, outputs and batch sizes are the same: clients need no change.</span>
+              <ToneIcon tone="ok" label={t`The same`} />
+              <span>
+                <Trans>Inputs, outputs and batch sizes are the same: clients need no change.</Trans>
+              </span>
             </li>
           ) : null}
           {sentences.map((sentence) => (
             <li key={sentence}>
-              <ToneIcon tone="warn" label="Differs" /> <span>{sentence}</span>
+              <ToneIcon tone="warn" label={t`Differs`} /> <span>{sentence}</span>
             </li>
           ))}
         </ul>
       </Card>
       <Card
-        title="Configuration"
-        hint={`version ${before.version} to version ${after.version}, latest revisions; ${differing.length} of ${names.length} differ`}
+        title={t`Configuration`}
+        hint={t`version ${before.version} to version ${after.version}, latest revisions; ${differing.length} of ${names.length} differ`}
         actions={
           names.length > 1 ? (
             <Select
-              aria-label="Configuration of"
+              aria-label={t`Configuration of`}
               w={220}
               searchable
               allowDeselect={false}
               value={model}
-              data={names.map((one) => ({ value: one, label: differing.includes(one) ? `${one} (differs)` : one }))}
+              data={names.map((one) => ({ value: one, label: differing.includes(one) ? t`${one} (differs)` : one }))}
               onChange={setChosen}
             />
           ) : undefined
@@ -120,23 +124,23 @@ function Differences({ before, after }: { before: ModelVersion; after: ModelVers
         flush
       >
         {configOf(before, model) === configOf(after, model) ? (
-          <EmptyState title="The configurations are the same" />
+          <EmptyState title={t`The configurations are the same`} />
         ) : (
           <div className={classes["editor"]}>
-            <Suspense fallback={<SkeletonRows rows={6} label="Loading the editor" />}>
+            <Suspense fallback={<SkeletonRows rows={6} label={t`Loading the editor`} />}>
               <PbtxtEditor
                 key={`${model} ${before.version} ${after.version}`}
                 readOnly
                 value={configOf(after, model)}
                 original={configOf(before, model)}
-                label={`Changes of config.pbtxt of ${model}`}
+                label={t`Changes of config.pbtxt of ${model}`}
               />
             </Suspense>
           </div>
         )}
       </Card>
-      <Card title="Files" hint={changed === 0 ? "all the same" : `${changed} of ${files.length} differ`} flush>
-        <DataTable compact label="Files that differ" columns={COLUMNS} rows={rows} rowKey={(row) => row.path} />
+      <Card title={t`Files`} hint={changed === 0 ? t`all the same` : t`${changed} of ${files.length} differ`} flush>
+        <DataTable compact label={t`Files that differ`} columns={COLUMNS} rows={rows} rowKey={(row) => row.path} />
         {pager}
       </Card>
     </>

@@ -1,4 +1,6 @@
 /** One environment: the packages of a version, what they were made from, and who uses them. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Menu, Select } from "@mantine/core";
 import { IconCode, IconDots } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -18,7 +20,6 @@ import { asCodeWords, showAsCode } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { CodeBlock, CopyField } from "@/components/copy";
 import { EmptyState } from "@/components/empty-state";
-import { counted } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
@@ -36,7 +37,7 @@ import classes from "../models.module.css";
 export function EnvironmentPage() {
   const { name } = useParams({ from: "/app/environments/$name" });
   const { version } = useSearch({ from: "/app/environments/$name" });
-  usePageTitle(version ? `${name} v${version}` : name, "Environments");
+  usePageTitle(version ? `${name} v${version}` : name, t`Environments`);
   return <EnvironmentView name={name} version={version} />;
 }
 
@@ -51,23 +52,23 @@ export function EnvironmentView({ name, version }: { name: string; version: numb
       <>
         <PageHeader title={name} />
         <EmptyState
-          title={version === undefined ? `There is no environment ${name}` : `${name} has no version ${version}`}
-          detail="It may belong to a project in which you have no role."
+          title={version === undefined ? t`There is no environment ${name}` : t`${name} has no version ${version}`}
+          detail={t`It may belong to a project in which you have no role.`}
           action={
             <LinkButton {...paths.environments()} variant="default">
-              All environments
+              <Trans>All environments</Trans>
             </LinkButton>
           }
         />
       </>
     );
   }
-  if (error) return <ProblemCard error={error} title="The environment could not be loaded" onRetry={() => void refetch()} />;
+  if (error) return <ProblemCard error={error} title={t`The environment could not be loaded`} onRetry={() => void refetch()} />;
   if (!one) {
     return (
       <>
         <PageHeader title={name} />
-        <SkeletonRows label="Loading the environment" />
+        <SkeletonRows label={t`Loading the environment`} />
       </>
     );
   }
@@ -80,17 +81,21 @@ export function EnvironmentView({ name, version }: { name: string; version: numb
         beside={
           <>
             <Select
-              aria-label="Version"
+              aria-label={t`Version`}
               w={170}
               allowDeselect={false}
               value={String(one.version)}
               data={items.map((item) => ({
                 value: String(item.version),
-                label: `version ${item.version}${item.archived ? ", archived" : ""}`,
+                label: t`version ${item.version}${item.archived ? t`, archived` : ""}`,
               }))}
               onChange={(value) => value && void navigate(paths.environment(name, Number(value)))}
             />
-            {one.archived ? <Chip tone="warn">archived</Chip> : null}
+            {one.archived ? (
+              <Chip tone="warn">
+                <Trans>archived</Trans>
+              </Chip>
+            ) : null}
           </>
         }
         actions={<Actions one={one} all={items} />}
@@ -99,14 +104,14 @@ export function EnvironmentView({ name, version }: { name: string; version: numb
         <div className={classes["stack"]}>
           <Packages one={one} />
           {one.conda_file ? (
-            <Card title="Conda file" hint="what the list was made from, as JSON">
-              <CodeBlock code={JSON.stringify(one.conda_file, null, 2)} label="conda file" />
+            <Card title={t`Conda file`} hint={t`what the list was made from, as JSON`}>
+              <CodeBlock code={JSON.stringify(one.conda_file, null, 2)} label={t`conda file`} />
             </Card>
           ) : null}
         </div>
         <div className={classes["stack"]}>
-          <Card title="Used by" hint={counted(one.used_by.length, "endpoint")}>
-            <UsedBy endpoints={one.used_by} none="No endpoint uses this version." />
+          <Card title={t`Used by`} hint={plural(one.used_by.length, { one: "# endpoint", other: "# endpoints" })}>
+            <UsedBy endpoints={one.used_by} none={t`No endpoint uses this version.`} />
           </Card>
           <About one={one} />
         </div>
@@ -121,11 +126,13 @@ const latest = (items: readonly Environment[] | undefined, version: number | und
 function Packages({ one }: { one: Environment }) {
   const packages = packagesOf(one);
   return (
-    <Card title="Packages" hint={`${counted(packages.length, "package")}, as nodes give them to pip`}>
+    <Card title={t`Packages`} hint={t`${plural(packages.length, { one: "# package", other: "# packages" })}, as nodes give them to pip`}>
       {one.requirements ? (
-        <CodeBlock code={one.requirements.trimEnd()} label="list of packages" />
+        <CodeBlock code={one.requirements.trimEnd()} label={t`list of packages`} />
       ) : (
-        <p className="secondary">None: scripts run with the runtime's Python and numpy.</p>
+        <p className="secondary">
+          <Trans>None: scripts run with the runtime's Python and numpy.</Trans>
+        </p>
       )}
     </Card>
   );
@@ -133,15 +140,15 @@ function Packages({ one }: { one: Environment }) {
 
 function About({ one }: { one: Environment }) {
   const facts: Fact[] = [
-    ["Named", <CopyField key="n" text={`azureml:${one.name}:${one.version}`} label="reference" />],
-    ["Project", one.project],
-    ["Registered", <Time key="t" at={one.created_at} />],
-    ["By", one.created_by],
-    ...(one.image ? [["Image", <span key="i" className="mono">{`${one.image} (not run)`}</span>] satisfies Fact] : []),
-    ["Tags", <TagChips key="t" tags={one.tags} />],
+    [t`Named`, <CopyField key="n" text={`azureml:${one.name}:${one.version}`} label="reference" />],
+    [t`Project`, one.project],
+    [t`Registered`, <Time key="t" at={one.created_at} />],
+    [t`By`, one.created_by],
+    ...(one.image ? [[t`Image`, <span key="i" className="mono">{t`${one.image} (not run)`}</span>] satisfies Fact] : []),
+    [t`Tags`, <TagChips key="t" tags={one.tags} />],
   ];
   return (
-    <Card title="About this version">
+    <Card title={t`About this version`}>
       <Facts facts={facts} />
     </Card>
   );
@@ -161,7 +168,7 @@ function Actions({ one, all }: { one: Environment; all: readonly Environment[] }
   return (
     <Menu>
       <Menu.Target>
-        <ActionIcon aria-label="More actions" variant="default">
+        <ActionIcon aria-label={t`More actions`} variant="default">
           <IconDots size={17} />
         </ActionIcon>
       </Menu.Target>
@@ -170,7 +177,7 @@ function Actions({ one, all }: { one: Environment; all: readonly Environment[] }
           {asCodeWords(recipe())}
         </Menu.Item>
         <ArchiveItem
-          what={`version ${version}`}
+          what={t`version ${version}`}
           archived={one.archived}
           archive={() => archiveEnvironmentVersion(name, version)}
           restore={() => restoreEnvironmentVersion(name, version)}
@@ -178,7 +185,7 @@ function Actions({ one, all }: { one: Environment; all: readonly Environment[] }
         />
         <ArchiveItem
           what={name}
-          label="all versions"
+          label={t`all versions`}
           archived={allArchived}
           archive={() => archiveEnvironment(name)}
           restore={() => restoreEnvironment(name)}

@@ -1,4 +1,6 @@
 /** Environments: the newest version of each list of packages, and the endpoints that use it. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconPackages } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -12,7 +14,6 @@ import { chooseProject, useChosenProject } from "@/components/chosen-project";
 import { CodeBlock } from "@/components/copy";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
-import { counted } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
@@ -26,38 +27,42 @@ import { packagesOf } from "../packages";
 import { ArchivedSelect } from "../components/archiving";
 
 type Filters = ReturnType<typeof environmentsSearch>;
-const REGISTER = "shoal environment create --name my-env --conda-file conda.yaml";
+const REGISTER = t`shoal environment create --name my-env --conda-file conda.yaml`;
 
 const COLUMNS: Column<Environment>[] = [
   {
     id: "name",
-    header: "Name",
+    header: t`Name`,
     cell: (row) => (
       <>
         <Link {...paths.environment(row.name)} style={{ fontWeight: 600 }}>
           {row.name}
         </Link>{" "}
-        {row.archived ? <Chip tone="warn">archived</Chip> : null}
+        {row.archived ? (
+          <Chip tone="warn">
+            <Trans>archived</Trans>
+          </Chip>
+        ) : null}
         {row.description ? <div className="secondary truncate">{row.description}</div> : null}
       </>
     ),
   },
-  { id: "project", header: "Project", hideBelow: "lg", cell: (row) => row.project },
-  { id: "version", header: "Latest", align: "right", cell: (row) => `v${row.version}` },
+  { id: "project", header: t`Project`, hideBelow: "lg", cell: (row) => row.project },
+  { id: "version", header: t`Latest`, align: "right", cell: (row) => `v${row.version}` },
   {
     id: "packages",
-    header: "Packages",
+    header: t`Packages`,
     hideBelow: "md",
     cell: (row) => <span className="mono truncate">{packagesOf(row).slice(0, PACKAGES_SHOWN).join(", ") || "–"}</span>,
   },
-  { id: "used", header: "Used by", cell: (row) => <UsedBy endpoints={row.used_by} /> },
-  { id: "at", header: "Registered", hideBelow: "md", cell: (row) => <Time at={row.created_at} /> },
-  { id: "by", header: "By", hideBelow: "lg", cell: (row) => row.created_by },
+  { id: "used", header: t`Used by`, cell: (row) => <UsedBy endpoints={row.used_by} /> },
+  { id: "at", header: t`Registered`, hideBelow: "md", cell: (row) => <Time at={row.created_at} /> },
+  { id: "by", header: t`By`, hideBelow: "lg", cell: (row) => row.created_by },
 ];
 const PACKAGES_SHOWN = 4;
 
 export function EnvironmentsPage() {
-  usePageTitle("Environments");
+  usePageTitle(t`Environments`);
   const search: Filters = useSearch({ strict: false });
   const navigate = useNavigate();
   const project = useChosenProject();
@@ -68,26 +73,29 @@ export function EnvironmentsPage() {
     void navigate({ to: ".", search: (old: Filters) => ({ ...old, ...part }) as Filters, replace: true });
   const wanted = (search.q ?? "").toLowerCase();
   const found = data?.items.filter((one) => one.name.toLowerCase().includes(wanted) || one.requirements.toLowerCase().includes(wanted));
-  const { rows, pager } = usePaged(found, "Pages of environments");
+  const { rows, pager } = usePaged(found, t`Pages of environments`);
   const filtered = Boolean(search.q || search.archived || project);
   return (
     <>
-      <PageHeader title="Environments" subtitle="Packages that scoring scripts run with. Deployments name them azureml:<name>:<version>." />
-      {error ? <ProblemCard error={error} title="The environments could not be loaded" onRetry={() => void refetch()} /> : null}
+      <PageHeader
+        title={t`Environments`}
+        subtitle={t`Packages that scoring scripts run with. Deployments name them azureml:<name>:<version>.`}
+      />
+      {error ? <ProblemCard error={error} title={t`The environments could not be loaded`} onRetry={() => void refetch()} /> : null}
       {filtered || (data && data.items.length > 0) ? (
         <div className={toolbar["toolbar"]}>
           <ProjectSwitcher />
-          <ListFilter label="Filter by name or package" value={search.q ?? ""} onChange={(q) => filter({ q: q || undefined })} />
+          <ListFilter label={t`Filter by name or package`} value={search.q ?? ""} onChange={(q) => filter({ q: q || undefined })} />
           <ArchivedSelect value={search.archived} onChange={(archived) => filter({ archived })} />
           <span className="secondary" role="status">
-            {found ? counted(found.length, "environment") : ""}
+            {found ? plural(found.length, { one: "# environment", other: "# environments" }) : ""}
           </span>
         </div>
       ) : null}
       {error ? null : (
         <Card flush>
           <DataTable
-            label="Environments"
+            label={t`Environments`}
             choose="environments"
             columns={COLUMNS}
             rows={rows}
@@ -97,8 +105,8 @@ export function EnvironmentsPage() {
             empty={
               filtered ? (
                 <EmptyState
-                  title="No environment matches"
-                  detail="Nothing fits all the filters above."
+                  title={t`No environment matches`}
+                  detail={t`Nothing fits all the filters above.`}
                   action={
                     <Button
                       variant="default"
@@ -107,16 +115,16 @@ export function EnvironmentsPage() {
                         void navigate({ to: ".", search: {} });
                       }}
                     >
-                      Clear the filters
+                      <Trans>Clear the filters</Trans>
                     </Button>
                   }
                 />
               ) : (
                 <EmptyState
                   icon={<IconPackages size={34} stroke={1.3} />}
-                  title="No environments yet"
-                  detail="A conda file, or a list for pip, is registered by the command line or the SDK."
-                  action={<CodeBlock code={REGISTER} label="the command" />}
+                  title={t`No environments yet`}
+                  detail={t`A conda file, or a list for pip, is registered by the command line or the SDK.`}
+                  action={<CodeBlock code={REGISTER} label={t`the command`} />}
                 />
               )
             }

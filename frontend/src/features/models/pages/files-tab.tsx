@@ -1,4 +1,6 @@
 /** The files of a version: a tree, and what is in the one that is chosen. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconChevronDown, IconChevronRight, IconFile, IconFolder } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
@@ -36,16 +38,16 @@ export function FilesTab() {
   return (
     <div className={classes["files"]}>
       <Card
-        title="Files"
+        title={t`Files`}
         hint={`${count(version.manifest.length)}, ${bytes(version.size)}`}
         actions={
           <a className="link" href={downloadPath(name, version.version)} download>
-            Download all
+            <Trans>Download all</Trans>
           </a>
         }
         flush
       >
-        <ul ref={box} className={classes["tree"]} role="tree" aria-label="Files of the version">
+        <ul ref={box} className={classes["tree"]} role="tree" aria-label={t`Files of the version`}>
           {rows.map((row) => (
             <li
               key={row.path}
@@ -83,10 +85,12 @@ export function FilesTab() {
         {rows.length < all.length ? (
           <div className={classes["pager"]}>
             <span className="secondary">
-              {count(rows.length)} of {count(all.length)} rows
+              <Trans>
+                {count(rows.length)} of {count(all.length)} rows
+              </Trans>
             </span>
             <Button variant="default" onClick={() => setLimit(rows.length + ROWS)}>
-              Show more
+              <Trans>Show more</Trans>
             </Button>
           </div>
         ) : null}
@@ -96,8 +100,8 @@ export function FilesTab() {
       ) : (
         <Card>
           <EmptyState
-            title={search.path === undefined ? "Choose a file to look into it" : `There is no file ${search.path}`}
-            detail="Texts, JSON, labels and pictures are shown, the graph of ONNX files and the header of .npy files; of others the first bytes."
+            title={search.path === undefined ? t`Choose a file to look into it` : t`There is no file ${search.path}`}
+            detail={t`Texts, JSON, labels and pictures are shown, the graph of ONNX files and the header of .npy files; of others the first bytes.`}
           />
         </Card>
       )}

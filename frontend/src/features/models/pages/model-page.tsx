@@ -1,4 +1,6 @@
 /** `/models/NAME` leads to the newest version. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { Navigate, useParams } from "@tanstack/react-router";
 import { modelQuery } from "@/api/models";
@@ -16,20 +18,20 @@ export function ModelPage() {
   if (data?.latest_version) return <Navigate {...paths.modelVersion(name, data.latest_version)} replace />;
   const backToList = (
     <LinkButton {...paths.models()} variant="default">
-      All models
+      <Trans>All models</Trans>
     </LinkButton>
   );
   return (
     <>
       <PageHeader title={name} />
       {error && toProblem(error).status === 404 ? (
-        <EmptyState title={`There is no model ${name}`} detail="It may have been deleted." action={backToList} />
+        <EmptyState title={t`There is no model ${name}`} detail={t`It may have been deleted.`} action={backToList} />
       ) : null}
       {error && toProblem(error).status !== 404 ? (
-        <ProblemCard error={error} title="The model could not be loaded" onRetry={() => void refetch()} />
+        <ProblemCard error={error} title={t`The model could not be loaded`} onRetry={() => void refetch()} />
       ) : null}
-      {data && !data.latest_version ? <EmptyState title="This model has no versions" action={backToList} /> : null}
-      {!data && !error ? <SkeletonRows label="Loading the model" /> : null}
+      {data && !data.latest_version ? <EmptyState title={t`This model has no versions`} action={backToList} /> : null}
+      {!data && !error ? <SkeletonRows label={t`Loading the model`} /> : null}
     </>
   );
 }

@@ -1,4 +1,6 @@
 /** The registry: every model with its newest version and where it is deployed, a page at a time. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconCube, IconRocket } from "@tabler/icons-react";
@@ -61,35 +63,39 @@ const aliasesOf = (model: Model): [string, number][] => Object.entries(model.ali
 const COLUMNS: Column<Model>[] = [
   {
     id: "name",
-    header: "Name",
+    header: t`Name`,
     sortValue: (row) => row.name,
     cell: (row) => (
       <>
         <Link {...paths.model(row.name)} style={{ fontWeight: 600 }}>
           {row.name}
         </Link>{" "}
-        {row.archived ? <Chip tone="warn">archived</Chip> : null}
+        {row.archived ? (
+          <Chip tone="warn">
+            <Trans>archived</Trans>
+          </Chip>
+        ) : null}
         {row.description ? <div className="secondary truncate">{row.description}</div> : null}
       </>
     ),
   },
-  { id: "project", header: "Project", hideBelow: "lg", cell: (row) => row.project },
+  { id: "project", header: t`Project`, hideBelow: "lg", cell: (row) => row.project },
   {
     id: "version",
-    header: "Latest",
+    header: t`Latest`,
     align: "right",
     sortValue: (row) => row.latest_version,
     cell: (row) => (row.latest ? `v${row.latest_version}` : "–"),
   },
   {
     id: "backend",
-    header: "Backend",
+    header: t`Backend`,
     hideBelow: "md",
     cell: (row) => <span className="mono">{backends(row).slice(0, 3).join(", ") || "–"}</span>,
   },
   {
     id: "aliases",
-    header: "Aliases",
+    header: t`Aliases`,
     hideBelow: "lg",
     cell: (row) => (
       <span className={classes["chips"]}>
@@ -104,24 +110,24 @@ const COLUMNS: Column<Model>[] = [
   },
   {
     id: "tags",
-    header: "Tags",
+    header: t`Tags`,
     hideBelow: "lg",
     cell: (row) => <TagChips tags={row.tags} most={3} />,
   },
-  { id: "size", header: "Size", align: "right", hideBelow: "sm", cell: (row) => bytes(row.latest?.size) },
+  { id: "size", header: t`Size`, align: "right", hideBelow: "sm", cell: (row) => bytes(row.latest?.size) },
   {
     id: "used",
-    header: "Deployed on",
-    cell: (row) => <UsedBy endpoints={row.used_by} none="not deployed" />,
+    header: t`Deployed on`,
+    cell: (row) => <UsedBy endpoints={row.used_by} none={t`not deployed`} />,
   },
   {
     id: "updated",
-    header: "Updated",
+    header: t`Updated`,
     hideBelow: "md",
     sortValue: (row) => row.updated_at,
     cell: (row) => <Time at={row.updated_at} />,
   },
-  { id: "by", header: "By", hideBelow: "lg", cell: (row) => row.latest?.created_by ?? "–" },
+  { id: "by", header: t`By`, hideBelow: "lg", cell: (row) => row.latest?.created_by ?? "–" },
 ];
 
 type Filters = ReturnType<typeof modelsSearch>;
@@ -144,7 +150,7 @@ function asked(search: Filters, project: string): ModelSearch {
 }
 
 export function ModelsPage() {
-  usePageTitle("Models");
+  usePageTitle(t`Models`);
   const search: Filters = useSearch({ from: "/app/models" });
   const project = useChosenProject();
   const navigate = useNavigate({ from: "/models" });
@@ -162,20 +168,20 @@ export function ModelsPage() {
   const first = (page - 1) * PAGE + 1;
   const deployButton = (
     <RefusingLink needs="deploy" link={paths.deploy()} leftSection={<IconRocket size={16} />}>
-      Deploy a model
+      <Trans>Deploy a model</Trans>
     </RefusingLink>
   );
   return (
     <>
-      <PageHeader title="Models" actions={deployButton} />
-      {error ? <ProblemCard error={error} title="The models could not be loaded" onRetry={() => void refetch()} /> : null}
+      <PageHeader title={t`Models`} actions={deployButton} />
+      {error ? <ProblemCard error={error} title={t`The models could not be loaded`} onRetry={() => void refetch()} /> : null}
       {filtered || (data && data.items.length > 0) ? (
         <div className={toolbar["toolbar"]}>
           <ProjectSwitcher />
           <Typed value={search.q ?? ""} onChange={(q) => filter({ q: q || undefined })} />
           <Select
-            aria-label="Backend"
-            placeholder="Any backend"
+            aria-label={t`Backend`}
+            placeholder={t`Any backend`}
             w={150}
             clearable
             value={search.backend ?? null}
@@ -183,14 +189,14 @@ export function ModelsPage() {
             onChange={(backend) => filter({ backend: backend ?? undefined })}
           />
           <Select
-            aria-label="Deployed"
-            placeholder="Deployed or not"
+            aria-label={t`Deployed`}
+            placeholder={t`Deployed or not`}
             w={150}
             clearable
             value={search.deployed ?? null}
             data={[
-              { value: "yes", label: "Deployed" },
-              { value: "no", label: "Not deployed" },
+              { value: "yes", label: t`Deployed` },
+              { value: "no", label: t`Not deployed` },
             ]}
             onChange={(deployed) => filter({ deployed: deployed ?? undefined })}
           />
@@ -204,7 +210,7 @@ export function ModelsPage() {
       {error ? null : (
         <Card flush>
           <DataTable
-            label="Models"
+            label={t`Models`}
             choose="models"
             columns={COLUMNS}
             rows={data?.items}
@@ -216,8 +222,8 @@ export function ModelsPage() {
             empty={
               filtered ? (
                 <EmptyState
-                  title="No model matches"
-                  detail="Nothing fits all the filters above."
+                  title={t`No model matches`}
+                  detail={t`Nothing fits all the filters above.`}
                   action={
                     <Button
                       variant="default"
@@ -226,34 +232,36 @@ export function ModelsPage() {
                         void navigate({ search: {} });
                       }}
                     >
-                      Clear the filters
+                      <Trans>Clear the filters</Trans>
                     </Button>
                   }
                 />
               ) : (
                 <EmptyState
                   icon={<IconCube size={34} stroke={1.3} />}
-                  title="No models yet"
-                  detail="Drop an ONNX file or a zipped Triton model repository: it is inspected, registered and can be deployed at once."
+                  title={t`No models yet`}
+                  detail={t`Drop an ONNX file or a zipped Triton model repository: it is inspected, registered and can be deployed at once.`}
                   action={deployButton}
                 />
               )
             }
           />
           {data && (data.next_cursor || page > 1) ? (
-            <nav className={classes["pager"]} aria-label="Pages of models">
+            <nav className={classes["pager"]} aria-label={t`Pages of models`}>
               <span className="secondary">
-                {count(first)} to {count(first + data.items.length - 1)} of {count(data.total)}
+                <Trans>
+                  {count(first)} to {count(first + data.items.length - 1)} of {count(data.total)}
+                </Trans>
               </span>
               <Button variant="default" disabled={page === 1} onClick={() => (page === 2 ? filter({}) : router.history.back())}>
-                Previous
+                <Trans>Previous</Trans>
               </Button>
               <Button
                 variant="default"
                 disabled={!data.next_cursor}
                 onClick={() => void navigate({ search: (old) => ({ ...old, cursor: data.next_cursor ?? "", page: page + 1 }) })}
               >
-                Next
+                <Trans>Next</Trans>
               </Button>
             </nav>
           ) : null}
@@ -275,7 +283,7 @@ function Typed({ value, onChange }: { value: string; onChange: (text: string) =>
   }
   return (
     <ListFilter
-      label="Filter models"
+      label={t`Filter models`}
       value={text}
       onChange={(next) => {
         setText(next);
@@ -289,8 +297,8 @@ function TagFilter({ value, onChange }: { value: string; onChange: (tag: string)
   const [text, setText] = useState(value);
   return (
     <TextInput
-      aria-label="Tag"
-      placeholder="Tag, as team=vision"
+      aria-label={t`Tag`}
+      placeholder={t`Tag, as team=vision`}
       w={170}
       value={text}
       onChange={(event) => setText(event.currentTarget.value)}

@@ -1,4 +1,6 @@
 /** One immutable version of a model: what it takes and gives, how it is built, what the checks say. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
@@ -8,7 +10,7 @@ import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { CopyButton } from "@/components/copy";
 import { EmptyState } from "@/components/empty-state";
-import { bytes, counted } from "@/components/format";
+import { bytes } from "@/components/format";
 import { lineageFacts } from "@/components/lineage";
 import { Time } from "@/components/time";
 import { ChecksCard } from "../components/checks-card";
@@ -23,20 +25,20 @@ import classes from "../models.module.css";
 
 function About({ version }: { version: ModelVersion }) {
   const facts: Fact[] = [
-    ["Type", version.type],
+    [t`Type`, version.type],
     [
-      version.lineage === null ? "Uploaded file" : "Imported file",
+      version.lineage === null ? t`Uploaded file` : t`Imported file`,
       <span key="f" className="mono">
         {version.source_filename || "–"}
       </span>,
     ],
     ...lineageOf(version),
-    ["Size", bytes(version.size)],
-    ["Registered", <Time key="t" at={version.created_at} />],
-    ["By", version.created_by],
+    [t`Size`, bytes(version.size)],
+    [t`Registered`, <Time key="t" at={version.created_at} />],
+    [t`By`, version.created_by],
     ...codeFacts(version),
     [
-      "Digest",
+      t`Digest`,
       <span key="d" className={classes["hash"]}>
         <span className="mono truncate" title={version.digest}>
           {version.digest.replace(/^sha256:/, "").slice(0, 16)}
@@ -46,7 +48,7 @@ function About({ version }: { version: ModelVersion }) {
     ],
   ];
   return (
-    <Card title="About this version">
+    <Card title={t`About this version`}>
       <Facts facts={facts} />
     </Card>
   );
@@ -57,8 +59,8 @@ function lineageOf({ lineage }: ModelVersion): Fact[] {
   const mono = (value: string) => <span className="mono">{value}</span>;
   return [
     ...lineageFacts(lineage).map(([term, value]): Fact => [term, mono(value)]),
-    ["Imported", <Time key="i" at={lineage.at} />],
-    ["Imported by", lineage.by],
+    [t`Imported`, <Time key="i" at={lineage.at} />],
+    [t`Imported by`, lineage.by],
   ];
 }
 
@@ -66,7 +68,7 @@ function lineageOf({ lineage }: ModelVersion): Fact[] {
 function codeFacts({ code }: ModelVersion): Fact[] {
   if (code.state === "none") return [];
   const why = code.reasons.map((reason) => reason.message).join(" ");
-  return [["Runs code", code.approved_by ? `${why} Approved by ${code.approved_by}.` : why]];
+  return [[t`Runs code`, code.approved_by ? t`${why} Approved by ${code.approved_by}.` : why]];
 }
 
 const LABELS_SHOWN = 200;
@@ -74,14 +76,20 @@ const LABELS_SHOWN = 200;
 function Labels({ outputs }: { outputs: readonly Tensor[] }) {
   const labelled = outputs.filter((output) => output.labels && output.labels.length > 0);
   return labelled.map((output) => (
-    <Card key={output.name} title={`Labels of ${output.name}`} hint={counted(output.labels?.length ?? 0, "class", "classes")}>
-      <ol className={classes["labels"]} start={0} tabIndex={0} aria-label={`Labels of ${output.name}`}>
+    <Card
+      key={output.name}
+      title={t`Labels of ${output.name}`}
+      hint={plural(output.labels?.length ?? 0, { one: "# class", other: "# classes" })}
+    >
+      <ol className={classes["labels"]} start={0} tabIndex={0} aria-label={t`Labels of ${output.name}`}>
         {output.labels?.slice(0, LABELS_SHOWN).map((label, index) => (
           <li key={index}>{label}</li>
         ))}
       </ol>
       {(output.labels?.length ?? 0) > LABELS_SHOWN ? (
-        <p className="secondary">The first {LABELS_SHOWN}; the label file has all of them.</p>
+        <p className="secondary">
+          <Trans>The first {LABELS_SHOWN}; the label file has all of them.</Trans>
+        </p>
       ) : null}
     </Card>
   ));
@@ -104,17 +112,17 @@ export function OverviewTab() {
   if (!shown) {
     return (
       <Card>
-        <EmptyState title="No model was found in this version" />
+        <EmptyState title={t`No model was found in this version`} />
       </Card>
     );
   }
-  const batches = shown.max_batch_size > 0 ? `batches of up to ${shown.max_batch_size}` : "no batching";
+  const batches = shown.max_batch_size > 0 ? t`batches of up to ${shown.max_batch_size}` : t`no batching`;
   return (
     <div className={classes["grid"]}>
       <div className={classes["stack"]}>
         {version.repo_models.length > 1 ? (
           <Select
-            label="Model of the repository"
+            label={t`Model of the repository`}
             w={300}
             searchable
             allowDeselect={false}
@@ -125,14 +133,14 @@ export function OverviewTab() {
         ) : null}
         <EnsembleCard config={config.data?.config ?? null} models={version.repo_models} />
         <Card
-          title="Inputs"
-          hint={[shown.backend || shown.platform, batches, shown.decoupled ? "answers several times" : null].filter(Boolean).join(", ")}
+          title={t`Inputs`}
+          hint={[shown.backend || shown.platform, batches, shown.decoupled ? t`answers several times` : null].filter(Boolean).join(", ")}
           flush
         >
-          <TensorTable label={`Inputs of ${shown.name}`} tensors={shown.inputs} maxBatchSize={shown.max_batch_size} />
+          <TensorTable label={t`Inputs of ${shown.name}`} tensors={shown.inputs} maxBatchSize={shown.max_batch_size} />
         </Card>
-        <Card title="Outputs" flush>
-          <TensorTable label={`Outputs of ${shown.name}`} tensors={shown.outputs} maxBatchSize={shown.max_batch_size} />
+        <Card title={t`Outputs`} flush>
+          <TensorTable label={t`Outputs of ${shown.name}`} tensors={shown.outputs} maxBatchSize={shown.max_batch_size} />
         </Card>
         <Labels outputs={shown.outputs} />
       </div>
@@ -141,20 +149,20 @@ export function OverviewTab() {
         <About version={version} />
         <SignaturesCard name={name} version={version.version} revision={revision} />
         <DetailsCard
-          key={`version ${version.version}`}
-          title="Description of this version"
+          key={t`version ${version.version}`}
+          title={t`Description of this version`}
           details={{ description: version.description, tags: version.tags }}
           save={(words) => updateVersion(name, version.version, words)}
           recipe={(words) => detailsRecipe(name, version.version, words)}
         />
         <DetailsCard
-          key={`model ${name}`}
-          title={`Description of ${name}, all versions`}
+          key={t`model ${name}`}
+          title={t`Description of ${name}, all versions`}
           details={{ description: model.description, tags: model.tags }}
           save={(words) => updateModel(name, words)}
           recipe={(words) => detailsRecipe(name, null, words)}
         />
-        <Card title="Deployed on">
+        <Card title={t`Deployed on`}>
           {version.used_by.length > 0 ? (
             <ul className={classes["uses"]}>
               {version.used_by.map((endpoint) => (
@@ -166,7 +174,9 @@ export function OverviewTab() {
               ))}
             </ul>
           ) : (
-            <span className="muted">This version is not deployed.</span>
+            <span className="muted">
+              <Trans>This version is not deployed.</Trans>
+            </span>
           )}
         </Card>
       </div>

@@ -1,4 +1,5 @@
 /** Deployments that run on this version, and those that could go back to it. */
+import { t } from "@lingui/core/macro";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { usageQuery } from "@/api/models";
@@ -15,47 +16,47 @@ import { useVersion } from "../hooks";
 const COLUMNS: Column<Usage>[] = [
   {
     id: "endpoint",
-    header: "Endpoint",
+    header: t`Endpoint`,
     cell: (row) => (
       <Link {...paths.endpointTab(row.endpoint, "deployments")} className="link">
         {row.endpoint}
       </Link>
     ),
   },
-  { id: "deployment", header: "Deployment", cell: (row) => row.deployment },
+  { id: "deployment", header: t`Deployment`, cell: (row) => row.deployment },
   {
     id: "current",
-    header: "Runs it",
+    header: t`Runs it`,
     cell: (row) => (row.current ? <Status plain state="now" tone="ok" /> : <Status plain state="before" tone="idle" />),
   },
   {
     id: "config",
-    header: "Configuration",
+    header: t`Configuration`,
     hideBelow: "sm",
-    cell: (row) => (row.config_revision === null ? "as uploaded" : `revision ${row.config_revision}`),
+    cell: (row) => (row.config_revision === null ? t`as uploaded` : t`revision ${row.config_revision}`),
   },
   {
     id: "revisions",
-    header: "Can go back to it by",
+    header: t`Can go back to it by`,
     hideBelow: "md",
-    cell: (row) => (row.revisions.length > 0 ? `deployment revision ${row.revisions.join(", ")}` : "–"),
+    cell: (row) => (row.revisions.length > 0 ? t`deployment revision ${row.revisions.join(", ")}` : "–"),
   },
 ];
 
 export function UsageTab() {
   const { name, version } = useVersion();
   const { data, error, isPending, refetch } = useQuery(usageQuery(name, version.version));
-  const { rows, pager } = usePaged(data?.items, "Pages of deployments");
-  if (error) return <ProblemCard error={error} title="The usage could not be loaded" onRetry={() => void refetch()} />;
+  const { rows, pager } = usePaged(data?.items, t`Pages of deployments`);
+  if (error) return <ProblemCard error={error} title={t`The usage could not be loaded`} onRetry={() => void refetch()} />;
   return (
-    <Card title="Used by" hint="a version that is used, or may be gone back to, cannot be deleted" flush>
+    <Card title={t`Used by`} hint={t`a version that is used, or may be gone back to, cannot be deleted`} flush>
       <DataTable
-        label="Deployments that use this version"
+        label={t`Deployments that use this version`}
         columns={COLUMNS}
         rows={rows}
         rowKey={(row) => `${row.endpoint}/${row.deployment}`}
         loading={isPending}
-        empty={<EmptyState title="Nothing uses this version" detail="It can be deleted without consequences." />}
+        empty={<EmptyState title={t`Nothing uses this version`} detail={t`It can be deleted without consequences.`} />}
       />
       {pager}
     </Card>

@@ -1,4 +1,6 @@
 /** Header and tabs around every page of one version of a model. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Select } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
@@ -28,7 +30,7 @@ export function VersionLayout() {
   const { name, version: number } = useParams({ from: "/app/models/$name/versions/$version" });
   const navigate = useNavigate();
   const tab = useTab();
-  usePageTitle(`${name} v${number}`, "Models");
+  usePageTitle(`${name} v${number}`, t`Models`);
   const wanted = number === "latest" ? "latest" : Number(number);
   const version = useQuery(modelVersionQuery(name, wanted));
   const model = useQuery(modelQuery(name));
@@ -47,11 +49,11 @@ export function VersionLayout() {
       <>
         <PageHeader title={name} />
         <EmptyState
-          title={`${name} has no version ${number}`}
-          detail="It may have been deleted."
+          title={t`${name} has no version ${number}`}
+          detail={t`It may have been deleted.`}
           action={
             <LinkButton {...paths.models()} variant="default">
-              All models
+              <Trans>All models</Trans>
             </LinkButton>
           }
         />
@@ -62,7 +64,7 @@ export function VersionLayout() {
     return (
       <ProblemCard
         error={error}
-        title="The version could not be loaded"
+        title={t`The version could not be loaded`}
         onRetry={() => {
           void version.refetch();
           void model.refetch();
@@ -74,7 +76,7 @@ export function VersionLayout() {
     return (
       <>
         <PageHeader title={name} />
-        <SkeletonRows rows={8} label="Loading the version" />
+        <SkeletonRows rows={8} label={t`Loading the version`} />
       </>
     );
   }
@@ -88,13 +90,13 @@ export function VersionLayout() {
         beside={
           <>
             <Select
-              aria-label="Version"
+              aria-label={t`Version`}
               w={150}
               allowDeselect={false}
               value={String(one.version)}
               data={items.map((item) => ({
                 value: String(item.version),
-                label: `version ${item.version}${item.archived ? ", archived" : ""}`,
+                label: t`version ${item.version}${item.archived ? t`, archived` : ""}`,
               }))}
               onChange={(value) => value && go(Number(value))}
             />
@@ -104,7 +106,11 @@ export function VersionLayout() {
               </Chip>
             ))}
             <CodeChip code={one.code} />
-            {one.archived || model.data.archived ? <Chip tone="warn">archived</Chip> : null}
+            {one.archived || model.data.archived ? (
+              <Chip tone="warn">
+                <Trans>archived</Trans>
+              </Chip>
+            ) : null}
           </>
         }
         actions={<VersionActions model={model.data} version={one} />}
@@ -116,14 +122,14 @@ export function VersionLayout() {
         <CodeNotice code={one.code} version={{ model: name, version: one.version, revision: newestRevision(one) }} />
       ) : null}
       <Tabs
-        label="Model version"
+        label={t`Model version`}
         tabs={[
-          { label: "Overview", link: paths.modelTab(name, one.version, "overview") },
-          { label: "Configuration", link: paths.modelTab(name, one.version, "config"), ...counted(one.config_revisions.length) },
-          { label: "Files", link: paths.modelTab(name, one.version, "files"), count: one.manifest.length },
-          { label: "Compare", link: paths.modelTab(name, one.version, "compare") },
-          { label: "Used by", link: paths.modelTab(name, one.version, "usage"), ...counted(one.used_by.length) },
-          { label: "Activity", link: paths.modelTab(name, one.version, "activity") },
+          { label: t`Overview`, link: paths.modelTab(name, one.version, "overview") },
+          { label: t`Configuration`, link: paths.modelTab(name, one.version, "config"), ...counted(one.config_revisions.length) },
+          { label: t`Files`, link: paths.modelTab(name, one.version, "files"), count: one.manifest.length },
+          { label: t`Compare`, link: paths.modelTab(name, one.version, "compare") },
+          { label: t`Used by`, link: paths.modelTab(name, one.version, "usage"), ...counted(one.used_by.length) },
+          { label: t`Activity`, link: paths.modelTab(name, one.version, "activity") },
         ]}
       />
       <Outlet key={one.version} />

@@ -1,4 +1,6 @@
 /** What is done to all ticked nodes at once. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
@@ -13,7 +15,7 @@ import { offersOf } from "../selection";
 import classes from "./bulk-bar.module.css";
 import { DrainModal } from "./drain-modal";
 
-const counted = (count: number) => (count === 1 ? "1 node" : `${count} nodes`);
+const counted = (count: number) => (count === 1 ? t`1 node` : t`${count} nodes`);
 
 /** One call per node; those that could not be changed are named, the others are. */
 async function each(names: readonly string[], change: (name: string) => Promise<unknown>): Promise<void> {
@@ -21,9 +23,9 @@ async function each(names: readonly string[], change: (name: string) => Promise<
   const failed = results.flatMap((result, index) =>
     result.status === "rejected" ? [{ name: names[index] ?? "", reason: result.reason as unknown }] : [],
   );
-  for (const { name, reason } of failed) notifyProblem(reason, `${name} could not be changed`);
+  for (const { name, reason } of failed) notifyProblem(reason, t`${name} could not be changed`);
   const done = names.length - failed.length;
-  if (done > 0) notifyDone(`${counted(done)} changed`);
+  if (done > 0) notifyDone(t`${counted(done)} changed`);
 }
 
 export function BulkBar({ chosen, onClear }: { chosen: readonly NodeItem[]; onClear: () => void }) {
@@ -53,8 +55,10 @@ export function BulkBar({ chosen, onClear }: { chosen: readonly NodeItem[]; onCl
     if (event.key === "Escape" && event.currentTarget.contains(event.target as Node)) onClear();
   };
   return (
-    <div ref={bar} className={classes["bar"]} role="group" aria-label="Ticked nodes" tabIndex={-1} onKeyDown={onKeyDown}>
-      <strong role="status">{counted(chosen.length)} ticked</strong>
+    <div ref={bar} className={classes["bar"]} role="group" aria-label={t`Ticked nodes`} tabIndex={-1} onKeyDown={onKeyDown}>
+      <strong role="status">
+        <Trans>{counted(chosen.length)} ticked</Trans>
+      </strong>
       <RefusingButton
         needs="operate"
         variant="default"
@@ -62,7 +66,7 @@ export function BulkBar({ chosen, onClear }: { chosen: readonly NodeItem[]; onCl
         loading={change.isPending}
         onClick={() => change.mutate({ names: can.cordon, to: cordonNode })}
       >
-        Cordon
+        <Trans>Cordon</Trans>
       </RefusingButton>
       <RefusingButton
         needs="operate"
@@ -71,14 +75,14 @@ export function BulkBar({ chosen, onClear }: { chosen: readonly NodeItem[]; onCl
         loading={change.isPending}
         onClick={() => change.mutate({ names: can.uncordon, to: uncordonNode })}
       >
-        Uncordon
+        <Trans>Uncordon</Trans>
       </RefusingButton>
       <RefusingButton needs="operate" variant="default" disabled={can.drain.length === 0} onClick={() => drain(can.drain)}>
-        Drain
+        <Trans>Drain</Trans>
       </RefusingButton>
       <AsCodeButton recipe={() => bulkCordonRecipe(chosen.map((node) => node.name))} />
       <Button variant="subtle" onClick={onClear}>
-        Untick all
+        <Trans>Untick all</Trans>
       </Button>
       {draining ? <DrainModal names={draining} onClose={() => setDraining(null)} /> : null}
     </div>

@@ -1,13 +1,14 @@
 /** Checks that tick themselves off. */
+import { t } from "@lingui/core/macro";
 import { IconAlertTriangle, IconCheck, IconLoader2, IconX } from "@tabler/icons-react";
 import type { Check, CheckState } from "../preflight";
 import classes from "./checklist.module.css";
 
 const ICONS: Record<CheckState, { icon: typeof IconCheck; word: string }> = {
-  done: { icon: IconCheck, word: "Done" },
-  waiting: { icon: IconLoader2, word: "Waiting" },
-  warning: { icon: IconAlertTriangle, word: "Look at it" },
-  failed: { icon: IconX, word: "Failed" },
+  done: { icon: IconCheck, word: t`Done` },
+  waiting: { icon: IconLoader2, word: t`Waiting` },
+  warning: { icon: IconAlertTriangle, word: t`Look at it` },
+  failed: { icon: IconX, word: t`Failed` },
 };
 
 export function Checklist({ checks }: { checks: readonly Check[] }) {

@@ -1,4 +1,6 @@
 /** Emptying a node: what would move where, before anything does. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Checkbox, Modal, Select } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -16,38 +18,38 @@ import { drainRecipe } from "../recipes";
 import classes from "./drain-modal.module.css";
 
 const DEADLINES = [
-  { value: "60", label: "1 minute" },
-  { value: "600", label: "10 minutes" },
-  { value: "3600", label: "1 hour" },
-  { value: "86400", label: "1 day" },
+  { value: "60", label: t`1 minute` },
+  { value: "600", label: t`10 minutes` },
+  { value: "3600", label: t`1 hour` },
+  { value: "86400", label: t`1 day` },
 ];
 
 const COLUMNS: Column<DrainMove>[] = [
-  { id: "what", header: "Replica", cell: (row) => `${row.endpoint} / ${row.deployment} ${row.ordinal}` },
-  { id: "traffic", header: "Traffic", align: "right", width: 70, cell: (row) => `${row.traffic}\u00a0%` },
+  { id: "what", header: t`Replica`, cell: (row) => `${row.endpoint} / ${row.deployment} ${row.ordinal}` },
+  { id: "traffic", header: t`Traffic`, align: "right", width: 70, cell: (row) => `${row.traffic}\u00a0%` },
   {
     id: "to",
-    header: "Goes to",
+    header: t`Goes to`,
     cell: (row) => (
       <>
         {row.to === null ? (
           <span className={classes["nowhere"]}>
-            <ToneIcon tone="error" label="Nowhere to go" size={14} /> {row.why_not || "nowhere"}
+            <ToneIcon tone="error" label={t`Nowhere to go`} size={14} /> {row.why_not || "nowhere"}
           </span>
         ) : (
           row.to
         )}
-        {row.waits_for ? <div className="secondary">{`when ${row.waits_for} no more`}</div> : null}
+        {row.waits_for ? <div className="secondary">{t`when ${row.waits_for} no more`}</div> : null}
       </>
     ),
   },
 ];
 
-const FROM: Column<DrainMove> = { id: "from", header: "Leaves", cell: (row) => row.node };
+const FROM: Column<DrainMove> = { id: "from", header: t`Leaves`, cell: (row) => row.node };
 
 const NAMED = 3;
 /** As it stands in a title or on a button. */
-const called = (names: readonly string[]) => (names.length > NAMED ? `${names.length} nodes` : names.join(", "));
+const called = (names: readonly string[]) => (names.length > NAMED ? t`${names.length} nodes` : names.join(", "));
 
 /** Mounted when it is opened, so that the preview is of that moment. */
 export function DrainModal({ names, onClose }: { names: readonly string[]; onClose: () => void }) {
@@ -60,7 +62,7 @@ export function DrainModal({ names, onClose }: { names: readonly string[]; onClo
     mutationFn: () => drainNodes(names, options),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: keys.nodes.all });
-      notifyDone(`${called(names)} ${names.length === 1 ? "is" : "are"} being emptied`);
+      notifyDone(t`${called(names)} ${names.length === 1 ? "is" : "are"} being emptied`);
       onClose();
     },
   });
@@ -68,20 +70,20 @@ export function DrainModal({ names, onClose }: { names: readonly string[]; onClo
   const summary = moves ? drainSummary(names, moves) : null;
   const stuck = (summary?.stuck.length ?? 0) > 0;
   return (
-    <Modal opened onClose={onClose} title={`Drain ${called(names)}`} size={640} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened onClose={onClose} title={t`Drain ${called(names)}`} size={640} closeButtonProps={{ "aria-label": t`Close` }}>
       {preview.error ? (
-        <ProblemCard error={preview.error} title="What would move is not known" onRetry={() => void preview.refetch()} />
+        <ProblemCard error={preview.error} title={t`What would move is not known`} onRetry={() => void preview.refetch()} />
       ) : null}
-      {preview.isPending ? <SkeletonRows label="Looking where everything would go" /> : null}
+      {preview.isPending ? <SkeletonRows label={t`Looking where everything would go`} /> : null}
       {summary && moves ? (
         <>
           <p className={classes["sentence"]} role="status">
             {summary.sentence}
           </p>
           {moves.length > 0 ? (
-            <div className={classes["moves"]} tabIndex={0} role="region" aria-label="What moves">
+            <div className={classes["moves"]} tabIndex={0} role="region" aria-label={t`What moves`}>
               <DataTable
-                label="What moves"
+                label={t`What moves`}
                 columns={names.length > 1 ? [FROM, ...COLUMNS] : COLUMNS}
                 rows={moves}
                 rowKey={(row) => row.replica}
@@ -91,13 +93,13 @@ export function DrainModal({ names, onClose }: { names: readonly string[]; onClo
           ) : null}
           {stuck ? (
             <Checkbox
-              label="Drain all the same: what has nowhere to go stops at the deadline, and its endpoint may stop answering"
+              label={t`Drain all the same: what has nowhere to go stops at the deadline, and its endpoint may stop answering`}
               checked={force}
               onChange={(event) => setForce(event.currentTarget.checked)}
             />
           ) : null}
           <Select
-            label="Stop what is left after"
+            label={t`Stop what is left after`}
             w={180}
             data={DEADLINES}
             value={deadline}
@@ -105,14 +107,16 @@ export function DrainModal({ names, onClose }: { names: readonly string[]; onClo
           />
         </>
       ) : null}
-      {drain.error ? <ProblemCard error={drain.error} title={`${called(names)} ${names.length === 1 ? "is" : "are"} not drained`} /> : null}
+      {drain.error ? (
+        <ProblemCard error={drain.error} title={t`${called(names)} ${names.length === 1 ? "is" : "are"} not drained`} />
+      ) : null}
       <div className={classes["actions"]}>
         <AsCodeButton recipe={() => drainRecipe(names, options)} />
         <Button variant="default" onClick={onClose}>
-          Cancel
+          <Trans>Cancel</Trans>
         </Button>
         <Button disabled={!summary || (stuck && !force)} loading={drain.isPending} onClick={() => drain.mutate()}>
-          Drain {called(names)}
+          <Trans>Drain {called(names)}</Trans>
         </Button>
       </div>
     </Modal>

@@ -1,14 +1,21 @@
 /** Every GPU of a node as one bar: how high is how full its memory is, how dark how busy it is, if it tells. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import type { Gpu } from "@/api/types";
 import { percent } from "@/components/format";
 import { share } from "../share";
 import classes from "./gpu-bars.module.css";
 
 const words = (gpu: Gpu) =>
-  `GPU ${gpu.index}: memory ${percent(share(gpu.memory_used_bytes, gpu.memory_total_bytes))}, busy ${percent(gpu.utilization)}`;
+  t`GPU ${gpu.index}: memory ${percent(share(gpu.memory_used_bytes, gpu.memory_total_bytes))}, busy ${percent(gpu.utilization)}`;
 
 export function GpuBars({ gpus }: { gpus: readonly Gpu[] }) {
-  if (gpus.length === 0) return <span className="muted">none</span>;
+  if (gpus.length === 0)
+    return (
+      <span className="muted">
+        <Trans>none</Trans>
+      </span>
+    );
   const said = gpus.map(words).join("; ");
   return (
     <div className={classes["cell"]}>

@@ -1,4 +1,6 @@
 /** A node's labels, which deployments may ask for. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -25,18 +27,18 @@ export function LabelsCard({ node }: { node: NodeItem }) {
     onSuccess: async () => {
       setText(null);
       await queryClient.invalidateQueries({ queryKey: keys.nodes.all });
-      notifyDone(`The labels of ${node.name} are saved`);
+      notifyDone(t`The labels of ${node.name} are saved`);
     },
   });
   const bad = text === null ? null : badLabel(text);
   const names = Object.entries(node.labels);
   return (
     <Card
-      title="Labels"
+      title={t`Labels`}
       actions={
         text === null ? (
           <Button variant="default" disabled={refusal !== undefined} title={refusal} onClick={() => setText(labelText(node.labels))}>
-            Change
+            <Trans>Change</Trans>
           </Button>
         ) : null
       }
@@ -46,7 +48,11 @@ export function LabelsCard({ node }: { node: NodeItem }) {
           {names.map(([key, value]) => (
             <Chip key={key} mono>{`${key}=${value}`}</Chip>
           ))}
-          {names.length === 0 ? <span className="muted">None. Deployments can ask for nodes by their labels.</span> : null}
+          {names.length === 0 ? (
+            <span className="muted">
+              <Trans>None. Deployments can ask for nodes by their labels.</Trans>
+            </span>
+          ) : null}
         </div>
       ) : (
         <form
@@ -57,20 +63,20 @@ export function LabelsCard({ node }: { node: NodeItem }) {
           }}
         >
           <TextInput
-            aria-label="Labels"
-            placeholder="zone=a, disk=fast"
+            aria-label={t`Labels`}
+            placeholder={t`zone=a, disk=fast`}
             value={text}
-            error={bad ? `${bad}: expected key=value` : undefined}
+            error={bad ? t`${bad}: expected key=value` : undefined}
             data-autofocus
             onChange={(event) => setText(event.currentTarget.value)}
           />
-          {save.error ? <ProblemCard error={save.error} title="The labels were not saved" /> : null}
+          {save.error ? <ProblemCard error={save.error} title={t`The labels were not saved`} /> : null}
           <div className={classes["chips"]}>
             <Button type="submit" disabled={bad !== null} loading={save.isPending}>
-              Save
+              <Trans>Save</Trans>
             </Button>
             <Button variant="default" onClick={() => setText(null)}>
-              Cancel
+              <Trans>Cancel</Trans>
             </Button>
             <AsCodeButton recipe={() => labelsRecipe(node.name, bad === null ? labelsOf(text) : {})} />
           </div>

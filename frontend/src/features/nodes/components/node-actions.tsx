@@ -1,4 +1,6 @@
 /** Taking a node out of service and back, from its page and from the list. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, Menu } from "@mantine/core";
 import { IconArrowsRight, IconDotsVertical, IconPlayerPause, IconPlayerPlay, IconTrash } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -11,7 +13,6 @@ import type { NodeItem } from "@/api/types";
 import { paths } from "@/app/paths";
 import { AsCodeButton } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
-import { counted } from "@/components/format";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { cordonRecipe } from "../recipes";
 import { DrainModal } from "./drain-modal";
@@ -22,9 +23,9 @@ function useCordon(node: NodeItem) {
     mutationFn: () => (node.cordoned ? uncordonNode(node.name) : cordonNode(node.name)),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: keys.nodes.all });
-      notifyDone(node.cordoned ? `${node.name} takes new replicas again` : `${node.name} takes nothing new`);
+      notifyDone(node.cordoned ? t`${node.name} takes new replicas again` : t`${node.name} takes nothing new`);
     },
-    onError: (error) => notifyProblem(error, `${node.name} could not be changed`),
+    onError: (error) => notifyProblem(error, t`${node.name} could not be changed`),
   });
 }
 
@@ -36,22 +37,26 @@ function RemoveModal({ node, opened, onClose }: { node: NodeItem; opened: boolea
     <ConfirmModal
       opened={opened}
       onClose={onClose}
-      title={`Remove ${node.name}`}
-      confirmLabel={`Remove ${node.name}`}
+      title={t`Remove ${node.name}`}
+      confirmLabel={t`Remove ${node.name}`}
       danger
       typeToConfirm={busy ? node.name : undefined}
       onConfirm={async () => {
         await deleteNode(node.name, busy);
         await navigate(paths.nodes());
         await queryClient.invalidateQueries({ queryKey: keys.nodes.all });
-        notifyDone(`${node.name} is removed`);
+        notifyDone(t`${node.name} is removed`);
       }}
     >
-      <p>Its credential stops working. To come back it must join again with a new token.</p>
+      <p>
+        <Trans>Its credential stops working. To come back it must join again with a new token.</Trans>
+      </p>
       {busy ? (
         <p>
-          It runs {counted(node.replicas.length, "replica, which ends", "replicas, which end")} with it. Drain it first, and{" "}
-          {node.replicas.length === 1 ? "it answers" : "they answer"} elsewhere before that.
+          <Trans>
+            It runs {plural(node.replicas.length, { one: "# replica, which ends", other: "# replicas, which end" })} with it. Drain it
+            first, and {node.replicas.length === 1 ? t`it answers` : t`they answer`} elsewhere before that.
+          </Trans>
         </p>
       ) : null}
     </ConfirmModal>
@@ -75,7 +80,7 @@ export function NodeActions({ node }: { node: NodeItem }) {
         title={refusal}
         onClick={() => cordon.mutate()}
       >
-        {node.cordoned ? "Uncordon" : "Cordon"}
+        {node.cordoned ? t`Uncordon` : t`Cordon`}
       </Button>
       <Button
         variant="default"
@@ -84,10 +89,10 @@ export function NodeActions({ node }: { node: NodeItem }) {
         title={refusal}
         onClick={() => setDraining(true)}
       >
-        Drain
+        <Trans>Drain</Trans>
       </Button>
       <Button variant="default" leftSection={<IconTrash size={15} />} disabled={off} title={refusal} onClick={() => setRemoving(true)}>
-        Remove
+        <Trans>Remove</Trans>
       </Button>
       {draining ? <DrainModal names={[node.name]} onClose={() => setDraining(false)} /> : null}
       <RemoveModal node={node} opened={removing} onClose={() => setRemoving(false)} />
@@ -104,14 +109,18 @@ export function NodeMenu({ node }: { node: NodeItem }) {
     <>
       <Menu>
         <Menu.Target>
-          <ActionIcon aria-label={`Actions for ${node.name}`}>
+          <ActionIcon aria-label={t`Actions for ${node.name}`}>
             <IconDotsVertical size={16} />
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item onClick={() => cordon.mutate()}>{node.cordoned ? "Uncordon" : "Cordon"}</Menu.Item>
-          <Menu.Item onClick={() => setDraining(true)}>Drain</Menu.Item>
-          <Menu.Item onClick={() => setRemoving(true)}>Remove</Menu.Item>
+          <Menu.Item onClick={() => cordon.mutate()}>{node.cordoned ? t`Uncordon` : t`Cordon`}</Menu.Item>
+          <Menu.Item onClick={() => setDraining(true)}>
+            <Trans>Drain</Trans>
+          </Menu.Item>
+          <Menu.Item onClick={() => setRemoving(true)}>
+            <Trans>Remove</Trans>
+          </Menu.Item>
         </Menu.Dropdown>
       </Menu>
       {draining ? <DrainModal names={[node.name]} onClose={() => setDraining(false)} /> : null}

@@ -1,4 +1,6 @@
 /** Joining a node: one command with a single-use token, and a checklist that ticks itself off. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconKey } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
@@ -27,7 +29,7 @@ function Countdown({ until }: { until: string }) {
     const timer = setInterval(() => setLeft(new Date(until).getTime() - Date.now()), 1000);
     return () => clearInterval(timer);
   }, [until]);
-  return <>{left > 0 ? `works once, valid for ${seconds(Math.round(left / 1000))}` : "expired: make a new one"}</>;
+  return <>{left > 0 ? t`works once, valid for ${seconds(Math.round(left / 1000))}` : t`expired: make a new one`}</>;
 }
 
 function Arrival({ made }: { made: JoinTokenMade }) {
@@ -37,14 +39,16 @@ function Arrival({ made }: { made: JoinTokenMade }) {
   const { data: node = null } = useQuery({ ...nodeQuery(name ?? ""), enabled: name !== null, refetchInterval: 2_000 });
   const checks = preflight(token, node, version);
   return (
-    <Card title="2  Watch it arrive" hint={isReady(checks) ? "ready for models" : undefined}>
-      {error ? <ProblemCard error={error} title="The token cannot be followed" /> : null}
+    <Card title={t`2  Watch it arrive`} hint={isReady(checks) ? t`ready for models` : undefined}>
+      {error ? <ProblemCard error={error} title={t`The token cannot be followed`} /> : null}
       <Checklist checks={checks} />
       {name !== null && isReady(checks) ? (
         <div className={classes["actions"]}>
-          <LinkButton {...paths.deploy()}>Deploy a model</LinkButton>
+          <LinkButton {...paths.deploy()}>
+            <Trans>Deploy a model</Trans>
+          </LinkButton>
           <LinkButton {...paths.node(name)} variant="default">
-            Open {name}
+            <Trans>Open {name}</Trans>
           </LinkButton>
         </div>
       ) : null}
@@ -53,23 +57,23 @@ function Arrival({ made }: { made: JoinTokenMade }) {
 }
 
 export function JoinPage() {
-  usePageTitle("Join a node", "Nodes");
+  usePageTitle(t`Join a node`, t`Nodes`);
   const refusal = useRefusal("operate");
   const [made, setMade] = useState<JoinTokenMade | null>(null);
   const create = useMutation({ mutationFn: createJoinToken, onSuccess: setMade });
   return (
     <>
       <PageHeader
-        title="Join a node"
-        subtitle="A node is a machine that runs models. It needs Linux, Python 3.11 and this program, and must reach this server; nothing needs to reach it but the gateway."
+        title={t`Join a node`}
+        subtitle={t`A node is a machine that runs models. It needs Linux, Python 3.11 and this program, and must reach this server; nothing needs to reach it but the gateway.`}
       />
       {refusal ? (
-        <Forbidden needs="operate" what="Join tokens" />
+        <Forbidden needs="operate" what={t`Join tokens`} />
       ) : (
         <div className={classes["stack"]}>
           <Card
-            title="1  Run this on the machine"
-            hint={made ? <Countdown key={made.id} until={made.expires_at} /> : "the token in it works once"}
+            title={t`1  Run this on the machine`}
+            hint={made ? <Countdown key={made.id} until={made.expires_at} /> : t`the token in it works once`}
             actions={
               <>
                 <AsCodeButton recipe={joinRecipe} />
@@ -79,24 +83,28 @@ export function JoinPage() {
                   loading={create.isPending}
                   onClick={() => create.mutate()}
                 >
-                  {made ? "Make a new token" : "Make a token"}
+                  {made ? t`Make a new token` : t`Make a token`}
                 </Button>
               </>
             }
           >
-            {create.error ? <ProblemCard error={create.error} title="No token could be made" /> : null}
+            {create.error ? <ProblemCard error={create.error} title={t`No token could be made`} /> : null}
             {made ? (
               <>
-                <CodeBlock code={made.command} label="join command" />
+                <CodeBlock code={made.command} label={t`join command`} />
                 {made.fingerprint ? (
                   <p className={classes["text"]} style={{ marginTop: 8 }}>
-                    The token ends in the fingerprint of this server&apos;s certificate. The agent compares it before it sends the token,
-                    and refuses whoever else answers.
+                    <Trans>
+                      The token ends in the fingerprint of this server&apos;s certificate. The agent compares it before it sends the token,
+                      and refuses whoever else answers.
+                    </Trans>
                   </p>
                 ) : null}
               </>
             ) : (
-              <p className={classes["text"]}>The token is shown once, and the node exchanges it for a credential of its own.</p>
+              <p className={classes["text"]}>
+                <Trans>The token is shown once, and the node exchanges it for a credential of its own.</Trans>
+              </p>
             )}
           </Card>
           {made ? <Arrival key={made.id} made={made} /> : null}

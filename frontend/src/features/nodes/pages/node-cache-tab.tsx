@@ -1,4 +1,6 @@
 /** What lies in the node's cache: which files of which versions, and what may go when room is needed. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { cacheQuery } from "@/api/nodes";
@@ -9,7 +11,7 @@ import { CopyButton } from "@/components/copy";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
-import { bytes } from "@/components/format";
+import { bytes, absoluteTime } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
 import { Meter } from "@/components/meter";
 import { ShowMore } from "@/components/show-more";
@@ -23,7 +25,12 @@ import classes from "./node-page.module.css";
 /** One file, and how many more have the same bytes. */
 function Files({ blob }: { blob: CachedBlob }) {
   const [first, ...more] = blob.files;
-  if (!first) return <span className="muted">nothing that was deployed</span>;
+  if (!first)
+    return (
+      <span className="muted">
+        <Trans>nothing that was deployed</Trans>
+      </span>
+    );
   return (
     <>
       <Link {...paths.modelVersion(first.model, first.version)} className="link">
@@ -31,36 +38,36 @@ function Files({ blob }: { blob: CachedBlob }) {
       </Link>
       <div className="secondary mono truncate" title={blob.files.map((file) => `${file.model} v${file.version}: ${file.path}`).join("\n")}>
         {first.path}
-        {more.length > 0 ? `, and ${more.length} more` : ""}
+        {more.length > 0 ? t`, and ${more.length} more` : ""}
       </div>
     </>
   );
 }
 
 const COLUMNS: Column<CachedBlob>[] = [
-  { id: "files", header: "Belongs to", cell: (row) => <Files blob={row} /> },
-  { id: "size", header: "Size", align: "right", width: 90, cell: (row) => bytes(row.size) },
+  { id: "files", header: t`Belongs to`, cell: (row) => <Files blob={row} /> },
+  { id: "size", header: t`Size`, align: "right", width: 90, cell: (row) => bytes(row.size) },
   {
     id: "use",
-    header: "Use",
+    header: t`Use`,
     width: 110,
     cell: (row) =>
       row.in_use ? (
-        <Status plain state="in use" tone="ok" title="A replica runs it: it stays" />
+        <Status plain state={t`in use`} tone="ok" title={t`A replica runs it: it stays`} />
       ) : (
-        <Status plain state="may go" tone="idle" title="No replica runs it: it goes when room is needed, longest unused first" />
+        <Status plain state={t`may go`} tone="idle" title={t`No replica runs it: it goes when room is needed, longest unused first`} />
       ),
   },
-  { id: "used", header: "Last wanted", align: "right", width: 160, hideBelow: "sm", cell: (row) => <Time at={row.used_at} /> },
+  { id: "used", header: t`Last wanted`, align: "right", width: 160, hideBelow: "sm", cell: (row) => <Time at={row.used_at} /> },
   {
     id: "sha",
-    header: "Checksum",
+    header: t`Checksum`,
     hideBelow: "md",
     width: 170,
     cell: (row) => (
       <span className={`mono ${classes["copied"] ?? ""}`}>
         {row.sha256.slice(0, 12)}
-        <CopyButton text={row.sha256} label={`checksum ${row.sha256.slice(0, 12)}`} />
+        <CopyButton text={row.sha256} label={t`checksum ${row.sha256.slice(0, 12)}`} />
       </span>
     ),
   },
@@ -74,10 +81,12 @@ function hint({
   cache_spoiled: spoiled,
 }: NodeInfo) {
   return [
-    quota > 0 ? `quota ${bytes(quota)}` : "no quota: only the disk limits it",
-    ...(limit > 0 ? [`downloads at most ${bytes(limit)}/s`] : []),
+    quota > 0 ? t`quota ${bytes(quota)}` : t`no quota: only the disk limits it`,
+    ...(limit > 0 ? [t`downloads at most ${bytes(limit)}/s`] : []),
     ...(checked > 0
-      ? [`hashed again ${new Date(checked * 1000).toLocaleString()}, ${spoiled === 0 ? "nothing had changed" : `${spoiled} had changed`}`]
+      ? [
+          t`hashed again ${absoluteTime(new Date(checked * 1000).toISOString())}, ${spoiled === 0 ? t`nothing had changed` : t`${spoiled} had changed`}`,
+        ]
       : []),
   ].join("; ");
 }
@@ -86,10 +95,12 @@ function Room({ info }: { info: NodeInfo }) {
   const { cache_bytes: held, cache_idle_bytes: idle, cache_quota_bytes: quota, disk_free_bytes: free } = info;
   const limit = quota > 0 ? quota : held + free;
   return (
-    <Card title="Room" hint={hint(info)}>
+    <Card title={t`Room`} hint={hint(info)}>
       <div className={classes["meters"]}>
-        <Meter label="Cached" share={share(held, limit)} text={`${bytes(held)} of ${bytes(limit)}`} />
-        {idle === null ? null : <Meter label="Of that in use, and staying" share={share(held - idle, limit)} text={bytes(held - idle)} />}
+        <Meter label={t`Cached`} share={share(held, limit)} text={t`${bytes(held)} of ${bytes(limit)}`} />
+        {idle === null ? null : (
+          <Meter label={t`Of that in use, and staying`} share={share(held - idle, limit)} text={bytes(held - idle)} />
+        )}
       </div>
     </Card>
   );
@@ -102,29 +113,29 @@ export function NodeCacheTab() {
   const q = search.q ?? "";
   const { data, error, isPending, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(cacheQuery(node.name, q));
   const rows = data?.pages.flatMap((page) => page.items);
-  if (error && !data) return <LoadProblem error={error} what="The cache" needs="read" onRetry={() => void refetch()} />;
+  if (error && !data) return <LoadProblem error={error} what={t`The cache`} needs="read" onRetry={() => void refetch()} />;
   return (
     <div className={classes["stack"]}>
       <Room info={node.info} />
       <div className={classes["narrow"]}>
         <div className={toolbar["toolbar"]}>
           <ListFilter
-            label="Checksum begins with"
+            label={t`Checksum begins with`}
             value={q}
             onChange={(value) => void navigate({ search: (old) => ({ ...old, q: value || undefined }), replace: true })}
           />
         </div>
         <Card flush>
           <DataTable
-            label="Cached files"
+            label={t`Cached files`}
             columns={COLUMNS}
             rows={rows}
             rowKey={(row) => row.sha256}
             loading={isPending}
             empty={
               <EmptyState
-                title={q ? "Nothing begins with that" : "Nothing is cached"}
-                detail={q ? undefined : "Files come when a replica needs them, and stay for the next one until room is needed."}
+                title={q ? t`Nothing begins with that` : t`Nothing is cached`}
+                detail={q ? undefined : t`Files come when a replica needs them, and stay for the next one until room is needed.`}
               />
             }
           />

@@ -1,4 +1,6 @@
 /** The GPUs: how each does, and what may use it. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { IconCpu2 } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
@@ -27,7 +29,7 @@ function Panel({ reading, gpu }: { reading: Reading; gpu: Gpu }) {
         <Meter label={reading.label} share={reading.share} text={reading.text} />
       )}
       {reading.course.length > 0 ? (
-        <Sparkline values={reading.course} label={`${reading.label} of GPU ${gpu.index}, last 15 minutes`} />
+        <Sparkline values={reading.course} label={t`${reading.label} of GPU ${gpu.index}, last 15 minutes`} />
       ) : null}
     </div>
   );
@@ -37,7 +39,7 @@ function GpuCard({ gpu, node, course }: { gpu: Gpu; node: NodeItem; course: Metr
   // Null: whatever the node has.
   const users = node.replicas.filter((replica) => replica.gpus === null || replica.gpus.includes(gpu.uuid));
   return (
-    <Card title={`GPU ${gpu.index}`} hint={gpu.driver_version ? `${gpu.name}, driver ${gpu.driver_version}` : gpu.name}>
+    <Card title={t`GPU ${gpu.index}`} hint={gpu.driver_version ? t`${gpu.name}, driver ${gpu.driver_version}` : gpu.name}>
       <div className={classes["readings"]}>
         {readingsOf(gpu, node.name, course).map((reading) => (
           <Panel key={reading.id} reading={reading} gpu={gpu} />
@@ -52,11 +54,15 @@ function GpuCard({ gpu, node, course }: { gpu: Gpu; node: NodeItem; course: Metr
             <Status plain state={replica.state} />
           </li>
         ))}
-        {users.length === 0 ? <li className="muted">No replica may use it</li> : null}
+        {users.length === 0 ? (
+          <li className="muted">
+            <Trans>No replica may use it</Trans>
+          </li>
+        ) : null}
       </ul>
       <p className={`secondary mono ${classes["uuid"]}`}>
         {gpu.uuid}
-        <CopyButton text={gpu.uuid} label="GPU id" />
+        <CopyButton text={gpu.uuid} label={t`GPU id`} />
       </p>
     </Card>
   );
@@ -70,8 +76,8 @@ export function NodeGpusTab() {
       <Card>
         <EmptyState
           icon={<IconCpu2 size={30} stroke={1.4} />}
-          title="This node has no GPU"
-          detail="Models run on its processors. If the machine has a GPU, nvidia-smi must work for the user that runs the agent."
+          title={t`This node has no GPU`}
+          detail={t`Models run on its processors. If the machine has a GPU, nvidia-smi must work for the user that runs the agent.`}
         />
       </Card>
     );

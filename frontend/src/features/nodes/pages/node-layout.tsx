@@ -1,4 +1,6 @@
 /** One node: its header with what can be done to it, and the tabs. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useParams } from "@tanstack/react-router";
 import { nodeQuery } from "@/api/nodes";
@@ -19,19 +21,19 @@ import { NodeStatus } from "../components/node-status";
 /** What is being done to it, or what is wrong, in one sentence. */
 function sentence(node: NodeItem): string | undefined {
   if (node.state === "offline") {
-    return "It does not report. What it serves is not touched by that alone; it gets no changes until it is back.";
+    return t`It does not report. What it serves is not touched by that alone; it gets no changes until it is back.`;
   }
   if (node.drain && !node.drain.done) {
     const left = node.replicas.length;
-    return `Draining: ${left} ${left === 1 ? "replica is" : "replicas are"} still here. What is left stops ${relativeTime(node.drain.deadline_at)}.`;
+    return t`Draining: ${left} ${left === 1 ? t`replica is` : t`replicas are`} still here. What is left stops ${relativeTime(node.drain.deadline_at)}.`;
   }
-  if (node.drain) return "Drained: nothing runs here, and nothing comes until it is uncordoned.";
+  if (node.drain) return t`Drained: nothing runs here, and nothing comes until it is uncordoned.`;
   return undefined;
 }
 
 export function NodeLayout() {
   const { name } = useParams({ from: "/app/nodes/$name" });
-  usePageTitle(name, "Nodes");
+  usePageTitle(name, t`Nodes`);
   const { data: node, error, refetch } = useQuery(nodeQuery(name));
   if (!node) {
     return (
@@ -39,18 +41,18 @@ export function NodeLayout() {
         <PageHeader title={name} />
         {error && toProblem(error).status === 404 ? (
           <EmptyState
-            title={`There is no node ${name}`}
+            title={t`There is no node ${name}`}
             action={
               <LinkButton {...paths.nodes()} variant="default">
-                All nodes
+                <Trans>All nodes</Trans>
               </LinkButton>
             }
           />
         ) : null}
         {error && toProblem(error).status !== 404 ? (
-          <LoadProblem error={error} what="The node" needs="read" onRetry={() => void refetch()} />
+          <LoadProblem error={error} what={t`The node`} needs="read" onRetry={() => void refetch()} />
         ) : null}
-        {error ? null : <SkeletonRows label="Loading the node" />}
+        {error ? null : <SkeletonRows label={t`Loading the node`} />}
       </>
     );
   }
@@ -58,13 +60,13 @@ export function NodeLayout() {
     <>
       <PageHeader title={node.name} beside={<NodeStatus node={node} />} actions={<NodeActions node={node} />} subtitle={sentence(node)} />
       <Tabs
-        label={`Node ${node.name}`}
+        label={t`Node ${node.name}`}
         tabs={[
-          { label: "Overview", link: paths.nodeTab(name, "overview") },
+          { label: t`Overview`, link: paths.nodeTab(name, "overview") },
           { label: "GPUs", link: paths.nodeTab(name, "gpus"), count: node.info.gpus.length },
-          { label: "Replicas", link: paths.nodeTab(name, "models"), count: node.replicas.length },
-          { label: "Cache", link: paths.nodeTab(name, "cache") },
-          { label: "Logs", link: paths.nodeTab(name, "logs") },
+          { label: t`Replicas`, link: paths.nodeTab(name, "models"), count: node.replicas.length },
+          { label: t`Cache`, link: paths.nodeTab(name, "cache") },
+          { label: t`Logs`, link: paths.nodeTab(name, "logs") },
         ]}
       />
       <RoleNote needs="operate" to="cordon, drain, label or remove nodes" />

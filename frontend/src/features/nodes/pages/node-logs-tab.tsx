@@ -1,4 +1,6 @@
 /** What the runtime processes on this node said. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Select } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
@@ -42,7 +44,7 @@ export function NodeLogsTab() {
   if (!replica) {
     return (
       <Card>
-        <EmptyState title="Nothing runs here" detail="The logs of replicas appear here while they run; endpoints keep them longer." />
+        <EmptyState title={t`Nothing runs here`} detail={t`The logs of replicas appear here while they run; endpoints keep them longer.`} />
       </Card>
     );
   }
@@ -50,14 +52,14 @@ export function NodeLogsTab() {
     <>
       <div className={toolbar["toolbar"]}>
         <Select
-          aria-label="Replica"
+          aria-label={t`Replica`}
           w={280}
           data={node.replicas.map((row) => ({ value: row.id, label: `${row.endpoint} / ${row.deployment} ${row.ordinal}` }))}
           value={replica.id}
           onChange={(value) => void navigate({ search: (old) => ({ ...old, replica: value ?? undefined }), replace: true })}
         />
         <ListFilter
-          label="Filter lines"
+          label={t`Filter lines`}
           value={search.q ?? ""}
           onChange={(q) => void navigate({ search: (old) => ({ ...old, q: q || undefined }), replace: true })}
         />
@@ -66,15 +68,15 @@ export function NodeLogsTab() {
           variant="default"
           className={toolbar["end"] ?? ""}
         >
-          Earlier lines, levels, download
+          <Trans>Earlier lines, levels, download</Trans>
         </LinkButton>
       </div>
       {log.error && !log.data ? (
-        <ProblemCard error={log.error} title="The log could not be loaded" onRetry={() => void log.refetch()} />
+        <ProblemCard error={log.error} title={t`The log could not be loaded`} onRetry={() => void log.refetch()} />
       ) : null}
-      {log.isPending ? <SkeletonRows label="Loading the log" /> : null}
+      {log.isPending ? <SkeletonRows label={t`Loading the log`} /> : null}
       {log.data ? (
-        <div className={classes["log"]} ref={box} onScroll={onScroll} tabIndex={0} role="log" aria-live="off" aria-label="Log lines">
+        <div className={classes["log"]} ref={box} onScroll={onScroll} tabIndex={0} role="log" aria-live="off" aria-label={t`Log lines`}>
           {lines.map((line) => (
             <div key={line.id} data-level={levelOf(line.text) ?? undefined}>
               <time dateTime={line.at} title={zonedTime(line.at)}>
@@ -84,7 +86,7 @@ export function NodeLogsTab() {
             </div>
           ))}
           {lines.length === 0 ? (
-            <div className="muted">{needle ? "No line matches the filter" : "It has not said anything yet"}</div>
+            <div className="muted">{needle ? t`No line matches the filter` : t`It has not said anything yet`}</div>
           ) : null}
         </div>
       ) : null}

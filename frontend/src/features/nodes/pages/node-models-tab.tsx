@@ -1,4 +1,6 @@
 /** What runs here. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { endpointsQuery } from "@/api/endpoints";
@@ -20,7 +22,7 @@ export function NodeModelsTab() {
   const columns: Column<Replica>[] = [
     {
       id: "endpoint",
-      header: "Endpoint",
+      header: t`Endpoint`,
       cell: (row) => (
         <Link {...paths.endpointTab(row.endpoint, "deployments")} className="link">
           {row.endpoint} / {row.deployment}
@@ -29,7 +31,7 @@ export function NodeModelsTab() {
     },
     {
       id: "model",
-      header: "Model",
+      header: t`Model`,
       hideBelow: "sm",
       cell: (row) => {
         const found = model(row);
@@ -42,31 +44,35 @@ export function NodeModelsTab() {
         );
       },
     },
-    { id: "ordinal", header: "Replica", align: "right", width: 70, cell: (row) => row.ordinal },
-    { id: "state", header: "Status", cell: (row) => <Status state={row.state} {...(row.error ? { title: row.error.message } : {})} /> },
-    { id: "memory", header: "Memory", align: "right", cell: (row) => bytes(row.memory_bytes) },
-    { id: "loaded", header: "Loaded in", align: "right", hideBelow: "md", cell: (row) => seconds(row.load_seconds) },
-    { id: "restarts", header: "Restarts", align: "right", hideBelow: "sm", cell: (row) => row.restarts },
-    { id: "started", header: "Started", hideBelow: "md", cell: (row) => <Time at={row.started_at} /> },
+    { id: "ordinal", header: t`Replica`, align: "right", width: 70, cell: (row) => row.ordinal },
+    { id: "state", header: t`Status`, cell: (row) => <Status state={row.state} {...(row.error ? { title: row.error.message } : {})} /> },
+    { id: "memory", header: t`Memory`, align: "right", cell: (row) => bytes(row.memory_bytes) },
+    { id: "loaded", header: t`Loaded in`, align: "right", hideBelow: "md", cell: (row) => seconds(row.load_seconds) },
+    { id: "restarts", header: t`Restarts`, align: "right", hideBelow: "sm", cell: (row) => row.restarts },
+    { id: "started", header: t`Started`, hideBelow: "md", cell: (row) => <Time at={row.started_at} /> },
     {
       id: "logs",
-      header: <span className="sr-only">Logs</span>,
+      header: (
+        <span className="sr-only">
+          <Trans>Logs</Trans>
+        </span>
+      ),
       align: "right",
       cell: (row) => (
         <Link to="/nodes/$name/logs" params={{ name: node.name }} search={{ replica: row.id }} className="link">
-          Logs
+          <Trans>Logs</Trans>
         </Link>
       ),
     },
   ];
   return (
-    <Card title="Replicas" hint={`${node.replicas.length}`} flush>
+    <Card title={t`Replicas`} hint={`${node.replicas.length}`} flush>
       <DataTable
-        label="Replicas"
+        label={t`Replicas`}
         columns={columns}
         rows={node.replicas}
         rowKey={(row) => row.id}
-        empty={<EmptyState title="Nothing runs here" detail="Deployments place their replicas by themselves, where there is room." />}
+        empty={<EmptyState title={t`Nothing runs here`} detail={t`Deployments place their replicas by themselves, where there is room.`} />}
       />
     </Card>
   );

@@ -1,4 +1,6 @@
 /** What the node has, what happened to it. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { eventsQuery } from "@/api/operations";
@@ -7,7 +9,7 @@ import type { NodeItem } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { EventList } from "@/components/event-list";
-import { absoluteTime, ageText, bytes, counted, percent } from "@/components/format";
+import { absoluteTime, ageText, bytes, percent } from "@/components/format";
 import { Meter } from "@/components/meter";
 import { Chip } from "@/components/status";
 import { LabelsCard } from "../components/labels-card";
@@ -18,21 +20,34 @@ import classes from "./node-page.module.css";
 function Resources({ node }: { node: NodeItem }) {
   const { info } = node;
   return (
-    <Card title="Resources" hint={info.disk_pressure ? <Chip tone="warn">disk nearly full: takes nothing new</Chip> : undefined}>
+    <Card
+      title={t`Resources`}
+      hint={
+        info.disk_pressure ? (
+          <Chip tone="warn">
+            <Trans>disk nearly full: takes nothing new</Trans>
+          </Chip>
+        ) : undefined
+      }
+    >
       <div className={classes["meters"]}>
-        <Meter label={`CPU, ${counted(info.cpu_count, "core")}`} share={info.cpu_utilization} text={percent(info.cpu_utilization)} />
         <Meter
-          label="Memory"
+          label={t`CPU, ${plural(info.cpu_count, { one: "# core", other: "# cores" })}`}
+          share={info.cpu_utilization}
+          text={percent(info.cpu_utilization)}
+        />
+        <Meter
+          label={t`Memory`}
           share={share(info.memory_used_bytes, info.memory_total_bytes)}
-          text={`${bytes(info.memory_used_bytes)} of ${bytes(info.memory_total_bytes)}`}
+          text={t`${bytes(info.memory_used_bytes)} of ${bytes(info.memory_total_bytes)}`}
         />
         <Meter
-          label="Disk"
+          label={t`Disk`}
           share={share(info.disk_total_bytes - info.disk_free_bytes, info.disk_total_bytes)}
-          text={`${bytes(info.disk_free_bytes)} free of ${bytes(info.disk_total_bytes)}`}
+          text={t`${bytes(info.disk_free_bytes)} free of ${bytes(info.disk_total_bytes)}`}
         />
         <Meter
-          label="Model cache, part of the disk"
+          label={t`Model cache, part of the disk`}
           share={share(info.cache_bytes, info.disk_total_bytes)}
           text={bytes(info.cache_bytes)}
         />
@@ -44,12 +59,21 @@ function Resources({ node }: { node: NodeItem }) {
 /** What replicas are kept to on this node, and what its machine has no means for. */
 function Sandbox({ kept }: { kept: NodeItem["info"]["sandbox"] }) {
   const names = Object.keys(kept);
-  if (names.length === 0) return <Chip tone="warn">none: replicas run as the agent does</Chip>;
+  if (names.length === 0)
+    return (
+      <Chip tone="warn">
+        <Trans>none: replicas run as the agent does</Trans>
+      </Chip>
+    );
   const missing = names.filter((name) => !kept[name]);
   return (
     <>
       <span className="mono">{names.filter((name) => kept[name]).join(", ") || "–"}</span>
-      {missing.length > 0 ? <span className="muted">, not here: {missing.join(", ")}</span> : null}
+      {missing.length > 0 ? (
+        <span className="muted">
+          <Trans>, not here: {missing.join(", ")}</Trans>
+        </span>
+      ) : null}
     </>
   );
 }
@@ -58,46 +82,69 @@ function Facts({ node, version }: { node: NodeItem; version: string | undefined 
   const { info } = node;
   const differs = version !== undefined && info.agent_version !== version;
   return (
-    <Card title="Agent">
+    <Card title={t`Agent`}>
       <dl className={classes["facts"]}>
         <div>
-          <dt>Address</dt>
+          <dt>
+            <Trans>Address</Trans>
+          </dt>
           <dd className="mono">{info.address}</dd>
         </div>
         <div>
-          <dt>Version</dt>
+          <dt>
+            <Trans>Version</Trans>
+          </dt>
           <dd>
-            {info.agent_version} {differs ? <Chip tone="warn">server: {version}</Chip> : null}
+            {info.agent_version}{" "}
+            {differs ? (
+              <Chip tone="warn">
+                <Trans>server: {version}</Trans>
+              </Chip>
+            ) : null}
           </dd>
         </div>
         <div>
-          <dt>Backends</dt>
+          <dt>
+            <Trans>Backends</Trans>
+          </dt>
           <dd className="mono">{info.backends.join(", ") || "–"}</dd>
         </div>
         <div>
-          <dt>Sandbox</dt>
+          <dt>
+            <Trans>Sandbox</Trans>
+          </dt>
           <dd>
             <Sandbox kept={info.sandbox} />
           </dd>
         </div>
         <div>
-          <dt>Certificate</dt>
+          <dt>
+            <Trans>Certificate</Trans>
+          </dt>
           <dd>
             {node.certificate_ends_at ? (
               <>
-                until {absoluteTime(node.certificate_ends_at)}
-                <span className="muted">, renews by itself</span>
+                <Trans>
+                  until {absoluteTime(node.certificate_ends_at)}
+                  <span className="muted">, renews by itself</span>
+                </Trans>
               </>
             ) : (
-              <Chip tone="warn">none shown yet</Chip>
+              <Chip tone="warn">
+                <Trans>none shown yet</Trans>
+              </Chip>
             )}
           </dd>
         </div>
         <div>
-          <dt>Last report</dt>
+          <dt>
+            <Trans>Last report</Trans>
+          </dt>
           <dd>
             {ageText(node.age_s)}
-            <span className="muted">, due every {node.rule.interval_s} s</span>
+            <span className="muted">
+              <Trans>, due every {node.rule.interval_s} s</Trans>
+            </span>
           </dd>
         </div>
       </dl>
@@ -114,18 +161,18 @@ export function NodeOverviewTab() {
       <div className={classes["stack"]}>
         <Resources node={node} />
         <Card
-          title="Recent events"
+          title={t`Recent events`}
           flush
           actions={
             <Link {...paths.activity({ subject: `node/${node.name}` })} className="link">
-              All
+              <Trans>All</Trans>
             </Link>
           }
         >
           {events.data && events.data.items.length > 0 ? (
             <EventList events={events.data.items} />
           ) : (
-            <p className={classes["none"]}>{events.error ? "The events could not be loaded" : "Nothing has happened yet"}</p>
+            <p className={classes["none"]}>{events.error ? t`The events could not be loaded` : t`Nothing has happened yet`}</p>
           )}
         </Card>
       </div>

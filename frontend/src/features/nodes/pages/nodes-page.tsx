@@ -1,4 +1,6 @@
 /** The machines that run models. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Checkbox } from "@mantine/core";
 import { IconPlus, IconServer2 } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
@@ -14,7 +16,7 @@ import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
-import { ageText, bytes, counted } from "@/components/format";
+import { ageText, bytes } from "@/components/format";
 import { HeatStrip } from "@/components/heat-strip";
 import { ListFilter } from "@/components/list-filter";
 import { Meter } from "@/components/meter";
@@ -42,7 +44,7 @@ function memoryOf({ info }: NodeItem): { used: number; total: number } {
 const COLUMNS: Column<NodeItem>[] = [
   {
     id: "name",
-    header: "Name",
+    header: t`Name`,
     sortValue: (row) => row.name,
     cell: (row) => (
       <>
@@ -53,7 +55,7 @@ const COLUMNS: Column<NodeItem>[] = [
       </>
     ),
   },
-  { id: "state", header: "Status", sortValue: (row) => row.state, cell: (row) => <NodeStatus node={row} /> },
+  { id: "state", header: t`Status`, sortValue: (row) => row.state, cell: (row) => <NodeStatus node={row} /> },
   {
     id: "gpus",
     header: "GPUs",
@@ -64,13 +66,13 @@ const COLUMNS: Column<NodeItem>[] = [
   },
   {
     id: "memory",
-    header: "Memory of GPUs, else of the machine",
+    header: t`Memory of GPUs, else of the machine`,
     width: 220,
     sortValue: (row) => share(memoryOf(row).used, memoryOf(row).total),
     cell: (row) => {
       const { used, total } = memoryOf(row);
       return (
-        <Meter label={row.info.gpus.length > 0 ? "GPU" : "RAM"} share={share(used, total)} text={`${bytes(used)} of ${bytes(total)}`} />
+        <Meter label={row.info.gpus.length > 0 ? "GPU" : "RAM"} share={share(used, total)} text={t`${bytes(used)} of ${bytes(total)}`} />
       );
     },
   },
@@ -82,7 +84,7 @@ const COLUMNS: Column<NodeItem>[] = [
     sortValue: (row) => row.info.cpu_utilization,
     cell: (row) => (
       <Meter
-        label={counted(row.info.cpu_count, "core")}
+        label={plural(row.info.cpu_count, { one: "# core", other: "# cores" })}
         share={row.info.cpu_utilization}
         text={`${Math.round(row.info.cpu_utilization * 100)} %`}
       />
@@ -90,20 +92,20 @@ const COLUMNS: Column<NodeItem>[] = [
   },
   {
     id: "disk",
-    header: "Disk free",
+    header: t`Disk free`,
     align: "right",
     hideBelow: "lg",
     sortValue: (row) => row.info.disk_free_bytes,
     cell: (row) => (row.info.disk_pressure ? <Chip tone="warn">{bytes(row.info.disk_free_bytes)}</Chip> : bytes(row.info.disk_free_bytes)),
   },
-  { id: "replicas", header: "Replicas", align: "right", sortValue: (row) => row.replicas.length, cell: (row) => row.replicas.length },
-  { id: "age", header: "Last report", align: "right", hideBelow: "sm", sortValue: (row) => row.age_s, cell: (row) => ageText(row.age_s) },
+  { id: "replicas", header: t`Replicas`, align: "right", sortValue: (row) => row.replicas.length, cell: (row) => row.replicas.length },
+  { id: "age", header: t`Last report`, align: "right", hideBelow: "sm", sortValue: (row) => row.age_s, cell: (row) => ageText(row.age_s) },
 ];
 
 /** Only worth a column where versions differ. */
 const versionColumn = (version: string): Column<NodeItem> => ({
   id: "version",
-  header: "Agent",
+  header: t`Agent`,
   hideBelow: "md",
   cell: (row) => (row.info.agent_version === version ? row.info.agent_version : <Chip tone="warn">{row.info.agent_version}</Chip>),
 });
@@ -119,7 +121,7 @@ function tickColumn(rows: readonly NodeItem[], ticked: ReadonlySet<string>, onCh
     header: (
       <Checkbox
         size="xs"
-        aria-label="Tick all nodes"
+        aria-label={t`Tick all nodes`}
         checked={ticks === "all"}
         indeterminate={ticks === "some"}
         onChange={() => onChange(allToggled(ticked, rows))}
@@ -128,7 +130,7 @@ function tickColumn(rows: readonly NodeItem[], ticked: ReadonlySet<string>, onCh
     cell: (row) => (
       <Checkbox
         size="xs"
-        aria-label={`Tick ${row.name}`}
+        aria-label={t`Tick ${row.name}`}
         checked={ticked.has(row.name)}
         onChange={() => onChange(toggled(ticked, row.name))}
       />
@@ -137,7 +139,7 @@ function tickColumn(rows: readonly NodeItem[], ticked: ReadonlySet<string>, onCh
 }
 
 export function NodesPage() {
-  usePageTitle("Nodes");
+  usePageTitle(t`Nodes`);
   const open = useNavigate();
   const search = useSearch({ from: "/app/nodes" });
   const navigate = useNavigate({ from: "/nodes" });
@@ -173,43 +175,45 @@ export function NodesPage() {
   ];
   const join = (
     <RefusingLink needs="operate" link={paths.joinNode()} leftSection={<IconPlus size={16} />}>
-      Join a node
+      <Trans>Join a node</Trans>
     </RefusingLink>
   );
   return (
     <>
-      <PageHeader title="Nodes" actions={join} />
+      <PageHeader title={t`Nodes`} actions={join} />
       {error && !data ? (
-        <LoadProblem error={error} what="The nodes" needs="read" onRetry={() => void refetch()} />
+        <LoadProblem error={error} what={t`The nodes`} needs="read" onRetry={() => void refetch()} />
       ) : (
         <>
           {rows && rows.length > 0 ? (
-            <Card title="Memory" hint="of the nodes below: one cell per GPU, or per machine without one" flush>
+            <Card title={t`Memory`} hint={t`of the nodes below: one cell per GPU, or per machine without one`} flush>
               <HeatStrip nodes={rows} />
             </Card>
           ) : null}
           <div className={toolbar["toolbar"]} style={{ marginTop: 12 }}>
-            <ListFilter label="Filter nodes" value={q} onChange={(next) => set({ q: next })} />
+            <ListFilter label={t`Filter nodes`} value={q} onChange={(next) => set({ q: next })} />
             <Segmented
-              label="Status"
+              label={t`Status`}
               value={status ?? "all"}
               options={[
-                { value: "all", label: "All" },
-                { value: "online", label: "Online" },
-                { value: "closed", label: "Cordoned, draining" },
-                { value: "lost", label: "Not heard from" },
+                { value: "all", label: t`All` },
+                { value: "online", label: t`Online` },
+                { value: "closed", label: t`Cordoned, draining` },
+                { value: "lost", label: t`Not heard from` },
               ]}
               onChange={(next) => set({ status: next === "all" ? "" : next })}
             />
             <span className="secondary" role="status">
-              {rows && rows.length < total ? `${rows.length} of ${counted(total, "node")}, by name` : counted(total, "node")}
+              {rows && rows.length < total
+                ? t`${rows.length} of ${plural(total, { one: "# node", other: "# nodes" })}, by name`
+                : plural(total, { one: "# node", other: "# nodes" })}
             </span>
           </div>
           {chosen.length > 0 ? <BulkBar chosen={chosen} onClear={untick} /> : null}
           <Card flush>
             <div ref={list}>
               <DataTable
-                label="Nodes"
+                label={t`Nodes`}
                 choose="nodes"
                 columns={columns}
                 rows={rows}
@@ -222,8 +226,8 @@ export function NodesPage() {
                 empty={
                   <EmptyState
                     icon={<IconServer2 size={34} stroke={1.3} />}
-                    title={filtered ? "No node matches the filter" : "No node has joined yet"}
-                    detail={filtered ? undefined : "A node is a machine that runs models."}
+                    title={filtered ? t`No node matches the filter` : t`No node has joined yet`}
+                    detail={filtered ? undefined : t`A node is a machine that runs models.`}
                     action={filtered ? undefined : join}
                   />
                 }

@@ -1,4 +1,6 @@
 /** Every change that took a while, newest first; what it is filtered by lives in the address. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Select } from "@mantine/core";
 import { IconHistory } from "@tabler/icons-react";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
@@ -26,7 +28,7 @@ import { WhenFilter, WhoFilter } from "@/components/when-filter";
 const COLUMNS: Column<Operation>[] = [
   {
     id: "what",
-    header: "Operation",
+    header: t`Operation`,
     cell: (row) => (
       <>
         <Link {...paths.operation(row.id)} style={{ fontWeight: 600 }}>
@@ -36,14 +38,14 @@ const COLUMNS: Column<Operation>[] = [
       </>
     ),
   },
-  { id: "state", header: "Status", width: 130, cell: (row) => <Status state={row.state} /> },
-  { id: "stage", header: "Stage", hideBelow: "md", cell: (row) => currentStage(row) || <span className="muted">–</span> },
-  { id: "took", header: "Took", align: "right", width: 90, hideBelow: "sm", cell: (row) => elapsed(row.created_at, row.finished_at) },
-  { id: "when", header: "Started", width: 150, cell: (row) => <Time at={row.created_at} /> },
-  { id: "by", header: "By", width: 120, hideBelow: "sm", cell: (row) => row.created_by },
+  { id: "state", header: t`Status`, width: 130, cell: (row) => <Status state={row.state} /> },
+  { id: "stage", header: t`Stage`, hideBelow: "md", cell: (row) => currentStage(row) || <span className="muted">–</span> },
+  { id: "took", header: t`Took`, align: "right", width: 90, hideBelow: "sm", cell: (row) => elapsed(row.created_at, row.finished_at) },
+  { id: "when", header: t`Started`, width: 150, cell: (row) => <Time at={row.created_at} /> },
+  { id: "by", header: t`By`, width: 120, hideBelow: "sm", cell: (row) => row.created_by },
 ];
 
-const STATES = ["All", ...OPERATION_STATES].map((value) => ({ value, label: value }));
+const STATES = [t`All`, ...OPERATION_STATES].map((value) => ({ value, label: value }));
 const KINDS = OPERATION_KINDS.map((value) => ({ value, label: KIND_WORDS[value] }));
 
 function useOperations({ status, when, ...rest }: ReturnType<typeof operationsSearch>) {
@@ -54,7 +56,7 @@ function useOperations({ status, when, ...rest }: ReturnType<typeof operationsSe
 }
 
 export function OperationsPage() {
-  usePageTitle("Operations");
+  usePageTitle(t`Operations`);
   const search = useSearch({ from: "/app/operations" });
   const navigate = useNavigate({ from: "/operations" });
   const open = useNavigate();
@@ -67,18 +69,18 @@ export function OperationsPage() {
     });
   return (
     <>
-      <PageHeader title="Operations" subtitle="Every change that took a while, with its stages" />
+      <PageHeader title={t`Operations`} subtitle={t`Every change that took a while, with its stages`} />
       <div className={toolbar["toolbar"]}>
-        <ListFilter label="Filter operations" value={search.q ?? ""} onChange={(q) => set({ q })} />
+        <ListFilter label={t`Filter operations`} value={search.q ?? ""} onChange={(q) => set({ q })} />
         <Segmented
-          label="Status"
-          value={search.status ?? "All"}
+          label={t`Status`}
+          value={search.status ?? t`All`}
           options={STATES}
           onChange={(value) => set({ status: value === "All" ? undefined : value })}
         />
         <Select
-          aria-label="Kind"
-          placeholder="Any kind"
+          aria-label={t`Kind`}
+          placeholder={t`Any kind`}
           w={170}
           clearable
           data={KINDS}
@@ -89,11 +91,11 @@ export function OperationsPage() {
         <WhenFilter value={search.when} onChange={(when) => set({ when })} />
       </div>
       {error && !data ? (
-        <LoadProblem error={error} what="The operations" needs="read" onRetry={() => void refetch()} />
+        <LoadProblem error={error} what={t`The operations`} needs="read" onRetry={() => void refetch()} />
       ) : (
         <Card flush>
           <DataTable
-            label="Operations"
+            label={t`Operations`}
             columns={COLUMNS}
             choose="operations"
             rows={rows}
@@ -103,14 +105,14 @@ export function OperationsPage() {
             empty={
               <EmptyState
                 icon={<IconHistory size={34} stroke={1.3} />}
-                title={Object.keys(search).length > 0 ? "No operation matches the filter" : "No operations yet"}
+                title={Object.keys(search).length > 0 ? t`No operation matches the filter` : t`No operations yet`}
               />
             }
           />
           {hasNextPage ? (
             <div className={toolbar["more"]}>
               <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-                Older
+                <Trans>Older</Trans>
               </Button>
             </div>
           ) : null}

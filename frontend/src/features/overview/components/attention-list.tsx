@@ -1,4 +1,6 @@
 /** What needs somebody: worst first. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useNavigate } from "@tanstack/react-router";
 import { IconChevronRight } from "@tabler/icons-react";
 import type { AttentionItem } from "@/api/types";
@@ -13,9 +15,11 @@ export function AttentionList({ items, count }: { items: readonly AttentionItem[
   const navigate = useNavigate();
   const sorted = [...items].sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
   return (
-    <section className={classes["card"]} aria-label="Needs attention">
+    <section className={classes["card"]} aria-label={t`Needs attention`}>
       <h2>
-        Needs attention <span className={classes["count"]}>{count}</span>
+        <Trans>
+          Needs attention <span className={classes["count"]}>{count}</span>
+        </Trans>
       </h2>
       <ul>
         {sorted.map((item) => (
@@ -36,7 +40,11 @@ export function AttentionList({ items, count }: { items: readonly AttentionItem[
           </li>
         ))}
       </ul>
-      {count > items.length ? <p className={classes["more"]}>and {count - items.length} more, not as bad as these</p> : null}
+      {count > items.length ? (
+        <p className={classes["more"]}>
+          <Trans>and {count - items.length} more, not as bad as these</Trans>
+        </p>
+      ) : null}
     </section>
   );
 }

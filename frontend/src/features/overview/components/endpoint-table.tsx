@@ -1,4 +1,5 @@
 /** The endpoints with what they do right now; the course of the requests is remembered while the page is open. */
+import { t } from "@lingui/core/macro";
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { Overview } from "@/api/types";
 import { paths } from "@/app/paths";
@@ -19,7 +20,7 @@ export function EndpointTable({ endpoints }: { endpoints: readonly Row[] }) {
   const columns: Column<Row>[] = [
     {
       id: "name",
-      header: "Name",
+      header: t`Name`,
       cell: (row) => (
         <>
           <Link {...paths.endpoint(row.name)} className={classes["name"]}>
@@ -29,12 +30,12 @@ export function EndpointTable({ endpoints }: { endpoints: readonly Row[] }) {
             {row.models
               .map((item) => `${item.name} v${item.version}`)
               .filter((text, index, all) => all.indexOf(text) === index)
-              .join(", ") || "no model"}
+              .join(", ") || t`no model`}
           </div>
         </>
       ),
     },
-    { id: "status", header: "Status", cell: (row) => <Status state={row.serving_state} /> },
+    { id: "status", header: t`Status`, cell: (row) => <Status state={row.serving_state} /> },
     {
       id: "rate",
       header: METRICS.request_rate.title,
@@ -43,10 +44,10 @@ export function EndpointTable({ endpoints }: { endpoints: readonly Row[] }) {
     },
     {
       id: "course",
-      header: "Last 5 min",
+      header: t`Last 5 min`,
       width: 130,
       hideBelow: "lg",
-      cell: (row) => <Sparkline values={rates.get(row.name) ?? []} label={`Requests of ${row.name}, recent course`} />,
+      cell: (row) => <Sparkline values={rates.get(row.name) ?? []} label={t`Requests of ${row.name}, recent course`} />,
     },
     { id: "p95", header: METRICS.p95_us.label, align: "right", cell: (row) => <Num parts={metricParts("p95_us", row.live.p95_us)} /> },
     {
@@ -60,11 +61,11 @@ export function EndpointTable({ endpoints }: { endpoints: readonly Row[] }) {
         </span>
       ),
     },
-    { id: "traffic", header: "Traffic", width: 170, hideBelow: "md", cell: (row) => <TrafficBar thin traffic={row.traffic} /> },
+    { id: "traffic", header: t`Traffic`, width: 170, hideBelow: "md", cell: (row) => <TrafficBar thin traffic={row.traffic} /> },
   ];
   return (
     <DataTable
-      label="Endpoints"
+      label={t`Endpoints`}
       columns={columns}
       rows={endpoints}
       rowKey={(row) => row.name}

@@ -1,4 +1,6 @@
 /** What to do on a fresh installation: a node, a model, a request. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { IconCheck, IconRocket } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
@@ -18,10 +20,15 @@ import classes from "./first-steps.module.css";
 /** The installation's own parts, so that a first deployment does not run into a broken one. */
 function Installation({ overview }: { overview: Overview }) {
   const { data, error } = useQuery(systemQuery());
-  if (error) return <p className={classes["parts"]}>The parts of this installation could not be looked at.</p>;
+  if (error)
+    return (
+      <p className={classes["parts"]}>
+        <Trans>The parts of this installation could not be looked at.</Trans>
+      </p>
+    );
   if (!data) return null;
   return (
-    <dl className={classes["parts"]} aria-label="This installation">
+    <dl className={classes["parts"]} aria-label={t`This installation`}>
       {firstChecks(data.parts, overview).map(({ label, text, tone }) => (
         <div key={label}>
           <dt>
@@ -47,7 +54,7 @@ function useSample() {
       await navigate(paths.deploy());
       offerDropped([{ path: file.name, file }]);
     },
-    onError: (error) => notifyProblem(error, "The sample model could not be deployed"),
+    onError: (error) => notifyProblem(error, t`The sample model could not be deployed`),
   });
 }
 
@@ -56,49 +63,57 @@ export function FirstSteps({ overview }: { overview: Overview }) {
   const sample = useSample();
   const steps = [
     {
-      title: "A node runs the models",
+      title: t`A node runs the models`,
       done: counts.nodes_online > 0,
       text:
         counts.nodes_online > 0 ? (
           <>
-            {onlineWords(overview)} {counts.nodes_online === 1 ? "is online and waits" : "are online and wait"} for work.
+            <Trans>
+              {onlineWords(overview)} {counts.nodes_online === 1 ? t`is online and waits` : t`are online and wait`} for work.
+            </Trans>
           </>
         ) : (
           <>
-            No node is online.{" "}
-            <Link {...paths.joinNode()} className="link">
-              Join a node
-            </Link>
-            .
+            <Trans>
+              No node is online.{" "}
+              <Link {...paths.joinNode()} className="link">
+                Join a node
+              </Link>
+              .
+            </Trans>
           </>
         ),
     },
     {
-      title: "Deploy a model",
+      title: t`Deploy a model`,
       done: false,
-      text: "Drop an ONNX file or a zipped Triton model repository. It is inspected, registered, placed on a node and gets an authenticated URL.",
+      text: t`Drop an ONNX file or a zipped Triton model repository. It is inspected, registered, placed on a node and gets an authenticated URL.`,
     },
     {
-      title: "Send a request",
+      title: t`Send a request`,
       done: false,
-      text: "Try it in the test console, or copy the ready-made curl and Python calls. Latency and throughput appear live.",
+      text: t`Try it in the test console, or copy the ready-made curl and Python calls. Latency and throughput appear live.`,
     },
   ];
   return (
-    <section className={classes["card"]} aria-label="First steps">
+    <section className={classes["card"]} aria-label={t`First steps`}>
       <div className={classes["intro"]}>
         <Logo size={56} />
-        <h2>From a model file to a live endpoint</h2>
-        <p>Nothing is deployed yet. It takes about two minutes.</p>
+        <h2>
+          <Trans>From a model file to a live endpoint</Trans>
+        </h2>
+        <p>
+          <Trans>Nothing is deployed yet. It takes about two minutes.</Trans>
+        </p>
         <div className={classes["buttons"]}>
           <RefusingLink needs="deploy" link={paths.deploy()} size="sm" leftSection={<IconRocket size={17} />}>
-            Deploy a model
+            <Trans>Deploy a model</Trans>
           </RefusingLink>
           <RefusingButton needs="deploy" size="sm" variant="default" loading={sample.isPending} onClick={() => sample.mutate()}>
-            Deploy sample model
+            <Trans>Deploy sample model</Trans>
           </RefusingButton>
           <RefusingLink needs="operate" link={paths.joinNode()} size="sm" variant="default">
-            Join a node
+            <Trans>Join a node</Trans>
           </RefusingLink>
         </div>
         <Installation overview={overview} />
@@ -106,7 +121,7 @@ export function FirstSteps({ overview }: { overview: Overview }) {
       <ol className={classes["steps"]}>
         {steps.map((step, index) => (
           <li key={step.title} data-done={step.done ? "" : undefined}>
-            <span className={classes["mark"]}>{step.done ? <IconCheck size={15} stroke={2.2} aria-label="Done" /> : index + 1}</span>
+            <span className={classes["mark"]}>{step.done ? <IconCheck size={15} stroke={2.2} aria-label={t`Done`} /> : index + 1}</span>
             <div>
               <h3>{step.title}</h3>
               <p>{step.text}</p>

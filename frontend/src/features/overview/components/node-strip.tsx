@@ -1,4 +1,5 @@
 /** Nodes with their memory, one bar each. */
+import { t } from "@lingui/core/macro";
 import { Link } from "@tanstack/react-router";
 import type { Overview } from "@/api/types";
 import { paths } from "@/app/paths";
@@ -20,16 +21,16 @@ export function NodeStrip({ nodes }: { nodes: Overview["nodes"] }) {
                 node.info.gpus.map((gpu) => (
                   <Meter
                     key={gpu.index}
-                    label={`GPU ${gpu.index}`}
+                    label={t`GPU ${gpu.index}`}
                     share={gpu.memory_total_bytes > 0 ? gpu.memory_used_bytes / gpu.memory_total_bytes : null}
-                    text={`${bytes(gpu.memory_used_bytes)} of ${bytes(gpu.memory_total_bytes)}`}
+                    text={t`${bytes(gpu.memory_used_bytes)} of ${bytes(gpu.memory_total_bytes)}`}
                   />
                 ))
               ) : (
                 <Meter
-                  label="Memory"
+                  label={t`Memory`}
                   share={node.info.memory_total_bytes > 0 ? node.info.memory_used_bytes / node.info.memory_total_bytes : null}
-                  text={`${bytes(node.info.memory_used_bytes)} of ${bytes(node.info.memory_total_bytes)}`}
+                  text={t`${bytes(node.info.memory_used_bytes)} of ${bytes(node.info.memory_total_bytes)}`}
                 />
               )}
             </span>

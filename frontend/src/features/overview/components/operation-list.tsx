@@ -1,4 +1,5 @@
 /** The latest operations in short. */
+import { Trans } from "@lingui/react/macro";
 import { Link } from "@tanstack/react-router";
 import type { Overview } from "@/api/types";
 import { paths } from "@/app/paths";
@@ -9,7 +10,12 @@ import { Time } from "@/components/time";
 import classes from "./operation-list.module.css";
 
 export function OperationList({ operations }: { operations: Overview["recent_operations"] }) {
-  if (operations.length === 0) return <p className={classes["none"]}>No operations yet</p>;
+  if (operations.length === 0)
+    return (
+      <p className={classes["none"]}>
+        <Trans>No operations yet</Trans>
+      </p>
+    );
   return (
     <ul className={classes["list"]}>
       {operations.map((operation) => (

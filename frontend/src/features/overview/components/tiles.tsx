@@ -1,4 +1,5 @@
 /** Six figures across the top, with their last hour where there is one. */
+import { t } from "@lingui/core/macro";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { readSeries } from "@/api/metrics";
@@ -34,7 +35,7 @@ export function Tiles({ overview }: { overview: Overview }) {
   const hour = useLastHour(overview);
   const course = useMemo(() => (hour ? courseOf(hour) : null), [hour]);
   return (
-    <ul className={classes["tiles"]} aria-label="Key figures">
+    <ul className={classes["tiles"]} aria-label={t`Key figures`}>
       {tilesOf(overview, course).map((tile) => (
         <li key={tile.id} data-bad={tile.bad ? "" : undefined} title={tile.formula}>
           <span className={classes["label"]}>{tile.label}</span>
@@ -42,7 +43,7 @@ export function Tiles({ overview }: { overview: Overview }) {
             <Num parts={tile.value} />
           </span>
           {tile.course ? (
-            <Sparkline values={tile.course} label={`${tile.label}, last hour`} />
+            <Sparkline values={tile.course} label={t`${tile.label}, last hour`} />
           ) : (
             <span className={`${classes["note"]} truncate`}>{tile.note ?? ""}</span>
           )}

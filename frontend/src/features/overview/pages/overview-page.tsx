@@ -1,4 +1,6 @@
 /** How the whole installation does, at a glance. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { IconRocket } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, Navigate } from "@tanstack/react-router";
@@ -8,7 +10,6 @@ import type { Overview } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { EventList } from "@/components/event-list";
-import { counted } from "@/components/format";
 import { HeatStrip } from "@/components/heat-strip";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { LoadProblem } from "@/components/forbidden";
@@ -34,35 +35,39 @@ function Body({ overview }: { overview: Overview }) {
       {overview.attention.length > 0 ? <AttentionList items={overview.attention} count={counts.attention} /> : null}
       <div className={classes["grid"]}>
         <div className={classes["stack"]}>
-          <Card title="Endpoints" hint={`${counts.replicas_ready} of ${counts.replicas_total} replicas ready`} flush>
+          <Card title={t`Endpoints`} hint={t`${counts.replicas_ready} of ${counts.replicas_total} replicas ready`} flush>
             <EndpointTable endpoints={overview.endpoints} />
             {counts.endpoints > overview.endpoints.length ? (
               <p className={classes["more"]}>
-                Those in trouble and the busiest of{" "}
-                <Link {...paths.endpoints()} className="link">
-                  {counted(counts.endpoints, "endpoint")}
-                </Link>
+                <Trans>
+                  Those in trouble and the busiest of{" "}
+                  <Link {...paths.endpoints()} className="link">
+                    {plural(counts.endpoints, { one: "# endpoint", other: "# endpoints" })}
+                  </Link>
+                </Trans>
               </p>
             ) : null}
           </Card>
-          <Card title="Recent operations" flush>
+          <Card title={t`Recent operations`} flush>
             <OperationList operations={overview.recent_operations} />
           </Card>
         </div>
         <div className={classes["stack"]}>
-          <Card title="Nodes" hint={`${counts.nodes_online} of ${counts.nodes} online`} flush>
+          <Card title={t`Nodes`} hint={t`${counts.nodes_online} of ${counts.nodes} online`} flush>
             <HeatStrip nodes={overview.nodes} />
             <NodeStrip nodes={overview.nodes.slice(0, SHOWN_NODES)} />
             {counts.nodes > overview.nodes.length ? (
               <p className={classes["more"]}>
-                Those not online and the fullest of{" "}
-                <Link {...paths.nodes()} className="link">
-                  {counted(counts.nodes, "node")}
-                </Link>
+                <Trans>
+                  Those not online and the fullest of{" "}
+                  <Link {...paths.nodes()} className="link">
+                    {plural(counts.nodes, { one: "# node", other: "# nodes" })}
+                  </Link>
+                </Trans>
               </p>
             ) : null}
           </Card>
-          <Card title="Recent events" flush>
+          <Card title={t`Recent events`} flush>
             <EventList events={overview.recent_events} />
           </Card>
         </div>
@@ -77,7 +82,7 @@ export function OverviewPage() {
 }
 
 function OfInstallation() {
-  usePageTitle("Overview");
+  usePageTitle(t`Overview`);
   useLiveOverview();
   // why not also while frames come: each of them is what an answer would say, and less.
   const fallBack = useLiveState() === "live" ? { refetchInterval: false as const } : {};
@@ -86,18 +91,18 @@ function OfInstallation() {
   return (
     <>
       <PageHeader
-        title="Overview"
+        title={t`Overview`}
         actions={
           isEmpty ? null : (
             <RefusingLink needs="deploy" link={paths.deploy()} leftSection={<IconRocket size={16} />}>
-              Deploy a model
+              <Trans>Deploy a model</Trans>
             </RefusingLink>
           )
         }
       />
-      {error && !data ? <LoadProblem error={error} what="The overview" needs="read" onRetry={() => void refetch()} /> : null}
+      {error && !data ? <LoadProblem error={error} what={t`The overview`} needs="read" onRetry={() => void refetch()} /> : null}
       {!data && !error ? (
-        <div className={classes["stack"]} role="status" aria-label="Loading the overview">
+        <div className={classes["stack"]} role="status" aria-label={t`Loading the overview`}>
           <Skeleton height={220} />
           <Skeleton height={160} />
         </div>

@@ -1,4 +1,6 @@
 /** Signing in. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, PasswordInput, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter, useSearch } from "@tanstack/react-router";
@@ -6,6 +8,7 @@ import { useState } from "react";
 import { keys } from "@/api/keys";
 import { toProblem, type ApiProblem } from "@/api/problem";
 import { sessionQuery, signIn } from "@/api/session";
+import { LanguageChoice } from "@/components/language-choice";
 import { Logo } from "@/components/logo";
 import { usePageTitle } from "@/components/page-header";
 import { providerSignIn, signInError } from "../sign-in-errors";
@@ -17,7 +20,7 @@ function safeNext(next: string | undefined): string {
 }
 
 export function LoginPage() {
-  usePageTitle("Sign in");
+  usePageTitle(t`Sign in`);
   const router = useRouter();
   const queryClient = useQueryClient();
   const { next, error } = useSearch({ from: "/login" });
@@ -62,8 +65,12 @@ export function LoginPage() {
       >
         <div className={classes["brand"]}>
           <Logo size={44} />
-          <h1>Sign in to Shoal</h1>
-          <p>From a model file to a live endpoint</p>
+          <h1>
+            <Trans>Sign in to Shoal</Trans>
+          </h1>
+          <p>
+            <Trans>From a model file to a live endpoint</Trans>
+          </p>
         </div>
         {refused ? (
           <p className={classes["problem"]} role="alert">
@@ -72,13 +79,13 @@ export function LoginPage() {
         ) : null}
         {provider !== null ? (
           <Button component="a" href={providerSignIn(safeNext(next))} fullWidth autoFocus={!withPassword}>
-            Sign in with {provider}
+            <Trans>Sign in with {provider}</Trans>
           </Button>
         ) : null}
         {withPassword ? (
           <>
             <TextInput
-              label="User name"
+              label={t`User name`}
               name="username"
               autoComplete="username"
               autoFocus
@@ -88,7 +95,7 @@ export function LoginPage() {
               onChange={(event) => setUsername(event.currentTarget.value)}
             />
             <PasswordInput
-              label="Password"
+              label={t`Password`}
               name="password"
               autoComplete="current-password"
               required
@@ -99,8 +106,8 @@ export function LoginPage() {
             />
             {wantsCode ? (
               <TextInput
-                label="Code"
-                description="What your app shows, or a recovery code"
+                label={t`Code`}
+                description={t`What your app shows, or a recovery code`}
                 name="code"
                 autoComplete="one-time-code"
                 autoFocus
@@ -120,19 +127,22 @@ export function LoginPage() {
         ) : null}
         {withPassword ? (
           <Button type="submit" variant={provider === null ? "filled" : "default"} loading={busy} fullWidth>
-            Sign in
+            <Trans>Sign in</Trans>
           </Button>
         ) : (
           <Button variant="subtle" size="compact-sm" onClick={() => setLocal(true)}>
-            Sign in with the host&apos;s own password
+            <Trans>Sign in with the host&apos;s own password</Trans>
           </Button>
         )}
         {session?.ways.passwords !== false ? (
           <p className={classes["help"]}>
-            When the installation starts for the first time it prints, once, the first administrator&apos;s password and a link on which to
-            choose one.
+            <Trans>
+              When the installation starts for the first time it prints, once, the first administrator&apos;s password and a link on which
+              to choose one.
+            </Trans>
           </p>
         ) : null}
+        <LanguageChoice />
       </form>
     </main>
   );

@@ -1,4 +1,6 @@
 /** Where somebody is led whose role must have a second factor, and who has none yet: nothing else opens before. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
@@ -9,7 +11,7 @@ import { SecondFactorSetup } from "@/components/second-factor-setup";
 import classes from "./login-page.module.css";
 
 export function SecondFactorPage() {
-  usePageTitle("Second factor");
+  usePageTitle(t`Second factor`);
   const router = useRouter();
   const queryClient = useQueryClient();
   const { data: session } = useQuery(sessionQuery());
@@ -22,8 +24,12 @@ export function SecondFactorPage() {
       <div className={classes["card"]}>
         <div className={classes["brand"]}>
           <Logo size={44} />
-          <h1>Set up a second factor</h1>
-          <p>This installation wants one of the role {session?.user?.role ?? "that you have"}</p>
+          <h1>
+            <Trans>Set up a second factor</Trans>
+          </h1>
+          <p>
+            <Trans>This installation wants one of the role {session?.user?.role ?? t`that you have`}</Trans>
+          </p>
         </div>
         <SecondFactorSetup onDone={() => void leave("/")} />
         <Button
@@ -34,7 +40,7 @@ export function SecondFactorPage() {
             await leave("/login");
           }}
         >
-          Sign out
+          <Trans>Sign out</Trans>
         </Button>
       </div>
     </main>

@@ -1,4 +1,6 @@
 /** The first run: the link that was printed opens this page once, for the first administrator. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
@@ -16,7 +18,7 @@ import { setupState, shortPassword, tokenOf } from "../setup-state";
 import classes from "./login-page.module.css";
 
 export function SetupPage() {
-  usePageTitle("First run");
+  usePageTitle(t`First run`);
   const [token] = useState(() => tokenOf(window.location.hash));
   const { data, error, refetch } = useQuery({ ...setupQuery(), staleTime: Number.POSITIVE_INFINITY });
   const state = setupState(data?.open, token);
@@ -25,17 +27,25 @@ export function SetupPage() {
       <div className={classes["card"]}>
         <div className={classes["brand"]}>
           <Logo size={44} />
-          <h1>{state === "closed" ? "Shoal is set up already" : "Welcome to Shoal"}</h1>
-          {state === "form" ? <p>Choose how you sign in from now on</p> : null}
+          <h1>{state === "closed" ? t`Shoal is set up already` : t`Welcome to Shoal`}</h1>
+          {state === "form" ? (
+            <p>
+              <Trans>Choose how you sign in from now on</Trans>
+            </p>
+          ) : null}
         </div>
-        {error ? <ProblemCard error={error} title="The studio could not be asked" onRetry={() => void refetch()} /> : null}
-        {state === "loading" && !error ? <SkeletonRows rows={3} label="Asking the studio" /> : null}
+        {error ? <ProblemCard error={error} title={t`The studio could not be asked`} onRetry={() => void refetch()} /> : null}
+        {state === "loading" && !error ? <SkeletonRows rows={3} label={t`Asking the studio`} /> : null}
         {state === "form" ? <SetupForm token={token} /> : null}
         {state === "closed" ? (
-          <Elsewhere text="The link of the first run works once, and somebody has been here. An administrator can add you, or set a new password." />
+          <Elsewhere
+            text={t`The link of the first run works once, and somebody has been here. An administrator can add you, or set a new password.`}
+          />
         ) : null}
         {state === "no-token" ? (
-          <Elsewhere text="This page is opened by the whole link that the first start printed. It lies in secrets/setup-link of the data folder until it is used." />
+          <Elsewhere
+            text={t`This page is opened by the whole link that the first start printed. It lies in secrets/setup-link of the data folder until it is used.`}
+          />
         ) : null}
       </div>
     </main>
@@ -47,7 +57,7 @@ function Elsewhere({ text }: { text: string }) {
     <>
       <p className={classes["help"]}>{text}</p>
       <LinkButton {...paths.login()} fullWidth>
-        Sign in
+        <Trans>Sign in</Trans>
       </LinkButton>
     </>
   );
@@ -78,7 +88,7 @@ function SetupForm({ token }: { token: string }) {
       }}
     >
       <TextInput
-        label="User name"
+        label={t`User name`}
         name="username"
         autoComplete="username"
         required
@@ -88,9 +98,9 @@ function SetupForm({ token }: { token: string }) {
         onChange={(event) => setUsername(event.currentTarget.value)}
       />
       <PasswordInput
-        label="Password"
+        label={t`Password`}
         name="password"
-        description="8 characters or more"
+        description={t`8 characters or more`}
         autoComplete="new-password"
         autoFocus
         required
@@ -105,7 +115,7 @@ function SetupForm({ token }: { token: string }) {
         </p>
       ) : null}
       <Button type="submit" loading={finish.isPending} fullWidth>
-        Begin
+        <Trans>Begin</Trans>
       </Button>
     </form>
   );

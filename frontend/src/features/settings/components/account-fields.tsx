@@ -1,4 +1,5 @@
 /** The name and the role of a new account, of a person or of a service. */
+import { t } from "@lingui/core/macro";
 import { Select, TextInput } from "@mantine/core";
 import type { Role } from "@/api/types";
 import { ROLE_CHOICES, roleDescription } from "../role-descriptions";
@@ -16,14 +17,14 @@ export function AccountFields({ label, name, role, onName, onRole }: Props) {
     <>
       <TextInput
         label={label}
-        description="Letters, digits and @ . + - _"
+        description={t`Letters, digits and @ . + - _`}
         autoComplete="off"
         data-autofocus
         value={name}
         onChange={(event) => onName(event.currentTarget.value)}
       />
       <Select
-        label="Role"
+        label={t`Role`}
         description={roleDescription(role)}
         data={ROLE_CHOICES}
         value={role}

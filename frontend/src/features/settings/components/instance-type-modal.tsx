@@ -1,4 +1,6 @@
 /** One instance type, new or to be changed. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Modal, NumberInput, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -28,7 +30,7 @@ export function InstanceTypeModal({ type, onClose }: { type: InstanceType | null
     },
     onSuccess: async (saved) => {
       await queryClient.invalidateQueries({ queryKey: keys.instanceTypes });
-      notifyDone(`${saved.name} is saved`);
+      notifyDone(t`${saved.name} is saved`);
       onClose();
     },
   });
@@ -48,8 +50,8 @@ export function InstanceTypeModal({ type, onClose }: { type: InstanceType | null
       opened
       onClose={onClose}
       size={560}
-      title={type ? `Change ${type.name}` : "New instance type"}
-      closeButtonProps={{ "aria-label": "Close" }}
+      title={type ? t`Change ${type.name}` : t`New instance type`}
+      closeButtonProps={{ "aria-label": t`Close` }}
     >
       <form
         className={classes["tall"]}
@@ -59,41 +61,43 @@ export function InstanceTypeModal({ type, onClose }: { type: InstanceType | null
         }}
       >
         <TextInput
-          label="Name"
+          label={t`Name`}
           disabled={type !== null}
           data-autofocus
           value={fields.name}
           onChange={(event) => set("name", event.currentTarget.value)}
         />
-        <TextInput label="Description" value={fields.description} onChange={(event) => set("description", event.currentTarget.value)} />
+        <TextInput label={t`Description`} value={fields.description} onChange={(event) => set("description", event.currentTarget.value)} />
         <TextInput
-          label="Other names"
-          description="With commas between them; Azure's machine sizes, for instance"
+          label={t`Other names`}
+          description={t`With commas between them; Azure's machine sizes, for instance`}
           value={fields.aliases}
           onChange={(event) => set("aliases", event.currentTarget.value)}
         />
         <div className={classes["columns"]}>
-          {number("gpuCount", "GPUs for each replica", 0)}
-          {number("gpuGib", "Memory of each GPU, GiB", 1)}
-          {number("cpuCount", "Cores of the node", 0)}
-          {number("memoryGib", "Memory of the node, GiB", 1)}
+          {number("gpuCount", t`GPUs for each replica`, 0)}
+          {number("gpuGib", t`Memory of each GPU, GiB`, 1)}
+          {number("cpuCount", t`Cores of the node`, 0)}
+          {number("memoryGib", t`Memory of the node, GiB`, 1)}
         </div>
         {fields.gpuCount > 0 ? (
           <div className={classes["columns"]}>
             <TextInput
-              label="GPU model contains"
+              label={t`GPU model contains`}
               placeholder="any"
               value={fields.gpuModel}
               onChange={(event) => set("gpuModel", event.currentTarget.value)}
             />
             <div>
-              <span className={classes["label"]}>Without a fitting GPU</span>
+              <span className={classes["label"]}>
+                <Trans>Without a fitting GPU</Trans>
+              </span>
               <Segmented
-                label="Without a fitting GPU"
+                label={t`Without a fitting GPU`}
                 value={fields.gpuPolicy}
                 options={[
-                  { value: "preferred", label: "Use processors" },
-                  { value: "required", label: "Do not start" },
+                  { value: "preferred", label: t`Use processors` },
+                  { value: "required", label: t`Do not start` },
                 ]}
                 onChange={(value) => set("gpuPolicy", value)}
               />
@@ -101,20 +105,20 @@ export function InstanceTypeModal({ type, onClose }: { type: InstanceType | null
           </div>
         ) : null}
         <TextInput
-          label="Labels of the node"
-          placeholder="zone=a, kind=gpu"
+          label={t`Labels of the node`}
+          placeholder={t`zone=a, kind=gpu`}
           value={fields.labels}
-          error={wrong ? `${wrong}: expected key=value` : undefined}
+          error={wrong ? t`${wrong}: expected key=value` : undefined}
           onChange={(event) => set("labels", event.currentTarget.value)}
         />
-        {save.error ? <ProblemCard error={save.error} title="It could not be saved" /> : null}
+        {save.error ? <ProblemCard error={save.error} title={t`It could not be saved`} /> : null}
         <div className={classes["actions"]}>
           <AsCodeButton recipe={() => instanceTypeRecipe(inputOf(fields), type !== null)} />
           <Button variant="default" onClick={onClose}>
-            Cancel
+            <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" disabled={fields.name.trim() === "" || wrong !== null} loading={save.isPending}>
-            Save
+            <Trans>Save</Trans>
           </Button>
         </div>
       </form>

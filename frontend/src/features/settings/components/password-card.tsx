@@ -1,4 +1,6 @@
 /** Changing one's own password. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, PasswordInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -19,17 +21,17 @@ export function PasswordCard() {
     onSuccess: async () => {
       setCurrent("");
       setPassword("");
-      notifyDone("The password is changed; other browsers are signed out");
+      notifyDone(t`The password is changed; other browsers are signed out`);
       // The session has a new CSRF token.
       await queryClient.fetchQuery({ ...sessionQuery(), staleTime: 0 });
       await queryClient.invalidateQueries({ queryKey: keys.sessions });
     },
   });
   const problem = change.error ? toProblem(change.error) : null;
-  const wrong = problem?.code === "BadCredentials" ? "This is not your password." : undefined;
+  const wrong = problem?.code === "BadCredentials" ? t`This is not your password.` : undefined;
   const refused = problem?.code === "PasswordRefused" ? problem.detail : undefined;
   return (
-    <Card title="Password" hint="changing it signs your other browsers out">
+    <Card title={t`Password`} hint={t`changing it signs your other browsers out`}>
       <form
         className={classes["form"]}
         onSubmit={(event) => {
@@ -38,7 +40,7 @@ export function PasswordCard() {
         }}
       >
         <PasswordInput
-          label="Current password"
+          label={t`Current password`}
           w={240}
           autoComplete="current-password"
           value={current}
@@ -46,7 +48,7 @@ export function PasswordCard() {
           onChange={(event) => setCurrent(event.currentTarget.value)}
         />
         <PasswordInput
-          label="New password"
+          label={t`New password`}
           w={240}
           autoComplete="new-password"
           value={password}
@@ -54,10 +56,10 @@ export function PasswordCard() {
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
         <Button type="submit" variant="default" disabled={current === "" || password === ""} loading={change.isPending}>
-          Change the password
+          <Trans>Change the password</Trans>
         </Button>
       </form>
-      {problem && !wrong && !refused ? <ProblemCard error={problem} title="The password was not changed" /> : null}
+      {problem && !wrong && !refused ? <ProblemCard error={problem} title={t`The password was not changed`} /> : null}
     </Card>
   );
 }

@@ -1,4 +1,6 @@
 /** A project made or changed, and its members. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Autocomplete, Button, Modal, NumberInput, Select, TextInput } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -34,7 +36,7 @@ export function ProjectModal({ project, onClose }: { project: Project | null; on
   const limit = (key: "replicas" | "gpus" | "gib", label: string) => (
     <NumberInput
       label={label}
-      placeholder="no limit"
+      placeholder={t`no limit`}
       min={0}
       allowDecimal={key === "gib"}
       allowNegative={false}
@@ -47,8 +49,8 @@ export function ProjectModal({ project, onClose }: { project: Project | null; on
       opened
       onClose={onClose}
       size={520}
-      title={project ? `Change ${project.name}` : "Add a project"}
-      closeButtonProps={{ "aria-label": "Close" }}
+      title={project ? t`Change ${project.name}` : t`Add a project`}
+      closeButtonProps={{ "aria-label": t`Close` }}
     >
       <form
         className={classes["tall"]}
@@ -58,31 +60,31 @@ export function ProjectModal({ project, onClose }: { project: Project | null; on
         }}
       >
         <TextInput
-          label="Name"
-          description="3 to 32 letters, digits and hyphens; it stays"
+          label={t`Name`}
+          description={t`3 to 32 letters, digits and hyphens; it stays`}
           disabled={project !== null}
           data-autofocus
           value={fields.name}
           onChange={(event) => set("name", event.currentTarget.value)}
         />
         <TextInput
-          label="What people call it"
+          label={t`What people call it`}
           value={fields.displayName}
           onChange={(event) => set("displayName", event.currentTarget.value)}
         />
         <div className={classes["columns"]}>
-          {limit("replicas", "Replicas at most")}
-          {limit("gpus", "GPUs at most")}
-          {limit("gib", "Models at most, GiB")}
+          {limit("replicas", t`Replicas at most`)}
+          {limit("gpus", t`GPUs at most`)}
+          {limit("gib", t`Models at most, GiB`)}
         </div>
-        {save.error ? <ProblemCard error={save.error} title="It could not be saved" /> : null}
+        {save.error ? <ProblemCard error={save.error} title={t`It could not be saved`} /> : null}
         <div className={classes["actions"]}>
           <AsCodeButton recipe={() => projectRecipe(name || "NAME", changeOf(fields), project !== null)} />
           <Button variant="default" onClick={onClose}>
-            Cancel
+            <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" disabled={name === ""} loading={save.isPending}>
-            {project ? "Save" : `Add ${name || "it"}`}
+            {project ? t`Save` : t`Add ${name || "it"}`}
           </Button>
         </div>
       </form>
@@ -107,16 +109,16 @@ export function MembersModal({ project, onClose }: { project: string; onClose: (
   const remove = useMutation({
     mutationFn: (username: string) => removeMember(project, username),
     onSuccess: again,
-    onError: (problem, username) => notifyProblem(problem, `${username} stays a member`),
+    onError: (problem, username) => notifyProblem(problem, t`${username} stays a member`),
   });
   const columns: Column<Member>[] = [
-    { id: "name", header: "Name", cell: (row) => <b>{row.username}</b> },
+    { id: "name", header: t`Name`, cell: (row) => <b>{row.username}</b> },
     {
       id: "role",
-      header: "Role in the project",
+      header: t`Role in the project`,
       cell: (row) => (
         <Select
-          aria-label={`Role of ${row.username} in ${project}`}
+          aria-label={t`Role of ${row.username} in ${project}`}
           w={130}
           allowDeselect={false}
           data={PROJECT_ROLE_CHOICES}
@@ -126,13 +128,13 @@ export function MembersModal({ project, onClose }: { project: string; onClose: (
       ),
     },
     actionsColumn((row) => (
-      <ActionIcon aria-label={`Take the role of ${row.username} away`} onClick={() => remove.mutate(row.username)}>
+      <ActionIcon aria-label={t`Take the role of ${row.username} away`} onClick={() => remove.mutate(row.username)}>
         <IconTrash size={16} />
       </ActionIcon>
     )),
   ];
   return (
-    <Modal opened onClose={onClose} size={560} title={`Members of ${project}`} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened onClose={onClose} size={560} title={t`Members of ${project}`} closeButtonProps={{ "aria-label": t`Close` }}>
       <div className={classes["tall"]}>
         <form
           className={classes["form"]}
@@ -141,9 +143,9 @@ export function MembersModal({ project, onClose }: { project: string; onClose: (
             change.mutate({ username: name.trim(), role });
           }}
         >
-          <Autocomplete label="User or service account" data-autofocus data={people ?? []} value={name} onChange={setName} />
+          <Autocomplete label={t`User or service account`} data-autofocus data={people ?? []} value={name} onChange={setName} />
           <Select
-            label="Role"
+            label={t`Role`}
             w={130}
             allowDeselect={false}
             data={PROJECT_ROLE_CHOICES}
@@ -151,21 +153,21 @@ export function MembersModal({ project, onClose }: { project: string; onClose: (
             onChange={(value) => setRole(value ?? "viewer")}
           />
           <Button type="submit" disabled={name.trim() === ""} loading={change.isPending}>
-            Add
+            <Trans>Add</Trans>
           </Button>
           <AsCodeButton recipe={() => memberRecipe(project, name.trim() || "NAME", role)} />
         </form>
-        {change.error ? <ProblemCard error={change.error} title="The role stays as it was" /> : null}
+        {change.error ? <ProblemCard error={change.error} title={t`The role stays as it was`} /> : null}
         {error ? (
-          <ProblemCard error={error} title="The members could not be loaded" />
+          <ProblemCard error={error} title={t`The members could not be loaded`} />
         ) : (
           <DataTable
-            label={`Members of ${project}`}
+            label={t`Members of ${project}`}
             columns={columns}
             rows={data?.items}
             rowKey={(row) => row.username}
             loading={isPending}
-            empty={<EmptyState title="No members yet" detail="Who has a role in the installation has it in this project, too." />}
+            empty={<EmptyState title={t`No members yet`} detail={t`Who has a role in the installation has it in this project, too.`} />}
           />
         )}
       </div>

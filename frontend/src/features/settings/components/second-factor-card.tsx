@@ -1,4 +1,6 @@
 /** One's own one-time codes. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Modal, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -33,24 +35,24 @@ export function SecondFactorCard() {
     mutationFn: () => disableSecondFactor(password, code),
     onSuccess: async () => {
       close();
-      notifyDone("Signing in asks for no code any more");
+      notifyDone(t`Signing in asks for no code any more`);
       await renew();
     },
   });
-  if (error && !data) return <ProblemCard error={error} title="Your second factor could not be loaded" onRetry={() => void refetch()} />;
+  if (error && !data) return <ProblemCard error={error} title={t`Your second factor could not be loaded`} onRetry={() => void refetch()} />;
   const on = data?.state === "on";
   const problem = disable.error ? toProblem(disable.error) : null;
-  const wrongPassword = problem?.code === "BadCredentials" ? "This is not your password." : undefined;
-  const wrongCode = problem?.code === "CodeWrong" ? "This code is wrong, or was used already." : undefined;
+  const wrongPassword = problem?.code === "BadCredentials" ? t`This is not your password.` : undefined;
+  const wrongCode = problem?.code === "CodeWrong" ? t`This code is wrong, or was used already.` : undefined;
   return (
-    <Card title="Second factor" hint="a code of an app, asked for after the password">
+    <Card title={t`Second factor`} hint={t`a code of an app, asked for after the password`}>
       <p className="secondary">
         {on
-          ? `Signing in asks for a code. ${data.recovery_codes_left} recovery codes are left.`
-          : "Signing in asks for the password alone."}
+          ? t`Signing in asks for a code. ${data.recovery_codes_left} recovery codes are left.`
+          : t`Signing in asks for the password alone.`}
       </p>
       <Button variant="default" disabled={data === undefined} onClick={() => setOpen(true)}>
-        {on ? "Take it away" : "Set it up"}
+        {on ? t`Take it away` : t`Set it up`}
       </Button>
       <Modal
         opened={open}
@@ -59,9 +61,9 @@ export function SecondFactorCard() {
           close();
           void renew();
         }}
-        title={on ? "Take the second factor away" : "Set up a second factor"}
+        title={on ? t`Take the second factor away` : t`Set up a second factor`}
         size={460}
-        closeButtonProps={{ "aria-label": "Close" }}
+        closeButtonProps={{ "aria-label": t`Close` }}
       >
         {on ? (
           <form
@@ -72,7 +74,7 @@ export function SecondFactorCard() {
             }}
           >
             <PasswordInput
-              label="Your password"
+              label={t`Your password`}
               autoComplete="current-password"
               data-autofocus
               value={password}
@@ -80,19 +82,19 @@ export function SecondFactorCard() {
               onChange={(event) => setPassword(event.currentTarget.value)}
             />
             <TextInput
-              label="Code of the app, or a recovery code"
+              label={t`Code of the app, or a recovery code`}
               autoComplete="one-time-code"
               value={code}
               error={wrongCode}
               onChange={(event) => setCode(event.currentTarget.value)}
             />
-            {problem && !wrongPassword && !wrongCode ? <ProblemCard error={problem} title="It stays as it is" /> : null}
+            {problem && !wrongPassword && !wrongCode ? <ProblemCard error={problem} title={t`It stays as it is`} /> : null}
             <div className={classes["actions"]}>
               <Button variant="default" onClick={close}>
-                Cancel
+                <Trans>Cancel</Trans>
               </Button>
               <Button type="submit" color="red" disabled={password === "" || code === ""} loading={disable.isPending}>
-                Take it away
+                <Trans>Take it away</Trans>
               </Button>
             </div>
           </form>

@@ -1,4 +1,6 @@
 /** A new service account, and a fresh token for one. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Modal, NumberInput, Select } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
@@ -14,10 +16,14 @@ function Made({ name, token, onClose }: { name: string; token: string; onClose: 
   return (
     <>
       <ShownOnce text={token} label="token">
-        The token of <b>{name}</b> is shown only now. Copy it to where it is needed.
+        <Trans>
+          The token of <b>{name}</b> is shown only now. Copy it to where it is needed.
+        </Trans>
       </ShownOnce>
       <div className={classes["actions"]}>
-        <Button onClick={onClose}>Done</Button>
+        <Button onClick={onClose}>
+          <Trans>Done</Trans>
+        </Button>
       </div>
     </>
   );
@@ -41,7 +47,7 @@ export function AddServiceAccountModal({ opened, onClose }: { opened: boolean; o
     reset();
   }, [opened, reset]);
   return (
-    <Modal opened={opened} onClose={onClose} title="Add a service account" size={480} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened={opened} onClose={onClose} title={t`Add a service account`} size={480} closeButtonProps={{ "aria-label": t`Close` }}>
       {create.data ? (
         <Made name={create.data.name} token={create.data.token} onClose={onClose} />
       ) : (
@@ -52,22 +58,22 @@ export function AddServiceAccountModal({ opened, onClose }: { opened: boolean; o
             create.mutate();
           }}
         >
-          <AccountFields label="Name" name={name} role={role} onName={setName} onRole={setRole} />
+          <AccountFields label={t`Name`} name={name} role={role} onName={setName} onRole={setRole} />
           <NumberInput
-            label="Days that its token works"
-            description="Empty: as the installation is set"
+            label={t`Days that its token works`}
+            description={t`Empty: as the installation is set`}
             min={1}
             allowDecimal={false}
             value={days}
             onChange={setDays}
           />
-          {create.error ? <ProblemCard error={create.error} title={`${name} could not be added`} /> : null}
+          {create.error ? <ProblemCard error={create.error} title={t`${name} could not be added`} /> : null}
           <div className={classes["actions"]}>
             <Button variant="default" onClick={onClose}>
-              Cancel
+              <Trans>Cancel</Trans>
             </Button>
             <Button type="submit" disabled={name.trim() === ""} loading={create.isPending}>
-              Add {name.trim() || "it"}
+              <Trans>Add {name.trim() || "it"}</Trans>
             </Button>
           </div>
         </form>
@@ -77,10 +83,10 @@ export function AddServiceAccountModal({ opened, onClose }: { opened: boolean; o
 }
 
 const OVERLAPS = [
-  { value: "0", label: "end at once" },
-  { value: "3600", label: "work for another hour" },
-  { value: "86400", label: "work for another day" },
-  { value: "604800", label: "work for another week" },
+  { value: "0", label: t`end at once` },
+  { value: "3600", label: t`work for another hour` },
+  { value: "86400", label: t`work for another day` },
+  { value: "604800", label: t`work for another week` },
 ];
 
 export function RotateModal({ name, onClose }: { name: string | null; onClose: () => void }) {
@@ -96,22 +102,22 @@ export function RotateModal({ name, onClose }: { name: string | null; onClose: (
     <Modal
       opened={name !== null}
       onClose={onClose}
-      title={`Fresh token for ${name ?? ""}`}
+      title={t`Fresh token for ${name ?? ""}`}
       size={480}
-      closeButtonProps={{ "aria-label": "Close" }}
+      closeButtonProps={{ "aria-label": t`Close` }}
     >
       {rotate.data ? (
         <Made name={rotate.data.name} token={rotate.data.token} onClose={onClose} />
       ) : (
         <div className={classes["tall"]}>
-          <Select label="Older tokens" data={OVERLAPS} value={overlap} onChange={(value) => setOverlap(value ?? "86400")} />
-          {rotate.error ? <ProblemCard error={rotate.error} title="The token could not be made" /> : null}
+          <Select label={t`Older tokens`} data={OVERLAPS} value={overlap} onChange={(value) => setOverlap(value ?? "86400")} />
+          {rotate.error ? <ProblemCard error={rotate.error} title={t`The token could not be made`} /> : null}
           <div className={classes["actions"]}>
             <Button variant="default" onClick={onClose}>
-              Cancel
+              <Trans>Cancel</Trans>
             </Button>
             <Button loading={rotate.isPending} onClick={() => rotate.mutate()}>
-              Make a fresh token
+              <Trans>Make a fresh token</Trans>
             </Button>
           </div>
         </div>

@@ -1,4 +1,6 @@
 /** The browsers in which one is signed in. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { keys } from "@/api/keys";
@@ -19,39 +21,48 @@ export function SessionsCard() {
     mutationFn: (row: BrowserSession) => endSession(row.id),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: keys.sessions });
-      notifyDone("That browser is signed out");
+      notifyDone(t`That browser is signed out`);
     },
-    onError: (problem) => notifyProblem(problem, "The browser could not be signed out"),
+    onError: (problem) => notifyProblem(problem, t`The browser could not be signed out`),
   });
   const columns: Column<BrowserSession>[] = [
     {
       id: "agent",
-      header: "Browser",
+      header: t`Browser`,
       cell: (row) => (
         <span title={row.agent}>
-          {browserName(row.agent)} {row.current ? <Chip tone="ok">this one</Chip> : null}
+          {browserName(row.agent)}{" "}
+          {row.current ? (
+            <Chip tone="ok">
+              <Trans>this one</Trans>
+            </Chip>
+          ) : null}
         </span>
       ),
     },
-    { id: "address", header: "Address", hideBelow: "sm", cell: (row) => <span className="mono">{row.address}</span> },
-    { id: "began", header: "Signed in", hideBelow: "sm", cell: (row) => <Time at={row.created_at} /> },
-    { id: "seen", header: "Last seen", cell: (row) => <Time at={row.last_seen_at} /> },
+    { id: "address", header: t`Address`, hideBelow: "sm", cell: (row) => <span className="mono">{row.address}</span> },
+    { id: "began", header: t`Signed in`, hideBelow: "sm", cell: (row) => <Time at={row.created_at} /> },
+    { id: "seen", header: t`Last seen`, cell: (row) => <Time at={row.last_seen_at} /> },
     {
       id: "end",
-      header: <span className="sr-only">Sign out</span>,
+      header: (
+        <span className="sr-only">
+          <Trans>Sign out</Trans>
+        </span>
+      ),
       align: "right",
       cell: (row) =>
         row.current ? null : (
           <Button variant="default" loading={end.isPending && end.variables.id === row.id} onClick={() => end.mutate(row)}>
-            Sign out
+            <Trans>Sign out</Trans>
           </Button>
         ),
     },
   ];
-  if (error && !data) return <ProblemCard error={error} title="Your sessions could not be loaded" onRetry={() => void refetch()} />;
+  if (error && !data) return <ProblemCard error={error} title={t`Your sessions could not be loaded`} onRetry={() => void refetch()} />;
   return (
-    <Card title="Sessions" flush>
-      <DataTable label="Sessions" columns={columns} rows={data?.items} rowKey={(row) => String(row.id)} loading={isPending} />
+    <Card title={t`Sessions`} flush>
+      <DataTable label={t`Sessions`} columns={columns} rows={data?.items} rowKey={(row) => String(row.id)} loading={isPending} />
     </Card>
   );
 }

@@ -1,4 +1,6 @@
 /** A new API token: its name, what it may do, and for how long. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Checkbox, Select, TextInput } from "@mantine/core";
 import { IconKey } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -37,7 +39,7 @@ export function TokenForm() {
   });
   const toggle = (scope: Scope, on: boolean) => setScopes((old) => (on ? [...old, scope] : old.filter((each) => each !== scope)));
   return (
-    <Card title="New token">
+    <Card title={t`New token`}>
       <form
         className={classes["tall"]}
         onSubmit={(event) => {
@@ -47,22 +49,24 @@ export function TokenForm() {
       >
         <div className={classes["form"]}>
           <TextInput
-            label="Name"
+            label={t`Name`}
             placeholder="ci"
             w={240}
             maxLength={100}
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
           />
-          <Select label="Works for" w={150} data={LIFETIMES} value={days} onChange={(value) => setDays(value ?? "90")} />
+          <Select label={t`Works for`} w={150} data={LIFETIMES} value={days} onChange={(value) => setDays(value ?? "90")} />
           <div>
-            <span className={classes["label"]}>May do</span>
+            <span className={classes["label"]}>
+              <Trans>May do</Trans>
+            </span>
             <Segmented
-              label="May do"
+              label={t`May do`}
               value={limited ? "some" : "all"}
               options={[
-                { value: "all", label: "All that I may" },
-                { value: "some", label: "Only this" },
+                { value: "all", label: t`All that I may` },
+                { value: "some", label: t`Only this` },
               ]}
               onChange={(value) => setLimited(value === "some")}
             />
@@ -70,12 +74,14 @@ export function TokenForm() {
         </div>
         {limited ? (
           <fieldset className={classes["scopes"]}>
-            <legend className="sr-only">Scopes</legend>
+            <legend className="sr-only">
+              <Trans>Scopes</Trans>
+            </legend>
             {SCOPE_WORDS.map(({ scope, words }) => (
               <Checkbox
                 key={scope}
                 label={words}
-                description={held.includes(scope) ? undefined : "not in your role, so it will not work"}
+                description={held.includes(scope) ? undefined : t`not in your role, so it will not work`}
                 checked={scope === "read" || scopes.includes(scope)}
                 disabled={scope === "read"}
                 onChange={(event) => toggle(scope, event.currentTarget.checked)}
@@ -90,15 +96,17 @@ export function TokenForm() {
             disabled={name.trim() === "" || (limited && scopes.length === 0)}
             loading={create.isPending}
           >
-            Make a token
+            <Trans>Make a token</Trans>
           </Button>
           <AsCodeButton recipe={() => tokenRecipe(body())} />
         </div>
       </form>
-      {create.error ? <ProblemCard error={create.error} title="The token could not be made" /> : null}
+      {create.error ? <ProblemCard error={create.error} title={t`The token could not be made`} /> : null}
       {create.data ? (
         <ShownOnce text={create.data.token} label="token">
-          <b>{create.data.name}</b> is shown only now. Copy it to where it is needed.
+          <Trans>
+            <b>{create.data.name}</b> is shown only now. Copy it to where it is needed.
+          </Trans>
         </ShownOnce>
       ) : null}
     </Card>

@@ -1,4 +1,6 @@
 /** What an administrator does to somebody's account. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Modal } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
@@ -28,14 +30,18 @@ export function AddUserModal({ opened, onClose }: { opened: boolean; onClose: ()
     reset();
   }, [opened, reset]);
   return (
-    <Modal opened={opened} onClose={onClose} title="Add somebody" size={480} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened={opened} onClose={onClose} title={t`Add somebody`} size={480} closeButtonProps={{ "aria-label": t`Close` }}>
       {create.data ? (
         <>
           <ShownOnce text={create.data.password ?? ""} label="password">
-            <b>{create.data.username}</b> is there. This password is shown only now; it can be changed in the profile.
+            <Trans>
+              <b>{create.data.username}</b> is there. This password is shown only now; it can be changed in the profile.
+            </Trans>
           </ShownOnce>
           <div className={classes["actions"]}>
-            <Button onClick={onClose}>Done</Button>
+            <Button onClick={onClose}>
+              <Trans>Done</Trans>
+            </Button>
           </div>
         </>
       ) : (
@@ -46,15 +52,15 @@ export function AddUserModal({ opened, onClose }: { opened: boolean; onClose: ()
             create.mutate();
           }}
         >
-          <AccountFields label="User name" name={username} role={role} onName={setUsername} onRole={setRole} />
-          {create.error ? <ProblemCard error={create.error} title={`${username} could not be added`} /> : null}
+          <AccountFields label={t`User name`} name={username} role={role} onName={setUsername} onRole={setRole} />
+          {create.error ? <ProblemCard error={create.error} title={t`${username} could not be added`} /> : null}
           <div className={classes["actions"]}>
             <AsCodeButton recipe={() => userRecipe(username.trim() || "NAME", role)} />
             <Button variant="default" onClick={onClose}>
-              Cancel
+              <Trans>Cancel</Trans>
             </Button>
             <Button type="submit" disabled={username.trim() === ""} loading={create.isPending}>
-              Add {username.trim() || "somebody"}
+              <Trans>Add {username.trim() || "somebody"}</Trans>
             </Button>
           </div>
         </form>
@@ -72,29 +78,33 @@ export function ResetPasswordModal({ person, onClose }: { person: Person | null;
     <Modal
       opened={person !== null}
       onClose={onClose}
-      title={`New password for ${name}`}
+      title={t`New password for ${name}`}
       size={460}
-      closeButtonProps={{ "aria-label": "Close" }}
+      closeButtonProps={{ "aria-label": t`Close` }}
     >
       {renew.data ? (
         <ShownOnce text={renew.data.password ?? ""} label="password">
-          Shown only now. All sessions of {name} have ended; API tokens go on.
+          <Trans>Shown only now. All sessions of {name} have ended; API tokens go on.</Trans>
         </ShownOnce>
       ) : (
-        <p>The old one stops working, and every browser of {name} is signed out.</p>
+        <p>
+          <Trans>The old one stops working, and every browser of {name} is signed out.</Trans>
+        </p>
       )}
-      {renew.error ? <ProblemCard error={renew.error} title="The password stays as it is" /> : null}
+      {renew.error ? <ProblemCard error={renew.error} title={t`The password stays as it is`} /> : null}
       <div className={classes["actions"]}>
         {renew.data ? (
-          <Button onClick={onClose}>Done</Button>
+          <Button onClick={onClose}>
+            <Trans>Done</Trans>
+          </Button>
         ) : (
           <>
             <AsCodeButton recipe={() => passwordRecipe(name)} />
             <Button variant="default" onClick={onClose}>
-              Cancel
+              <Trans>Cancel</Trans>
             </Button>
             <Button loading={renew.isPending} onClick={() => renew.mutate()}>
-              Make a new password
+              <Trans>Make a new password</Trans>
             </Button>
           </>
         )}

@@ -1,4 +1,6 @@
 /** Which version this is, and where its documents are. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { sessionQuery } from "@/api/session";
 import { Card } from "@/components/card";
@@ -13,30 +15,40 @@ export function AboutPage() {
         <div className={classes["about"]}>
           <Logo size={64} />
           <div>
-            <h2>Shoal</h2>
-            <p>From a model file to a live endpoint</p>
+            <h2>
+              <Trans>Shoal</Trans>
+            </h2>
+            <p>
+              <Trans>From a model file to a live endpoint</Trans>
+            </p>
           </div>
         </div>
       </Card>
-      <Card title="This installation">
+      <Card title={t`This installation`}>
         <dl className={classes["facts"]}>
           <div>
-            <dt>Version</dt>
+            <dt>
+              <Trans>Version</Trans>
+            </dt>
             <dd>{data?.version ?? "–"}</dd>
           </div>
           <div>
-            <dt>REST interface</dt>
+            <dt>
+              <Trans>REST interface</Trans>
+            </dt>
             <dd>
               <a className="link mono" href="/api/v1/openapi.json" target="_blank" rel="noreferrer">
-                /api/v1/openapi.json
+                <Trans>/api/v1/openapi.json</Trans>
               </a>
             </dd>
           </div>
           <div>
-            <dt>Health</dt>
+            <dt>
+              <Trans>Health</Trans>
+            </dt>
             <dd>
               <a className="link mono" href="/readyz" target="_blank" rel="noreferrer">
-                /readyz
+                <Trans>/readyz</Trans>
               </a>
             </dd>
           </div>

@@ -1,4 +1,6 @@
 /** The kinds of machine that deployments can ask for. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Menu } from "@mantine/core";
 import { IconCpu, IconPlus } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -13,7 +15,7 @@ import { ConfirmModal } from "@/components/confirm-modal";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
-import { bytes, counted } from "@/components/format";
+import { bytes } from "@/components/format";
 import { notifyDone } from "@/components/notify";
 import { RoleNote } from "@/components/role-note";
 import { Chip } from "@/components/status";
@@ -25,14 +27,17 @@ function needs(type: InstanceType): string {
     type.gpu_count > 0
       ? `${type.gpu_count} × ${type.gpu_model || "GPU"}${type.gpu_memory_bytes ? `, ${bytes(type.gpu_memory_bytes)}` : ""}`
       : "";
-  const node = [type.cpu_count > 0 ? counted(type.cpu_count, "core") : "", type.memory_bytes > 0 ? bytes(type.memory_bytes) : ""];
-  return [gpu, ...node].filter(Boolean).join(" · ") || "any node";
+  const node = [
+    type.cpu_count > 0 ? plural(type.cpu_count, { one: "# core", other: "# cores" }) : "",
+    type.memory_bytes > 0 ? bytes(type.memory_bytes) : "",
+  ];
+  return [gpu, ...node].filter(Boolean).join(" · ") || t`any node`;
 }
 
 const COLUMNS: Column<InstanceType>[] = [
   {
     id: "name",
-    header: "Name",
+    header: t`Name`,
     cell: (row) => (
       <>
         <b>{row.name}</b>
@@ -42,12 +47,12 @@ const COLUMNS: Column<InstanceType>[] = [
   },
   {
     id: "needs",
-    header: "Asks for",
-    cell: (row) => `${needs(row)}${row.gpu_count > 0 && row.gpu_policy === "preferred" ? ", or processors" : ""}`,
+    header: t`Asks for`,
+    cell: (row) => `${needs(row)}${row.gpu_count > 0 && row.gpu_policy === "preferred" ? t`, or processors` : ""}`,
   },
   {
     id: "aliases",
-    header: "Other names",
+    header: t`Other names`,
     hideBelow: "md",
     cell: (row) => (
       <span className={classes["chips"]} title={row.aliases.join(", ")}>
@@ -57,25 +62,31 @@ const COLUMNS: Column<InstanceType>[] = [
             {alias}
           </Chip>
         ))}
-        {row.aliases.length > 2 ? <span className="muted">and {row.aliases.length - 2} more</span> : null}
+        {row.aliases.length > 2 ? (
+          <span className="muted">
+            <Trans>and {row.aliases.length - 2} more</Trans>
+          </span>
+        ) : null}
       </span>
     ),
   },
   {
     id: "nodes",
-    header: "Fits now on",
+    header: t`Fits now on`,
     hideBelow: "sm",
     cell: (row) =>
       row.nodes.length > 0 ? (
         <span title={row.nodes.join(", ")}>
           {row.nodes.slice(0, 2).join(", ")}
-          {row.nodes.length > 2 ? ` and ${row.nodes.length - 2} more` : ""}
+          {row.nodes.length > 2 ? t` and ${row.nodes.length - 2} more` : ""}
         </span>
       ) : (
-        <Chip tone="warn">no node</Chip>
+        <Chip tone="warn">
+          <Trans>no node</Trans>
+        </Chip>
       ),
   },
-  { id: "used", header: "Deployments", align: "right", width: 96, hideBelow: "sm", cell: (row) => row.used_by },
+  { id: "used", header: t`Deployments`, align: "right", width: 96, hideBelow: "sm", cell: (row) => row.used_by },
 ];
 
 export function InstanceTypesPage() {
@@ -87,26 +98,30 @@ export function InstanceTypesPage() {
   const [removing, setRemoving] = useState<InstanceType | null>(null);
   const menu: Column<InstanceType> = actionsColumn((row) => (
     <RowMenu of={row.name}>
-      <Menu.Item onClick={() => setEditing(row)}>Change</Menu.Item>
-      <Menu.Item onClick={() => setRemoving(row)}>Remove</Menu.Item>
+      <Menu.Item onClick={() => setEditing(row)}>
+        <Trans>Change</Trans>
+      </Menu.Item>
+      <Menu.Item onClick={() => setRemoving(row)}>
+        <Trans>Remove</Trans>
+      </Menu.Item>
     </RowMenu>
   ));
-  if (error && !data) return <LoadProblem error={error} what="The instance types" needs="read" onRetry={() => void refetch()} />;
+  if (error && !data) return <LoadProblem error={error} what={t`The instance types`} needs="read" onRetry={() => void refetch()} />;
   return (
     <div className={classes["wide"]}>
       <RoleNote needs="administer" to="make, change or remove instance types" />
       <Card
-        title="Instance types"
-        hint="names for what a deployment asks of a node"
+        title={t`Instance types`}
+        hint={t`names for what a deployment asks of a node`}
         flush
         actions={
           <Button leftSection={<IconPlus size={16} />} disabled={refusal !== undefined} title={refusal} onClick={() => setEditing(null)}>
-            New instance type
+            <Trans>New instance type</Trans>
           </Button>
         }
       >
         <DataTable
-          label="Instance types"
+          label={t`Instance types`}
           columns={refusal ? COLUMNS : [...COLUMNS, menu]}
           rows={data?.items}
           rowKey={(row) => row.name}
@@ -114,8 +129,8 @@ export function InstanceTypesPage() {
           empty={
             <EmptyState
               icon={<IconCpu size={30} stroke={1.4} />}
-              title="No instance types yet"
-              detail="Deployments then go to any node with room."
+              title={t`No instance types yet`}
+              detail={t`Deployments then go to any node with room.`}
             />
           }
         />
@@ -124,17 +139,19 @@ export function InstanceTypesPage() {
       <ConfirmModal
         opened={removing !== null}
         onClose={() => setRemoving(null)}
-        title={`Remove ${removing?.name ?? ""}`}
-        confirmLabel={`Remove ${removing?.name ?? ""}`}
+        title={t`Remove ${removing?.name ?? ""}`}
+        confirmLabel={t`Remove ${removing?.name ?? ""}`}
         danger
         onConfirm={async () => {
           if (!removing) return;
           await deleteInstanceType(removing.name);
           await queryClient.invalidateQueries({ queryKey: keys.instanceTypes });
-          notifyDone(`${removing.name} is removed`);
+          notifyDone(t`${removing.name} is removed`);
         }}
       >
-        <p>Deployments can no longer ask for it.</p>
+        <p>
+          <Trans>Deployments can no longer ask for it.</Trans>
+        </p>
       </ConfirmModal>
     </div>
   );

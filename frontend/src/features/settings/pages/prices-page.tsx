@@ -1,4 +1,6 @@
 /** What an hour of an instance type or of a node costs. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, NumberInput, Select, TextInput } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -17,9 +19,9 @@ import { type PriceKind, type PriceRow, pricesOf, rowProblem, rowsOf } from "../
 import classes from "./settings.module.css";
 
 const KINDS: { value: PriceKind; label: string }[] = [
-  { value: "instance_type", label: "Instance type" },
-  { value: "node", label: "Node" },
-  { value: "label", label: "Nodes with the label" },
+  { value: "instance_type", label: t`Instance type` },
+  { value: "node", label: t`Node` },
+  { value: "label", label: t`Nodes with the label` },
 ];
 /** A row of the form; the number stays its own while others come and go. */
 type Row = PriceRow & { id: number };
@@ -39,11 +41,11 @@ function PriceFields({
   onRemove: () => void;
 }) {
   const problem = rowProblem(row, rows);
-  const what = row.name.trim() || "a new row";
+  const what = row.name.trim() || t`a new row`;
   return (
-    <div className={classes["priceRow"]} role="group" aria-label={`Price of ${what}`}>
+    <div className={classes["priceRow"]} role="group" aria-label={t`Price of ${what}`}>
       <Select
-        label="Of"
+        label={t`Of`}
         disabled={off}
         data={KINDS}
         allowDeselect={false}
@@ -51,7 +53,7 @@ function PriceFields({
         onChange={(kind) => onChange({ kind: (kind ?? "node") as PriceKind })}
       />
       <TextInput
-        label={row.kind === "label" ? "Label" : "Name"}
+        label={row.kind === "label" ? t`Label` : t`Name`}
         disabled={off}
         placeholder={row.kind === "label" ? "zone=cellar" : undefined}
         value={row.name}
@@ -59,7 +61,7 @@ function PriceFields({
         onChange={(event) => onChange({ name: event.currentTarget.value })}
       />
       <NumberInput
-        label="Per hour"
+        label={t`Per hour`}
         disabled={off}
         min={0}
         max={1_000_000}
@@ -70,7 +72,7 @@ function PriceFields({
         onChange={(perHour) => onChange({ perHour })}
       />
       {off ? null : (
-        <ActionIcon variant="default" size={30} aria-label={`Remove the price of ${what}`} onClick={onRemove}>
+        <ActionIcon variant="default" size={30} aria-label={t`Remove the price of ${what}`} onClick={onRemove}>
           <IconTrash size={15} />
         </ActionIcon>
       )}
@@ -90,7 +92,7 @@ function PricesForm({ prices }: { prices: Prices }) {
     onSuccess: async (saved) => {
       queryClient.setQueryData(keys.prices, saved);
       await queryClient.invalidateQueries({ queryKey: keys.capacity.all });
-      notifyDone("The prices are saved");
+      notifyDone(t`The prices are saved`);
     },
   });
   const add = () =>
@@ -104,13 +106,13 @@ function PricesForm({ prices }: { prices: Prices }) {
       }}
     >
       <TextInput
-        label="Currency"
-        description="one text for all prices"
+        label={t`Currency`}
+        description={t`one text for all prices`}
         w={200}
         maxLength={16}
         disabled={off}
         value={currency}
-        error={unnamed ? "Expected a text such as EUR" : undefined}
+        error={unnamed ? t`Expected a text such as EUR` : undefined}
         onChange={(event) => setCurrency(event.currentTarget.value)}
       />
       {rows.map((row) => (
@@ -123,15 +125,19 @@ function PricesForm({ prices }: { prices: Prices }) {
           onRemove={() => setRows((old) => old.filter((one) => one.id !== row.id))}
         />
       ))}
-      {rows.length === 0 ? <p className="secondary">No prices yet: the page Capacity shows no costs.</p> : null}
-      {save.error ? <ProblemCard error={save.error} title="The prices could not be saved" /> : null}
+      {rows.length === 0 ? (
+        <p className="secondary">
+          <Trans>No prices yet: the page Capacity shows no costs.</Trans>
+        </p>
+      ) : null}
+      {save.error ? <ProblemCard error={save.error} title={t`The prices could not be saved`} /> : null}
       {off ? null : (
         <div className={classes["actions"]}>
           <Button variant="default" leftSection={<IconPlus size={16} />} onClick={add}>
-            Add a price
+            <Trans>Add a price</Trans>
           </Button>
           <Button type="submit" disabled={wrong} loading={save.isPending}>
-            Save the prices
+            <Trans>Save the prices</Trans>
           </Button>
         </div>
       )}
@@ -141,12 +147,12 @@ function PricesForm({ prices }: { prices: Prices }) {
 
 export function PricesPage() {
   const { data, error, refetch } = useQuery(pricesQuery());
-  if (error && !data) return <LoadProblem error={error} what="The prices" needs="read" onRetry={() => void refetch()} />;
+  if (error && !data) return <LoadProblem error={error} what={t`The prices`} needs="read" onRetry={() => void refetch()} />;
   return (
     <div className={classes["wide"]}>
       <RoleNote needs="administer" to="change prices" />
-      <Card title="Prices" hint="a replica costs its instance type's price; one without, its share of its node's">
-        {data ? <PricesForm prices={data} /> : <SkeletonRows rows={3} label="Loading the prices" />}
+      <Card title={t`Prices`} hint={t`a replica costs its instance type's price; one without, its share of its node's`}>
+        {data ? <PricesForm prices={data} /> : <SkeletonRows rows={3} label={t`Loading the prices`} />}
       </Card>
     </div>
   );

@@ -1,9 +1,12 @@
 /** Who one is, and how the studio looks and listens. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Switch, useMantineColorScheme } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { sessionQuery } from "@/api/session";
 import { Card } from "@/components/card";
+import { LanguageChoice } from "@/components/language-choice";
 import { Segmented } from "@/components/segmented";
 import { setSingleKeysOff, singleKeysOff } from "@/components/single-keys";
 import { SHORTCUTS } from "@/components/shortcuts";
@@ -21,14 +24,18 @@ export function ProfilePage() {
   const [utc, setUtc] = useState(showsUtc);
   return (
     <div className={classes["stack"]}>
-      <Card title="Account">
+      <Card title={t`Account`}>
         <dl className={classes["facts"]}>
           <div>
-            <dt>User name</dt>
+            <dt>
+              <Trans>User name</Trans>
+            </dt>
             <dd>{data?.user?.username ?? "–"}</dd>
           </div>
           <div>
-            <dt>Role</dt>
+            <dt>
+              <Trans>Role</Trans>
+            </dt>
             <dd>
               {data?.user?.role ?? "–"}
               {data?.user ? <span className="muted"> · {roleDescription(data.user.role).toLowerCase()}</span> : null}
@@ -43,24 +50,29 @@ export function ProfilePage() {
         </>
       ) : null}
       <SessionsCard />
-      <Card title="Appearance">
+      <Card title={t`Appearance`}>
         <Segmented
-          label="Theme"
+          label={t`Theme`}
           value={colorScheme}
           options={[
-            { value: "auto", label: "As the system" },
-            { value: "light", label: "Light" },
-            { value: "dark", label: "Dark" },
+            { value: "auto", label: t`As the system` },
+            { value: "light", label: t`Light` },
+            { value: "dark", label: t`Dark` },
           ]}
           onChange={setColorScheme}
         />
       </Card>
-      <Card title="Times" hint="tooltips name the zone">
+      <Card title={t`Language`} hint={t`messages of the server are in English`}>
+        <LanguageChoice />
+      </Card>
+      <Card title={t`Times`} hint={t`tooltips name the zone`}>
         {browserZone() === "UTC" ? (
-          <p className="secondary">This browser is in UTC.</p>
+          <p className="secondary">
+            <Trans>This browser is in UTC.</Trans>
+          </p>
         ) : (
           <Segmented
-            label="Zone"
+            label={t`Zone`}
             value={utc ? "utc" : "browser"}
             options={[
               { value: "browser", label: browserZone() },
@@ -73,7 +85,7 @@ export function ProfilePage() {
           />
         )}
       </Card>
-      <Card title="Keyboard">
+      <Card title={t`Keyboard`}>
         <dl className={classes["keys"]}>
           {SHORTCUTS.map(([key, what]) => (
             <div key={key}>
@@ -84,7 +96,7 @@ export function ProfilePage() {
         </dl>
         <Switch
           mt={12}
-          label="Single-letter keys"
+          label={t`Single-letter keys`}
           checked={!off}
           onChange={(event) => {
             const next = !event.currentTarget.checked;

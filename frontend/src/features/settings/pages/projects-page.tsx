@@ -1,4 +1,6 @@
 /** Projects, with what they use of their quotas. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Menu, Progress } from "@mantine/core";
 import { IconFolders, IconPlus } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -26,7 +28,14 @@ function Used({ label, used, most, show }: { label: string; used: number; most: 
   return (
     <>
       {show(used)}
-      {most === null ? <span className="muted"> without limit</span> : ` of ${show(most)}`}
+      {most === null ? (
+        <span className="muted">
+          {" "}
+          <Trans>without limit</Trans>
+        </span>
+      ) : (
+        t` of ${show(most)}`
+      )}
       {share === undefined ? null : <Progress aria-label={label} value={share} size={4} color={share < 90 ? undefined : "red"} />}
     </>
   );
@@ -43,44 +52,55 @@ export function ProjectsPage() {
     try {
       await (project.archived ? restoreProject(project.name) : archiveProject(project.name));
       await queryClient.invalidateQueries({ queryKey: keys.projects.all });
-      notifyDone(project.archived ? `${project.name} is restored` : `${project.name} is archived: nothing new is made in it`);
+      notifyDone(project.archived ? t`${project.name} is restored` : t`${project.name} is archived: nothing new is made in it`);
     } catch (problem) {
-      notifyProblem(problem, `${project.name} stays as it is`);
+      notifyProblem(problem, t`${project.name} stays as it is`);
     }
   };
   const columns: Column<Project>[] = [
     {
       id: "name",
-      header: "Name",
+      header: t`Name`,
       cell: (row) => (
         <>
-          <b>{row.name}</b> {row.archived ? <Chip tone="warn">archived</Chip> : null}
+          <b>{row.name}</b>{" "}
+          {row.archived ? (
+            <Chip tone="warn">
+              <Trans>archived</Trans>
+            </Chip>
+          ) : null}
           {row.display_name ? <div className="secondary truncate">{row.display_name}</div> : null}
         </>
       ),
     },
     {
       id: "replicas",
-      header: "Replicas",
-      cell: (row) => <Used label={`Replicas of ${row.name}`} used={row.used_replicas} most={row.max_replicas} show={count} />,
+      header: t`Replicas`,
+      cell: (row) => <Used label={t`Replicas of ${row.name}`} used={row.used_replicas} most={row.max_replicas} show={count} />,
     },
     {
       id: "gpus",
       header: "GPUs",
-      cell: (row) => <Used label={`GPUs of ${row.name}`} used={row.used_gpus} most={row.max_gpus} show={count} />,
+      cell: (row) => <Used label={t`GPUs of ${row.name}`} used={row.used_gpus} most={row.max_gpus} show={count} />,
     },
     {
       id: "bytes",
-      header: "Models",
+      header: t`Models`,
       hideBelow: "sm",
-      cell: (row) => <Used label={`Models of ${row.name}`} used={row.used_bytes} most={row.max_bytes} show={bytes} />,
+      cell: (row) => <Used label={t`Models of ${row.name}`} used={row.used_bytes} most={row.max_bytes} show={bytes} />,
     },
     actionsColumn((row) =>
       refusal ? null : (
         <RowMenu of={row.name}>
-          <Menu.Item onClick={() => setMembers(row.name)}>Members</Menu.Item>
-          <Menu.Item onClick={() => setEditing(row)}>Change</Menu.Item>
-          {row.name === "default" ? null : <Menu.Item onClick={() => void archive(row)}>{row.archived ? "Restore" : "Archive"}</Menu.Item>}
+          <Menu.Item onClick={() => setMembers(row.name)}>
+            <Trans>Members</Trans>
+          </Menu.Item>
+          <Menu.Item onClick={() => setEditing(row)}>
+            <Trans>Change</Trans>
+          </Menu.Item>
+          {row.name === "default" ? null : (
+            <Menu.Item onClick={() => void archive(row)}>{row.archived ? t`Restore` : t`Archive`}</Menu.Item>
+          )}
         </RowMenu>
       ),
     ),
@@ -89,21 +109,21 @@ export function ProjectsPage() {
     <div className={classes["wide"]}>
       <div className={toolbar["toolbar"]}>
         <RefusingButton needs="administer" leftSection={<IconPlus size={16} />} onClick={() => setEditing(null)}>
-          Add a project
+          <Trans>Add a project</Trans>
         </RefusingButton>
       </div>
       {error && !data ? (
-        <LoadProblem error={error} what="The projects" needs="read" onRetry={() => void refetch()} />
+        <LoadProblem error={error} what={t`The projects`} needs="read" onRetry={() => void refetch()} />
       ) : (
         <Card flush>
           <DataTable
-            label="Projects"
+            label={t`Projects`}
             choose="projects"
             columns={columns}
             rows={data?.items}
             rowKey={(row) => row.name}
             loading={isPending}
-            empty={<EmptyState icon={<IconFolders size={30} stroke={1.4} />} title="You have a role in no project" />}
+            empty={<EmptyState icon={<IconFolders size={30} stroke={1.4} />} title={t`You have a role in no project`} />}
           />
         </Card>
       )}

@@ -1,4 +1,6 @@
 /** Programs that call: each with a role, and tokens that end. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Menu } from "@mantine/core";
 import { IconPlus, IconRobot } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -22,12 +24,19 @@ import { tokenEnd } from "../token-choices";
 import classes from "./settings.module.css";
 
 function Tokens({ account }: { account: ServiceAccount }) {
-  if (account.tokens.length === 0) return <Chip tone="error">none that works</Chip>;
+  if (account.tokens.length === 0)
+    return (
+      <Chip tone="error">
+        <Trans>none that works</Trans>
+      </Chip>
+    );
   return (
     <>
       {account.tokens.map((token) => (
         <div key={token.prefix}>
-          <span className="mono">{token.prefix}…</span> ends{" "}
+          <Trans>
+            <span className="mono">{token.prefix}…</span> ends{" "}
+          </Trans>
           {tokenEnd(token.expires_at) === "soon" ? (
             <Chip tone="warn">
               <Time at={token.expires_at} />
@@ -54,21 +63,32 @@ export function ServiceAccountsPage() {
   const [adding, setAdding] = useState(false);
   const [rotating, setRotating] = useState<string | null>(null);
   const [leaving, setLeaving] = useState<string | null>(null);
-  if (refusal) return <Forbidden needs="administer" what="The service accounts" />;
+  if (refusal) return <Forbidden needs="administer" what={t`The service accounts`} />;
   const columns: Column<ServiceAccount>[] = [
-    { id: "name", header: "Name", cell: (row) => <b>{row.name}</b> },
-    { id: "role", header: "Role", cell: (row) => row.role },
-    { id: "tokens", header: "Tokens", cell: (row) => <Tokens account={row} /> },
+    { id: "name", header: t`Name`, cell: (row) => <b>{row.name}</b> },
+    { id: "role", header: t`Role`, cell: (row) => row.role },
+    { id: "tokens", header: t`Tokens`, cell: (row) => <Tokens account={row} /> },
     {
       id: "used",
-      header: "Last used",
+      header: t`Last used`,
       hideBelow: "sm",
-      cell: (row) => (lastUsed(row) ? <Time at={lastUsed(row)} /> : <span className="muted">never</span>),
+      cell: (row) =>
+        lastUsed(row) ? (
+          <Time at={lastUsed(row)} />
+        ) : (
+          <span className="muted">
+            <Trans>never</Trans>
+          </span>
+        ),
     },
     actionsColumn((row) => (
       <RowMenu of={row.name}>
-        <Menu.Item onClick={() => setRotating(row.name)}>Fresh token</Menu.Item>
-        <Menu.Item onClick={() => setLeaving(row.name)}>Delete</Menu.Item>
+        <Menu.Item onClick={() => setRotating(row.name)}>
+          <Trans>Fresh token</Trans>
+        </Menu.Item>
+        <Menu.Item onClick={() => setLeaving(row.name)}>
+          <Trans>Delete</Trans>
+        </Menu.Item>
       </RowMenu>
     )),
   ];
@@ -76,15 +96,15 @@ export function ServiceAccountsPage() {
     <div className={classes["wide"]}>
       <div className={toolbar["toolbar"]}>
         <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
-          Add a service account
+          <Trans>Add a service account</Trans>
         </Button>
       </div>
       {error && !data ? (
-        <LoadProblem error={error} what="The service accounts" needs="administer" onRetry={() => void refetch()} />
+        <LoadProblem error={error} what={t`The service accounts`} needs="administer" onRetry={() => void refetch()} />
       ) : (
         <Card flush>
           <DataTable
-            label="Service accounts"
+            label={t`Service accounts`}
             choose="service-accounts"
             columns={columns}
             rows={data?.items}
@@ -93,8 +113,8 @@ export function ServiceAccountsPage() {
             empty={
               <EmptyState
                 icon={<IconRobot size={30} stroke={1.4} />}
-                title="No service accounts yet"
-                detail="They are for programs: a role of their own, and tokens that end."
+                title={t`No service accounts yet`}
+                detail={t`They are for programs: a role of their own, and tokens that end.`}
               />
             }
           />
@@ -105,17 +125,21 @@ export function ServiceAccountsPage() {
       <ConfirmModal
         opened={leaving !== null}
         onClose={() => setLeaving(null)}
-        title={`Delete ${leaving ?? ""}`}
-        confirmLabel={`Delete ${leaving ?? ""}`}
+        title={t`Delete ${leaving ?? ""}`}
+        confirmLabel={t`Delete ${leaving ?? ""}`}
         danger
         onConfirm={async () => {
           if (leaving === null) return;
           await deleteServiceAccount(leaving);
           await queryClient.invalidateQueries({ queryKey: keys.serviceAccounts });
-          notifyDone(`${leaving} is deleted`);
+          notifyDone(t`${leaving} is deleted`);
         }}
       >
-        <p>Whatever uses its tokens is refused from now on. The name is not given again, since the event log goes on naming it.</p>
+        <p>
+          <Trans>
+            Whatever uses its tokens is refused from now on. The name is not given again, since the event log goes on naming it.
+          </Trans>
+        </p>
       </ConfirmModal>
     </div>
   );

@@ -1,26 +1,27 @@
 /** Settings with their tabs. */
+import { t } from "@lingui/core/macro";
 import { Outlet } from "@tanstack/react-router";
 import { paths } from "@/app/paths";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { Tabs } from "@/components/tabs";
 
 export function SettingsLayout() {
-  usePageTitle("Settings");
+  usePageTitle(t`Settings`);
   return (
     <>
-      <PageHeader title="Settings" />
+      <PageHeader title={t`Settings`} />
       <Tabs
-        label="Settings"
+        label={t`Settings`}
         tabs={[
-          { label: "Profile", link: paths.settings() },
-          { label: "API tokens", link: paths.tokens() },
-          { label: "Users", link: paths.users() },
-          { label: "Service accounts", link: paths.serviceAccounts() },
-          { label: "Projects", link: paths.projects() },
-          { label: "Instance types", link: paths.instanceTypes() },
-          { label: "Prices", link: paths.prices() },
-          { label: "Storage", link: paths.storage() },
-          { label: "About", link: paths.about() },
+          { label: t`Profile`, link: paths.settings() },
+          { label: t`API tokens`, link: paths.tokens() },
+          { label: t`Users`, link: paths.users() },
+          { label: t`Service accounts`, link: paths.serviceAccounts() },
+          { label: t`Projects`, link: paths.projects() },
+          { label: t`Instance types`, link: paths.instanceTypes() },
+          { label: t`Prices`, link: paths.prices() },
+          { label: t`Storage`, link: paths.storage() },
+          { label: t`About`, link: paths.about() },
         ]}
       />
       <Outlet />

@@ -1,4 +1,6 @@
 /** The store of model files: how full, and what in it nobody needs. */
+import { plural, t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -10,7 +12,7 @@ import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { LoadProblem } from "@/components/forbidden";
-import { bytes, counted } from "@/components/format";
+import { bytes } from "@/components/format";
 import { Meter } from "@/components/meter";
 import { notifyDone } from "@/components/notify";
 import { RoleNote } from "@/components/role-note";
@@ -23,14 +25,14 @@ export function StoragePage() {
   const { data, error, refetch } = useQuery(storageQuery());
   const refusal = useRefusal("administer");
   const [asking, setAsking] = useState(false);
-  if (error && !data) return <LoadProblem error={error} what="The storage" needs="read" onRetry={() => void refetch()} />;
-  if (!data) return <SkeletonRows label="Loading the storage" />;
+  if (error && !data) return <LoadProblem error={error} what={t`The storage`} needs="read" onRetry={() => void refetch()} />;
+  if (!data) return <SkeletonRows label={t`Loading the storage`} />;
   return (
     <div className={classes["stack"]}>
       <RoleNote needs="administer" to="remove unused files" />
       <Card
-        title="Model files"
-        hint="each content is kept once, however many versions name it"
+        title={t`Model files`}
+        hint={t`each content is kept once, however many versions name it`}
         actions={
           <>
             <AsCodeButton recipe={collectRecipe} />
@@ -41,27 +43,34 @@ export function StoragePage() {
               title={refusal}
               onClick={() => setAsking(true)}
             >
-              Remove unused files
+              <Trans>Remove unused files</Trans>
             </Button>
           </>
         }
       >
         <Meter
-          label={counted(data.blobs, "file")}
+          label={plural(data.blobs, { one: "# file", other: "# files" })}
           share={data.bytes > 0 ? data.unused_bytes / data.bytes : 0}
-          text={`${bytes(data.bytes)}, of which ${bytes(data.unused_bytes)} unused`}
+          text={t`${bytes(data.bytes)}, of which ${bytes(data.unused_bytes)} unused`}
         />
         <dl className={`${classes["facts"]} ${classes["after"]}`}>
           <div>
-            <dt>In use</dt>
+            <dt>
+              <Trans>In use</Trans>
+            </dt>
             <dd>
-              {counted(data.blobs - data.unused_blobs, "file")}, {bytes(data.bytes - data.unused_bytes)}
+              {plural(data.blobs - data.unused_blobs, { one: "# file", other: "# files" })}, {bytes(data.bytes - data.unused_bytes)}
             </dd>
           </div>
           <div>
-            <dt>Unused</dt>
+            <dt>
+              <Trans>Unused</Trans>
+            </dt>
             <dd>
-              {counted(data.unused_blobs, "file")}, {bytes(data.unused_bytes)}; removed by themselves a day after nothing names them
+              <Trans>
+                {plural(data.unused_blobs, { one: "# file", other: "# files" })}, {bytes(data.unused_bytes)}; removed by themselves a day
+                after nothing names them
+              </Trans>
             </dd>
           </div>
         </dl>
@@ -69,15 +78,19 @@ export function StoragePage() {
       <ConfirmModal
         opened={asking}
         onClose={() => setAsking(false)}
-        title="Remove unused files"
-        confirmLabel="Remove them"
+        title={t`Remove unused files`}
+        confirmLabel={t`Remove them`}
         onConfirm={async () => {
           const { removed } = await collectStorage();
           await queryClient.invalidateQueries({ queryKey: keys.storage });
-          notifyDone(removed === 0 ? "Nothing was old enough to remove" : `${counted(removed, "file")} removed`);
+          notifyDone(
+            removed === 0 ? t`Nothing was old enough to remove` : t`${plural(removed, { one: "# file", other: "# files" })} removed`,
+          );
         }}
       >
-        <p>Files that no model version has named for a day are removed now. No version loses anything.</p>
+        <p>
+          <Trans>Files that no model version has named for a day are removed now. No version loses anything.</Trans>
+        </p>
       </ConfirmModal>
     </div>
   );

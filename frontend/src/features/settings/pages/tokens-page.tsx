@@ -1,4 +1,6 @@
 /** Personal tokens for the command line, the SDK and CI. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -22,8 +24,18 @@ import classes from "./settings.module.css";
 
 function Expiry({ at }: { at: string | null }) {
   const end = tokenEnd(at);
-  if (end === "open") return <span className="muted">when revoked</span>;
-  if (end === "past") return <Chip tone="error">expired</Chip>;
+  if (end === "open")
+    return (
+      <span className="muted">
+        <Trans>when revoked</Trans>
+      </span>
+    );
+  if (end === "past")
+    return (
+      <Chip tone="error">
+        <Trans>expired</Trans>
+      </Chip>
+    );
   return end === "soon" ? (
     <Chip tone="warn">
       <Time at={at} />
@@ -40,7 +52,7 @@ export function TokensPage() {
   const columns: Column<ApiToken>[] = [
     {
       id: "name",
-      header: "Name",
+      header: t`Name`,
       cell: (row) => (
         <>
           <b>{row.name}</b>
@@ -50,11 +62,13 @@ export function TokensPage() {
     },
     {
       id: "scopes",
-      header: "May do",
+      header: t`May do`,
       hideBelow: "sm",
       cell: (row) =>
         row.scopes.length === 0 ? (
-          <span className="muted">all that I may</span>
+          <span className="muted">
+            <Trans>all that I may</Trans>
+          </span>
         ) : (
           <span className={classes["chips"]}>
             {row.scopes.map((scope) => (
@@ -63,20 +77,31 @@ export function TokensPage() {
           </span>
         ),
     },
-    { id: "created", header: "Made", hideBelow: "md", cell: (row) => <Time at={row.created_at} /> },
-    { id: "ends", header: "Ends", cell: (row) => <Expiry at={row.expires_at} /> },
+    { id: "created", header: t`Made`, hideBelow: "md", cell: (row) => <Time at={row.created_at} /> },
+    { id: "ends", header: t`Ends`, cell: (row) => <Expiry at={row.expires_at} /> },
     {
       id: "used",
-      header: "Last used",
-      cell: (row) => (row.last_used_at ? <Time at={row.last_used_at} /> : <span className="muted">never</span>),
+      header: t`Last used`,
+      cell: (row) =>
+        row.last_used_at ? (
+          <Time at={row.last_used_at} />
+        ) : (
+          <span className="muted">
+            <Trans>never</Trans>
+          </span>
+        ),
     },
     {
       id: "revoke",
-      header: <span className="sr-only">Revoke</span>,
+      header: (
+        <span className="sr-only">
+          <Trans>Revoke</Trans>
+        </span>
+      ),
       align: "right",
       cell: (row) => (
-        <Button variant="default" leftSection={<IconTrash size={15} />} onClick={() => setRevoking(row)} aria-label={`Revoke ${row.name}`}>
-          Revoke
+        <Button variant="default" leftSection={<IconTrash size={15} />} onClick={() => setRevoking(row)} aria-label={t`Revoke ${row.name}`}>
+          <Trans>Revoke</Trans>
         </Button>
       ),
     },
@@ -85,11 +110,11 @@ export function TokensPage() {
     <div className={classes["stack"]}>
       <TokenForm />
       {error && !data ? (
-        <LoadProblem error={error} what="The tokens" needs="account" onRetry={() => void refetch()} />
+        <LoadProblem error={error} what={t`The tokens`} needs="account" onRetry={() => void refetch()} />
       ) : (
-        <Card title="Tokens" flush>
+        <Card title={t`Tokens`} flush>
           <DataTable
-            label="Tokens"
+            label={t`Tokens`}
             choose="tokens"
             columns={columns}
             rows={data?.items}
@@ -97,8 +122,8 @@ export function TokensPage() {
             loading={isPending}
             empty={
               <EmptyState
-                title="No tokens yet"
-                detail="The command line on this machine signs in by itself; tokens are for other places."
+                title={t`No tokens yet`}
+                detail={t`The command line on this machine signs in by itself; tokens are for other places.`}
               />
             }
           />
@@ -107,17 +132,19 @@ export function TokensPage() {
       <ConfirmModal
         opened={revoking !== null}
         onClose={() => setRevoking(null)}
-        title={`Revoke ${revoking?.name ?? ""}`}
-        confirmLabel={`Revoke ${revoking?.name ?? ""}`}
+        title={t`Revoke ${revoking?.name ?? ""}`}
+        confirmLabel={t`Revoke ${revoking?.name ?? ""}`}
         danger
         onConfirm={async () => {
           if (!revoking) return;
           await deleteToken(revoking.id);
           await queryClient.invalidateQueries({ queryKey: keys.tokens });
-          notifyDone(`${revoking.name} is revoked`);
+          notifyDone(t`${revoking.name} is revoked`);
         }}
       >
-        <p>Whatever uses it is refused from now on.</p>
+        <p>
+          <Trans>Whatever uses it is refused from now on.</Trans>
+        </p>
         {revoking ? <AsCodeButton wide recipe={() => revokeTokenRecipe(revoking)} /> : null}
       </ConfirmModal>
     </div>

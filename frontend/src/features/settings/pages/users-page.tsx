@@ -1,4 +1,6 @@
 /** Who may use this installation, and as what. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button, Menu, Select } from "@mantine/core";
 import { IconPlus, IconUsers } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -29,7 +31,7 @@ import classes from "./settings.module.css";
 function RoleSelect({ person, onChange }: { person: Person; onChange: (role: Role) => void }) {
   return (
     <Select
-      aria-label={`Role of ${person.username}`}
+      aria-label={t`Role of ${person.username}`}
       data={ROLE_CHOICES}
       value={person.role}
       w={120}
@@ -54,54 +56,78 @@ export function UsersPage() {
     mutationFn: ({ person, ...values }: { person: Person; role?: Role; active?: boolean }) => updateUser(person.username, values),
     onSuccess: async (person) => {
       await queryClient.invalidateQueries({ queryKey: keys.users.all });
-      notifyDone(person.active ? `${person.username} is ${person.role}` : `${person.username} is deactivated`);
+      notifyDone(person.active ? t`${person.username} is ${person.role}` : t`${person.username} is deactivated`);
     },
   });
   const setRole = (person: Person, role: Role) =>
-    change.mutate({ person, role }, { onError: (problem) => notifyProblem(problem, `${person.username} stays ${person.role}`) });
-  if (refusal) return <Forbidden needs="administer" what="The users" />;
+    change.mutate({ person, role }, { onError: (problem) => notifyProblem(problem, t`${person.username} stays ${person.role}`) });
+  if (refusal) return <Forbidden needs="administer" what={t`The users`} />;
   const columns: Column<Person>[] = [
     {
       id: "name",
-      header: "Name",
+      header: t`Name`,
       cell: (row) => (
         <>
-          <b>{row.username}</b> {row.username === me ? <Chip>you</Chip> : null}
+          <b>{row.username}</b>{" "}
+          {row.username === me ? (
+            <Chip>
+              <Trans>you</Trans>
+            </Chip>
+          ) : null}
         </>
       ),
     },
-    { id: "role", header: "Role", width: 130, cell: (row) => <RoleSelect person={row} onChange={(role) => setRole(row, role)} /> },
+    { id: "role", header: t`Role`, width: 130, cell: (row) => <RoleSelect person={row} onChange={(role) => setRole(row, role)} /> },
     {
       id: "state",
-      header: "Status",
+      header: t`Status`,
       hideBelow: "sm",
       cell: (row) => <Status plain state={row.active ? "active" : "deactivated"} tone={row.active ? "ok" : "idle"} />,
     },
     {
       id: "seen",
-      header: "Last seen",
+      header: t`Last seen`,
       hideBelow: "sm",
-      cell: (row) => (row.last_seen_at ? <Time at={row.last_seen_at} /> : <span className="muted">never</span>),
+      cell: (row) =>
+        row.last_seen_at ? (
+          <Time at={row.last_seen_at} />
+        ) : (
+          <span className="muted">
+            <Trans>never</Trans>
+          </span>
+        ),
     },
     {
       id: "sign-in",
-      header: "Signs in by",
+      header: t`Signs in by`,
       hideBelow: "md",
-      cell: (row) => `${signInWords(row.sign_in)}${row.second_factor ? " and code" : ""}`,
+      cell: (row) => `${signInWords(row.sign_in)}${row.second_factor ? t` and code` : ""}`,
     },
-    { id: "tokens", header: "Tokens", align: "right", hideBelow: "md", cell: (row) => row.token_count },
-    { id: "since", header: "Since", hideBelow: "md", cell: (row) => <Time at={row.created_at} /> },
+    { id: "tokens", header: t`Tokens`, align: "right", hideBelow: "md", cell: (row) => row.token_count },
+    { id: "since", header: t`Since`, hideBelow: "md", cell: (row) => <Time at={row.created_at} /> },
     actionsColumn((row) => (
       <RowMenu of={row.username}>
-        {isKeptElsewhere(row.sign_in) ? null : <Menu.Item onClick={() => setResetting(row)}>New password</Menu.Item>}
-        {row.second_factor && row.username !== me ? <Menu.Item onClick={() => setLosing(row)}>Reset second factor</Menu.Item> : null}
+        {isKeptElsewhere(row.sign_in) ? null : (
+          <Menu.Item onClick={() => setResetting(row)}>
+            <Trans>New password</Trans>
+          </Menu.Item>
+        )}
+        {row.second_factor && row.username !== me ? (
+          <Menu.Item onClick={() => setLosing(row)}>
+            <Trans>Reset second factor</Trans>
+          </Menu.Item>
+        ) : null}
         <Menu.Item onClick={() => showAsCode(roleRecipe(row.username, row.role))}>
-          {asCodeWords(roleRecipe(row.username, row.role), "Show the role as")}
+          {asCodeWords(roleRecipe(row.username, row.role), t`Show the role as`)}
         </Menu.Item>
         {row.active ? (
-          <Menu.Item onClick={() => setLeaving(row)}>Deactivate</Menu.Item>
+          <Menu.Item onClick={() => setLeaving(row)}>
+            <Trans>Deactivate</Trans>
+          </Menu.Item>
         ) : (
-          <Menu.Item onClick={() => change.mutate({ person: row, active: true })}>Activate</Menu.Item>
+          <Menu.Item onClick={() => change.mutate({ person: row, active: true })}>
+            <Trans>Activate</Trans>
+          </Menu.Item>
         )}
       </RowMenu>
     )),
@@ -109,23 +135,27 @@ export function UsersPage() {
   return (
     <div className={classes["wide"]}>
       <div className={toolbar["toolbar"]}>
-        <ListFilter label="Filter users" value={q} onChange={(next) => void navigate({ search: next ? { q: next } : {}, replace: true })} />
+        <ListFilter
+          label={t`Filter users`}
+          value={q}
+          onChange={(next) => void navigate({ search: next ? { q: next } : {}, replace: true })}
+        />
         <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
-          Add somebody
+          <Trans>Add somebody</Trans>
         </Button>
       </div>
       {error && !data ? (
-        <LoadProblem error={error} what="The users" needs="administer" onRetry={() => void refetch()} />
+        <LoadProblem error={error} what={t`The users`} needs="administer" onRetry={() => void refetch()} />
       ) : (
         <Card flush>
           <DataTable
-            label="Users"
+            label={t`Users`}
             choose="users"
             columns={columns}
             rows={data?.items}
             rowKey={(row) => row.username}
             loading={isPending}
-            empty={<EmptyState icon={<IconUsers size={30} stroke={1.4} />} title="Nobody of that name" />}
+            empty={<EmptyState icon={<IconUsers size={30} stroke={1.4} />} title={t`Nobody of that name`} />}
           />
         </Card>
       )}
@@ -134,30 +164,38 @@ export function UsersPage() {
       <ConfirmModal
         opened={losing !== null}
         onClose={() => setLosing(null)}
-        title={`Reset the second factor of ${losing?.username ?? ""}`}
-        confirmLabel="Reset it"
+        title={t`Reset the second factor of ${losing?.username ?? ""}`}
+        confirmLabel={t`Reset it`}
         danger
         onConfirm={async () => {
           if (!losing) return;
           await resetSecondFactor(losing.username);
           await queryClient.invalidateQueries({ queryKey: keys.users.all });
-          notifyDone(`Signing in as ${losing.username} asks for no code any more`);
+          notifyDone(t`Signing in as ${losing.username} asks for no code any more`);
         }}
       >
-        <p>For somebody whose app and recovery codes are gone. Their browsers are signed out, and the password alone signs in then.</p>
+        <p>
+          <Trans>
+            For somebody whose app and recovery codes are gone. Their browsers are signed out, and the password alone signs in then.
+          </Trans>
+        </p>
         {losing ? <AsCodeButton wide recipe={() => secondFactorRecipe(losing.username)} /> : null}
       </ConfirmModal>
       <ConfirmModal
         opened={leaving !== null}
         onClose={() => setLeaving(null)}
-        title={`Deactivate ${leaving?.username ?? ""}`}
-        confirmLabel={`Deactivate ${leaving?.username ?? ""}`}
+        title={t`Deactivate ${leaving?.username ?? ""}`}
+        confirmLabel={t`Deactivate ${leaving?.username ?? ""}`}
         danger
         onConfirm={async () => {
           if (leaving) await change.mutateAsync({ person: leaving, active: false });
         }}
       >
-        <p>Sessions end and API tokens are revoked at once. What {leaving?.username} made stays, and the account can be activated again.</p>
+        <p>
+          <Trans>
+            Sessions end and API tokens are revoked at once. What {leaving?.username} made stays, and the account can be activated again.
+          </Trans>
+        </p>
         {leaving ? <AsCodeButton wide recipe={() => activeRecipe(leaving.username, false)} /> : null}
       </ConfirmModal>
     </div>

@@ -1,4 +1,5 @@
 /** One part: how it does, why we think so, and what to do. */
+import { Trans } from "@lingui/react/macro";
 import type { SystemPart } from "@/api/types";
 import { count, seconds } from "@/components/format";
 import { Status } from "@/components/status";
@@ -19,13 +20,17 @@ export function PartRow({ part }: { part: SystemPart }) {
       <dl className={classes["facts"]}>
         {part.depth === null ? null : (
           <div>
-            <dt>waiting</dt>
+            <dt>
+              <Trans>waiting</Trans>
+            </dt>
             <dd>{count(part.depth)}</dd>
           </div>
         )}
         {part.lag_s === null ? null : (
           <div>
-            <dt>waited</dt>
+            <dt>
+              <Trans>waited</Trans>
+            </dt>
             <dd>{seconds(part.lag_s)}</dd>
           </div>
         )}

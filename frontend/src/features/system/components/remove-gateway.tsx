@@ -1,4 +1,6 @@
 /** Saying that a silent gateway serves no more. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
@@ -12,7 +14,7 @@ import { ConfirmModal } from "@/components/confirm-modal";
 import { notifyDone } from "@/components/notify";
 
 const recipe = (name: string): Recipe => ({
-  title: `Remove gateway ${name}`,
+  title: t`Remove gateway ${name}`,
   cli: [["shoal", "gateway", "remove", name]],
   api: [{ method: "DELETE", path: apiPath("gateways", name) }],
 });
@@ -32,23 +34,25 @@ export function RemoveGateway({ name }: { name: string }) {
         title={refusal}
         onClick={() => setAsking(true)}
       >
-        Remove
+        <Trans>Remove</Trans>
       </Button>
       <ConfirmModal
         opened={asking}
         onClose={() => setAsking(false)}
-        title={`Remove gateway ${name}`}
-        confirmLabel={`Remove ${name}`}
+        title={t`Remove gateway ${name}`}
+        confirmLabel={t`Remove ${name}`}
         danger
         typeToConfirm={name}
         onConfirm={async () => {
           await deleteGateway(name);
           await queryClient.invalidateQueries({ queryKey: keys.system });
-          notifyDone(`Gateway ${name} is removed`);
+          notifyDone(t`Gateway ${name} is removed`);
         }}
       >
         <p>
-          Remove it only if its Envoy has ended: one that runs goes on taking the keys that it has, and nothing here will say so any more.
+          <Trans>
+            Remove it only if its Envoy has ended: one that runs goes on taking the keys that it has, and nothing here will say so any more.
+          </Trans>
         </p>
         <AsCodeButton wide recipe={() => recipe(name)} />
       </ConfirmModal>

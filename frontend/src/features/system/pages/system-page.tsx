@@ -1,4 +1,6 @@
 /** Is the installation itself well? Each part with its reason. */
+import { t } from "@lingui/core/macro";
+import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { systemQuery } from "@/api/system";
 import type { System } from "@/api/types";
@@ -20,28 +22,28 @@ const SKEW_S = 5;
 function clockWords(system: System, at: number): string {
   const skew = (new Date(system.now).getTime() - at) / 1000;
   return Math.abs(skew) < SKEW_S
-    ? "as this browser's"
-    : `${Math.round(Math.abs(skew))} s ${skew > 0 ? "ahead of" : "behind"} this browser's`;
+    ? t`as this browser's`
+    : t`${Math.round(Math.abs(skew))} s ${skew > 0 ? t`ahead of` : "behind"} this browser's`;
 }
 
 export function SystemPage() {
-  usePageTitle("System");
+  usePageTitle(t`System`);
   const { data, error, isPending, refetch, dataUpdatedAt } = useQuery(systemQuery());
   const bad = data?.parts.filter((part) => part.state === "error" || part.state === "warning").length ?? 0;
   return (
     <>
       <PageHeader
-        title="System"
+        title={t`System`}
         beside={data ? <Status state={partsWords(bad, data.parts.length)} tone={TONES[data.state]} /> : null}
-        subtitle="The parts of Shoal itself. Requests to endpoints pass the gateways and nodes only; they go on while the rest is down."
+        subtitle={t`The parts of Shoal itself. Requests to endpoints pass the gateways and nodes only; they go on while the rest is down.`}
         actions={
           <LinkButton {...paths.activity()} variant="default">
-            Activity
+            <Trans>Activity</Trans>
           </LinkButton>
         }
       />
-      {error && !data ? <LoadProblem error={error} what="The system" needs="read" onRetry={() => void refetch()} /> : null}
-      {isPending ? <SkeletonRows label="Loading the system" /> : null}
+      {error && !data ? <LoadProblem error={error} what={t`The system`} needs="read" onRetry={() => void refetch()} /> : null}
+      {isPending ? <SkeletonRows label={t`Loading the system`} /> : null}
       {data ? (
         <div className={classes["stack"]}>
           {grouped(data.parts).map((group) => (
@@ -54,8 +56,10 @@ export function SystemPage() {
             </Card>
           ))}
           <p className="secondary">
-            Version {data.version} · last event {data.newest_event_seq}, <Time at={data.newest_event_at} /> · clock{" "}
-            {clockWords(data, dataUpdatedAt)}
+            <Trans>
+              Version {data.version} · last event {data.newest_event_seq}, <Time at={data.newest_event_at} /> · clock{" "}
+              {clockWords(data, dataUpdatedAt)}
+            </Trans>
           </p>
         </div>
       ) : null}
