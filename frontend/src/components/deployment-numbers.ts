@@ -53,8 +53,8 @@ const DECLARED = {
   },
   response_cache_bytes: {
     label: t`Response cache`,
-    suffix: "bytes",
-    placeholder: "none",
+    suffix: t`bytes`,
+    placeholder: t`none`,
     range: [1_024, 2 ** 40],
     told: (value) => (value ? t`${count(value)} bytes of answers kept` : ""),
     revision: t`response cache`,

@@ -106,7 +106,7 @@ export const decimalParts = (value: Value): Measured => (known(value) ? { value:
 
 /** A shape in prose: `3 × 224 × 224`, with a variable axis as `-1 (any)` or its symbolic name. */
 export function shape(dims: readonly (number | string)[]): string {
-  if (dims.length === 0) return "scalar";
+  if (dims.length === 0) return t`scalar`;
   return dims.map((dim) => (dim === -1 ? t`-1\u00a0(any)` : String(dim))).join(" × ");
 }
 
@@ -176,7 +176,7 @@ export function relativeTime(iso: string | null | undefined, now: number = Date.
 
 /** An age in seconds as "2 s ago". */
 export function ageText(age: Value): string {
-  if (!known(age)) return "never";
+  if (!known(age)) return t`never`;
   if (age < 60) return t`${Math.round(age)}${GAP}s ago`;
   return age < 3600 ? t`${Math.floor(age / 60)}${GAP}min ago` : t`${Math.floor(age / 3600)}${GAP}h ago`;
 }

@@ -2,6 +2,7 @@
 import { t } from "@lingui/core/macro";
 import type { Overview } from "@/api/types";
 import { bytes, percent } from "./format";
+import { stateWord } from "./state-words";
 
 /** What the strip needs of a node: the list of nodes and the overview have it. */
 export type HeatNode = Overview["nodes"][number];
@@ -23,7 +24,7 @@ const stateOf = (node: HeatNode): HeatCell["state"] => {
 export function cellsOf(node: HeatNode): HeatCell[] {
   const state = stateOf(node);
   const { gpus, memory_total_bytes: total, memory_used_bytes: used } = node.info;
-  if (state === "lost") return [{ id: node.id, share: 0, state, words: node.state }];
+  if (state === "lost") return [{ id: node.id, share: 0, state, words: stateWord(node.state).toLowerCase() }];
   if (gpus.length === 0) {
     return [{ id: node.id, share: total > 0 ? used / total : 0, state, words: t`no GPU, memory ${bytes(used)} of ${bytes(total)}` }];
   }

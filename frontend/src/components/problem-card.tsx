@@ -36,8 +36,11 @@ export function ProblemCard({ error, title, onRetry }: ProblemCardProps) {
           <span className="mono">{problem.code}</span>
           {id ? (
             <>
-              {" · request "}
-              <span className="mono">{id}</span> <CopyButton text={id} label={t`request id`} />
+              {" · "}
+              <Trans>
+                request <span className="mono">{id}</span>
+              </Trans>{" "}
+              <CopyButton text={id} label={t`request id`} />
             </>
           ) : null}
         </p>

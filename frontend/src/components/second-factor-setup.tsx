@@ -63,7 +63,7 @@ export function SecondFactorSetup({ onDone }: { onDone: () => void }) {
             alt={t`QR code of the secret, which is also below`}
             src={`data:image/svg+xml;utf8,${encodeURIComponent(begin.data.qr_svg)}`}
           />
-          <CopyField text={begin.data.secret} label="secret" />
+          <CopyField text={begin.data.secret} label={t`secret`} />
           <TextInput
             label={t`Code that the app shows`}
             name="code"

@@ -7,6 +7,7 @@ import {
   IconInfoCircleFilled,
   IconLoader2,
 } from "@tabler/icons-react";
+import { stateWord } from "./state-words";
 import classes from "./status.module.css";
 
 /** `note`: only said, nothing is asked or under way. */
@@ -75,16 +76,13 @@ export interface StatusProps {
   children?: React.ReactNode;
 }
 
-/** States of replicas and nodes come in lower case. */
-const word = (state: string): string => state.charAt(0).toUpperCase() + state.slice(1);
-
 export function Status({ state, tone = toneOf(state), plain = false, title, children }: StatusProps) {
   const Icon = ICONS[tone];
   return (
     <span className={`${classes["chip"]} ${plain ? classes["plain"] : ""}`} data-tone={tone} title={title}>
       <Icon size={14} aria-hidden className={tone === "info" ? classes["spin"] : undefined} />
       <span>
-        {word(state)}
+        {stateWord(state)}
         {children}
       </span>
     </span>

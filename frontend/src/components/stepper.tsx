@@ -1,6 +1,7 @@
 /** The steps of a wizard as a plain ordered list. */
 import { IconCheck, IconX } from "@tabler/icons-react";
 import classes from "./stepper.module.css";
+import { t } from "@lingui/core/macro";
 
 export interface Step {
   id: string;
@@ -36,7 +37,7 @@ export function Stepper({ steps, label, canGo, onGo }: StepperProps) {
               <span className={classes["title"]}>{step.title}</span>
               {step.hint ? <span className={`${classes["hint"]} truncate`}>{step.hint}</span> : null}
             </span>
-            <span className="sr-only">{step.state === "done" ? " (done)" : step.state === "failed" ? " (failed)" : ""}</span>
+            <span className="sr-only">{step.state === "done" ? t` (done)` : step.state === "failed" ? t` (failed)` : ""}</span>
           </>
         );
         const clickable = step.state !== "current" && onGo !== undefined && (canGo?.(step.id) ?? false);

@@ -49,6 +49,6 @@ export const GATEWAY = {
     help: t`99 of 100 requests were faster. ${QUANTILE}`,
     replicas: "merged",
   },
-  received: { unit: "bytes/s", window: 2, label: "received", color: "s1" },
-  sent: { unit: "bytes/s", window: 2, label: "sent", color: "s4" },
+  received: { unit: "bytes/s", window: 2, label: t`received`, color: "s1" },
+  sent: { unit: "bytes/s", window: 2, label: t`sent`, color: "s4" },
 } as const satisfies Record<string, MetricInfo>;

@@ -53,7 +53,7 @@ export const COMBINED = {
     hint: t`per second, in the runtimes`,
     metrics: ["failed_rejected", "failed_canceled", "failed_backend", "failed_other"],
     stacked: true,
-    help: "Increase of nv_inference_request_failure per second by reason: REJECTED by a full queue or its deadline, CANCELED by the client, BACKEND when the model raised, OTHER.",
+    help: t`Increase of nv_inference_request_failure per second by reason: REJECTED by a full queue or its deadline, CANCELED by the client, BACKEND when the model raised, OTHER.`,
     replicas: "summed",
   },
   bytes: {
@@ -74,7 +74,7 @@ export const COMBINED = {
     hint: t`mean per request, stacked`,
     metrics: ["queue_us", "compute_input_us", "compute_infer_us", "compute_output_us", "other_us"],
     stacked: true,
-    help: "Increase of nv_inference_queue_duration_us and nv_inference_compute_*_duration_us divided by the increase of successful requests (for compute: those not from the cache). Each request of a batch is charged the whole batch's compute. Other is the rest of the request.",
+    help: t`Increase of nv_inference_queue_duration_us and nv_inference_compute_*_duration_us divided by the increase of successful requests (for compute: those not from the cache). Each request of a batch is charged the whole batch's compute. Other is the rest of the request.`,
   },
   first: {
     title: t`First response`,

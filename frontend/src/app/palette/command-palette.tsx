@@ -1,5 +1,5 @@
 /** Search from anywhere: every thing, every page, and what can be done with them. */
-import { t } from "@lingui/core/macro";
+import { t, plural } from "@lingui/core/macro";
 import { createSpotlight, Spotlight, type SpotlightActionData, type SpotlightFilterFunction } from "@mantine/spotlight";
 import { IconSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -134,7 +134,7 @@ export default function CommandPalette() {
       />
       {opened ? (
         <span className="sr-only" role="status">
-          {count === 0 ? t`Nothing of that name` : `${count} ${count === 1 ? "result" : "results"}`}
+          {count === 0 ? t`Nothing of that name` : plural(count, { one: "# result", other: "# results" })}
         </span>
       ) : null}
       <Suspense fallback={null}>{dialog ? <DialogHost ask={dialog} onClose={endDialog} /> : null}</Suspense>

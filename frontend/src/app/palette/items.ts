@@ -5,6 +5,7 @@ import type { Deployment, Endpoint, Model, NodeItem, Operation, Permission } fro
 import { paths } from "@/app/paths";
 import { operationTitle } from "@/components/operation-titles";
 import type { Act, DeploymentDialogName } from "./act";
+import { stateWord } from "@/components/state-words";
 
 export interface Item {
   id: string;
@@ -56,9 +57,9 @@ export const endpointItems = (endpoints: readonly Endpoint[]): Item[] =>
     {
       id: `endpoint ${name}`,
       label: name,
-      detail: serving_state,
+      detail: stateWord(serving_state),
       icon: "endpoint",
-      words: "endpoint",
+      words: t`endpoint`,
       act: { kind: "go", link: paths.endpoint(name) },
     },
     { id: `test ${name}`, label: t`Test ${name}`, icon: "test", words: t`console call`, act: { kind: "go", link: paths.test(name) } },
@@ -71,7 +72,7 @@ export const modelItems = (models: readonly Model[]): Item[] =>
     label: name,
     detail: latest_version ? t`version ${latest_version}` : "",
     icon: "model",
-    words: "model",
+    words: t`model`,
     act: { kind: "go", link: paths.model(name) },
   }));
 
@@ -79,9 +80,9 @@ export const nodeItems = (nodes: readonly NodeItem[]): Item[] =>
   nodes.map(({ name, state }) => ({
     id: `node ${name}`,
     label: name,
-    detail: state,
+    detail: stateWord(state),
     icon: "node",
-    words: "node",
+    words: t`node`,
     act: { kind: "go", link: paths.node(name) },
   }));
 
@@ -89,18 +90,18 @@ export const operationItems = (operations: readonly Operation[]): Item[] =>
   operations.slice(0, RECENT_OPERATIONS).map((item) => ({
     id: `operation ${item.id}`,
     label: operationTitle(item),
-    detail: item.state,
+    detail: stateWord(item.state),
     icon: "operation",
-    words: "operation",
+    words: t`operation`,
     act: { kind: "go", link: paths.operation(item.id) },
   }));
 
-const VERBS: readonly { dialog: DeploymentDialogName; verb: string; words?: string }[] = [
-  { dialog: "restart", verb: t`Restart` },
-  { dialog: "pause", verb: t`Pause`, words: "stop" },
-  { dialog: "scale", verb: t`Scale`, words: t`instances replicas` },
-  { dialog: "update", verb: t`Update`, words: t`version roll` },
-  { dialog: "delete", verb: "Delete", words: "remove" },
+const VERBS: readonly { dialog: DeploymentDialogName; label: (target: string) => string; words?: string }[] = [
+  { dialog: "restart", label: (target) => t`Restart ${target}` },
+  { dialog: "pause", label: (target) => t`Pause ${target}`, words: t`stop` },
+  { dialog: "scale", label: (target) => t`Scale ${target}`, words: t`instances replicas` },
+  { dialog: "update", label: (target) => t`Update ${target}`, words: t`version roll` },
+  { dialog: "delete", label: (target) => t`Delete ${target}`, words: t`remove` },
 ];
 
 function deploymentActions(endpoint: string, { name, paused }: Deployment): Item[] {
@@ -112,7 +113,7 @@ function deploymentActions(endpoint: string, { name, paused }: Deployment): Item
           id: `start ${endpoint} ${name}`,
           label: t`Start ${target}`,
           icon: "start",
-          words: "resume",
+          words: t`resume`,
           needs: "deploy",
           act: { kind: "start", endpoint, deployment: name },
         },
@@ -120,9 +121,9 @@ function deploymentActions(endpoint: string, { name, paused }: Deployment): Item
     : [];
   return [
     ...start,
-    ...verbs.map(({ dialog, verb, words }): Item => ({
+    ...verbs.map(({ dialog, label, words }): Item => ({
       id: `${dialog} ${endpoint} ${name}`,
-      label: `${verb} ${target}`,
+      label: label(target),
       icon: dialog,
       needs: "deploy",
       act: { kind: "dialog", ask: { dialog, endpoint, deployment: name } },
@@ -169,7 +170,7 @@ export const endpointActions = (endpoints: readonly Endpoint[]): Item[] =>
         id: `url ${name}`,
         label: t`Copy the scoring URL of ${name}`,
         icon: "copy",
-        words: "address",
+        words: t`address`,
         act: { kind: "copy", text: scoring_uri, what: t`The scoring URL of ${name}` },
       },
       ...traffic,
@@ -205,7 +206,7 @@ export const nodeActions = (nodes: readonly NodeItem[]): Item[] =>
   nodes.flatMap(({ name, cordoned, drain }): Item[] => [
     {
       id: `cordon ${name}`,
-      label: `${cordoned ? t`Uncordon` : t`Cordon`} ${name}`,
+      label: cordoned ? t`Uncordon ${name}` : t`Cordon ${name}`,
       icon: "cordon",
       needs: "operate",
       act: { kind: "cordon", node: name, cordoned },
@@ -216,7 +217,7 @@ export const nodeActions = (nodes: readonly NodeItem[]): Item[] =>
             id: `drain ${name}`,
             label: t`Drain ${name}`,
             icon: "drain",
-            words: "empty",
+            words: t`empty`,
             needs: "operate",
             act: { kind: "dialog", ask: { dialog: "drain", node: name } },
           } as const,
@@ -230,7 +231,7 @@ export const operationActions = (operations: readonly Operation[]): Item[] =>
     .map((item) => ({
       id: `cancel ${item.id}`,
       label: t`Cancel: ${operationTitle(item)}`,
-      detail: item.state,
+      detail: stateWord(item.state),
       icon: "cancel",
       words: t`stop abort`,
       needs: "deploy",
@@ -265,10 +266,10 @@ export const settingsItems = (): Item[] => [
     id: "settings profile",
     label: t`Profile and password`,
     icon: "settings",
-    words: "settings",
+    words: t`settings`,
     act: { kind: "go", link: paths.settings() },
   },
-  { id: "settings tokens", label: t`API tokens`, icon: "settings", words: "settings", act: { kind: "go", link: paths.tokens() } },
+  { id: "settings tokens", label: t`API tokens`, icon: "settings", words: t`settings`, act: { kind: "go", link: paths.tokens() } },
   {
     id: "settings users",
     label: t`Users and roles`,
@@ -284,7 +285,13 @@ export const settingsItems = (): Item[] => [
     words: t`settings quotas members`,
     act: { kind: "go", link: paths.projects() },
   },
-  { id: "settings types", label: t`Instance types`, icon: "settings", words: "settings", act: { kind: "go", link: paths.instanceTypes() } },
+  {
+    id: "settings types",
+    label: t`Instance types`,
+    icon: "settings",
+    words: t`settings`,
+    act: { kind: "go", link: paths.instanceTypes() },
+  },
   {
     id: "settings storage",
     label: t`Storage`,

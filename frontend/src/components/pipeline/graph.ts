@@ -109,12 +109,12 @@ export function pipelineGraph(spec: PipelineSpec, models: readonly PipelineModel
     return row;
   };
   const nodes: PipelineNode[] = [
-    { key: "inputs", title: "inputs", kind: "inputs", column: 0, row: rowIn(0) },
+    { key: "inputs", title: t`inputs`, kind: "inputs", column: 0, row: rowIn(0) },
     ...steps.map((step, index): PipelineNode => {
       const column = columns[index] ?? 1;
       return { key: `step ${index}`, title: step.model, kind: "step", column, row: rowIn(column) };
     }),
-    { key: "outputs", title: "outputs", kind: "outputs", column: last, row: rowIn(last) },
+    { key: "outputs", title: t`outputs`, kind: "outputs", column: last, row: rowIn(last) },
   ];
   const edge = (tensor: string, to: string): PipelineEdge => ({
     from: maker.get(tensor) ?? "",
@@ -123,9 +123,7 @@ export function pipelineGraph(spec: PipelineSpec, models: readonly PipelineModel
     type: typeText(types.get(tensor)),
   });
   const edges = [
-    ...steps.flatMap((step, index) =>
-      [...new Set(step.inputs.map(([, tensor]) => tensor))].map((tensor) => edge(tensor, t`step ${index}`)),
-    ),
+    ...steps.flatMap((step, index) => [...new Set(step.inputs.map(([, tensor]) => tensor))].map((tensor) => edge(tensor, `step ${index}`))),
     ...spec.outputs.map((tensor) => edge(tensor.name, "outputs")),
   ].filter((one) => one.from !== "");
   return { nodes, edges, columns: last + 1, rows: Math.max(...heights.values()) };
