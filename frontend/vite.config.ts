@@ -18,7 +18,7 @@ const texts = defineRolldownBabelPreset({
 
 export default defineConfig({
   base: "/",
-  plugins: [babel({ presets: [texts] }), lingui(), react()],
+  plugins: [babel({ presets: [texts] }), lingui({ failOnCompileError: true }), react()],
   resolve: { alias: { "@": source } },
   // The in-memory API is part of a build only when it is asked for: everything behind this flag is dropped otherwise.
   define: { "import.meta.env.VITE_MOCK": JSON.stringify(process.env["VITE_MOCK"] ?? "") },

@@ -2,7 +2,7 @@
  * Looks at the studio: serves the build with the made-up installation, takes pictures in both themes and of a window as
  * narrow as a phone, and reports console errors, axe findings and pages that are wider than the window; the same for what
  * opens over them. Usage: node scripts/shots.mjs OUT [page or overlay ...]
- * LOOKS=light,dark,narrow, WIDTH, HEIGHT, LANES=3, FULL=1, CHROMIUM=path.
+ * LOOKS=light,dark,narrow, WIDTH, HEIGHT, LANES=3, FULL=1, LOCALE=de-DE, CHROMIUM=path.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -136,7 +136,7 @@ let problems = 0;
 
 /** A page of its own in a browser context of its own, that knows as whom it looks. */
 async function lane() {
-  const page = await browser.newPage({ viewport: wide, reducedMotion: "reduce" });
+  const page = await browser.newPage({ viewport: wide, reducedMotion: "reduce", locale: process.env.LOCALE ?? "en-US" });
   page.setDefaultTimeout(60_000); // a busy machine is slow, which says nothing about a page
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") {

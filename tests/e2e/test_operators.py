@@ -242,3 +242,27 @@ def test_without_a_mouse(product: Product, browser: Browser) -> None:
     finally:
         watched.close()
     assert watched.troubles == []
+
+
+def test_in_german(product: Product, browser: Browser) -> None:
+    watched = WatchedPage(browser, product.url)
+    page = watched.page
+    heading = page.get_by_role("heading", level=1)
+    try:
+        page.goto("/login")
+        page.get_by_text("Deutsch").click()
+        expect(page.locator("html")).to_have_attribute("lang", "de")
+        page.get_by_label("Benutzername").fill(product.client["username"])
+        page.get_by_label("Passwort", exact=True).fill(product.password)
+        page.get_by_role("button", name="Anmelden").click()
+        expect(heading).to_have_text("Übersicht")
+        page.get_by_role("link", name=re.compile("^Endpunkte")).click()
+        expect(heading).to_have_text("Endpunkte")
+        page.goto("/settings")
+        expect(page.get_by_text("Meldungen des Servers sind englisch")).to_be_visible()
+        page.get_by_text("English", exact=True).click()
+        expect(page.locator("html")).to_have_attribute("lang", "en")
+        expect(page.get_by_text("messages of the server are in English")).to_be_visible()
+    finally:
+        watched.close()
+    assert watched.troubles == []
