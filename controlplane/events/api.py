@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import actor, may
 from controlplane.accounts.policy import PEOPLE, Permission
+from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core import audit, events, exports
 from controlplane.core.models import Event
 from controlplane.core.pagination import page_of
@@ -36,13 +37,13 @@ FORMATS: dict[str, tuple[str, Lines]] = {
 LINES_PER_PIECE = 500
 
 
-class EventsView(APIView):
+class EventsView(ProjectAPIView):
     @extend_schema(
         operation_id="events_list", parameters=[EventsQuery], responses=EventPageSerializer
     )
     def get(self, request: Request) -> Response:
         """With ``after_seq`` what came behind it, in order; without it the latest, newest first,
-        page by page."""
+        page by page. Who has roles in projects alone is told of what is in these."""
         query = read_query(EventsQuery, request)
         limit, after_seq = query.pop("limit"), query.pop("after_seq")
         before_seq = query.pop("cursor")

@@ -2,11 +2,24 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Concat, Substr
 
+from controlplane.accounts.scope import scope_now
 from controlplane.accounts.selectors import events_shown
 from controlplane.core.models import Event
+from controlplane.deployments.models import Endpoint
+from controlplane.environments.models import EnvironmentVersion
+from controlplane.registry.models import Model as RegisteredModel
+
+# What belongs to a project and has events, by the kind of their subject.
+OF_PROJECTS: Final[dict[str, type[Model]]] = {
+    "endpoint": Endpoint,
+    "environment": EnvironmentVersion,
+    "model": RegisteredModel,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +38,8 @@ class EventFilter:
 
     def rows(self) -> QuerySet[Event]:
         rows = events_shown(people=self.people)
+        if scope_now() is not None:
+            rows = rows.filter(_of_own_projects())
         if self.since is not None:
             rows = rows.filter(at__gte=self.since)
         if self.until is not None:
@@ -43,6 +58,21 @@ class EventFilter:
             found = Q(message__icontains=self.q) | Q(verb__icontains=self.q)
             rows = rows.filter(found | Q(subject__icontains=self.q))
         return rows
+
+
+def _of_own_projects() -> Q:
+    """Of what is in the caller's projects now, since it was made: before that its name may have
+    been another project's."""
+    found = Q(pk__in=())
+    for kind, model in OF_PROJECTS.items():
+        # why the managers: they keep to the projects that the caller may see
+        named = model._default_manager.annotate(subject=Concat(Value(f"{kind}/"), "name"))
+        own = model._default_manager.filter(
+            name=Substr(OuterRef("subject"), len(kind) + 2), created_at__lte=OuterRef("at")
+        )
+        # why both: the first finds the few events of a project by their index
+        found |= Q(subject__in=named.values("subject")) & Q(Exists(own))
+    return found
 
 
 def events_list(

@@ -47,7 +47,7 @@ export const INFRASTRUCTURE: NavItem[] = [
   { label: t`Nodes`, icon: IconServer2, link: paths.nodes(), count: "nodes", ofInstallation: true },
   { label: t`Capacity`, icon: IconGauge, link: paths.capacity() },
   { label: t`Operations`, icon: IconHistory, link: paths.operations(), holds: "id" },
-  { label: t`Activity`, icon: IconListDetails, link: paths.activity(), ofInstallation: true },
+  { label: t`Activity`, icon: IconListDetails, link: paths.activity() },
   { label: t`System`, icon: IconHeartbeat, link: paths.system(), ofInstallation: true },
   { label: t`Settings`, icon: IconSettings, link: { to: "/settings" } },
 ];

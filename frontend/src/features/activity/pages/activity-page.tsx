@@ -7,7 +7,7 @@ import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-q
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { activityQuery, type EventFilter, EXPORT_LIMIT, exportAddress, readAll } from "@/api/activity";
-import { useRefusal } from "@/api/permissions";
+import { useRefusal, useSeesInstallation } from "@/api/permissions";
 import type { EventItem } from "@/api/types";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
@@ -31,7 +31,8 @@ import { VerifyLog } from "../components/verify-log";
 import { eventsCsv } from "../csv";
 import classes from "./activity-page.module.css";
 
-const KINDS = ["endpoint", "model", "node", "nodes", "user", "upload", "instance-type", "storage"];
+const OF_PROJECTS = ["endpoint", "model", "environment"];
+const KINDS = [...OF_PROJECTS, "node", "nodes", "user", "upload", "instance-type", "storage"];
 const SEVERITIES = [
   { value: "all", label: t`All` },
   { value: "warning", label: t`Warnings` },
@@ -76,6 +77,8 @@ export function ActivityPage() {
   const navigate = useNavigate({ from: "/activity" });
   const queryClient = useQueryClient();
   const mayReadPeople = useRefusal("administer") === undefined;
+  const all = useSeesInstallation();
+  const kinds = all ? KINDS.filter((kind) => mayReadPeople || kind !== "user") : OF_PROJECTS;
   const { event: chosen, when, ...filter } = search;
   // why not at each render: "the last hour" would be another question each time.
   const bounds = useMemo(() => whenBounds(when), [when]);
@@ -130,7 +133,7 @@ export function ActivityPage() {
           placeholder={t`About anything`}
           w={160}
           clearable
-          data={mayReadPeople ? KINDS : KINDS.filter((kind) => kind !== "user")}
+          data={kinds}
           value={filter.kind ?? null}
           onChange={(kind) => set({ kind: kind ?? "" })}
         />
