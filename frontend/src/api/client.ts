@@ -46,7 +46,7 @@ const session: Middleware = {
   },
   onError({ error }) {
     if (error instanceof DOMException && error.name === "AbortError") return;
-    return new ApiProblem({ detail: t`Check that it is running and that you are online.`, code: t`Unreachable` }, 0);
+    return new ApiProblem({ detail: t`Check that it is running and that you are online.`, code: "Unreachable" }, 0);
   },
 };
 

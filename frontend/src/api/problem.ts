@@ -29,7 +29,7 @@ export class ApiProblem extends Error {
     super(body.detail ? `${title}: ${body.detail}` : title);
     this.name = "ApiProblem";
     this.status = status;
-    this.code = body.code ?? (status === 0 ? t`Unreachable` : `Http${status}`);
+    this.code = body.code ?? (status === 0 ? "Unreachable" : `Http${status}`);
     this.title = title;
     this.detail = body.detail ?? "";
     this.hints = Array.isArray(body.hints) ? body.hints : [];

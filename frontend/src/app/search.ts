@@ -1,5 +1,4 @@
 /** Search parameters: unknown or bad values fall back to the default, so that an old link still opens. */
-import { t } from "@lingui/core/macro";
 import { isWhen } from "@/components/when";
 import { ALERT_TABS } from "./paths";
 import { parseRange } from "./time-range";
@@ -136,7 +135,7 @@ const when = (value: unknown): string | undefined => {
   const asked = text(value);
   return isWhen(asked) ? asked : undefined;
 };
-export const OPERATION_STATES = [t`Queued`, t`Running`, t`Succeeded`, t`Failed`, t`Canceled`] as const;
+export const OPERATION_STATES = ["Queued", "Running", "Succeeded", "Failed", "Canceled"] as const;
 export const OPERATION_KINDS = ["deploy", "scale", "delete-deployment", "delete-endpoint"] as const;
 export const operationsSearch = (raw: Raw) =>
   compact({
