@@ -68,9 +68,10 @@ export function ConfigForm({ brokenLine, name, ...form }: ConfigFormProps) {
               </h2>
             </div>
             <p className={shared["note"]} style={{ margin: 0 }}>
-              {others.length === 1
-                ? t`1 setting is not shown in the form and stays as written: `
-                : t`${plural(others.length, { one: "# setting is", other: "# settings are" })} not shown in the form and ${others.length === 1 ? "stays" : "stay"} as written: `}
+              {plural(others.length, {
+                one: "# setting is not shown in the form and stays as written:",
+                other: "# settings are not shown in the form and stay as written:",
+              })}{" "}
               <span className="mono">{others.join(", ")}</span>
             </p>
           </div>
