@@ -3,9 +3,11 @@ import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, NumberInput, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { count } from "@/components/format";
 import { addMessage, quoted, removeAt, removeMessage, setAt } from "../config/pbtxt-edit";
 import { setWarmup } from "../config/warmup";
 import shared from "../deploy.module.css";
+import { DIGIT_GROUPS } from "./digit-groups";
 import { FoldedSection } from "./folded-section";
 import { originOf, type FormContext } from "./form-context";
 import { OriginBadge } from "./form-field";
@@ -226,9 +228,9 @@ function SequenceBatching({ form }: { form: FormContext }) {
         <NumberInput
           label={t`A sequence ends after idling`}
           value={sequence.maxIdleMicroseconds ?? ""}
-          placeholder="1,000,000 µs"
+          placeholder={`${count(1_000_000)} µs`}
           suffix={"\u202fµs"}
-          thousandSeparator=","
+          {...DIGIT_GROUPS}
           min={1}
           allowDecimal={false}
           onChange={(value) =>

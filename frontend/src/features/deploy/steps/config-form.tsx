@@ -21,6 +21,7 @@ import {
 import { quoted, removeAt, setAt } from "../config/pbtxt-edit";
 import shared from "../deploy.module.css";
 import classes from "./config-form.module.css";
+import { DIGIT_GROUPS } from "./digit-groups";
 import { AdvancedSections } from "./advanced-sections";
 import { errorAbout, originOf, type FormContext } from "./form-context";
 import { Field, OriginBadge } from "./form-field";
@@ -303,7 +304,7 @@ function Batching({ form }: { form: FormContext }) {
               value={fields.maxQueueDelayMicroseconds ?? ""}
               placeholder="0 µs"
               suffix={"\u202fµs"}
-              thousandSeparator=","
+              {...DIGIT_GROUPS}
               min={0}
               step={100}
               allowDecimal={false}

@@ -17,6 +17,7 @@ import {
   type Secrets,
   type Variable,
 } from "../draft/settings";
+import { DIGIT_GROUPS } from "./digit-groups";
 import { FoldedSection } from "./folded-section";
 
 export interface RunSettingsProps {
@@ -55,7 +56,7 @@ function OptionalNumber({ label, field, value, placeholder, problems, onValue }:
       label={label}
       value={value ?? ""}
       placeholder={placeholder}
-      thousandSeparator=","
+      {...DIGIT_GROUPS}
       allowDecimal={false}
       // A number that is out of range stays as typed, with the reason beside it.
       clampBehavior="none"
