@@ -29,13 +29,15 @@ function ofKind(parts: readonly SystemPart[], kind: SystemPart["kind"], label: s
 export function onlineWords({ counts, nodes }: Overview): string {
   const names = nodes.filter((node) => node.state === "online").map((node) => node.name);
   const more = counts.nodes_online - Math.min(names.length, NAMED);
-  return `${names.slice(0, NAMED).join(", ")}${more > 0 ? t` and ${more} more` : ""}`;
+  const listed = names.slice(0, NAMED).join(", ");
+  return more > 0 ? t`${listed} and ${more} more` : listed;
 }
 
 function nodeCheck(overview: Overview): FirstCheck {
   const { nodes_online: online } = overview.counts;
+  const names = onlineWords(overview);
   return online > 0
-    ? { label: online === 1 ? t`Node` : t`Nodes`, text: t`${onlineWords(overview)} online`, tone: "ok" }
+    ? { label: online === 1 ? t`Node` : t`Nodes`, text: t`${names} online`, tone: "ok" }
     : { label: t`Node`, text: t`none is online yet`, tone: "warn" };
 }
 

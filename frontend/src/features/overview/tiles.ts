@@ -89,12 +89,15 @@ export function tilesOf({ counts, totals }: Overview, course: Course | null): Ti
       id: "busy",
       label: gpus > 0 ? t`GPUs busy` : t`CPUs busy`,
       value: metricParts(gpus > 0 ? "gpu{index}_util" : "host_cpu", totals.utilization),
-      formula: t`Mean over ${gpus > 0 ? plural(gpus, { one: "# GPU", other: "# GPUs" }) : plural(online, { one: "# node", other: "# nodes" })} that report`,
+      formula:
+        gpus > 0
+          ? plural(gpus, { one: "Mean over # GPU that reports", other: "Mean over # GPUs that report" })
+          : plural(online, { one: "Mean over # node that reports", other: "Mean over # nodes that report" }),
     },
     {
       id: "replicas",
       label: t`Replicas ready`,
-      value: { value: `${ready}`, unit: `of ${total}` },
+      value: { value: `${ready}`, unit: t`of ${total}` },
       formula: t`Replicas that answer, of those that deployments ask for`,
       bad: ready < total,
     },

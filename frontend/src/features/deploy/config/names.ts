@@ -29,7 +29,7 @@ const tensors = (list: Signed["inputs"]): string =>
   list
     .map((one) => `${one.name} ${one.datatype} [${one.shape.join(", ")}]`)
     .sort()
-    .join(", ") || "nothing";
+    .join(", ") || t`nothing`;
 
 /** What one model takes and gives, in whatever order; a pair of models by themselves may be named otherwise. */
 export const signature = (models: readonly Signed[]): string =>

@@ -73,7 +73,7 @@ class Reader {
   }
 
   document(): FieldNode[] {
-    const fields = this.fields(t`end of file`);
+    const fields = this.fields("end of file");
     if (this.token.type !== "end") this.fail(t`Unexpected '${this.token.text}'.`);
     return fields;
   }
@@ -121,7 +121,9 @@ class Reader {
   private value(mustBeMessage: boolean): ValueNode {
     if (this.isPunctuation("{") || this.isPunctuation("<")) return this.message();
     if (this.isPunctuation("[")) return this.list();
-    if (mustBeMessage) this.fail(t`Expected ':' or '{' before ${this.shown()}.`);
+    // why not in the text itself: a brace there would begin a placeholder.
+    const brace = "{";
+    if (mustBeMessage) this.fail(t`Expected ':' or '${brace}' before ${this.shown()}.`);
     return this.scalar();
   }
 

@@ -98,7 +98,7 @@ function mismatch(made: Made, wanted: ModelTensor, batched: boolean): string | n
   return shapesMeet(made, { shape: wanted.shape, batched }) ? null : t`shape ${typeText(made)}, wanted is ${typeText(wanted)}`;
 }
 
-const fromOf = (spec: PipelineSpec, made: Made): string => (made.step === null ? "inputs" : (spec.steps[made.step]?.model ?? ""));
+const fromOf = (spec: PipelineSpec, made: Made): string => (made.step === null ? t`inputs` : (spec.steps[made.step]?.model ?? ""));
 
 /** What an input of step `index` may take; those that fit first. */
 export function inputChoices(

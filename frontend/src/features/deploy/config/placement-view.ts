@@ -28,7 +28,7 @@ export interface NodeCard {
 export function indexRange(indices: readonly number[]): string {
   const [first] = indices;
   const last = indices.at(-1);
-  if (first === undefined || last === undefined) return "none";
+  if (first === undefined || last === undefined) return t`none`;
   return indices.length > 2 && last - first === indices.length - 1 ? `${first}–${last}` : indices.join(", ");
 }
 

@@ -11,7 +11,7 @@ type Known = Pick<Endpoint, "name" | "traffic"> & {
 
 /** One that failed or was canceled and answers nobody: its name is free for the next try. */
 const mayBeReplaced = (deployment: Known["deployments"][number], endpoint: Known): boolean =>
-  [t`Failed`, t`Canceled`].includes(deployment.provisioning_state) && !endpoint.traffic[deployment.name];
+  ["Failed", "Canceled"].includes(deployment.provisioning_state) && !endpoint.traffic[deployment.name];
 
 export const namesTaken = (endpoint: Known | undefined): string[] =>
   endpoint ? endpoint.deployments.filter((one) => !mayBeReplaced(one, endpoint)).map((one) => one.name) : [];

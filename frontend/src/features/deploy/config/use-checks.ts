@@ -1,5 +1,4 @@
 /** The server's opinion of each config.pbtxt, asked a moment after typing stops. */
-import { t } from "@lingui/core/macro";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
@@ -35,7 +34,7 @@ const RETRY_MS = 4_000;
 function syntaxProblem(error: NonNullable<ConfigReading["error"]>): ConfigProblem {
   return {
     severity: "error",
-    code: t`Syntax`,
+    code: "Syntax",
     line: error.line,
     column: error.column,
     field: null,

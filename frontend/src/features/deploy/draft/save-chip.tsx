@@ -14,10 +14,7 @@ export function SaveChip({ state, onRetry }: { state: SaveState; onRetry: () => 
   switch (state.kind) {
     case "saved":
       return (
-        <Status
-          state={state.at === null ? t`Draft saved` : t`Draft saved ${relativeTime(new Date(state.at).toISOString(), now)}`}
-          tone="idle"
-        />
+        <Status state={state.at === null ? t`Draft saved` : savedText(relativeTime(new Date(state.at).toISOString(), now))} tone="idle" />
       );
     case "waiting":
     case "saving":
@@ -35,6 +32,8 @@ export function SaveChip({ state, onRetry }: { state: SaveState; onRetry: () => 
       );
   }
 }
+
+const savedText = (when: string): string => t`Draft saved ${when}`;
 
 function useSeconds(): number {
   const [now, setNow] = useState(() => Date.now());

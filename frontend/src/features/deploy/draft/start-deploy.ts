@@ -1,5 +1,4 @@
 /** From a filled-in draft to a running operation: register what is not registered, then deploy. */
-import { t } from "@lingui/core/macro";
 import { createEndpoint, deploy } from "@/api/endpoints";
 import { createConfigRevision, createModel } from "@/api/models";
 import type { Operation } from "@/api/types";
@@ -16,7 +15,7 @@ async function register(source: DeploySource, form: DraftForm): Promise<Register
     // A version never changes: other texts are a revision over it.
     const { model, version, revision } = source.registered;
     if (Object.keys(configs).length === 0) return { model, version, revision };
-    const made = await createConfigRevision(model, version, configs, t`from the deploy wizard`);
+    const made = await createConfigRevision(model, version, configs, "from the deploy wizard");
     return { model, version, revision: made.number };
   }
   const version = await createModel({

@@ -89,6 +89,7 @@ function Wizard() {
   // A marked line is for the first look only.
   const go = (next: WizardStep) => void navigate({ search: { draft: search.draft, step: next } });
 
+  const [position, steps, title] = [DEPLOY_STEPS.indexOf(step) + 1, DEPLOY_STEPS.length, TITLES[step]];
   const failure = stored.error ?? found.error ?? creating.error;
   return (
     <>
@@ -111,7 +112,7 @@ function Wizard() {
       />
       <FocusedHeading of={step} className="sr-only">
         <Trans>
-          Step {DEPLOY_STEPS.indexOf(step) + 1} of {DEPLOY_STEPS.length}: {TITLES[step]}
+          Step {position} of {steps}: {title}
         </Trans>
       </FocusedHeading>
       {stored.save.kind === "conflict" ? <ConflictBar onLoad={stored.reload} onKeep={stored.retry} /> : null}
@@ -186,5 +187,6 @@ function hintOf(id: WizardStep, source: DeploySource | null): string {
   if (!source || !model) return t`inputs and outputs`;
   if (source.models.length > 1) return t`${source.models.length} models`;
   const kind = model.opset === null ? model.backend : t`ONNX opset ${model.opset}`;
-  return t`${kind}, ${model.inputs.length} in, ${model.outputs.length} out`;
+  const [inputs, outputs] = [model.inputs.length, model.outputs.length];
+  return t`${kind}, ${inputs} in, ${outputs} out`;
 }

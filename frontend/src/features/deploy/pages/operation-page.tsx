@@ -11,6 +11,7 @@ import { paths } from "@/app/paths";
 import { AsCodeButton, type Recipe } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { elapsed } from "@/components/format";
+import { KIND_WORDS } from "@/components/operation-titles";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton } from "@/components/refusing-button";
@@ -48,17 +49,18 @@ export function OperationPage() {
   return <OperationView operation={data} />;
 }
 
-const VERBS: Record<string, string> = {
-  deploy: t`Deploy`,
-  scale: t`Scale`,
-  "delete-deployment": "Delete",
-  "delete-endpoint": "Delete",
-};
-
 function titleOf({ kind, deployment, endpoint }: Operation): string {
-  const verb = VERBS[kind] ?? kind;
-  if (!endpoint || kind === "delete-endpoint") return [verb, "endpoint", endpoint].filter(Boolean).join(" ");
-  return deployment ? `${verb} ${deployment} ${kind === "deploy" ? "to" : "of"} ${endpoint}` : `${verb} ${endpoint}`;
+  if (!endpoint) return KIND_WORDS[kind];
+  switch (kind) {
+    case "deploy":
+      return deployment ? t`Deploy ${deployment} to ${endpoint}` : t`Deploy ${endpoint}`;
+    case "scale":
+      return deployment ? t`Scale ${deployment} of ${endpoint}` : t`Scale ${endpoint}`;
+    case "delete-deployment":
+      return deployment ? t`Delete ${deployment} of ${endpoint}` : t`Delete ${endpoint}`;
+    case "delete-endpoint":
+      return t`Delete endpoint ${endpoint}`;
+  }
 }
 
 /** Following it and stopping it while it runs; doing the same again once it has failed. */
@@ -113,8 +115,8 @@ function OperationView({ operation }: { operation: Operation }) {
           <>
             <Trans>
               Started <Time at={operation.created_at} /> by {operation.created_by}
-              {operation.finished_at ? t`, took ${elapsed(operation.created_at, operation.finished_at)}` : ""}
             </Trans>
+            {operation.finished_at ? t`, took ${elapsed(operation.created_at, operation.finished_at)}` : ""}
           </>
         }
       />

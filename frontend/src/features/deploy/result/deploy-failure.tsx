@@ -29,14 +29,19 @@ export interface DeployFailureProps {
 
 function detailOf(operation: Operation): ErrorDetail {
   const { error, stages } = operation;
-  if (operation.state === "Canceled" && error === null) return { code: t`Canceled`, message: t`This deployment was canceled.` };
+  if (operation.state === "Canceled" && error === null) return { code: "Canceled", message: t`This deployment was canceled.` };
   if (error !== null) return error;
   const stage = stages.find((one) => one.status === "failed");
   return {
-    code: t`Failed`,
+    code: "Failed",
     message: stage ? t`${stage.title} failed.` : t`The operation failed.`,
     detail: stage?.detail ?? null,
   };
+}
+
+function lateText(operation: Operation, stage: string | undefined): string {
+  const took = elapsed(operation.created_at, operation.finished_at);
+  return stage === undefined ? t`It did not finish in ${took}.` : t`${stage} did not finish in ${took}.`;
 }
 
 export function DeployFailure({ operation, onRetry, retrying, retryFailure }: DeployFailureProps) {
@@ -55,12 +60,10 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
             <ToneIcon tone={canceled ? "idle" : "error"} label={canceled ? t`Canceled` : t`Failed`} size={22} />
             <div style={{ flex: "1 1 320px", minWidth: 0 }}>
               <FocusedHeading of={operation.id} appears className={shared["resultTitle"]}>
-                {late
-                  ? t`${stage?.title ?? t`It`} did not finish in ${elapsed(operation.created_at, operation.finished_at)}.`
-                  : error.message}
+                {late ? lateText(operation, stage?.title) : error.message}
               </FocusedHeading>
               <span className="muted">
-                {stage ? t`It stopped at "${stage.title}". ` : ""}
+                {stage ? `${t`It stopped at "${stage.title}".`} ` : ""}
                 {canceled ? t`What was running before still serves.` : t`Traffic was not touched.`}
               </span>
             </div>

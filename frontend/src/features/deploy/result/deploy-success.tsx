@@ -60,9 +60,7 @@ export function DeploySuccess({ operation, result }: { operation: Operation; res
           <dd>
             <CopyField text={result.scoring_uri} label={t`scoring URL`} prefix="POST" />
           </dd>
-          <dt>
-            <Trans>gRPC</Trans>
-          </dt>
+          <dt>gRPC</dt>
           <dd>
             <CopyField text={result.grpc_target} label={t`gRPC target`} />
           </dd>

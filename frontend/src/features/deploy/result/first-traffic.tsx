@@ -1,4 +1,5 @@
 /** A deployment that is ready without traffic: the next step is to give it some, as any change of traffic is made. */
+import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { endpointQuery } from "@/api/endpoints";
@@ -12,7 +13,7 @@ const words = (traffic: Readonly<Record<string, number>>): string =>
   Object.entries(traffic)
     .filter(([, share]) => share > 0)
     .map(([name, share]) => `${name} ${share} %`)
-    .join(", ") || "nobody";
+    .join(", ") || t`nobody`;
 
 export function FirstTraffic({ endpoint, deployment }: { endpoint: string; deployment: string }) {
   const { data } = useQuery(endpointQuery(endpoint));

@@ -56,7 +56,7 @@ export function LogTail({ endpoint, deployment, unfinished }: { endpoint: string
       hint={
         following
           ? pinned
-            ? "following"
+            ? t`following`
             : t`paused while you read`
           : lines.length === 1
             ? t`the only line`
@@ -99,11 +99,11 @@ export function LogTail({ endpoint, deployment, unfinished }: { endpoint: string
 }
 
 function Line({ line }: { line: LogLine }) {
-  const folded = line.text.length > FOLD_AT;
+  const more = line.text.length - FOLD_AT;
   return (
     <span className={classes["logLine"]} data-level={levelOf(line.text) ?? undefined}>
       <span className={classes["logTime"]}>{clock(line.at)}</span>
-      {folded ? t`${line.text.slice(0, FOLD_AT)} … (${line.text.length - FOLD_AT} more characters)` : line.text}
+      {more > 0 ? `${line.text.slice(0, FOLD_AT)} ${t`… (${more} more characters)`}` : line.text}
     </span>
   );
 }

@@ -55,7 +55,7 @@ export function sampleInputs(model: SampleModel, random: () => number) {
     const item = input.shape.map((axis) => (Number(axis) > 0 ? Number(axis) : 1));
     const shape = model.max_batch_size > 0 ? [1, ...item] : item;
     const count = shape.reduce((product, axis) => product * axis, 1);
-    if (count > MOST_VALUES) throw new SampleFailed(`${input.name} has ${count} values: too many to make up here.`);
+    if (count > MOST_VALUES) throw new SampleFailed(t`${input.name} has ${count} values: too many to make up here.`);
     const datatype = input.datatype === "STRING" ? "BYTES" : input.datatype;
     return { name: input.name, datatype, shape, data: valuesOf(datatype, count, random) };
   });
@@ -106,7 +106,7 @@ export function sendSample({ connect, deployment, model, random, timeoutMs = 60_
     const act = (frame: Frame) => {
       if (frame.type === "metadata") {
         const chosen = frame.models?.find((one) => one.name === model) ?? frame.models?.[0];
-        if (!chosen) throw new SampleFailed("The deployment serves no model.");
+        if (!chosen) throw new SampleFailed(t`The deployment serves no model.`);
         name = chosen.name;
         socket.send(
           JSON.stringify({ op: "infer", id: "sample", deployment, model: name, protocol: "http", inputs: sampleInputs(chosen, random) }),
@@ -114,7 +114,7 @@ export function sendSample({ connect, deployment, model, random, timeoutMs = 60_
       } else if (frame.type === "result" || frame.type === "response") {
         end();
         resolve({ model: name, outputs: frame.outputs ?? [], totalUs: frame.timing?.total_us ?? null });
-      } else if (frame.type === "error") throw new SampleFailed(frame.message ?? "It failed.", frame.triton ?? "");
+      } else if (frame.type === "error") throw new SampleFailed(frame.message ?? t`It failed.`, frame.triton ?? "");
     };
     socket.onopen = () => socket.send(JSON.stringify({ op: "metadata", deployment }));
     socket.onmessage = ({ data }) => {

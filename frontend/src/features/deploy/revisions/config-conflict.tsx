@@ -39,10 +39,8 @@ export function ConfigConflict({ version, since, shown, dirty, looking, onLook, 
         ))}
       </ul>
       <p>
-        <Trans>
-          You edit {shown === 0 ? t`the files` : t`revision ${shown}`}.{" "}
-          {dirty ? t`Your changes are kept in this window, and not saved.` : ""}
-        </Trans>
+        {shown === 0 ? t`You edit the files.` : t`You edit revision ${shown}.`}{" "}
+        {dirty ? t`Your changes are kept in this window, and not saved.` : ""}
       </p>
       <div className={classes["conflictActions"]}>
         {dirty ? (

@@ -177,7 +177,7 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
           <Trans>Deploy</Trans>
         </RefusingLink>
       </div>
-      <RoleNote needs="deploy" to="save a revision or to try it on a node; what you type here stays in this window" />
+      <RoleNote needs="deploy" to={t`save a revision or to try it on a node; what you type here stays in this window`} />
       {overtaken ? (
         <ConfigConflict
           version={version}

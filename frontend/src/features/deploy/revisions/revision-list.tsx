@@ -37,14 +37,14 @@ export function RevisionList({ version, shown }: { version: ModelVersion; shown:
       cell: (row) =>
         row.number === shown ? (
           <>
-            {row.number === 0 ? "files" : row.number}{" "}
+            {row.number === 0 ? t`files` : row.number}{" "}
             <Chip tone="info">
               <Trans>shown</Trans>
             </Chip>
           </>
         ) : (
           <Link to="." search={(old: Record<string, unknown>) => ({ ...old, revision: row.number })} className="link">
-            {row.number === 0 ? "files" : row.number}
+            {row.number === 0 ? t`files` : row.number}
           </Link>
         ),
     },

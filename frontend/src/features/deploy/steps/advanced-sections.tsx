@@ -1,11 +1,13 @@
 /** What few models need, folded away: each section says in its head how it stands. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, NumberInput, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { count } from "@/components/format";
 import { addMessage, quoted, removeAt, removeMessage, setAt } from "../config/pbtxt-edit";
 import { setWarmup } from "../config/warmup";
 import shared from "../deploy.module.css";
+import { DIGIT_GROUPS } from "./digit-groups";
 import { FoldedSection } from "./folded-section";
 import { originOf, type FormContext } from "./form-context";
 import { OriginBadge } from "./form-field";
@@ -85,7 +87,7 @@ function Warmup({ form }: { form: FormContext }) {
           <span className="mono truncate">{warmup.name || t`without a name`}</span>
           <span className="secondary">
             <Trans>
-              batch of {warmup.batchSize || 1}, {warmup.inputs} {warmup.inputs === 1 ? "input" : "inputs"}
+              batch of {warmup.batchSize || 1}, {plural(warmup.inputs, { one: "# input", other: "# inputs" })}
             </Trans>
           </span>
           <ActionIcon
@@ -180,7 +182,7 @@ function ResponseCache({ form }: { form: FormContext }) {
   return (
     <FoldedSection
       title={t`Response cache`}
-      state={on ? "on" : "off"}
+      state={on ? t`on` : t`off`}
       badge={<OriginBadge origin={originOf(form, "responseCache", "response_cache")} what={t`Response cache`} />}
     >
       <Switch
@@ -206,10 +208,10 @@ function SequenceBatching({ form }: { form: FormContext }) {
   const choose = (next: string) => {
     const bare = removeAt(removeAt(form.text, ["sequence_batching"]), ["dynamic_batching"]);
     if (next === "off") return form.onChange(removeAt(form.text, ["sequence_batching"]));
-    form.onChange(t`${bare.trimEnd()}\n\nsequence_batching {\n  ${next} { }\n}\n`);
+    form.onChange(`${bare.trimEnd()}\n\nsequence_batching {\n  ${next} { }\n}\n`);
   };
   return (
-    <FoldedSection title={t`Sequence batching`} state={sequence ? sequence.strategy : "off"}>
+    <FoldedSection title={t`Sequence batching`} state={sequence ? sequence.strategy : t`off`}>
       <SegmentedControl
         aria-label={t`Sequence batching`}
         style={{ justifySelf: "start" }}
@@ -226,9 +228,9 @@ function SequenceBatching({ form }: { form: FormContext }) {
         <NumberInput
           label={t`A sequence ends after idling`}
           value={sequence.maxIdleMicroseconds ?? ""}
-          placeholder="1,000,000 µs"
+          placeholder={`${count(1_000_000)} µs`}
           suffix={"\u202fµs"}
-          thousandSeparator=","
+          {...DIGIT_GROUPS}
           min={1}
           allowDecimal={false}
           onChange={(value) =>
@@ -250,7 +252,7 @@ function SequenceBatching({ form }: { form: FormContext }) {
 function Parameters({ form }: { form: FormContext }) {
   const { parameters } = form.fields;
   return (
-    <FoldedSection title={t`Parameters`} state={parameters.length === 0 ? "none" : parameters.map((one) => one.key).join(", ")}>
+    <FoldedSection title={t`Parameters`} state={parameters.length === 0 ? t`none` : parameters.map((one) => one.key).join(", ")}>
       {parameters.map((parameter, index) => (
         <div key={index} className={shared["pair"]}>
           <TextInput

@@ -21,6 +21,7 @@ import {
 import { quoted, removeAt, setAt } from "../config/pbtxt-edit";
 import shared from "../deploy.module.css";
 import classes from "./config-form.module.css";
+import { DIGIT_GROUPS } from "./digit-groups";
 import { AdvancedSections } from "./advanced-sections";
 import { errorAbout, originOf, type FormContext } from "./form-context";
 import { Field, OriginBadge } from "./form-field";
@@ -68,9 +69,10 @@ export function ConfigForm({ brokenLine, name, ...form }: ConfigFormProps) {
               </h2>
             </div>
             <p className={shared["note"]} style={{ margin: 0 }}>
-              {others.length === 1
-                ? t`1 setting is not shown in the form and stays as written: `
-                : t`${plural(others.length, { one: "# setting is", other: "# settings are" })} not shown in the form and ${others.length === 1 ? "stays" : "stay"} as written: `}
+              {plural(others.length, {
+                one: "# setting is not shown in the form and stays as written:",
+                other: "# settings are not shown in the form and stay as written:",
+              })}{" "}
               <span className="mono">{others.join(", ")}</span>
             </p>
           </div>
@@ -302,7 +304,7 @@ function Batching({ form }: { form: FormContext }) {
               value={fields.maxQueueDelayMicroseconds ?? ""}
               placeholder="0 µs"
               suffix={"\u202fµs"}
-              thousandSeparator=","
+              {...DIGIT_GROUPS}
               min={0}
               step={100}
               allowDecimal={false}

@@ -1,5 +1,5 @@
 /** Step 3: form left, config.pbtxt right, problems under it. The text is the truth. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { SegmentedControl } from "@mantine/core";
 import { IconFileCode } from "@tabler/icons-react";
@@ -36,6 +36,8 @@ export interface ConfigureStepProps {
   onBack: () => void;
   onForward: () => void;
 }
+
+const toFixLabel = (name: string, errors: number): string => (errors > 0 ? t`${name} (${errors} to fix)` : name);
 
 export function ConfigureStep({ source, form, onForm, nameNote, question, mark, onBack, onForward }: ConfigureStepProps) {
   const [active, setActive] = useState(() =>
@@ -74,7 +76,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
   const message =
     nameProblem ??
     (errors > 0
-      ? t`Fix ${errors} ${errors === 1 ? "error" : "errors"} to continue`
+      ? t`Fix ${plural(errors, { one: "# error", other: "# errors" })} to continue`
       : checks.some((one) => one.failure !== null)
         ? t`A check failed. It is tried again in a moment.`
         : waiting
@@ -99,7 +101,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
             onChange={(index) => setActive(Number(index))}
             data={source.models.map((one, index) => ({
               value: String(index),
-              label: `${one.name}${(checks[index]?.errors ?? 0) > 0 ? t` (${checks[index]?.errors ?? 0} to fix)` : ""}`,
+              label: toFixLabel(one.name, checks[index]?.errors ?? 0),
             }))}
           />
         </div>
@@ -131,9 +133,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
             title={
               <span className={classes["editorHead"]}>
                 <IconFileCode size={17} stroke={1.7} aria-hidden />
-                <span className={classes["editorName"]}>
-                  <Trans>config.pbtxt</Trans>
-                </span>
+                <span className={classes["editorName"]}>config.pbtxt</span>
               </span>
             }
             hint={

@@ -50,6 +50,7 @@ export function DeployStep(props: DeployStepProps) {
   const problem = placeProblem(draft, endpoints);
   const deploymentProblem = endpointNameProblem(draft.deployment);
   const settings = settingsView(props);
+  const share = draft.takeTraffic ? 100 : 0;
   const nothingServes = !existing || Object.values(existing.traffic).every((share) => share === 0);
   return (
     <>
@@ -124,7 +125,7 @@ export function DeployStep(props: DeployStepProps) {
         onBack={onBack}
         message={problem ?? deploymentProblem ?? settings.message}
         tone={problem || deploymentProblem || settings.message ? "error" : undefined}
-        forward={t`Deploy ${draft.deployment || "it"} at ${draft.takeTraffic ? 100 : 0} %`}
+        forward={draft.deployment ? t`Deploy ${draft.deployment} at ${share} %` : t`Deploy it at ${share} %`}
         onForward={onDeploy}
         blocked={Boolean(props.question) || problem !== null || deploymentProblem !== null || settings.message !== ""}
         busy={busy}

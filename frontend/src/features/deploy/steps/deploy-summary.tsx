@@ -17,7 +17,10 @@ export interface DeploySummaryProps {
   nameNote: string;
 }
 
+const TARGETS: Record<DraftForm["target"], string> = { new: t`new`, existing: t`existing` };
+
 export function DeploySummary({ source, draft, nameNote }: DeploySummaryProps) {
+  const share = draft.takeTraffic ? 100 : 0;
   const changed = Object.keys(changedConfigs(source.models, draft.texts)).length;
   return (
     <Card title={t`Summary`} actions={<AsCodeButton recipe={() => deployRecipe(source, draft)} />}>
@@ -52,7 +55,7 @@ export function DeploySummary({ source, draft, nameNote }: DeploySummaryProps) {
           <Trans>Endpoint</Trans>
         </dt>
         <dd>
-          <span className="mono">{draft.endpoint || "–"}</span> <Chip>{draft.target}</Chip>
+          <span className="mono">{draft.endpoint || "–"}</span> <Chip>{TARGETS[draft.target]}</Chip>
         </dd>
         <dt>
           <Trans>Deployment</Trans>
@@ -61,7 +64,7 @@ export function DeploySummary({ source, draft, nameNote }: DeploySummaryProps) {
           <span className="mono">{draft.deployment || "–"}</span>{" "}
           <span className="secondary">
             <Trans>
-              {plural(draft.instanceCount, { one: "# replica", other: "# replicas" })}, {draft.takeTraffic ? "100 %" : "0 %"} of the traffic
+              {plural(draft.instanceCount, { one: "# replica", other: "# replicas" })}, {share} % of the traffic
             </Trans>
           </span>
         </dd>

@@ -7,11 +7,11 @@ import classes from "./form-field.module.css";
 
 const ORIGIN_WORDS: Record<Origin | "you" | "revision", string> = {
   model: t`from model`,
-  default: "default",
+  default: t`default`,
   config: t`from file`,
   "config+model": t`from file and model`,
   revision: t`from revision`,
-  you: "you",
+  you: t`you`,
 };
 
 export interface OriginBadgeProps {

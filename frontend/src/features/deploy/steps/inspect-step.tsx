@@ -86,9 +86,7 @@ export function InspectStep({ upload, source, question, addition, onBack, onCanc
                 )}
                 {upload.sha256 ? (
                   <>
-                    <dt>
-                      <Trans>SHA-256</Trans>
-                    </dt>
+                    <dt>SHA-256</dt>
                     <dd className="mono" title={upload.sha256}>
                       {upload.sha256.slice(0, 16)}…
                     </dd>
@@ -114,7 +112,7 @@ export function InspectStep({ upload, source, question, addition, onBack, onCanc
           {settled && source ? <CodeNotice code={source.code} {...versionOf(source)} /> : null}
           {toFix > 0 && settled ? (
             <Warning
-              text={t`${toFix === 1 ? t`One thing` : t`${toFix} things`} in the configuration must be put right first. The next step shows each, with a fix where there is one.`}
+              text={t`${plural(toFix, { one: "One thing", other: "# things" })} in the configuration must be put right first. The next step shows each, with a fix where there is one.`}
             />
           ) : null}
           {defaults?.failure ? (
@@ -172,7 +170,8 @@ const versionOf = ({ registered }: DeploySource) => (registered ? { version: reg
 
 function summary(source: DeploySource | null): string {
   const models = source?.models ?? [];
-  if (models.length === 1) return t`${models[0]?.inputs.length ?? 0} in, ${models[0]?.outputs.length ?? 0} out`;
+  const [inputs, outputs] = [models[0]?.inputs.length ?? 0, models[0]?.outputs.length ?? 0];
+  if (models.length === 1) return t`${inputs} in, ${outputs} out`;
   return t`${models.length} models`;
 }
 

@@ -27,10 +27,10 @@ function OneNode({ card }: { card: NodeCard }) {
     <Card
       level={3}
       title={<span className="mono">{node.name}</span>}
-      hint={<Status state={node.cordoned ? t`Cordoned` : node.state} plain />}
+      hint={<Status state={node.cordoned ? "Cordoned" : node.state} plain />}
       actions={
         <>
-          {replicas > 0 ? <Chip tone="info">{replicas === 1 ? t`1 replica` : t`${replicas} replicas`}</Chip> : null}
+          {replicas > 0 ? <Chip tone="info">{plural(replicas, { one: "# replica", other: "# replicas" })}</Chip> : null}
           <Chip tone={verdict.reason === null ? "ok" : "error"}>{verdict.reason === null ? t`Fits` : t`Does not fit`}</Chip>
         </>
       }
@@ -114,9 +114,9 @@ function OneNode({ card }: { card: NodeCard }) {
 function Gpu({ bar }: { bar: GpuBar }) {
   const share = (size: number) => `${Math.min(100, (size / Math.max(1, bar.total)) * 100)}%`;
   const after = bar.used + bar.added;
-  const words = t`GPU ${bar.index}, ${bar.name}: ${bytes(bar.used)} of ${bytes(bar.total)} used now${
-    bar.added > 0 ? t`, about ${bytes(after)} afterwards` : ""
-  }`;
+  const [used, then, total] = [bytes(bar.used), bytes(after), bytes(bar.total)];
+  const now = t`GPU ${bar.index}, ${bar.name}: ${used} of ${total} used now`;
+  const figures = bar.added > 0 ? `${used} → ${then}` : used;
   return (
     <div className={classes["gpu"]}>
       <span className={classes["gpuName"]}>
@@ -125,14 +125,18 @@ function Gpu({ bar }: { bar: GpuBar }) {
         </strong>{" "}
         <span className="secondary truncate">{bar.name}</span>
       </span>
-      <span className={classes["gpuBar"]} role="img" aria-label={words} data-over={after > bar.total ? "" : undefined}>
+      <span
+        className={classes["gpuBar"]}
+        role="img"
+        aria-label={bar.added > 0 ? t`${now}, about ${then} afterwards` : now}
+        data-over={after > bar.total ? "" : undefined}
+      >
         <span className={classes["gpuUsed"]} style={{ width: share(bar.used) }} />
         <span className={classes["gpuAdded"]} style={{ width: share(bar.added) }} />
       </span>
       <span className={classes["gpuText"]}>
         <Trans>
-          {bytes(bar.used)}
-          {bar.added > 0 ? ` → ${bytes(after)}` : ""} of {bytes(bar.total)}
+          {figures} of {total}
         </Trans>
       </span>
     </div>

@@ -112,7 +112,7 @@ export function PipelineEditor({ form }: { form: FormContext }) {
                 label={t`Output ${output.name} comes from`}
                 choices={outputChoices(spec, models, batched, output)}
                 value={output.name}
-                named={(choice) => t`${choice.output} of ${choice.from}`}
+                named={({ output: made, from }) => t`${made} of ${from}`}
                 disabled={disabled}
                 onChange={(tensor) => tensor !== null && onChange(setOutput(text, output.name, tensor))}
               />

@@ -6,6 +6,7 @@ import { IconTrash, IconX } from "@tabler/icons-react";
 import { useState } from "react";
 import type { ConfigProblem } from "@/api/types";
 import { type PipelineSpec, typeText } from "@/components/pipeline/graph";
+import { SEVERITY_WORDS } from "@/components/problem-severity";
 import { ToneIcon } from "@/components/status";
 import { freeName, removeStep, renameTensor, setConnection, setStepVersion } from "../config/pipeline-edit";
 import { inputChoices, type ModelTensor, renameProblem, type StepModel } from "../config/pipeline-fit";
@@ -51,7 +52,7 @@ export function PipelineStepCard(props: PipelineStepCardProps) {
           allowDeselect={false}
           disabled={disabled}
           value={String(version !== null && version > 0 ? version : -1)}
-          data={[{ value: "-1", label: "newest" }, ...versions.map((one) => ({ value: String(one), label: t`version ${one}` }))]}
+          data={[{ value: "-1", label: t`newest` }, ...versions.map((one) => ({ value: String(one), label: t`version ${one}` }))]}
           onChange={(next) => next !== null && onChange(setStepVersion(text, index, Number(next)))}
         />
         <ActionIcon
@@ -66,13 +67,14 @@ export function PipelineStepCard(props: PipelineStepCardProps) {
       </div>
       {problems.map((problem) => (
         <p key={`${problem.field} ${problem.message}`} className={classes["problem"]}>
-          <ToneIcon tone={problem.severity === "error" ? "error" : "warn"} label={problem.severity} /> {problem.plain || problem.message}
+          <ToneIcon tone={problem.severity === "error" ? "error" : "warn"} label={SEVERITY_WORDS[problem.severity]} />{" "}
+          {problem.plain || problem.message}
         </p>
       ))}
       <div className={classes["tensors"]}>
         {tensorsOf(step.inputs, model?.inputs ?? []).map((input) => (
           <TensorSelect
-            key={t`in ${input.name}`}
+            key={`in ${input.name}`}
             label={t`${input.name} takes`}
             choices={inputChoices(spec, models, batched, index, input)}
             value={step.inputs.find(([name]) => name === input.name)?.[1] ?? null}
@@ -83,7 +85,7 @@ export function PipelineStepCard(props: PipelineStepCardProps) {
         ))}
         {tensorsOf(step.outputs, model?.outputs ?? []).map((output) => (
           <OutputName
-            key={t`out ${output.name}`}
+            key={`out ${output.name}`}
             {...props}
             output={output}
             tensor={step.outputs.find(([name]) => name === output.name)?.[1] ?? null}

@@ -101,12 +101,8 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
               <ToneIcon tone="warn" label={t`Does not fit`} />
               <div className={classes["stack"]} style={{ gap: 6 }}>
                 <span>
-                  <Trans>
-                    {lacking === found.instance_count
-                      ? t`No node can take it now.`
-                      : t`${lacking} of ${found.instance_count} replicas have no node now.`}{" "}
-                    Deployed anyway, it waits a moment for one and then fails.
-                  </Trans>
+                  {lacking === found.instance_count ? t`No node can take it now.` : lackText(lacking, found.instance_count)}{" "}
+                  <Trans>Deployed anyway, it waits a moment for one and then fails.</Trans>
                 </span>
                 <Switch
                   label={t`Try anyway`}
@@ -124,8 +120,8 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
           found === undefined
             ? t`Asking the nodes`
             : fits
-              ? `${found.instance_count === 1 ? t`1 replica fits` : t`${found.instance_count} replicas fit`}`
-              : t`${lacking} of ${found.instance_count} do not fit`
+              ? plural(found.instance_count, { one: "# replica fits", other: "# replicas fit" })
+              : lackShort(lacking, found.instance_count)
         }
         tone={found && !fits ? "error" : undefined}
         forward={t`Continue to deployment`}
@@ -136,9 +132,15 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
   );
 }
 
+const lackText = (lacking: number, all: number): string =>
+  plural(lacking, { one: `# of ${all} replicas has no node now.`, other: `# of ${all} replicas have no node now.` });
+const lackShort = (lacking: number, all: number): string =>
+  plural(lacking, { one: `# of ${all} does not fit`, other: `# of ${all} do not fit` });
+
 type Part = Pick<PlacementStepProps, "form" | "onForm">;
 
 function ReplicasSection({ form, onForm, perReplica }: Part & { perReplica: number }) {
+  const total = perReplica * form.instanceCount;
   return (
     <div className={classes["section"]}>
       <div className={classes["sectionHead"]}>
@@ -180,9 +182,8 @@ function ReplicasSection({ form, onForm, perReplica }: Part & { perReplica: numb
         {perReplica === 0 ? null : (
           <>
             <Trans>
-              {perReplica} {perReplica === 1 ? "instance" : "instances"} in each replica,{" "}
-              <strong>{perReplica * form.instanceCount} in total</strong>.{" "}
-            </Trans>
+              {plural(perReplica, { one: "# instance", other: "# instances" })} in each replica, <strong>{total} in total</strong>.
+            </Trans>{" "}
           </>
         )}
         {form.antiAffinity === "preferred"
@@ -249,7 +250,7 @@ function NodeLabels({ text, onText }: { text: string; onText: (text: string) => 
   return (
     <TextInput
       label={t`Only on nodes with`}
-      placeholder={t`zone=a, disk=fast`}
+      placeholder="zone=a, disk=fast"
       classNames={{ input: "mono" }}
       mt={10}
       value={text}
@@ -260,10 +261,8 @@ function NodeLabels({ text, onText }: { text: string; onText: (text: string) => 
 }
 
 function typeWords(type: InstanceType): string {
-  const gpus =
-    type.gpu_count === 0
-      ? "processors"
-      : `${type.gpu_count} ${type.gpu_model || "GPU"}${type.gpu_memory_bytes > 0 ? t` with ${bytes(type.gpu_memory_bytes)}` : ""}`;
+  const [some, memory] = [`${type.gpu_count} ${type.gpu_model || "GPU"}`, bytes(type.gpu_memory_bytes)];
+  const gpus = type.gpu_count === 0 ? t`processors` : type.gpu_memory_bytes > 0 ? t`${some} with ${memory}` : some;
   const machine = [
     type.cpu_count > 0 ? plural(type.cpu_count, { one: "# core", other: "# cores" }) : "",
     type.memory_bytes > 0 ? t`${bytes(type.memory_bytes)} of memory` : "",

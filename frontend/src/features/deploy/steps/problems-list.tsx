@@ -25,7 +25,7 @@ export function ProblemsList({ check, allFixed, onGoTo, onFix }: ProblemsListPro
   return (
     <Card
       title={t`Problems`}
-      hint={check.checking ? "checking" : t`checked against the model file`}
+      hint={check.checking ? t`checking` : t`checked against the model file`}
       actions={
         allFixed && errors > 0 ? (
           <Button variant="default" leftSection={<IconWand size={15} aria-hidden />} onClick={() => onFix(allFixed.text)}>

@@ -4,6 +4,7 @@ import { Trans } from "@lingui/react/macro";
 import { NumberInput } from "@mantine/core";
 import { removeAt, setAt } from "../config/pbtxt-edit";
 import classes from "../deploy.module.css";
+import { DIGIT_GROUPS } from "./digit-groups";
 import { FoldedSection } from "./folded-section";
 import { errorAbout, originOf, type FormContext } from "./form-context";
 import { OriginBadge } from "./form-field";
@@ -33,7 +34,7 @@ export function QueueSection({ form }: { form: FormContext }) {
               value={queue?.timeoutMicroseconds ?? ""}
               placeholder={t`no end`}
               suffix={"\u202fµs"}
-              thousandSeparator=","
+              {...DIGIT_GROUPS}
               min={0}
               step={1000}
               allowDecimal={false}
@@ -44,7 +45,7 @@ export function QueueSection({ form }: { form: FormContext }) {
               label={t`Waiting requests`}
               value={queue?.size ?? ""}
               placeholder={t`any number`}
-              thousandSeparator=","
+              {...DIGIT_GROUPS}
               min={0}
               allowDecimal={false}
               onChange={(value) => write("max_queue_size", value)}

@@ -17,6 +17,7 @@ import {
   type Secrets,
   type Variable,
 } from "../draft/settings";
+import { DIGIT_GROUPS } from "./digit-groups";
 import { FoldedSection } from "./folded-section";
 
 export interface RunSettingsProps {
@@ -55,7 +56,7 @@ function OptionalNumber({ label, field, value, placeholder, problems, onValue }:
       label={label}
       value={value ?? ""}
       placeholder={placeholder}
-      thousandSeparator=","
+      {...DIGIT_GROUPS}
       allowDecimal={false}
       // A number that is out of range stays as typed, with the reason beside it.
       clampBehavior="none"
@@ -112,7 +113,7 @@ function Variables(props: RunSettingsProps) {
   return (
     <FoldedSection
       title={t`Environment variables`}
-      state={variables.length === 0 ? "none" : variables.map((one) => one.name || "…").join(", ")}
+      state={variables.length === 0 ? t`none` : variables.map((one) => one.name || "…").join(", ")}
       wrong={touches(problems, "variable.", "environment", "secret_environment")}
     >
       {variables.map((one, index) => (
@@ -166,7 +167,7 @@ function VariableRow({ variable, position, settings, onSettings, secrets, onSecr
       {secret ? (
         <PasswordInput
           aria-label={t`Variable ${position}, value`}
-          placeholder="value"
+          placeholder={t`value`}
           autoComplete="off"
           value={secrets[id] ?? ""}
           onChange={(event) => onSecrets({ ...secrets, [id]: event.currentTarget.value })}
@@ -175,7 +176,7 @@ function VariableRow({ variable, position, settings, onSettings, secrets, onSecr
       ) : (
         <TextInput
           aria-label={t`Variable ${position}, value`}
-          placeholder="value"
+          placeholder={t`value`}
           classNames={{ input: "mono" }}
           value={value}
           onChange={(event) => change({ value: event.currentTarget.value })}
@@ -190,9 +191,21 @@ function VariableRow({ variable, position, settings, onSettings, secrets, onSecr
   );
 }
 
-const KINDS: { kind: ProbeKind; label: string; hint: string }[] = [
-  { kind: "readiness_probe", label: t`Readiness`, hint: t`A replica that fails it gets no requests.` },
-  { kind: "liveness_probe", label: t`Liveness`, hint: t`A replica that fails it is started again.` },
+const KINDS: { kind: ProbeKind; told: string; label: string; own: string; hint: string }[] = [
+  {
+    kind: "readiness_probe",
+    told: t`readiness`,
+    label: t`Readiness probe`,
+    own: t`Readiness probe of your own`,
+    hint: t`A replica that fails it gets no requests.`,
+  },
+  {
+    kind: "liveness_probe",
+    told: t`liveness`,
+    label: t`Liveness probe`,
+    own: t`Liveness probe of your own`,
+    hint: t`A replica that fails it is started again.`,
+  },
 ];
 const PARTS: { part: ProbePart; label: string }[] = [
   { part: "initial_delay", label: t`First after (s)` },
@@ -207,14 +220,15 @@ function Probes({ settings, onSettings, problems }: RunSettingsProps) {
   return (
     <FoldedSection
       title={t`Probes`}
-      state={own.length === 0 ? t`the node's own: asked often, from the start` : own.map((one) => one.label.toLowerCase()).join(", ")}
+      state={own.length === 0 ? t`the node's own: asked often, from the start` : own.map((one) => one.told).join(", ")}
       wrong={touches(problems, "readiness_probe", "liveness_probe")}
     >
-      {KINDS.map(({ kind, label, hint }) => (
+      {KINDS.map(({ kind, label, own: switchLabel, hint }) => (
         <ProbeFields
           key={kind}
           kind={kind}
           label={label}
+          own={switchLabel}
           hint={hint}
           probe={settings[kind]}
           problems={problems}
@@ -233,23 +247,25 @@ function Probes({ settings, onSettings, problems }: RunSettingsProps) {
 interface ProbeFieldsProps {
   kind: ProbeKind;
   label: string;
+  /** What switches it on. */
+  own: string;
   hint: string;
   probe: Probe | null;
   problems: Problems;
   onProbe: (probe: Probe | null) => void;
 }
 
-function ProbeFields({ kind, label, hint, probe, problems, onProbe }: ProbeFieldsProps) {
+function ProbeFields({ kind, label, own, hint, probe, problems, onProbe }: ProbeFieldsProps) {
   return (
     <>
       <Switch
-        label={t`${label} probe of your own`}
+        label={own}
         description={hint}
         checked={probe !== null}
         onChange={(event) => onProbe(event.currentTarget.checked ? { ...PROBE_DEFAULTS } : null)}
       />
       {probe === null ? null : (
-        <div className={shared["fields"]} role="group" aria-label={t`${label} probe`}>
+        <div className={shared["fields"]} role="group" aria-label={label}>
           {PARTS.map(({ part, label: words }) => (
             <OptionalNumber
               key={part}

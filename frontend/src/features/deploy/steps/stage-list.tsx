@@ -27,12 +27,12 @@ const TONES: Record<StepStatus, Tone> = {
   canceled: "idle",
 };
 const WORDS: Record<StepStatus, string> = {
-  pending: "waiting",
-  running: "running",
-  succeeded: "done",
-  failed: "failed",
-  skipped: "skipped",
-  canceled: "canceled",
+  pending: t`waiting`,
+  running: t`running`,
+  succeeded: t`done`,
+  failed: t`failed`,
+  skipped: t`skipped`,
+  canceled: t`canceled`,
 };
 
 /** Ticks while something runs, so that its time moves. */

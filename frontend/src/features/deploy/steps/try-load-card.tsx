@@ -67,7 +67,7 @@ export function TryLoadCard({ source, form, blocked, onGoTo }: TryLoadCardProps)
       {running ? (
         <div className={classes["problemRow"]} role="status">
           <ToneIcon tone="info" label={t`Trying`} />
-          <span>{trial ? `${trial.node}: ${trial.phase || trial.state.toLowerCase()}` : t`Choosing a node`}</span>
+          <span>{trial ? `${trial.node}: ${trial.phase || (trial.state === "Queued" ? t`queued` : t`running`)}` : t`Choosing a node`}</span>
         </div>
       ) : trial ? (
         <Outcome trial={trial} onGoTo={onGoTo} />
@@ -93,7 +93,7 @@ function Outcome({ trial, onGoTo }: { trial: TryLoad; onGoTo: (line: number) => 
   const line = lineIn(`${error?.message ?? ""}\n${error?.detail ?? ""}`);
   return (
     <div className={classes["problemRow"]} role="alert">
-      <ToneIcon tone={error ? "error" : "idle"} label={trial.state} />
+      <ToneIcon tone={error ? "error" : "idle"} label={trial.state === "Canceled" ? t`Canceled` : t`Failed`} />
       <div className={classes["stack"]} style={{ gap: 6 }}>
         <div className={classes["problemMessage"]}>{error ? error.message : t`It was canceled.`}</div>
         {error?.detail ? (

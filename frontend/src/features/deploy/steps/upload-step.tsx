@@ -48,7 +48,7 @@ const FORMATS: [string, string][] = [
   [".onnx", t`One file, or a graph with its external data: drop all of them together.`],
   [".pt .pt2", t`TorchScript, torch.export or AOTInductor. Weights alone cannot be served.`],
   [".zip .tar.gz", t`A model repository: name/1/model.onnx, with or without config.pbtxt. Several models and ensembles, too.`],
-  ["folder", t`A repository, a SavedModel, or a Python model; it is packed on the way.`],
+  [t`folder`, t`A repository, a SavedModel, or a Python model; it is packed on the way.`],
   [".py .plan .xml", t`Python models, TensorRT engines, OpenVINO; XGBoost (.json, .ubj) and LightGBM (.txt).`],
 ];
 

@@ -90,7 +90,7 @@ async function begin(options: SendOptions): Promise<{ id: string; offset: number
     chunkSize = created.chunkSize;
     return created.answer;
   });
-  if (!isGood(answer)) throw fatal("The server did not accept the upload.", answer);
+  if (!isGood(answer)) throw fatal(t`The server did not accept the upload.`, answer);
   options.emit({ type: "created", uploadId: id, offset: answer.offset ?? 0 });
   return { id, offset: answer.offset ?? 0, chunkSize };
 }
@@ -125,7 +125,7 @@ async function sendAll(options: SendOptions, start: { id: string; offset: number
       damaged += 1;
       emit({ type: "resumed", offset: from, at: clock.now() });
     } else {
-      throw fatal(answer.status === 404 ? "This upload has expired. Start again." : "The upload was refused.", answer);
+      throw fatal(answer.status === 404 ? t`This upload has expired. Start again.` : t`The upload was refused.`, answer);
     }
   }
 }
@@ -138,7 +138,7 @@ export async function sendFile(options: SendOptions): Promise<void> {
     options.emit({ type: "finishing" });
     const sha256 = await options.sha256;
     const answer = await persist(options, () => options.server.complete(start.id, sha256));
-    if (!isGood(answer)) throw fatal("The upload could not be completed.", answer);
+    if (!isGood(answer)) throw fatal(t`The upload could not be completed.`, answer);
     options.emit({ type: "done" });
   } catch (error) {
     if (options.signal.aborted) {

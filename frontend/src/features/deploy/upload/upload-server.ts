@@ -1,5 +1,4 @@
 /** The upload routes over XMLHttpRequest: the only way that tells how much of a chunk has left the browser. */
-import { t } from "@lingui/core/macro";
 import { getCsrfToken } from "@/api/client";
 import { apiPath } from "@/api/paths";
 import { chosenProject } from "@/components/chosen-project";
@@ -88,7 +87,7 @@ async function checksum(chunk: Blob): Promise<Record<string, string>> {
   // Plain HTTP on another host has no WebCrypto; the digest of the whole file still guards the upload.
   if (!("crypto" in globalThis) || !globalThis.isSecureContext) return {};
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", await chunk.arrayBuffer()));
-  return { "Upload-Checksum": t`sha256 ${btoa(String.fromCharCode(...digest))}` };
+  return { "Upload-Checksum": `sha256 ${btoa(String.fromCharCode(...digest))}` };
 }
 
 export const uploadServer: UploadServer = {

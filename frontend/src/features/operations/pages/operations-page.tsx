@@ -45,7 +45,15 @@ const COLUMNS: Column<Operation>[] = [
   { id: "by", header: t`By`, width: 120, hideBelow: "sm", cell: (row) => row.created_by },
 ];
 
-const STATES = [t`All`, ...OPERATION_STATES].map((value) => ({ value, label: value }));
+const STATE_WORDS: Record<string, string> = {
+  All: t`All`,
+  Queued: t`Queued`,
+  Running: t`Running`,
+  Succeeded: t`Succeeded`,
+  Failed: t`Failed`,
+  Canceled: t`Canceled`,
+};
+const STATES = ["All", ...OPERATION_STATES].map((value) => ({ value, label: STATE_WORDS[value] ?? value }));
 const KINDS = OPERATION_KINDS.map((value) => ({ value, label: KIND_WORDS[value] }));
 
 function useOperations({ status, when, ...rest }: ReturnType<typeof operationsSearch>) {
@@ -74,7 +82,7 @@ export function OperationsPage() {
         <ListFilter label={t`Filter operations`} value={search.q ?? ""} onChange={(q) => set({ q })} />
         <Segmented
           label={t`Status`}
-          value={search.status ?? t`All`}
+          value={search.status ?? "All"}
           options={STATES}
           onChange={(value) => set({ status: value === "All" ? undefined : value })}
         />

@@ -4,6 +4,7 @@ import { Trans } from "@lingui/react/macro";
 import { useNavigate } from "@tanstack/react-router";
 import { IconChevronRight } from "@tabler/icons-react";
 import type { AttentionItem } from "@/api/types";
+import { SEVERITY_WORDS } from "@/components/problem-severity";
 import { type Tone, ToneIcon } from "@/components/status";
 import classes from "./attention-list.module.css";
 
@@ -13,6 +14,7 @@ const ORDER: AttentionItem["severity"][] = ["error", "warning", "info"];
 /** `items` are the worst of `count`. */
 export function AttentionList({ items, count }: { items: readonly AttentionItem[]; count: number }) {
   const navigate = useNavigate();
+  const more = count - items.length;
   const sorted = [...items].sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
   return (
     <section className={classes["card"]} aria-label={t`Needs attention`}>
@@ -32,7 +34,7 @@ export function AttentionList({ items, count }: { items: readonly AttentionItem[
                 void navigate({ href: item.link });
               }}
             >
-              <ToneIcon tone={TONES[item.severity]} label={item.severity} />
+              <ToneIcon tone={TONES[item.severity]} label={SEVERITY_WORDS[item.severity]} />
               <span className={classes["title"]}>{item.title}</span>
               <span className={`muted ${classes["detail"]}`}>{item.detail}</span>
               <IconChevronRight size={15} aria-hidden className={classes["chevron"] ?? ""} />
@@ -42,7 +44,7 @@ export function AttentionList({ items, count }: { items: readonly AttentionItem[
       </ul>
       {count > items.length ? (
         <p className={classes["more"]}>
-          <Trans>and {count - items.length} more, not as bad as these</Trans>
+          <Trans>and {more} more, not as bad as these</Trans>
         </p>
       ) : null}
     </section>

@@ -1,5 +1,5 @@
 /** What to do on a fresh installation: a node, a model, a request. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { IconCheck, IconRocket } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
@@ -47,7 +47,7 @@ function useSample() {
   return useMutation({
     mutationFn: async () => {
       const answer = await fetch(sampleUrl);
-      if (!answer.ok) throw new ApiProblem({ title: "The sample model could not be read" }, answer.status);
+      if (!answer.ok) throw new ApiProblem({ title: t`The sample model could not be read` }, answer.status);
       return new File([await answer.blob()], "sample.onnx");
     },
     onSuccess: async (file) => {
@@ -61,17 +61,17 @@ function useSample() {
 export function FirstSteps({ overview }: { overview: Overview }) {
   const { counts } = overview;
   const sample = useSample();
+  const names = onlineWords(overview);
   const steps = [
     {
       title: t`A node runs the models`,
       done: counts.nodes_online > 0,
       text:
         counts.nodes_online > 0 ? (
-          <>
-            <Trans>
-              {onlineWords(overview)} {counts.nodes_online === 1 ? t`is online and waits` : t`are online and wait`} for work.
-            </Trans>
-          </>
+          plural(counts.nodes_online, {
+            one: `${names} is online and waits for work.`,
+            other: `${names} are online and wait for work.`,
+          })
         ) : (
           <>
             <Trans>

@@ -15,6 +15,7 @@ export function SecondFactorPage() {
   const router = useRouter();
   const queryClient = useQueryClient();
   const { data: session } = useQuery(sessionQuery());
+  const role = session?.user?.role;
   const leave = async (to: string) => {
     await queryClient.fetchQuery({ ...sessionQuery(), staleTime: 0 });
     router.history.push(to);
@@ -28,7 +29,11 @@ export function SecondFactorPage() {
             <Trans>Set up a second factor</Trans>
           </h1>
           <p>
-            <Trans>This installation wants one of the role {session?.user?.role ?? t`that you have`}</Trans>
+            {role === undefined ? (
+              <Trans>This installation wants one of the role that you have</Trans>
+            ) : (
+              <Trans>This installation wants one of the role {role}</Trans>
+            )}
           </p>
         </div>
         <SecondFactorSetup onDone={() => void leave("/")} />
