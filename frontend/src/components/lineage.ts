@@ -7,7 +7,7 @@ const TERMS: [keyof Lineage, string][] = [
   ["revision", t`Revision`],
   ["commit", t`Commit`],
   ["repository", t`Repository`],
-  ["run", t`Run`],
+  ["run", t({ message: "Run", context: "of an experiment" })],
   ["experiment", t`Experiment`],
   ["dataset", t`Dataset`],
   ["etag", "ETag"],

@@ -9,7 +9,13 @@ import { keyHelp } from "./toggles";
 export default function KeyHelp() {
   const opened = useSyncExternalStore(keyHelp.subscribe, keyHelp.isOpen);
   return (
-    <Modal opened={opened} onClose={keyHelp.close} title={t`Keys`} size={420} closeButtonProps={{ "aria-label": t`Close` }}>
+    <Modal
+      opened={opened}
+      onClose={keyHelp.close}
+      title={t({ message: "Keys", context: "of a keyboard" })}
+      size={420}
+      closeButtonProps={{ "aria-label": t`Close` }}
+    >
       <dl className={classes["keys"]}>
         {SHORTCUTS.map(([keys, what]) => (
           <div key={keys}>

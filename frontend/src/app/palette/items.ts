@@ -257,7 +257,13 @@ export const generalActions = (here: string): Item[] => [
     act: { kind: "copy", text: here, what: t`The address of this page` },
   },
   { id: "theme", label: t`Switch between light and dark`, icon: "theme", words: t`colour scheme`, act: { kind: "theme" } },
-  { id: "keys", label: t`Show the keys`, icon: "keyboard", words: t`shortcuts help`, act: { kind: "keys" } },
+  {
+    id: "keys",
+    label: t({ message: "Show the keys", context: "of a keyboard" }),
+    icon: "keyboard",
+    words: t`shortcuts help`,
+    act: { kind: "keys" },
+  },
   { id: "leave", label: t`Sign out`, icon: "leave", words: t`log out`, act: { kind: "sign-out" } },
 ];
 
