@@ -1,0 +1,54 @@
+/** How a rollout gets to all of the traffic: by steps or at once, and with copies of requests before that. */
+import { NumberInput, Select } from "@mantine/core";
+
+export interface Strategy {
+  blueGreen: boolean;
+  /** Percent of the requests; 0: none. */
+  copies: number | string;
+}
+
+export const BY_STEPS: Strategy = { blueGreen: false, copies: 0 };
+
+/** Without copies a switch is looked at for so long first. */
+const CHECK_S = 60;
+
+const STRATEGIES = [
+  { value: "steps", label: "by steps" },
+  { value: "blue_green", label: "at once, watched, and back where it does worse" },
+];
+
+/** What a request says of it; nothing where it is the default. */
+export function strategyBody({ blueGreen, copies }: Strategy, hold_s: number) {
+  return {
+    ...(blueGreen ? { strategy: "blue_green" as const } : {}),
+    ...(typeof copies === "number" && copies > 0 ? { shadow: { percent: copies, hold_s } } : {}),
+  };
+}
+
+export const switchSteps = (hold_s: number) => [
+  { percent: 0, hold_s: CHECK_S },
+  { percent: 100, hold_s },
+];
+
+export function StrategyFields({ value, onChange }: { value: Strategy; onChange: (next: Strategy) => void }) {
+  return (
+    <>
+      <Select
+        label="Strategy"
+        allowDeselect={false}
+        value={value.blueGreen ? "blue_green" : "steps"}
+        data={STRATEGIES}
+        onChange={(next) => onChange({ ...value, blueGreen: next === "blue_green" })}
+      />
+      <NumberInput
+        label="Copies of requests before that, %"
+        description="Its answers to them are thrown away; replicas count whether it fails, and how long it takes. 0: none"
+        min={0}
+        max={50}
+        allowDecimal={false}
+        value={value.copies}
+        onChange={(copies) => onChange({ ...value, copies })}
+      />
+    </>
+  );
+}
