@@ -13,6 +13,7 @@ def carried(
     *,
     answered: int = 0,
     failed: int = 0,
+    error_answers: int = 0,
     mean_us: float = 1000.0,
     cpu_seconds: float = 0.0,
     endpoint: str = "digits",
@@ -23,6 +24,7 @@ def carried(
         version="1",
         request_success=answered,
         request_failure={"BACKEND": failed},
+        error_answers=error_answers,
         request_duration_us=mean_us * answered,
         instances=1,
     )

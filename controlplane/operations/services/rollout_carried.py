@@ -95,6 +95,6 @@ def _arm(tracks: Tracks, endpoint: str, names: Iterable[str], since: float, unti
             span = (base, last)
             wrong = track.increase("failure", span) - track.increase(CANCELED, span)
             requests += track.increase("success", span) + wrong
-            failed += wrong
+            failed += wrong + track.increase("error_answers", span)
             total_us += track.increase("request_us", span)
     return Arm(requests=round(requests), failed=round(failed), total_us=total_us)

@@ -96,11 +96,12 @@ def test_copies_come_first_and_then_the_steps(api: APIClient) -> None:
     assert "40 copies in 16 s, and no guardrail is broken: 50 % now." in step.message
 
 
-def test_a_candidate_that_fails_on_copies_never_gets_traffic(api: APIClient) -> None:
+@pytest.mark.parametrize("how", ["failed", "error_answers"])
+def test_a_candidate_that_fails_on_copies_never_gets_traffic(api: APIClient, how: str) -> None:
     rollout = begun(api, SHADOW)
     start = since()
     copies(start - 1, 100, 0)
-    copies(start + 5, 300, 40, failed=8)
+    copies(start + 5, 300, 40, **{how: 8})
     look(start + 10, blue=(200, 0))
     shown = api.get(rollout).json()
     assert (shown["state"], shown["cause"]) == ("Withdrawn", "errors")
