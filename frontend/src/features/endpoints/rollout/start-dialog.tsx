@@ -10,7 +10,7 @@ import { notifyDone } from "@/components/notify";
 import type { DeploymentDialogProps } from "../components/deployment-dialogs";
 import { rolloutRecipe } from "../recipes";
 import { readSteps, sharesText } from "./rollout";
-import { BY_STEPS, StrategyFields, strategyBody, switchSteps } from "./strategy-fields";
+import { BY_STEPS, RulesNote, StrategyFields, strategyBody, switchSteps } from "./strategy-fields";
 
 const STEPS = [1, 10, 50, 100];
 const HOLD_MINUTES = 5;
@@ -77,6 +77,7 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
         {deployment.name} gets more of the traffic step by step, as long as it does no worse than what answers beside it: errors, refused
         requests, latencies, restarts. Where it does, the traffic goes back to {sharesText(endpoint.traffic)} by itself.
       </p>
+      <RulesNote rules={endpoint.traffic_rules.length} />
       {share === 0 ? <StrategyFields value={strategy} onChange={setStrategy} /> : null}
       {strategy.blueGreen ? null : (
         <TextInput

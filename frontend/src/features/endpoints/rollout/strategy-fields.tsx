@@ -52,3 +52,14 @@ export function StrategyFields({ value, onChange }: { value: Strategy; onChange:
     </>
   );
 }
+
+/** Gateways count what a rule sends like all else: the comparison takes it for drawn by lot. */
+export function RulesNote({ rules }: { rules: number }) {
+  if (rules === 0) return null;
+  return (
+    <p className="secondary">
+      Requests that a rule by header sends count for the deployment that answers them, though no lot was drawn: where testers come by a
+      rule, what they send can be what differs.
+    </p>
+  );
+}
