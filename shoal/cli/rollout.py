@@ -73,7 +73,11 @@ def rollout() -> None:
     help="That the candidate is worse, from which on it is withdrawn: errors=0.99.",
 )
 @click.option(
-    "--without", multiple=True, type=click.Choice(GUARDRAILS), help="Do not look at this."
+    "--without",
+    multiple=True,
+    type=click.Choice(GUARDRAILS),
+    metavar="GUARDRAIL",
+    help="Do not look at this one.",
 )
 @click.option(
     "--compare",

@@ -378,11 +378,9 @@ def _show_times(request: InferRequest, times: tuple[int, int, int]) -> None:
     request.timings = (first, first, output, end)
 
 
-def _is_its_own(response: Response | None) -> bool:
-    """Whether it is an error of the model, and not of a client that went away."""
-    if response is None or response.error is None:
-        return False
-    return not isinstance(response.error, Cancelled)
+def _is_its_own(response: Response | None) -> bool:  # the model's error, not a client's going
+    error = None if response is None else response.error
+    return error is not None and not isinstance(error, Cancelled)
 
 
 def _kind(call: ActiveRequest, response: Response) -> ResponseEnd:
