@@ -16,6 +16,7 @@ from controlplane.operations.errors import OperationNotFound, RolloutNotFound
 from controlplane.operations.models import Operation, Rollout
 from controlplane.operations.types import ACTIVE, ROLLING, StageStatus
 from controlplane.rollouts import (
+    BLUE_GREEN,
     BY_STEPS,
     CAPTURED,
     MEASURES,
@@ -195,6 +196,14 @@ def copies_roll(endpoint: str) -> bool:
         stage["status"] == StageStatus.RUNNING and stage.get("mirror")
         for row in rollouts_active([endpoint])
         for stage in row.stages
+    )
+
+
+def may_take_back(endpoint: str, deployment: str) -> bool:
+    """Whether a switch may still go back to this one, which answers nobody meanwhile."""
+    return any(
+        row.plan.get("strategy") == BLUE_GREEN and deployment in row.previous_traffic
+        for row in rollouts_active([endpoint])
     )
 
 

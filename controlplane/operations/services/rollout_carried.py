@@ -74,13 +74,18 @@ def _used(
             continue
         measured = {
             "cpu": None if load.cpu is None else load.cpu / load.sampled,
-            "gpu": None if load.gpu is None else load.gpu / max(load.serving, 1),
+            "gpu": None if load.gpu is None else load.gpu / _gpu_sets(rows),
             "instances": load.busy,
         }
         for kind, share in measured.items():
             if share is not None:
                 found[kind] = max(found.get(kind, 0.0), share)
     return found
+
+
+def _gpu_sets(rows: Iterable[Replica]) -> int:
+    """Replicas that share a machine's GPUs share what these do."""
+    return len({(row.node_id, tuple(row.gpus or ())) for row in rows}) or 1
 
 
 def _arm(tracks: Tracks, endpoint: str, names: Iterable[str], since: float, until: float) -> Arm:

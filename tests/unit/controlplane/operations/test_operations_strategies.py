@@ -8,11 +8,11 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from controlplane.core.models import Event
-from controlplane.deployments.models import DeploymentRevision, Endpoint, Replica
+from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
 from controlplane.metrics.models import GatewayTotal
 from controlplane.nodes.models import Node
 from controlplane.operations.models import Rollout
-from controlplane.operations.services import rollouts_look
+from controlplane.operations.services import autoscale, rollouts_look
 from tests.support.gateway_counts import counted
 from tests.support.placed_replicas import blue_and_green
 from tests.support.replica_counts import carried
@@ -205,6 +205,20 @@ def test_while_a_switch_is_watched_the_old_version_is_not_deleted(api: APIClient
     look(since() + 11, blue=(200, 0))
     answer = api.delete(f"{DIGITS}/deployments/blue?force=true")
     assert answer.json()["code"] == "RolloutInProgress"
+
+
+@pytest.mark.parametrize(("body", "count"), [(SWITCH, 3), (SHADOW, 1)])
+def test_until_a_switch_is_over_no_policy_takes_replicas_of_the_old_version(
+    api: APIClient, body: dict[str, Any], count: int
+) -> None:
+    begun(api, body)
+    policy = {"min": 1, "max": 1, "targets": {"in_flight": 4}}
+    Deployment.objects.filter(name="blue").update(instance_count=3, autoscale=policy)
+    autoscale(now=timezone.now())
+    row = Deployment.objects.get(name="blue")
+    assert row.instance_count == count
+    blocked = row.autoscaler.decision.get("blocked_by")
+    assert blocked == ("RolloutInProgress" if body is SWITCH else "")
 
 
 def test_replicas_with_nothing_left_hold_the_next_step(api: APIClient) -> None:
