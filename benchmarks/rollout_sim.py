@@ -14,15 +14,18 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from controlplane.metrics.histogram import FIRST_US, GROWTH
 from controlplane.rollouts import (
     ASKED_AGAIN,
+    BLUE_GREEN,
     Action,
     Arm,
     Compared,
     Facts,
     Plan,
+    Shadow,
     Step,
     Window,
     compared_with,
@@ -34,6 +37,10 @@ WINDOW_S = 2.0
 FIRST = 200  # requests of the candidate
 SEEDS = 300
 STAGED = Plan(steps=(Step(1, 120), Step(10, 120), Step(50, 120), Step(100, 0)))
+SWITCHED = Plan(steps=(Step(0, 60), Step(100, 600)), strategy=BLUE_GREEN)
+COPIED = Plan(steps=STAGED.steps, shadow=Shadow(10, 300))
+COPIES_S = 4.0  # of a window in which replicas count
+KNOWN_S = 3600.0  # before a switch, of what the stable version is known by
 LONGEST_S = 3600.0
 INPUTS = 1500  # that both versions are asked in a rollout of 50 minutes, 30 a minute
 
@@ -63,6 +70,7 @@ class Case:
     rate: float = 500.0  # requests per second
     outage: tuple[float, float, float] | None = None
     compares: bool = False  # answers to the same inputs, and nothing else
+    plan: Plan = STAGED
 
 
 GOOD = 0.01
@@ -81,6 +89,28 @@ CASES = (
     Case("the same, 3 % errors in both", Version(0.03), Version(0.03), bar=GOOD),
     Case("the same, an outage of both", Version(), bar=GOOD, outage=(60, 90, 0.3)),
     Case("a tenth slower", Version(times=1.1), bar=GOOD),
+    *(
+        Case(f"switch: 5 % errors, stable {share:.1%}", Version(0.05), Version(share), True, bar,
+             rate, plan=SWITCHED)
+        for share, rate, bar in ((0.0, 20.0, CAUGHT), (0.002, 20.0, CAUGHT), (0.003, 20.0, None),
+                                 (0.01, 20.0, None), (0.002, 5.0, None))
+    ),
+    Case("switch: twice as slow", Version(times=2.0), bad=True, rate=20.0, plan=SWITCHED),
+    Case("switch: the same version", Version(), bar=GOOD, rate=100.0, plan=SWITCHED),
+    Case("switch: the same, few requests", Version(), bar=GOOD, rate=5.0, plan=SWITCHED),
+    Case("switch: the same, 3 % errors", Version(0.03), Version(0.03), bar=GOOD, rate=50.0,
+         plan=SWITCHED),
+    Case("switch: the same, an outage", Version(), rate=50.0, outage=(120, 150, 0.3),
+         plan=SWITCHED),
+    *(
+        Case(f"copies: 5 % errors, stable {share:.1%}", Version(0.05), Version(share), True, CAUGHT,
+             100.0, plan=COPIED)
+        for share in (0.0, 0.002)
+    ),
+    Case("copies: twice as slow", Version(times=2.0), bad=True, rate=20.0, plan=COPIED),
+    Case("copies: the same version", Version(), bar=GOOD, rate=100.0, plan=COPIED),
+    Case("copies: the same, an outage", Version(), bar=GOOD, rate=100.0, outage=(60, 90, 0.3),
+         plan=COPIED),
     Case("5 % wrong answers", Version(wrong=0.05), bad=True, bar=CAUGHT, compares=True),
     Case("10 % wrong answers", Version(wrong=0.1), bad=True, bar=CAUGHT, compares=True),
     Case("2 % wrong answers", Version(wrong=0.02), bad=True, compares=True),
@@ -106,19 +136,21 @@ class Run:
         return self.withdrawn and self.requests <= FIRST
 
 
-def simulated(case: Case, seed: int, plan: Plan = STAGED) -> Run:
+def simulated(case: Case, seed: int, plan: Plan | None = None) -> Run:
     """One rollout to its end."""
     rng = np.random.default_rng(seed)
+    plan = plan or case.plan
     if case.compares:
         return _compared(case.candidate, rng, plan)
-    warm = _arm(rng, case.stable, 4000, 0.0)
-    state, now, requests = started(0.0, [warm.histogram]), 0.0, 0
+    known = case.rate * KNOWN_S if plan.strategy == BLUE_GREEN else 4000
+    state, now, requests = started(0.0, _arm(rng, case.stable, int(known), 0.0)), 0.0, 0
     facts = Facts(candidate="green")
     while now < LONGEST_S:
         now += WINDOW_S
-        share = plan.steps[state.step].percent / 100
-        if share >= 1:
+        if state.step >= plan.ends_at:
             return Run(False, requests, now, "done")
+        stage = plan.stages[state.step]
+        share, copies = stage.percent / 100, []
         extra = 0.0
         if case.outage is not None and case.outage[0] <= now < case.outage[1]:
             extra = case.outage[2]
@@ -127,8 +159,13 @@ def simulated(case: Case, seed: int, plan: Plan = STAGED) -> Run:
         window = Window(
             now, _arm(rng, case.candidate, own, extra), _arm(rng, case.stable, whole - own, extra)
         )
+        if stage.mirror and now % COPIES_S == 0:
+            asked = int(rng.poisson(case.rate * COPIES_S))
+            own = int(rng.binomial(asked, stage.mirror / 100))
+            arms = ((case.candidate, own), (case.stable, asked))
+            copies = [Window(now, *(_counted(rng, *arm, extra) for arm in arms))]
         requests += own
-        found = judge(plan, state, [window], facts, now)
+        found = judge(plan, state, [window], facts, now, copies)
         state = found.state
         if found.action == Action.WITHDRAW:
             return Run(True, requests, now, found.cause, found.reason)
@@ -137,7 +174,7 @@ def simulated(case: Case, seed: int, plan: Plan = STAGED) -> Run:
 
 def _compared(candidate: Version, rng: np.random.Generator, plan: Plan) -> Run:
     """One input after the other. Where the first answer is the odd one, all others differ."""
-    known, state, now = Compared(), started(0.0, []), 0.0
+    known, state, now = Compared(), started(0.0, Arm()), 0.0
     for asked in range(1, INPUTS + 1):
         now += WINDOW_S
         first = rng.random() < candidate.random
@@ -154,10 +191,21 @@ def _odd(differs: object) -> str:
     return "another answer" if differs else ""
 
 
-def _arm(rng: np.random.Generator, version: Version, count: int, extra: float) -> Arm:
+def _micros(rng: np.random.Generator, version: Version, count: int) -> NDArray[np.float64]:
     """Latencies as servers have them: a lognormal body, and a tail of one in fifty."""
     micros = rng.lognormal(np.log(20_000), 0.35, count) * version.times
     micros[rng.random(count) < 0.02] *= 4
+    return micros
+
+
+def _counted(rng: np.random.Generator, version: Version, count: int, extra: float) -> Arm:
+    """As replicas count: no latencies, but their sum over what did not fail."""
+    failed = int(rng.binomial(count, 1 - (1 - version.failing) * (1 - extra)))
+    return Arm(count, failed, total_us=float(_micros(rng, version, count - failed).sum()))
+
+
+def _arm(rng: np.random.Generator, version: Version, count: int, extra: float) -> Arm:
+    micros = _micros(rng, version, count)
     buckets = np.floor(np.log(micros / FIRST_US) / np.log(GROWTH)).astype(int)
     keys, counts = np.unique(buckets, return_counts=True)
     failing = 1 - (1 - version.failing) * (1 - extra)
@@ -195,14 +243,14 @@ def outcome(case: Case, seeds: int, mapped: Callable[..., Iterable[Run]] = map) 
 
 def told(outcomes: list[Outcome]) -> str:
     lines = [
-        f"{'candidate':30} {'runs':>5} {'withdrawn':>9} {'in first 200':>12} {'requests':>16} "
+        f"{'candidate':34} {'runs':>5} {'withdrawn':>9} {'in first 200':>12} {'requests':>16} "
         f"{'seconds':>7}  bar"
     ]
     for one in outcomes:
         middle, late = np.quantile([run.requests for run in one.runs], (0.5, 0.95))
         seconds = np.median([run.seconds for run in one.runs])
         lines.append(
-            f"{one.case.name:30} {len(one.runs):5} {one.withdrawn:9.1%} {one.early:12.1%} "
+            f"{one.case.name:34} {len(one.runs):5} {one.withdrawn:9.1%} {one.early:12.1%} "
             f"{middle:7.0f} {late:8.0f} {seconds:7.0f}  {_bar(one)}"
         )
     lines.append("requests: of the candidate until the end, median and 95th percentile of the runs")

@@ -31,6 +31,7 @@ COUNTERS = {
     "nv_model_load_duration_secs": "load_seconds",
     "shoal_instance_busy_us": "busy_us",
     "shoal_gpu_out_of_memory": "gpu_out_of_memory",
+    "shoal_error_answers": "error_answers",
     "shoal_model_instances": "instances",
 }
 # Metric of the runtime -> field of ModelCounters that is a table, and the label that is its key.

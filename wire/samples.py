@@ -28,6 +28,7 @@ class ModelCounters:
     batch_counts: dict[str, float] = field(default_factory=dict)  # batch size -> executions
     batch_compute_us: dict[str, float] = field(default_factory=dict)  # batch size -> sum of them
     gpu_out_of_memory: float = 0.0  # executions that failed because a GPU had no memory left
+    error_answers: float = 0.0  # of requests that succeeded: errors that the model answered itself
     busy_us: float = 0.0  # instances at work: making batches, executing, splitting
     instances: float = 0.0
     cache_hits: float = 0.0

@@ -158,6 +158,7 @@ EXAMPLES: Final[dict[str, Any]] = {
             {"percent": 50, "hold_s": 600},
             {"percent": 100},
         ],
+        "shadow": {"percent": 10, "hold_s": 300},
         "min_requests": 500,
         "guardrails": {"errors": {"tolerance": 1.5}, "latency_p99": None},
         "compare": {"per_minute": 30, "by": "best_class", "sources": ["cases", "captured"]},

@@ -154,7 +154,7 @@ def _known(moments: Moments, candidate: str, stable: str, now: float) -> Mapping
         if candidate in arms and stable in arms
     ]
     guardrails = {name: guard for name, guard in Plan().guardrails.items() if name in COMPARED}
-    return learned(started(now, []), windows, Plan(guardrails=guardrails), now).known
+    return learned(started(now, Arm()), windows, Plan(guardrails=guardrails), now).known
 
 
 def _alone(measured: Measured, name: str) -> tuple[Verdict, str]:

@@ -16,6 +16,7 @@ OWNED: Final[Key] = ("", "")  # what is of the replica itself
 # Name of a sum -> field of wire.samples.ModelCounters.
 REQUESTS: Final = {
     "success": "request_success",
+    "error_answers": "error_answers",
     "inferences": "inference_count",
     "request_us": "request_duration_us",
     "queue_us": "queue_duration_us",

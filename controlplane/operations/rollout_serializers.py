@@ -5,7 +5,16 @@ from rest_framework import serializers
 
 from controlplane.deployments.serializers.endpoints import Fields
 from controlplane.operations.types import RolloutState, StageStatus
-from controlplane.rollouts import ASKED_AGAIN, LONGEST_CAPTURED_HOURS, MEASURES, SOURCES, WAYS
+from controlplane.rollouts import (
+    ASKED_AGAIN,
+    BY_STEPS,
+    LONGEST_CAPTURED_HOURS,
+    MEASURES,
+    MOST_COPIED,
+    SOURCES,
+    STRATEGIES,
+    WAYS,
+)
 
 
 @extend_schema_serializer(component_name="RolloutStepInput")
@@ -14,7 +23,20 @@ class StepInputSerializer(Fields):
     hold_s = serializers.IntegerField(
         required=False,
         default=300,
-        help_text="so many seconds at least before the next step; the last has none",
+        help_text="so many seconds at least before the next step; the last has none, but after a "
+        "switch, which is watched for as long",
+    )
+
+
+@extend_schema_serializer(component_name="RolloutShadow")
+class ShadowSerializer(Fields):
+    """Copies of requests before any traffic; nobody reads their answers."""
+
+    percent = serializers.IntegerField(
+        help_text=f"of the requests, 1 to {MOST_COPIED}, are copied to the candidate"
+    )
+    hold_s = serializers.IntegerField(
+        required=False, default=300, help_text="so many seconds at least before the first step"
     )
 
 
@@ -76,7 +98,20 @@ class RolloutInputSerializer(Fields):
     steps = StepInputSerializer(
         many=True,
         required=False,
-        help_text="rising percents, of which the last is 100; 1, 10, 50 and 100 unless said",
+        help_text="rising percents, of which the last is 100; 1, 10, 50 and 100 unless said. Of "
+        "`blue_green` 0 and 100: before the switch, and while it is watched",
+    )
+    strategy = serializers.ChoiceField(
+        choices=list(STRATEGIES),
+        required=False,
+        default=BY_STEPS,
+        help_text="`blue_green`: from 0 to 100 % at once, and back where the candidate does worse "
+        "than the stable version did before",
+    )
+    shadow = ShadowSerializer(
+        required=False,
+        allow_null=True,
+        help_text="copies of requests before the first step; none unless said",
     )
     min_requests = serializers.IntegerField(
         required=False, help_text="that each arm has answered in a step before the next; 200"
@@ -91,10 +126,15 @@ class RolloutInputSerializer(Fields):
 class StageSerializer(Fields):
     percent = serializers.IntegerField()
     hold_s = serializers.IntegerField()
+    mirror = serializers.IntegerField(
+        help_text="percent of the requests of which the candidate gets copies in this step"
+    )
     status = serializers.ChoiceField(choices=StageStatus.choices)
     started_at = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
-    requests = serializers.IntegerField(help_text="that the candidate has answered in this step")
+    requests = serializers.IntegerField(
+        help_text="or copies, that the candidate has answered in this step"
+    )
 
 
 @extend_schema_serializer(component_name="RolloutGuardrail")
@@ -110,7 +150,8 @@ class FigureSerializer(Fields):
     measure = serializers.ChoiceField(choices=list(MEASURES))
     title = serializers.CharField()
     counts = serializers.ChoiceField(
-        choices=["requests", "replicas", "inputs", "cases"], help_text="what `of` is a number of"
+        choices=["requests", "replicas", "inputs", "cases", "windows", "percent"],
+        help_text="what `of` is a number of; 100 of `percent`, 0 where nobody has measured it",
     )
     bad = serializers.IntegerField(
         help_text="of the candidate's requests, its restarts, or golden cases that it fails"
@@ -190,6 +231,8 @@ class RolloutSerializer(Fields):
     deployment = serializers.CharField(help_text="the candidate")
     state = serializers.ChoiceField(choices=RolloutState.choices)
     percent = serializers.IntegerField(help_text="of the traffic that the candidate has now")
+    strategy = serializers.ChoiceField(choices=list(STRATEGIES))
+    shadow = ShadowSerializer(allow_null=True)
     stages = StageSerializer(many=True)
     min_requests = serializers.IntegerField()
     guardrails = serializers.DictField(

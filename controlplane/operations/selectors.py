@@ -16,6 +16,8 @@ from controlplane.operations.errors import OperationNotFound, RolloutNotFound
 from controlplane.operations.models import Operation, Rollout
 from controlplane.operations.types import ACTIVE, ROLLING, StageStatus
 from controlplane.rollouts import (
+    BLUE_GREEN,
+    BY_STEPS,
     CAPTURED,
     MEASURES,
     SOURCES,
@@ -188,6 +190,23 @@ def rollout_get(endpoint: str, rollout_id: str) -> Rollout:
     return row
 
 
+def copies_roll(endpoint: str) -> bool:
+    """Whether a rollout sends copies of requests at this moment."""
+    return any(
+        stage["status"] == StageStatus.RUNNING and stage.get("mirror")
+        for row in rollouts_active([endpoint])
+        for stage in row.stages
+    )
+
+
+def may_take_back(endpoint: str, deployment: str) -> bool:
+    """Whether a switch may still go back to this one, which answers nobody meanwhile."""
+    return any(
+        row.plan.get("strategy") == BLUE_GREEN and deployment in row.previous_traffic
+        for row in rollouts_active([endpoint])
+    )
+
+
 def _compared(row: Rollout) -> Shown:
     known, compare = compared_from_json(row.compared), plan_from_json(row.plan).compare
     asked = known.sources.get(CAPTURED, Tally()).of
@@ -213,7 +232,10 @@ def rollout_shown(row: Rollout) -> Shown:
         "deployment": row.candidate,
         "state": row.state,
         "percent": row.endpoint.traffic.get(row.candidate, 0),
-        "stages": row.stages,
+        # why defaults: one that began before an upgrade knows none of these
+        "strategy": row.plan.get("strategy", BY_STEPS),
+        "shadow": row.plan.get("shadow"),
+        "stages": [{"mirror": 0, **stage} for stage in row.stages],
         "min_requests": row.plan["min_requests"],
         "guardrails": {name: row.plan["guardrails"].get(name) for name in MEASURES},
         "previous_traffic": row.previous_traffic,

@@ -26,8 +26,10 @@ from controlplane.rollouts.captured import (
     captured_text,
     place,
 )
-from controlplane.rollouts.counts import FAILED, REFUSED, Arm, Window, windows
+from controlplane.rollouts.copies import LATENCY_MEAN, Copies
+from controlplane.rollouts.counts import FAILED, REFUSED, Arm, Window, arm_of, windows
 from controlplane.rollouts.evidence import Tally, confidence
+from controlplane.rollouts.figures import Facts, Figure, Side
 from controlplane.rollouts.golden import (
     GOLDEN,
     Golden,
@@ -35,30 +37,27 @@ from controlplane.rollouts.golden import (
     golden_from_json,
     golden_text,
 )
-from controlplane.rollouts.judgement import (
-    SILENT_S,
-    Action,
-    Cause,
-    Facts,
-    Figure,
-    Judgement,
-    Side,
-    judge,
-)
+from controlplane.rollouts.judgement import SILENT_S, Action, Cause, Judgement, judge
 from controlplane.rollouts.measures import MEASURES
 from controlplane.rollouts.plan import (
+    BLUE_GREEN,
+    BY_STEPS,
     LONGEST_CAPTURED_HOURS,
     MIN_REQUESTS,
+    MOST_COPIED,
     SOURCES,
+    STRATEGIES,
     WAYS,
     Compare,
     Guardrail,
     Plan,
+    Shadow,
     Step,
     plan_asked,
     plan_from_json,
     plan_to_json,
 )
+from controlplane.rollouts.saturation import SATURATION, Used
 from controlplane.rollouts.state import (
     Known,
     State,
@@ -71,18 +70,24 @@ from controlplane.rollouts.state import (
 __all__ = [
     "ANSWERS",
     "ASKED_AGAIN",
+    "BLUE_GREEN",
+    "BY_STEPS",
     "CAPTURED",
     "ENOUGH",
     "FAILED",
     "GOLDEN",
+    "LATENCY_MEAN",
     "LONGEST_CAPTURED_HOURS",
     "MEASURES",
     "MIN_REQUESTS",
     "MOST_ASKED",
+    "MOST_COPIED",
     "MOST_REFUSED",
     "REFUSED",
+    "SATURATION",
     "SILENT_S",
     "SOURCES",
+    "STRATEGIES",
     "WAYS",
     "Action",
     "Arm",
@@ -90,6 +95,7 @@ __all__ = [
     "Cause",
     "Compare",
     "Compared",
+    "Copies",
     "Differing",
     "Facts",
     "Figure",
@@ -98,12 +104,15 @@ __all__ = [
     "Judgement",
     "Known",
     "Plan",
+    "Shadow",
     "Side",
     "State",
     "Step",
     "Tally",
     "Unusable",
+    "Used",
     "Window",
+    "arm_of",
     "captured_asked",
     "captured_met",
     "captured_text",

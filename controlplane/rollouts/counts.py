@@ -1,6 +1,6 @@
 """What gateways counted of the candidate and of the stable version, in the same windows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,12 +13,14 @@ Histogram = Mapping[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """``histogram``: as ``wire.samples.GatewaySample`` has it; streams are not in it."""
+    """``histogram``: as ``wire.samples.GatewaySample`` has it; streams are not in it.
+    ``total_us``: of what a replica answered, which counts no histogram."""
 
     requests: int = 0
     failed: int = 0
     refused: int = 0
     histogram: Histogram = field(default_factory=dict)
+    total_us: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,12 @@ def windows(samples: Iterable[Mapping[str, Any]], candidate: str) -> list[Window
         if sample["deployment"]:
             arms = by_moment.setdefault(float(sample["at"]), ([], []))
             arms[sample["deployment"] != candidate].append(sample)
-    return [Window(at, _arm(new), _arm(old)) for at, (new, old) in sorted(by_moment.items())]
+    return [Window(at, arm_of(new), arm_of(old)) for at, (new, old) in sorted(by_moment.items())]
 
 
-def _arm(samples: list[Mapping[str, Any]]) -> Arm:
+def arm_of(samples: Sequence[Mapping[str, Any]]) -> Arm:
+    """All of them together."""
+
     def answered(kind: str) -> int:
         return sum(int(one["status_classes"].get(kind, 0)) for one in samples)
 

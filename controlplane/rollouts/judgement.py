@@ -6,13 +6,12 @@ from enum import StrEnum
 from typing import Final
 
 from controlplane.metrics.histogram import quantile_us
-from controlplane.rollouts.agreement import ANSWERS, Compared, compared_text
 from controlplane.rollouts.counts import Window
-from controlplane.rollouts.evidence import confidence
-from controlplane.rollouts.golden import GOLDEN, Golden, golden_text, golden_waits
-from controlplane.rollouts.measures import MEASURES
-from controlplane.rollouts.plan import Guardrail, Plan
-from controlplane.rollouts.state import Known, State, learned, next_step
+from controlplane.rollouts.figures import Facts, Figure, figures_of
+from controlplane.rollouts.golden import golden_text, golden_waits
+from controlplane.rollouts.plan import Plan, Step
+from controlplane.rollouts.saturation import SATURATION, pressed, saturation_text
+from controlplane.rollouts.state import State, copied, learned, next_step
 
 SILENT_S: Final = 15.0  # gateways count every two seconds
 
@@ -37,60 +36,14 @@ class Cause(StrEnum):
     CHANGED = "changed"
     RESTARTS = "restarts"
     GOLDEN_WAITS = "golden_waits"
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """Replicas of one arm. ``ready`` may serve, of ``unknown`` nobody hears; ``restarts`` since the
-    rollout began."""
-
-    replicas: int = 1
-    ready: int = 1
-    unknown: int = 0
-    restarts: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What requests do not tell. ``candidate``: its name. ``idle``: its policy has taken it to
-    zero, and a request wakes it. ``changed``: what it runs is not what the rollout began with.
-    ``behind``: more has been counted, and is looked at next. ``golden``: what it answered to golden
-    cases; None where there are none. ``compared``: what both answered to the same inputs; None
-    where nobody asks."""
-
-    candidate: str
-    own: Side = Side()
-    stable: Side = Side()
-    idle: bool = False
-    changed: str = ""
-    behind: bool = False
-    paused_by: str = ""
-    golden: Golden | None = None
-    compared: Compared | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One guardrail. ``candidate`` and ``stable``: how many are bad, and of how many requests,
-    replicas, inputs or cases (``counts``). ``confidence``: that the candidate is worse; None where
-    that is no question."""
-
-    measure: str
-    title: str
-    candidate: tuple[int, int]
-    stable: tuple[int, int]
-    confidence: float | None
-    needed: float | None
-    tolerance: float
-    broken: bool
-    text: str
-    counts: str
+    SATURATED = "saturated"
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """``reason``: one sentence with the figures. ``missing``: requests that a step waits for.
-    ``p95_us`` and ``p99_us``: of candidate and stable version. ``state``: for the next."""
+    ``answered``: by the candidate in the step that was judged. ``p95_us`` and ``p99_us``: of
+    candidate and stable version. ``state``: for the next."""
 
     action: Action
     cause: str
@@ -98,23 +51,31 @@ class Judgement:
     state: State
     figures: tuple[Figure, ...]
     missing: int = 0
+    answered: int = 0
     p95_us: tuple[float | None, float | None] = (None, None)
     p99_us: tuple[float | None, float | None] = (None, None)
 
 
 def judge(
-    plan: Plan, state: State, windows: Iterable[Window], facts: Facts, now: float
+    plan: Plan,
+    state: State,
+    windows: Iterable[Window],
+    facts: Facts,
+    now: float,
+    copies: Iterable[Window] = (),
 ) -> Judgement:
-    """``windows``: counted since the last look, none of them twice.
+    """``windows``: counted since the last look, none of them twice. ``copies``: by replicas, while
+    the candidate gets copies.
 
     It may be withdrawn at any moment, also while somebody has paused it; the next step is taken
     only where the present one has lasted long enough, both arms have answered enough requests in
     it, and gateways are heard of.
     """
-    state = learned(state, windows, plan, now)
+    state = copied(learned(state, windows, plan, now), copies, plan)
     if max(state.since, state.measured_at or 0.0) > now:  # the clock was set back
         state = replace(state, since=min(state.since, now), measured_at=now)
-    figures = tuple(_figures(plan, state, facts))
+    state = _pressed(plan, state, facts, now)
+    figures = tuple(figures_of(plan, state, facts, now))
     action, cause, reason, missing = _found(plan, state, facts, figures, now)
     new, old = state.latencies
     return Judgement(
@@ -122,11 +83,21 @@ def judge(
         cause=cause,
         reason=reason,
         state=next_step(state, now) if action == Action.NEXT else state,
+        answered=state.candidate_requests,
         figures=figures,
         missing=missing,
         p95_us=(quantile_us(new, 0.95), quantile_us(old, 0.95)),
         p99_us=(quantile_us(new, 0.99), quantile_us(old, 0.99)),
     )
+
+
+def _pressed(plan: Plan, state: State, facts: Facts, now: float) -> State:
+    guardrail = plan.guardrails.get(SATURATION)
+    if guardrail is None:
+        return state
+    used, alone = (facts.own.used, facts.stable.used), plan.is_watched(state.step)
+    most = guardrail.tolerance
+    return replace(state, saturation=pressed(state.saturation, *used, most, now, alone=alone))
 
 
 def _found(
@@ -144,14 +115,15 @@ def _found(
 
 
 def _onward(plan: Plan, state: State, facts: Facts, now: float) -> tuple[Action, str, str, int]:
-    name, step = facts.candidate, plan.steps[state.step]
+    name, stage = facts.candidate, plan.stages[state.step]
     if facts.paused_by:
         text = f"{facts.paused_by} has paused it; guardrails go on."
         return Action.WAIT, Cause.PAUSED, text, 0
     if not facts.own.ready and not facts.idle:
         text = f"No replica of {name} is heard of: nothing is decided until its nodes report."
         return Action.WAIT, Cause.NODES_SILENT, text, 0
-    missing = _missing(plan, state)
+    few, whose = _fewest(plan, state, stage, name)
+    missing = max(0, plan.min_requests - few)
     if facts.behind:
         return Action.WAIT, Cause.CATCHING_UP, "Not all that was counted is looked at yet.", missing
     silent_s = now - max(state.measured_at or 0.0, state.since)
@@ -162,128 +134,69 @@ def _onward(plan: Plan, state: State, facts: Facts, now: float) -> tuple[Action,
         )
         return Action.WAIT, Cause.NO_SAMPLES, text, missing
     if missing:
-        few = min(state.candidate_requests, state.stable_requests)
-        whose = name if few == state.candidate_requests else "the stable version"
         text = (
-            f"{few:,} of {plan.min_requests:,} requests of {whose} in this step: {missing:,} are "
-            f"missing before anything more is sent to {name}."
+            f"{few:,} of {plan.min_requests:,} {whose}: {missing:,} are missing before "
+            f"{_next_told(plan, state, name)}."
         )
         if facts.golden is not None and facts.golden.at is not None:
             text += f" {golden_text(facts.golden, name)}"
         return Action.WAIT, Cause.TOO_FEW_REQUESTS, text, missing
-    left_s = step.hold_s - (now - state.since)
+    left_s = stage.hold_s - (now - state.since)
     if left_s > 0:
-        return Action.WAIT, Cause.HOLD_TIME, f"{step.percent} % for {left_s:.0f} s more.", 0
+        return Action.WAIT, Cause.HOLD_TIME, f"{_stage_told(stage)} for {left_s:.0f} s more.", 0
     waits = golden_waits(facts.golden, state.since, name, asleep=facts.idle) if facts.golden else ""
     if waits:
         return Action.WAIT, Cause.GOLDEN_WAITS, waits, 0
-    onward = plan.steps[state.step + 1].percent
-    told = f"{state.candidate_requests:,} requests at {step.percent} %"
-    reason = f"{told} in {now - state.since:.0f} s, and no guardrail is broken: {onward} % now."
-    return Action.NEXT, Cause.STEP_DONE, reason, 0
+    if state.saturation.since is not None:
+        most = plan.guardrails[SATURATION].tolerance
+        text = saturation_text(state.saturation, facts.own.used, name, most, now)
+        return Action.WAIT, Cause.SATURATED, text, 0
+    return Action.NEXT, Cause.STEP_DONE, _done_told(plan, state, stage, now), 0
 
 
-def _missing(plan: Plan, state: State) -> int:
-    return max(0, plan.min_requests - min(state.candidate_requests, state.stable_requests))
+def _fewest(plan: Plan, state: State, stage: Step, name: str) -> tuple[int, str]:
+    """Of what there must be ``min_requests``, the fewest."""
+    counted = {f"requests of {name} in this step": state.candidate_requests}
+    if stage.mirror:
+        counted = {f"copies answered by {name}": state.candidate_requests}
+    beside = state.stable_requests, "requests of the stable version in this step"
+    if plan.is_watched(state.step):
+        return state.candidate_requests, f"requests of {name} since the switch"
+    if not stage.percent:
+        beside = state.reference.requests, "requests of the stable version to compare it with"
+        counted = counted if stage.mirror else {}
+    counted[beside[1]] = beside[0]
+    whose = min(counted, key=lambda one: counted[one])
+    return counted[whose], whose
 
 
-def _figures(plan: Plan, state: State, facts: Facts) -> Iterable[Figure]:
-    for name, guardrail in plan.guardrails.items():
-        if name == GOLDEN:
-            if facts.golden is not None and facts.golden.at is not None:
-                yield _golden(guardrail, facts.golden, facts.candidate)
-        elif name == ANSWERS:
-            if facts.compared is not None:
-                yield _answers(guardrail, facts.compared, facts.candidate)
-        elif MEASURES[name].count is None:
-            yield _restarts(name, guardrail, facts)
-        else:
-            yield _compared(name, guardrail, state.known.get(name, Known()), facts.candidate)
+def _stage_told(stage: Step) -> str:
+    if stage.mirror:
+        return f"Copies of {stage.mirror} % of the requests"
+    return f"{stage.percent} %"
 
 
-def _compared(name: str, guardrail: Guardrail, known: Known, candidate: str) -> Figure:
-    measure, sure = MEASURES[name], confidence(known.weights)
-    needed = guardrail.confidence or 1.0
-    times = f" times {guardrail.tolerance:g}" if measure.scaled and guardrail.tolerance > 1 else ""
-    new, old = known.candidate, known.stable
-    text = (
-        f"{_percent(new.share)} of {candidate}'s requests {measure.text}{times} ({new.bad:,} of "
-        f"{new.of:,}), of the stable version's {_percent(old.share)} ({old.bad:,} of {old.of:,}): "
-        f"it is worse with a confidence of {_sure(sure)}, {_sure(needed)} withdraws it."
-    )
-    return Figure(
-        measure=name,
-        title=measure.title,
-        candidate=(new.bad, new.of),
-        stable=(old.bad, old.of),
-        confidence=sure,
-        needed=needed,
-        tolerance=guardrail.tolerance,
-        broken=sure >= needed,
-        text=text,
-        counts=measure.of,
+def _next_told(plan: Plan, state: State, name: str) -> str:
+    if plan.is_watched(state.step):
+        return f"{name} keeps the traffic"
+    following = plan.stages[state.step + 1].percent
+    more = "anything more is" if state.step or plan.stages[0].percent else "anything is"
+    return (
+        f"{name} gets all of the traffic"
+        if following == 100 and not plan.stages[state.step].percent
+        else f"{more} sent to {name}"
     )
 
 
-def _answers(guardrail: Guardrail, known: Compared, candidate: str) -> Figure:
-    needed, sure = guardrail.confidence or 1.0, known.confidence
-    return Figure(
-        measure=ANSWERS,
-        title=MEASURES[ANSWERS].title,
-        candidate=(known.candidate.bad, known.candidate.of),
-        stable=(known.stable.bad, known.stable.of),
-        confidence=sure,
-        needed=needed,
-        tolerance=guardrail.tolerance,
-        broken=sure >= needed,
-        text=compared_text(known, candidate, _sure(needed), _sure(sure)),
-        counts=MEASURES[ANSWERS].of,
-    )
-
-
-def _golden(guardrail: Guardrail, golden: Golden, candidate: str) -> Figure:
-    """The stable version is not asked: the cases say what is right."""
-    return Figure(
-        measure=GOLDEN,
-        title=MEASURES[GOLDEN].title,
-        candidate=(len(golden.wrong), golden.cases),
-        stable=(0, 0),
-        confidence=None,
-        needed=None,
-        tolerance=guardrail.tolerance,
-        broken=len(golden.wrong) > guardrail.tolerance,
-        text=golden_text(golden, candidate),
-        counts=MEASURES[GOLDEN].of,
-    )
-
-
-def _restarts(name: str, guardrail: Guardrail, facts: Facts) -> Figure:
-    """More than nobody minds, and more of each replica than the stable version's."""
-    own, stable = facts.own, facts.stable
-    more = own.restarts * max(stable.replicas, 1) > stable.restarts * max(own.replicas, 1)
-    text = (
-        f"Replicas of {facts.candidate} were restarted {own.restarts} times "
-        f"({own.replicas} of them), of the stable version {stable.restarts} times "
-        f"({stable.replicas}): more than {guardrail.tolerance:g} withdraw it."
-    )
-    return Figure(
-        measure=name,
-        title=MEASURES[name].title,
-        candidate=(own.restarts, own.replicas),
-        stable=(stable.restarts, stable.replicas),
-        confidence=None,
-        needed=None,
-        tolerance=guardrail.tolerance,
-        broken=own.restarts > guardrail.tolerance and more,
-        text=text,
-        counts=MEASURES[name].of,
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f} %" if share < 0.1 else f"{100 * share:.1f} %"
-
-
-def _sure(confidence: float) -> str:
-    """Rounded down: a text shall not say 100 %, and not what is not reached."""
-    return f"{min(int(confidence * 100_000), 99_999) / 1000:g} %"
+def _done_told(plan: Plan, state: State, stage: Step, now: float) -> str:
+    spent = f"in {now - state.since:.0f} s, and no guardrail is broken"
+    if plan.is_watched(state.step):
+        return f"{state.candidate_requests:,} requests since the switch {spent}: it stays."
+    onward = plan.stages[state.step + 1].percent
+    if stage.mirror:
+        counted = f"{state.candidate_requests:,} copies"
+    elif stage.percent:
+        counted = f"{state.candidate_requests:,} requests at {stage.percent} %"
+    else:
+        counted = f"{state.reference.requests:,} requests of the stable version to compare it with"
+    return f"{counted} {spent}: {onward} % now."

@@ -7,9 +7,11 @@ from typing import Final
 
 from controlplane.metrics.histogram import GROWTH
 from controlplane.rollouts.agreement import ANSWERS
+from controlplane.rollouts.copies import LATENCY_MEAN
 from controlplane.rollouts.counts import Arm, Histogram, above, bucket_at
 from controlplane.rollouts.evidence import NOTHING, Tally
 from controlplane.rollouts.golden import GOLDEN
+from controlplane.rollouts.saturation import SATURATION
 
 LEAST_KNOWN: Final = 200  # timed answers of the stable version before its quantile is one
 # A hiccup of one replica is no property of a version: of latencies a window says at most so much,
@@ -23,7 +25,8 @@ Count = Callable[[Arm, Arm, Histogram, float], tuple[Tally, Tally]]
 @dataclass(frozen=True, slots=True)
 class Measure:
     """``count`` None: it is no share of requests, and ``of`` says of what: how many times replicas
-    were restarted, how many golden cases are answered otherwise than expected.
+    were restarted, how many golden cases are answered otherwise than expected, how much of what its
+    replicas may use.
 
     ``tolerance``: the default of how many times as much as the stable version nobody minds, or how
     many, where it is not compared. ``confidence``: the default of what withdraws. The doubts of all
@@ -101,12 +104,26 @@ MEASURES: Final[Mapping[str, Measure]] = {
         scaled=True,
         most=HICCUP,
     ),
+    LATENCY_MEAN: Measure(
+        title="Mean latency of copies",
+        text="",
+        confidence=0.9995,
+        tolerance=1.2,
+        of="windows",
+    ),
     "restarts": Measure(
         title="Restarts of replicas",
         text="",
         confidence=None,
         tolerance=1,
         of="replicas",
+    ),
+    SATURATION: Measure(
+        title="Use of its replicas",
+        text="",
+        confidence=None,
+        tolerance=0.95,
+        of="percent",
     ),
     ANSWERS: Measure(
         title="Answers to the same inputs",

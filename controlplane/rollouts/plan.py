@@ -17,6 +17,9 @@ LONGEST_SHOWN: Final = 40  # characters of a number; JSON has no largest one
 LEAST_CONFIDENCE: Final = 0.5
 MOST_INPUTS: Final = 600  # a minute, each of them asked six times
 WAYS: Final = ("values", "best_class")
+BY_STEPS, BLUE_GREEN = "steps", "blue_green"
+STRATEGIES: Final = (BY_STEPS, BLUE_GREEN)
+MOST_COPIED: Final = 50  # percent, as mirrors of endpoints have it
 SOURCES: Final = ("cases", "random", "captured")
 SOURCES_BEFORE: Final = ("cases", "random")  # of plans from before captured requests were asked
 LONGEST_CAPTURED_HOURS: Final = 168
@@ -26,7 +29,17 @@ MIN_REQUESTS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The candidate has ``percent`` of the traffic for ``hold_s`` seconds at least."""
+    """The candidate has ``percent`` of the traffic for ``hold_s`` seconds at least, and gets copies
+    of ``mirror`` percent of the requests besides, whose answers nobody reads."""
+
+    percent: int
+    hold_s: int = HOLD_S
+    mirror: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """What goes before all steps: copies of ``percent`` of the requests, and no traffic."""
 
     percent: int
     hold_s: int = HOLD_S
@@ -56,6 +69,8 @@ class Compare:
 
 
 STEPS: Final = (Step(1), Step(10), Step(50), Step(100, 0))
+CHECK_S: Final = 60  # before the switch, where no copies are sent
+SWITCH: Final = (Step(0, CHECK_S), Step(100))
 
 
 def guardrails_default() -> dict[str, Guardrail]:
@@ -66,23 +81,53 @@ def guardrails_default() -> dict[str, Guardrail]:
 class Plan:
     """``min_requests``: that each arm has answered in a step before the next. ``guardrails``: by
     name; what is not there is not looked at. ``compare``: None where no input is asked.
-    Raises Invalid, which names the field."""
+    ``strategy``: by ``steps``, or at once from 0 to 100 % (``blue_green``), which is watched for as
+    long as its last step holds. Raises Invalid, which names the field."""
 
     steps: tuple[Step, ...] = STEPS
     min_requests: int = MIN_REQUESTS
     guardrails: Mapping[str, Guardrail] = field(default_factory=guardrails_default)
     compare: Compare | None = None
+    strategy: str = BY_STEPS
+    shadow: Shadow | None = None
+
+    @property
+    def stages(self) -> tuple[Step, ...]:
+        """What is gone through: copies take the place of what else has no traffic."""
+        if self.shadow is None:
+            return self.steps
+        first = Step(0, self.shadow.hold_s, self.shadow.percent)
+        return (first, *(step for step in self.steps if step.percent))
+
+    @property
+    def ends_at(self) -> int:
+        """The index of the stage that is none any more: a switch is watched first."""
+        return len(self.stages) - (self.strategy == BY_STEPS)
+
+    def is_watched(self, index: int) -> bool:
+        """Whether the candidate answers alone in this stage, with nothing beside it."""
+        return self.stages[index].percent == 100
 
     def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            told = f"{self.strategy!r:.60}, expected one of {', '.join(STRATEGIES)}"
+            raise _invalid("strategy", told)
+        if self.shadow is not None:
+            _within("shadow.percent", self.shadow.percent, 1, MOST_COPIED)
+            _within("shadow.hold_s", self.shadow.hold_s, 0, LONGEST_HOLD_S)
         if not 1 <= len(self.steps) <= MOST_STEPS:
             raise _invalid("steps", f"{len(self.steps)}, expected 1 to {MOST_STEPS}")
         for index, step in enumerate(self.steps):
-            _within(f"steps.{index}.percent", step.percent, 1, 100)
+            least = 1 if self.strategy == BY_STEPS else 0
+            _within(f"steps.{index}.percent", step.percent, least, 100)
             _within(f"steps.{index}.hold_s", step.hold_s, 0, LONGEST_HOLD_S)
         percents = [step.percent for step in self.steps]
         if any(after <= before for before, after in pairwise(percents)) or percents[-1] != 100:
             told = ", ".join(map(str, percents))
             raise _invalid("steps", f"{told}; expected rising percents, of which the last is 100")
+        if self.strategy == BLUE_GREEN and percents != [0, 100]:
+            told = ", ".join(map(str, percents))
+            raise _invalid("steps", f"{told}; expected 0 and 100, as the strategy is {BLUE_GREEN}")
         _within("min_requests", self.min_requests, 1, MOST_REQUESTS)
         for name, guardrail in self.guardrails.items():
             _guardrail_check(name, guardrail)
@@ -131,16 +176,18 @@ def plan_asked(
     min_requests: int | None = None,
     guardrails: Mapping[str, Mapping[str, float] | None] | None = None,
     compare: Mapping[str, Any] | None = None,
+    strategy: str = BY_STEPS,
+    shadow: Mapping[str, int] | None = None,
 ) -> Plan:
     """What is not said has its default; a guardrail that is None is not looked at. Raises
     Invalid."""
-    wanted: dict[str, Any] = {}
+    wanted: dict[str, Any] = {"strategy": strategy}
     if steps is not None:
-        found = [Step(**step) for step in steps]
-        # why: the last is the end, and nothing is held there
-        wanted["steps"] = tuple(
-            replace(one, hold_s=0) if one == found[-1] else one for one in found
-        )
+        wanted["steps"] = _steps([Step(**step) for step in steps], strategy)
+    elif strategy == BLUE_GREEN:
+        wanted["steps"] = SWITCH
+    if shadow is not None:
+        wanted["shadow"] = Shadow(**shadow)
     if min_requests is not None:
         wanted["min_requests"] = min_requests
     defaults = guardrails_default()
@@ -157,13 +204,22 @@ def plan_asked(
     return Plan(**wanted)
 
 
+def _steps(found: list[Step], strategy: str) -> tuple[Step, ...]:
+    if strategy == BLUE_GREEN:  # before the switch there is always a look
+        return (Step(0, 0), *found) if [one.percent for one in found] == [100] else tuple(found)
+    # why: the last is the end, and nothing is held there
+    return tuple(replace(one, hold_s=0) if one == found[-1] else one for one in found)
+
+
 def plan_to_json(plan: Plan) -> dict[str, Any]:
     """As rows keep it and REST shows it."""
     return {
-        "steps": [asdict(step) for step in plan.steps],
+        "steps": [{"percent": step.percent, "hold_s": step.hold_s} for step in plan.steps],
         "min_requests": plan.min_requests,
         "guardrails": {name: asdict(one) for name, one in plan.guardrails.items()},
         "compare": asdict(plan.compare) if plan.compare else None,
+        "strategy": plan.strategy,
+        "shadow": asdict(plan.shadow) if plan.shadow else None,
     }
 
 
@@ -180,6 +236,9 @@ def plan_from_json(told: Mapping[str, Any]) -> Plan:
         compare=_compare({"sources": SOURCES_BEFORE, **told["compare"]})
         if told.get("compare")
         else None,
+        # why defaults: rows from before there were these
+        strategy=told.get("strategy", BY_STEPS),
+        shadow=Shadow(**told["shadow"]) if told.get("shadow") else None,
     )
 
 

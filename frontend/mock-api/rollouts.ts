@@ -24,10 +24,12 @@ const FIRST: Rollout = {
   deployment: "green",
   state: "Running",
   percent: 20,
+  strategy: "steps",
+  shadow: null,
   stages: [
-    { percent: 5, hold_s: 300, status: "succeeded", started_at: ago(460), ended_at: ago(160), requests: 1_210 },
-    { percent: 20, hold_s: 300, status: "running", started_at: ago(160), ended_at: null, requests: 630 },
-    { percent: 100, hold_s: 0, status: "pending", started_at: null, ended_at: null, requests: 0 },
+    { percent: 5, hold_s: 300, mirror: 0, status: "succeeded", started_at: ago(460), ended_at: ago(160), requests: 1_210 },
+    { percent: 20, hold_s: 300, mirror: 0, status: "running", started_at: ago(160), ended_at: null, requests: 630 },
+    { percent: 100, hold_s: 0, mirror: 0, status: "pending", started_at: null, ended_at: null, requests: 0 },
   ],
   min_requests: 200,
   guardrails: { errors: { tolerance: 1, confidence: 0.993 } },
@@ -40,6 +42,16 @@ const FIRST: Rollout = {
     figure("refusals", "Refused requests (4xx)", { bad: 2, stable_bad: 9 }),
     figure("latency_p95", "Latency, p95", { bad: 71, stable_bad: 366, tolerance: 1.2 }),
     figure("restarts", "Restarts of replicas", { of: 1, stable_of: 4, confidence: null, needed: null, counts: "replicas" }),
+    figure("saturation", "Use of its replicas", {
+      bad: 31,
+      of: 100,
+      stable_bad: 44,
+      stable_of: 100,
+      confidence: null,
+      needed: null,
+      tolerance: 0.95,
+      counts: "percent",
+    }),
     figure("golden", "Golden cases", { of: 3, stable_of: 0, confidence: null, needed: null, tolerance: 0, counts: "cases" }),
   ],
   latency: [
@@ -111,19 +123,24 @@ export const rolloutsOf = (endpoint: string): Rollout[] => (endpoint === FIRST.e
 
 export function rolloutBegun(endpoint: string, body: Record<string, unknown>): Rollout {
   const steps = body["steps"] as { percent: number; hold_s: number }[];
-  const stages = steps.map((step, index) => ({
+  const shadow = (body["shadow"] as Rollout["shadow"]) ?? null;
+  const copies = shadow ? [{ percent: 0, hold_s: shadow.hold_s, mirror: shadow.percent }] : [];
+  const taken = steps.filter((step) => step.percent > 0 || !shadow).map((step) => ({ ...step, mirror: 0 }));
+  const stages = [...copies, ...taken].map((step, index) => ({
     ...step,
     status: index === 0 ? ("running" as const) : ("pending" as const),
     started_at: index === 0 ? new Date().toISOString() : null,
     ended_at: null,
     requests: 0,
   }));
-  const percent = steps[0]?.percent ?? 0;
+  const percent = stages[0]?.percent ?? 0;
   current = {
     ...FIRST,
     endpoint,
     deployment: String(body["deployment"]),
     percent,
+    strategy: body["strategy"] === "blue_green" ? "blue_green" : "steps",
+    shadow,
     stages,
     figures: [],
     latency: [],

@@ -346,7 +346,7 @@ class RolloutOperations:
         self._blocking = blocking
 
     async def start(self, endpoint_name: str, deployment_name: str, **options: Any) -> Rollout:
-        """``options``: steps, min_requests, guardrails, compare, supersede."""
+        """``options``: steps, min_requests, guardrails, compare, strategy, shadow, supersede."""
         return await run(self._blocking.start, endpoint_name, deployment_name, **options)
 
     async def create(self, rollout: entities.Rollout, *, supersede: bool = False) -> Rollout:

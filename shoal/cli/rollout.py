@@ -7,12 +7,17 @@ from typing import Any
 import click
 
 from shoal.cli.options import AzCommand, file_option, pairs, supersede_option
-from shoal.cli.output import emit, output_option, print_fields, print_rows
-from shoal.display.units import duration, moment
+from shoal.cli.output import emit, output_option, print_rows
+from shoal.cli.rollout_shown import KINDS, print_rollout
+from shoal.display.units import moment
 
 STEPS, HOLD_S = "1,10,50,100", 300
 SOURCES = ("cases", "random", "captured")
-GUARDRAILS = ("errors", "refusals", "latency_p95", "latency_p99", "restarts", "answers", "golden")
+CHECK_S = 60  # before a switch
+GUARDRAILS = (
+    *("errors", "refusals", "latency_p95", "latency_p99", "latency_mean", "restarts"),
+    *("saturation", "answers", "golden"),
+)
 id_argument = click.argument("rollout_id", required=False)
 
 
@@ -40,6 +45,17 @@ def rollout() -> None:
     help="How long each step holds that --steps says nothing of.  [default: 300]",
 )
 @click.option(
+    "--strategy",
+    type=click.Choice(["steps", "blue_green"]),
+    help="blue_green: all of the traffic at once, back where it does worse while --hold lasts.  "
+    "[default: steps]",
+)
+@click.option(
+    "--shadow",
+    metavar="PERCENT[:SECONDS]",
+    help="Copies of so many of the requests first, before any traffic; 300 s unless said.",
+)
+@click.option(
     "--min-requests",
     type=click.IntRange(min=1),
     help="That each version answers in a step before the next.  [default: 200]",
@@ -57,7 +73,11 @@ def rollout() -> None:
     help="That the candidate is worse, from which on it is withdrawn: errors=0.99.",
 )
 @click.option(
-    "--without", multiple=True, type=click.Choice(GUARDRAILS), help="Do not look at this."
+    "--without",
+    multiple=True,
+    type=click.Choice(GUARDRAILS),
+    metavar="GUARDRAIL",
+    help="Do not look at this one.",
 )
 @click.option(
     "--compare",
@@ -92,6 +112,8 @@ def start(
     deployment: str | None,
     steps: str | None,
     hold: int | None,
+    strategy: str | None,
+    shadow: str | None,
     min_requests: int | None,
     tolerance: tuple[str, ...],
     confidence: tuple[str, ...],
@@ -112,6 +134,8 @@ def start(
     \b
       shoal rollout start net green
       shoal rollout start net green --steps 5:60,25:600,100 --watch
+      shoal rollout start net green --shadow 10:300
+      shoal rollout start net green --strategy blue_green --hold 600
       shoal rollout start -f rollout.yml
     """
     from shoal.cli.session import ml_client
@@ -135,8 +159,17 @@ def start(
         raise click.UsageError(
             "--compare-by, --compare-from and --captured-hours say how --compare compares: give it."
         )
+    if strategy is not None and strategy != plan.strategy:
+        plan.strategy = strategy
+        plan.steps = None  # why: those of a file are of its own strategy
     if steps or hold is not None:
-        plan.steps = _steps(steps or STEPS, hold)
+        known = f"0:{CHECK_S},100" if plan.strategy == "blue_green" else STEPS
+        plan.steps = _steps(steps or known, hold)
+    if shadow is not None:
+        copies = _steps(shadow, None, "--shadow")
+        if len(copies) != 1:
+            raise click.BadParameter(f"{shadow!r}, expected one", param_hint="--shadow")
+        plan.shadow = copies[0]
     if min_requests is not None:
         plan.min_requests = min_requests
     plan.guardrails = guardrails or None
@@ -145,7 +178,7 @@ def start(
     if watch:
         _follow(plan.endpoint, item["id"], output)
     else:
-        emit(item, output, lambda: _print(item))
+        emit(item, output, lambda: print_rollout(item))
 
 
 @rollout.command()
@@ -161,7 +194,7 @@ def show(endpoint: str, rollout_id: str | None, output: str) -> None:
 
     with Client() as client:
         item = client.get_rollout(endpoint, rollout_id)
-    emit(item, output, lambda: _print(item))
+    emit(item, output, lambda: print_rollout(item))
 
 
 @rollout.command(short_help="Show inputs that the candidate answered otherwise.")
@@ -261,7 +294,7 @@ def _done(output: str, action: Callable[[Any], Any]) -> None:
 
     with Client() as client:
         item = action(client)
-    emit(item, output, lambda: _print(item))
+    emit(item, output, lambda: print_rollout(item))
 
 
 def _follow(endpoint: str, rollout_id: str | None, output: str) -> None:
@@ -280,19 +313,19 @@ def _follow(endpoint: str, rollout_id: str | None, output: str) -> None:
 
     with Client() as client:
         item = client.wait_rollout(endpoint, rollout_id, on_change=tell)
-    emit(item, output, lambda: _print(item))
+    emit(item, output, lambda: print_rollout(item))
     if item["state"] != "Succeeded":
         raise ShoalError(f"Rollout of {item['deployment']}: {item['state']}", item["reason"])
 
 
-def _steps(text: str, hold: int | None) -> list[dict[str, int]]:
+def _steps(text: str, hold: int | None, option: str = "--steps") -> list[dict[str, int]]:
     found = []
     for part in text.split(","):
         percent, colon, seconds = part.strip().removesuffix("%").partition(":")
         seconds = seconds if colon else str(HOLD_S if hold is None else hold)
         if not (percent.strip().isdecimal() and seconds.strip().isdecimal()):
             raise click.BadParameter(
-                f"{part.strip()!r}, expected PERCENT or PERCENT:SECONDS", param_hint="--steps"
+                f"{part.strip()!r}, expected PERCENT or PERCENT:SECONDS", param_hint=option
             )
         found.append({"percent": int(percent), "hold_s": int(seconds)})
     return found
@@ -303,78 +336,3 @@ def _number(text: str, option: str) -> float:
         return float(text)
     except ValueError as error:
         raise click.BadParameter(f"{text!r} is no number", param_hint=f"--{option}") from error
-
-
-def _print(item: Any) -> None:
-    print_fields(
-        {
-            "Rollout": item["id"],
-            "Candidate": f"{item['deployment']} of {item['endpoint']}, {item['percent']} % now",
-            "State": item["state"],
-            "Why": item["reason"],
-            "Golden cases": _golden(item.get("golden")),
-            "Inputs": _inputs(item.get("compared")),
-            "Captured": (item.get("compared") or {}).get("captured") or None,
-            "Started": f"{moment(item['created_at'])} by {item['created_by']}",
-            "Ended": f"{moment(item['finished_at'])} by {item['ended_by']}"
-            if item["finished_at"]
-            else None,
-            **{
-                f"p{100 * one['quantile']:.0f}": f"{_time(one['candidate_us'])}, "
-                f"stable {_time(one['stable_us'])}"
-                for one in item["latency"]
-            },
-        }
-    )
-    click.echo()
-    steps = {
-        "STEP": lambda stage: f"{stage['percent']} %",
-        "HOLDS": lambda stage: f"{stage['hold_s']} s",
-        "STATUS": lambda stage: stage["status"],
-        "REQUESTS": lambda stage: stage["requests"],
-    }
-    print_rows(item["stages"], steps, "No steps")
-    if item["figures"]:
-        click.echo()
-        print_rows(item["figures"], FIGURES, "")
-
-
-def _golden(found: Any) -> str | None:
-    if not found or not found["cases"]:
-        return None
-    failed = [f"wrong: {text}" for text in found["wrong"]]
-    silent = [f"not answered: {text}" for text in found["unanswered"]]
-    right = found["cases"] - len(failed) - len(silent)
-    return "; ".join([f"{right} of {found['cases']} as expected", *failed, *silent])
-
-
-KINDS = {"cases": "saved", "random": "random", "captured": "of clients"}
-
-
-def _inputs(found: Any) -> str | None:
-    """How many were compared of each kind."""
-    told = [
-        f"{one['inputs']:,} {KINDS[one['source']]}, {one['differing']:,} answered otherwise"
-        for one in (found or {}).get("sources", ())
-    ]
-    return "; ".join(told) or None
-
-
-FIGURES = {
-    "GUARDRAIL": lambda one: one["title"],
-    "CANDIDATE": lambda one: f"{one['bad']:,} of {one['of']:,}",
-    "STABLE": lambda one: (
-        None if one["measure"] == "golden" else f"{one['stable_bad']:,} of {one['stable_of']:,}"
-    ),
-    "WORSE": lambda one: _share(one["confidence"]),
-    "WITHDRAWN AT": lambda one: _share(one["needed"]) or f"more than {one['tolerance']:g}",
-}
-
-
-def _share(share: float | None) -> str | None:
-    """Rounded down: nobody shall read a confidence that is not reached."""
-    return None if share is None else f"{int(share * 1000) / 10:g} %"
-
-
-def _time(micros: float | None) -> str:
-    return "–" if micros is None else duration(micros / 1e6)

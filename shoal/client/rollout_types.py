@@ -6,6 +6,7 @@ from typing import Any, Literal, TypedDict
 class RolloutStage(TypedDict):
     percent: int
     hold_s: int
+    mirror: int  # percent of the requests of which the candidate gets copies
     status: Literal["pending", "running", "succeeded", "failed", "canceled"]
     started_at: str | None
     ended_at: str | None
@@ -18,6 +19,8 @@ class Rollout(TypedDict):
     deployment: str  # the candidate
     state: Literal["Running", "Paused", "Succeeded", "Withdrawn", "Aborted", "Superseded"]
     percent: int  # of the traffic that the candidate has
+    strategy: Literal["steps", "blue_green"]
+    shadow: dict[str, int] | None
     stages: list[RolloutStage]
     min_requests: int
     guardrails: dict[str, dict[str, float | None] | None]  # None: it is not looked at

@@ -23,6 +23,8 @@ class Rollouts(Administration):
         min_requests: int | None = None,
         guardrails: Mapping[str, Mapping[str, float] | None] | None = None,
         compare: Mapping[str, Any] | None = None,
+        strategy: str | None = None,
+        shadow: Mapping[str, int] | None = None,
         supersede: bool = False,
     ) -> Rollout:
         """``steps``: ``{"percent": 10, "hold_s": 300}``, the last of them 100 percent.
@@ -30,7 +32,9 @@ class Rollouts(Administration):
         ``guardrails``: by name, ``{"errors": {"tolerance": 1.5, "confidence": 0.99}}``; None turns
         one off. ``compare``: ``{"per_minute": 30}`` asks both versions so many inputs and compares
         the answers ``by`` their ``values`` or their ``best_class``; ``sources`` says where they
-        come from: saved ``cases``, ``random``, ``captured``. What is not said has the
+        come from: saved ``cases``, ``random``, ``captured``. ``strategy``: by ``steps``, or
+        ``blue_green``, from 0 to 100 percent at once. ``shadow``: ``{"percent": 10}`` sends copies
+        of so many requests before that, for ``hold_s`` seconds at least. What is not said has the
         installation's defaults.
         """
         asked = {
@@ -38,6 +42,8 @@ class Rollouts(Administration):
             "min_requests": min_requests,
             "guardrails": guardrails,
             "compare": compare,
+            "strategy": strategy,
+            "shadow": shadow,
         }
         body: dict[str, Any] = {"deployment": deployment}
         body |= {name: value for name, value in asked.items() if value is not None}

@@ -135,6 +135,7 @@ def load_rollout(
         cleaned["steps"] = [
             {name: value for name, value in stage.items() if name in schemas.STEP}
             for stage in stages
+            if not stage.get("mirror")
         ]
     for name in ("endpoint", "deployment"):
         if not cleaned.get(name):

@@ -17,8 +17,10 @@ class Rollout(Document):
     min_requests: int | None = None
     guardrails: dict[str, dict[str, float] | None] | None = None
     compare: dict[str, Any] | None = None
+    strategy: str | None = None
+    shadow: dict[str, int] | None = None
 
     def options(self) -> dict[str, Any]:
         """All but its names, as clients take it."""
-        names = ("steps", "min_requests", "guardrails", "compare")
+        names = ("steps", "min_requests", "guardrails", "compare", "strategy", "shadow")
         return {name: getattr(self, name) for name in names}

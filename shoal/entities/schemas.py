@@ -40,7 +40,7 @@ SHOWN_OF_ROLLOUT: Final = (
     *("figures", "latency", "compared", "golden", "judged_at", "paused_by", "created_by"),
     *("created_at", "ended_by", "finished_at"),
 )
-SHOWN_OF_STAGE: Final = ("status", "started_at", "ended_at", "requests")
+SHOWN_OF_STAGE: Final = ("mirror", "status", "started_at", "ended_at", "requests")
 SHOWN_OF_SILENCE: Final = ("id", "starts_at", "created_by")
 SHOWN_OF_CHANNEL: Final = ("address", "signed", "created_by", "created_at", "updated_at")
 
@@ -264,6 +264,7 @@ DEPLOYMENT: Final[Table] = {
 # Rollouts, silences and channels have REST's names; what is out of range is its business to say.
 STEP: Final[Table] = {"percent": Key(integer), "hold_s": Key(integer)}
 GUARDRAIL: Final[Table] = {"tolerance": Key(number), "confidence": Key(number)}
+SHADOW: Final[Table] = {"percent": Key(integer), "hold_s": Key(integer)}
 COMPARE: Final[Table] = {
     "per_minute": Key(integer),
     "by": Key(choice("values", "best_class")),
@@ -282,6 +283,8 @@ ROLLOUT: Final[Table] = {
     "min_requests": Key(integer),
     "guardrails": Key(mapping(or_none(block(GUARDRAIL)))),
     "compare": Key(block(COMPARE)),
+    "strategy": Key(choice("steps", "blue_green")),
+    "shadow": Key(or_none(block(SHADOW))),
     **dict.fromkeys(SHOWN_OF_ROLLOUT, Key(anything, Use.KEEP)),
 }
 

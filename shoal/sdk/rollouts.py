@@ -24,6 +24,8 @@ class RolloutOperations:
         min_requests: int | None = None,
         guardrails: Mapping[str, Mapping[str, float] | None] | None = None,
         compare: Mapping[str, Any] | None = None,
+        strategy: str | None = None,
+        shadow: Mapping[str, int] | None = None,
         supersede: bool = False,
     ) -> Rollout:
         """Give a ready deployment the traffic of the first step, and more while it does no worse.
@@ -31,6 +33,8 @@ class RolloutOperations:
         ``steps``: ``{"percent": 10, "hold_s": 300}``, the last of them 100. ``guardrails``: by
         name, ``{"errors": {"tolerance": 1.5}}``; None turns one off. ``compare``:
         ``{"per_minute": 30, "sources": ["captured"]}`` asks both versions so many inputs.
+        ``strategy``: ``"blue_green"`` switches at once, and back where the candidate does worse.
+        ``shadow``: ``{"percent": 10, "hold_s": 300}`` sends it copies of requests first.
         ``supersede``: end the rollout that is under way.
         """
         return self._client.start_rollout(
@@ -40,6 +44,8 @@ class RolloutOperations:
             min_requests=min_requests,
             guardrails=guardrails,
             compare=compare,
+            strategy=strategy,
+            shadow=shadow,
             supersede=supersede,
         )
 

@@ -29,6 +29,8 @@ CASES: Mapping[str, Callable[[World], Later]] = {
     "zero": scaling.zero,
     "errors": canaries.errors,
     "answers": canaries.answers,
+    "copies": canaries.copies,
+    "switch": canaries.switch,
     "same": canaries.same,
     "lost-samples": scaling.lost_samples,
 }

@@ -59,6 +59,41 @@ def answers(world: World) -> None:
     world.delete("judged")
 
 
+def copies(world: World) -> None:
+    """A candidate that fails 5 % of the copies that it gets never answers anybody."""
+    shadow = {"percent": 50, "hold_s": 60}
+    with _beside(world, "copied", models.failing(SHARE)) as callers:
+        ended = _rolled_out(world, "copied", shadow=shadow)
+        pause(1)
+    shown = _figure(ended, "errors")
+    world.report.must("it is withdrawn", ended["state"] == "Withdrawn", ended["reason"])
+    world.report.must("that is for copies", ended["stages"][0]["status"] == "failed", "a step")
+    world.report.within("caught within", shown["of"], CAUGHT_WITHIN, "a lot of 1 in 20", "copies")
+    world.report.must("no client has seen an error", callers.lost == 0, f"{callers.lost} lost")
+    world.delete("copied")
+
+
+def switch(world: World) -> None:
+    """The same version gets all of the traffic at once; one that fails gives it back."""
+    watched = [{"percent": 0, "hold_s": 15}, {"percent": 100, "hold_s": 15}]
+    how: Any = {"strategy": "blue_green", "steps": watched}
+    with _beside(world, "blue-green", models.failing(0)) as callers:
+        ended = _rolled_out(world, "blue-green", **how)
+    world.report.must("it keeps the traffic", ended["state"] == "Succeeded", ended["reason"])
+    world.report.must("no request fails", callers.lost == 0, f"{callers.lost} of {callers.sent}")
+    world.delete("blue-green")
+    with _beside(world, "back", models.failing(SHARE)) as callers:
+        ended = _rolled_out(world, "back", **how)
+        pause(1)
+    asked = int(_figure(ended, "errors")["of"])
+    world.report.must("it is withdrawn", ended["state"] == "Withdrawn", ended["reason"])
+    # why more than of a canary: all of the traffic comes between two looks
+    world.report.within("caught within", asked, 2 * CAUGHT_WITHIN, "all of the traffic", "requests")
+    late = callers.of("green")[-1][0] - seconds(ended["finished_at"])
+    world.report.within("from the decision until it is asked nothing", max(0.0, late), BACK_S)
+    world.delete("back")
+
+
 def same(world: World) -> None:
     """The same version once more goes through all steps."""
     with _beside(world, "twin", models.failing(0)) as callers:
@@ -78,7 +113,7 @@ def _beside(world: World, name: str, code: str) -> Paced:
 def _rolled_out(world: World, name: str, **how: Any) -> Any:
     """The rollout once it has ended."""
     began = time.monotonic()
-    world.client.start_rollout(name, "green", steps=STEPS, **how)
+    world.client.start_rollout(name, "green", **{"steps": STEPS, **how})
     ended = until(lambda: _over(world, name), f"the rollout of {name} ends", PATIENCE_S)
     say(f"   {ended['state']} after {time.monotonic() - began:.0f} s: {ended['reason']}")
     return ended

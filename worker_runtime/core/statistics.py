@@ -87,7 +87,14 @@ class Statistics:
     __slots__ = (
         *("batches", "cache_hit_count", "cache_hit_ns", "cache_miss_count", "cache_miss_ns"),
         *("execution_count", "fail_count", "fail_ns", "failures", "first_response"),
-        *("gpu_out_of_memory_count", "infer_ns", "input_ns", "last_inference_ms", "latencies"),
+        *(
+            "error_answer_count",
+            "gpu_out_of_memory_count",
+            "infer_ns",
+            "input_ns",
+            "last_inference_ms",
+            "latencies",
+        ),
         *("load_duration_s", "memory", "output_ns", "queue_ns", "responses", "row_count"),
         *("success_count", "success_ns", "summaries"),
     )
@@ -109,6 +116,8 @@ class Statistics:
         self.cache_miss_ns = 0
         self.last_inference_ms = 0
         self.gpu_out_of_memory_count = 0  # executions
+        # Requests that a model answered with an error of its own: as in Triton, each is a success.
+        self.error_answer_count = 0
         self.load_duration_s = load_duration_s
         self.failures = dict.fromkeys(FailureReason, 0)
         self.batches: dict[int, BatchCount] = {}

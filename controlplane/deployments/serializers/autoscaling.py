@@ -177,6 +177,6 @@ class AutoscalingSerializer(Fields):
     blocked_by = serializers.CharField(
         allow_blank=True,
         help_text="`OperationInProgress`, `OutOfCapacity`, `LastChangeFailed`, `Paused`, "
-        "`NotSucceeded`, or empty",
+        "`NotSucceeded`, `RolloutInProgress` (a switch may still go back to it), or empty",
     )
     decided_at = serializers.DateTimeField()

@@ -20,14 +20,17 @@ def shares_write(
     actor: str,
     now: datetime,
     gone: str = "",
+    mirror: dict[str, int] | None = None,
     **data: Any,
 ) -> None:
     """``traffic``, checked already, and what remains of the copies and rules beside it; gateways
     hear of it.
 
-    ``gone`` is a deployment on its way out; ``data`` goes into the events.
+    ``gone`` is a deployment on its way out; ``mirror``: copies instead of those that there are;
+    ``data`` goes into the events.
     """
-    mirror = mirror_beside(endpoint.mirror_traffic, traffic=traffic, gone=gone)
+    wanted = endpoint.mirror_traffic if mirror is None else mirror
+    mirror = mirror_beside(wanted, traffic=traffic, gone=gone)
     rules = rules_without(endpoint.traffic_rules, gone)
     endpoint_generation_raise(
         [endpoint.pk],

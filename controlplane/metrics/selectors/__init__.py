@@ -3,9 +3,9 @@
 from controlplane.metrics.selectors.answers import Answered, answered
 from controlplane.metrics.selectors.following import Following
 from controlplane.metrics.selectors.gateways import (
-    gateway_histograms,
     gateway_samples_after,
     gateway_samples_newest,
+    gateway_samples_since,
 )
 from controlplane.metrics.selectors.history import (
     History,
@@ -50,9 +50,9 @@ __all__ = [
     "answered",
     "endpoint_history",
     "freshness",
-    "gateway_histograms",
     "gateway_samples_after",
     "gateway_samples_newest",
+    "gateway_samples_since",
     "live_keys",
     "live_now",
     "live_series",

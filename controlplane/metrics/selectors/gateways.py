@@ -5,7 +5,6 @@ from typing import Any
 
 from django.db.models import Max
 
-from controlplane.metrics.histogram import merged
 from controlplane.metrics.models import GatewaySample
 
 
@@ -26,12 +25,7 @@ def gateway_samples_after(endpoint: str, key: int, most: int) -> tuple[list[Any]
     return [data for _, data in found], found[-1][0] if found else key
 
 
-def gateway_histograms(
-    endpoint: str, deployments: Collection[str], since: float
-) -> list[dict[int, int]]:
-    """Latencies of these deployments together, one histogram, or none where nothing was timed."""
-    rows = GatewaySample.objects.filter(
-        endpoint=endpoint, deployment__in=deployments, at__gt=since
-    ).values_list("data", flat=True)
-    whole = merged(data["histogram"] for data in rows)
-    return [whole] if whole else []
+def gateway_samples_since(endpoint: str, deployments: Collection[str], since: float) -> list[Any]:
+    """Of these deployments, ``wire.samples.GatewaySample`` as parsed."""
+    rows = GatewaySample.objects.filter(endpoint=endpoint, deployment__in=deployments, at__gt=since)
+    return list(rows.values_list("data", flat=True))

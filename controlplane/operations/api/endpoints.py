@@ -47,6 +47,7 @@ from controlplane.operations.api.reading import (
     endpoint_seen,
     rehearsable,
 )
+from controlplane.operations.api.traffic import copies_in_the_way
 from controlplane.operations.serializers import OperationSerializer
 
 EndpointItemsSerializer = page_of(EndpointSerializer)
@@ -197,7 +198,8 @@ class EndpointView(WithMore, ProjectAPIView):
         project_stays(request.data, lambda: endpoint_get(endpoint).project_name)
         limits, more = _limits(values), self._more(values)
         # words stand in nobody's way
-        copied = [name for name, percent in values.get("mirror_traffic", {}).items() if percent]
+        copies = values.get("mirror_traffic")
+        copied = [] if copies is None else copies_in_the_way(endpoint, copies)
         in_the_way = (None,) if "traffic" in values else copied
         with transaction.atomic(), endpoint_change(request, endpoint, in_the_way=in_the_way):
             services.endpoint_patch(

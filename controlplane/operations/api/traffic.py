@@ -23,6 +23,7 @@ from controlplane.deployments.serializers.endpoints import (
     TrafficSerializer,
 )
 from controlplane.deployments.traffic import moved_percent
+from controlplane.operations import selectors as operation_selectors
 from controlplane.operations import services
 from controlplane.operations.api.reading import (
     SUPERSEDE,
@@ -85,6 +86,13 @@ def set_mirror(request: Request, endpoint: str, mirror: dict[str, int]) -> Endpo
     )
 
 
+def copies_in_the_way(endpoint: str, mirror: Mapping[str, int]) -> list[str | None]:
+    """What ``?supersede=true`` ends: what is about to give traffic to who shall get copies, and a
+    rollout that sends some."""
+    rolling: list[str | None] = [None] if operation_selectors.copies_roll(endpoint) else []
+    return rolling + [name for name, percent in mirror.items() if percent]
+
+
 class TrafficView(ProjectAPIView):
     @extend_schema(operation_id="endpoints_traffic_get", responses=TrafficSerializer)
     def get(self, request: Request, endpoint: str) -> Response:
@@ -132,7 +140,7 @@ MIRRORED = {
     200: EndpointSerializer,
     409: OpenApiResponse(
         description="`OperationInProgress` with the `operation` that is about to give "
-        "traffic to the deployment that shall get copies"
+        "traffic to the deployment that shall get copies, `RolloutInProgress`: a rollout sends some"
     ),
 }
 
@@ -154,9 +162,11 @@ class MirrorView(ProjectAPIView):
     def put(self, request: Request, endpoint: str) -> Response:
         """Replace the map; the copies' answers are thrown away."""
         wanted = read_body(MirrorInputSerializer, request)["mirror_traffic"]
-        copied = [name for name, percent in wanted.items() if percent]
         return changed(
-            request, endpoint, lambda: set_mirror(request, endpoint, wanted), in_the_way=copied
+            request,
+            endpoint,
+            lambda: set_mirror(request, endpoint, wanted),
+            in_the_way=copies_in_the_way(endpoint, wanted),
         )
 
     @extend_schema(
@@ -168,10 +178,9 @@ class MirrorView(ProjectAPIView):
     def patch(self, request: Request, endpoint: str) -> Response:
         """Change the shares that are named, 0 ends one; one deployment at most remains."""
         wanted = read_body(MirrorInputSerializer, request)["mirror_traffic"]
-        copied = [name for name, percent in wanted.items() if percent]
 
         def merge() -> Endpoint:
             before: dict[str, Any] = selectors.endpoint_get(endpoint).mirror_traffic
             return set_mirror(request, endpoint, {**before, **wanted})
 
-        return changed(request, endpoint, merge, in_the_way=copied)
+        return changed(request, endpoint, merge, in_the_way=copies_in_the_way(endpoint, wanted))

@@ -30,7 +30,7 @@ from controlplane.metrics.selectors import live_tracks
 from controlplane.nodes.selectors import cadence_now
 from controlplane.nodes.types import LEISURE_S
 from controlplane.operations.models import Operation
-from controlplane.operations.selectors import operations_active
+from controlplane.operations.selectors import may_take_back, operations_active
 from controlplane.operations.services import facts
 from controlplane.operations.services.advance import advanced
 from controlplane.operations.services.loads import Pace, load_of
@@ -202,6 +202,9 @@ def _carry_out(
         return None, Blocked("NotSucceeded", text)
     if failed := _failed_lately(row, now):
         return None, failed
+    if found.wanted < row.instance_count and may_take_back(row.endpoint.name, row.name):
+        text = "A rollout may give the traffic back to it until that ends: it keeps its replicas."
+        return None, Blocked("RolloutInProgress", text)
     allowed, refused = replicas_within(row, found.wanted)
     count, blocked = _placeable(row, allowed, now)
     if blocked is None and refused:

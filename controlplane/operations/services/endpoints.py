@@ -23,7 +23,7 @@ from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.traffic import mirror_check, traffic_check
 from controlplane.deployments.types import EndpointState
 from controlplane.operations.models import Operation
-from controlplane.operations.selectors import operations_active
+from controlplane.operations.selectors import copies_roll, operations_active
 from controlplane.operations.services import completion
 from controlplane.operations.services.advance import advanced
 from controlplane.operations.services.operations import (
@@ -64,7 +64,7 @@ def traffic_set(*, name: str, traffic: dict[str, int], actor: str, now: datetime
 def mirror_set(*, name: str, mirror_traffic: dict[str, int], actor: str, now: datetime) -> Endpoint:
     """Replace the map; nobody reads the copies' answers.
 
-    Raises EndpointNotFound, MirrorInvalid, OperationInProgress."""
+    Raises EndpointNotFound, MirrorInvalid, OperationInProgress, RolloutInProgress."""
     # why locked: traffic may just be on its way to the same deployment
     endpoint_lock(name)
     endpoint = endpoint_get(name)
@@ -73,6 +73,8 @@ def mirror_set(*, name: str, mirror_traffic: dict[str, int], actor: str, now: da
         deployments=[deployment.name for deployment in endpoint.deployments.all()],
         traffic=endpoint.traffic,
     )
+    if copies_roll(name):
+        nothing_rolls(name)
     for copied in kept:  # one that gets copies must not be about to answer itself
         nothing_moves(name, copied)
     if kept != endpoint.mirror_traffic:

@@ -17,7 +17,7 @@ from controlplane.deployments.services.traffic import (
     unready_deployments,
 )
 from controlplane.deployments.traffic import traffic_check, traffic_shift
-from controlplane.metrics.selectors import gateway_histograms, gateway_samples_newest
+from controlplane.metrics.selectors import answered, gateway_samples_newest, gateway_samples_since
 from controlplane.operations.errors import RolloutFinished, RolloutInvalid
 from controlplane.operations.models import Rollout
 from controlplane.operations.selectors import rollout_get
@@ -30,9 +30,22 @@ from controlplane.operations.services.rollout_ends import rollout_end, rollout_r
 from controlplane.operations.services.rollout_facts import restarts_of
 from controlplane.operations.states import ROLLOUTS, RolloutCause
 from controlplane.operations.types import StageStatus
-from controlplane.rollouts import Golden, Plan, plan_asked, plan_to_json, started, state_to_json
+from controlplane.rollouts import (
+    BLUE_GREEN,
+    FAILED,
+    REFUSED,
+    Arm,
+    Golden,
+    Plan,
+    arm_of,
+    plan_asked,
+    plan_to_json,
+    started,
+    state_to_json,
+)
 
-KNOWN_S = 600.0  # latencies of the stable version of before that count
+KNOWN_S = 600.0  # of before, in which the stable version's latencies count
+SWITCHED_S = 3600.0  # likewise its failures, where nothing answers beside the candidate
 
 
 @transaction.atomic
@@ -68,7 +81,7 @@ def rollout_start(
         plan=plan_to_json(plan),
         previous_traffic=row.traffic,
         stages=_stages(plan, now),
-        memory=state_to_json(started(now.timestamp(), _latencies(row, deployment, now))),
+        memory=state_to_json(started(now.timestamp(), _before(row, deployment, plan, now))),
         restarts_before=restarts_of(row),
         golden=golden.to_json()
         if golden and golden.revision == candidate.revision.number
@@ -76,32 +89,43 @@ def rollout_start(
         samples_until=gateway_samples_newest(),
         created_by=actor,
     )
-    told = ", ".join(f"{step.percent} %" for step in plan.steps)
+    told = ", ".join(
+        f"copies of {stage.mirror} %" if stage.mirror else f"{stage.percent} %"
+        for stage in plan.stages
+    )
     rollout_record(rollout, "rollout.started", f"{actor} began it: {told}.", actor=actor)
-    shares_write(row, traffic, actor=actor, now=now, rollout=rollout.pk)
+    mirror = {deployment: plan.shadow.percent} if plan.shadow else None
+    shares_write(row, traffic, actor=actor, now=now, mirror=mirror, rollout=rollout.pk)
     return rollout_get(endpoint, rollout.pk)
 
 
 def _first_traffic(row: Endpoint, candidate: Deployment, plan: Plan) -> dict[str, int]:
     """Raises RolloutInvalid, TrafficInvalid."""
-    name, first = candidate.name, plan.steps[0].percent
+    name, first = candidate.name, plan.stages[0].percent
     if not set(row.traffic) - {name}:
         raise RolloutInvalid(
             f"{row.name} has no other deployment with traffic to compare {name} with.",
             field="deployment",
             hints=("Give the traffic to the deployment that is known to work first.",),
         )
-    if row.traffic.get(name, 0) >= first:
+    if row.traffic.get(name) and row.traffic[name] >= first:
         raise RolloutInvalid(
             f"{name} has {row.traffic[name]} % of the traffic already, the first step gives it "
             f"{first} %.",
             field="steps",
         )
-    return traffic_check(
-        traffic_shift(row.traffic, name, first),
+    if plan.shadow and (copied := sorted(set(row.mirror_traffic) - {name})):
+        raise RolloutInvalid(
+            f"{copied[0]} gets copies of requests already, and one deployment at most does.",
+            field="shadow",
+            hints=(f"`shoal traffic {row.name} --mirror {copied[0]}=0` ends that.",),
+        )
+    traffic = traffic_check(  # why 1 at least: one that gets copies must be as ready
+        traffic_shift(row.traffic, name, first or 1),
         deployments=[deployment.name for deployment in row.deployments.all()],
         unready={key: why for key, why in unready_deployments(row).items() if key == name},
     )
+    return traffic if first else row.traffic
 
 
 def _stages(plan: Plan, now: datetime) -> list[dict[str, Any]]:
@@ -109,12 +133,13 @@ def _stages(plan: Plan, now: datetime) -> list[dict[str, Any]]:
         {
             "percent": step.percent,
             "hold_s": step.hold_s,
+            "mirror": step.mirror,
             "status": StageStatus.PENDING.value,
             "started_at": None,
             "ended_at": None,
             "requests": 0,
         }
-        for step in plan.steps
+        for step in plan.stages
     ]
     return [stage_begun(stages[0], now), *stages[1:]]
 
@@ -123,9 +148,24 @@ def stage_begun(stage: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     return {**stage, "status": StageStatus.RUNNING.value, "started_at": now.isoformat()}
 
 
-def _latencies(row: Endpoint, candidate: str, now: datetime) -> list[dict[int, int]]:
+def _before(row: Endpoint, candidate: str, plan: Plan, now: datetime) -> Arm:
+    """What the stable version answered of late: its latencies, and how often it failed."""
     stable = set(row.traffic) - {candidate}
-    return gateway_histograms(row.name, stable, now.timestamp() - KNOWN_S)
+    timed = arm_of(gateway_samples_since(row.name, stable, now.timestamp() - KNOWN_S))
+    if plan.strategy != BLUE_GREEN:
+        return timed
+    begun = [
+        one.revision.created_at.timestamp() for one in row.deployments.all() if one.name in stable
+    ]
+    since = max([now.timestamp() - SWITCHED_S, *begun])
+    told = answered(row.name, since, minutes_since=since, born=row.created_at)
+    classes = [one.classes for one in told if one.deployment in stable]
+    return Arm(
+        requests=sum(sum(one.values()) for one in classes),
+        failed=sum(one.get(FAILED, 0) for one in classes),
+        refused=sum(one.get(REFUSED, 0) for one in classes),
+        histogram=timed.histogram,
+    )
 
 
 def rollout_pause(*, endpoint: str, rollout_id: str, actor: str, now: datetime) -> Rollout:

@@ -41,6 +41,7 @@ def rollout_end(
     """Whether this one ended it, as it was read; the caller holds the endpoint. ``traffic``: from
     now on; None leaves it. ``changes`` are columns of the row."""
     stages = changes.pop("stages", row.stages)
+    copied = _is_copied(row)
     mine = ROLLOUTS.move(
         row,
         ending,
@@ -56,12 +57,23 @@ def rollout_end(
     )
     if not mine:
         return False
-    if traffic is not None:
+    if traffic is not None or copied:
         endpoint = Endpoint.objects.get(pk=row.endpoint_id)
-        shares_write(endpoint, traffic, actor=actor, now=now, rollout=row.pk)
+        shares = endpoint.traffic if traffic is None else traffic
+        # why not none at all: others may be somebody's own
+        mirror = dict(endpoint.mirror_traffic)
+        if copied:
+            mirror.pop(row.candidate, None)
+        shares_write(endpoint, shares, actor=actor, now=now, mirror=mirror, rollout=row.pk)
     verb, severity = _TOLD[ending]
     rollout_record(row, verb, reason, actor=actor, severity=severity, cause=cause)
     return True
+
+
+def _is_copied(row: Rollout) -> bool:
+    """Whether it sends the candidate copies of requests at this moment."""
+    running = [stage for stage in row.stages if stage["status"] == StageStatus.RUNNING]
+    return any(stage.get("mirror") for stage in running)
 
 
 def rollout_supersede(endpoint: str, *, actor: str, now: datetime) -> int:

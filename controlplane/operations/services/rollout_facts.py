@@ -1,10 +1,12 @@
 """What a judgement needs to know besides requests: replicas of both arms, and what they run."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.operations.models import Rollout
+from controlplane.operations.services.rollout_carried import Carried
 from controlplane.rollouts import (
     ANSWERS,
     GOLDEN,
@@ -17,15 +19,15 @@ from controlplane.rollouts import (
 )
 
 
-def facts_of(row: Rollout, endpoint: Endpoint, *, behind: bool) -> Facts:
-    """``endpoint`` with its deployments and their replicas."""
+def facts_of(row: Rollout, endpoint: Endpoint, carried: Carried, *, behind: bool) -> Facts:
+    """``endpoint`` with its deployments and their replicas; ``carried``: what these do."""
     rows = {deployment.name: deployment for deployment in endpoint.deployments.all()}
     candidate = rows.get(row.candidate)
     stable = [rows[name] for name in row.previous_traffic if name in rows and name != row.candidate]
     return Facts(
         candidate=row.candidate,
-        own=_side([candidate] if candidate else [], row),
-        stable=_side(stable, row),
+        own=replace(_side([candidate] if candidate else [], row), used=carried.own),
+        stable=replace(_side(stable, row), used=carried.stable),
         idle=candidate is not None
         and not candidate.instance_count
         and candidate.idle_rule is not None,

@@ -21,6 +21,7 @@ from controlplane.deployments.traffic import traffic_shift
 from controlplane.metrics.selectors import gateway_samples_after
 from controlplane.operations.models import Rollout
 from controlplane.operations.selectors import rollouts_active
+from controlplane.operations.services.rollout_carried import carried_of
 from controlplane.operations.services.rollout_changes import stage_begun
 from controlplane.operations.services.rollout_ends import ACTOR, rollout_end, rollout_record
 from controlplane.operations.services.rollout_facts import facts_of
@@ -30,6 +31,7 @@ from controlplane.rollouts import (
     Action,
     Cause,
     Judgement,
+    Plan,
     judge,
     plan_from_json,
     state_from_json,
@@ -40,7 +42,8 @@ from controlplane.rollouts import (
 logger = logging.getLogger(__name__)
 
 MOST_SAMPLES: Final = 5000  # of one look
-TOLD: Final = (Cause.NO_SAMPLES, Cause.NODES_SILENT, Cause.GOLDEN_WAITS)  # an event when it begins
+# An event when it begins.
+TOLD: Final = (Cause.NO_SAMPLES, Cause.NODES_SILENT, Cause.GOLDEN_WAITS, Cause.SATURATED)
 
 
 def rollouts_look(*, now: datetime) -> int:
@@ -81,11 +84,10 @@ def _look(row: Rollout, now: datetime) -> None:
     samples, until = gateway_samples_after(endpoint.name, row.samples_until, MOST_SAMPLES)
     arms = {row.candidate, *row.previous_traffic}
     counted = windows([one for one in samples if one["deployment"] in arms], row.candidate)
-    facts = facts_of(row, endpoint, behind=len(samples) == MOST_SAMPLES)
-    found = judge(plan, state, counted, facts, now.timestamp())
-    answered = found.state.candidate_requests
-    if found.action == Action.NEXT:  # its state has begun to count anew
-        answered = state.candidate_requests + sum(one.candidate.requests for one in counted)
+    carried = carried_of(row, endpoint, plan, state, now)
+    facts = facts_of(row, endpoint, carried, behind=len(samples) == MOST_SAMPLES)
+    found = judge(plan, state, counted, facts, now.timestamp(), carried.copies)
+    answered = found.answered
     stages = _counted(row.stages, answered)
     kept = {
         "memory": state_to_json(found.state),
@@ -97,12 +99,14 @@ def _look(row: Rollout, now: datetime) -> None:
         fresh = endpoint_lock(endpoint.name)
         if fresh is None:
             return
-        if fresh.traffic != _expected(row, plan.steps[state.step].percent):
+        stage = plan.stages[state.step]
+        moved = fresh.traffic != _expected(row, stage.percent)
+        if moved or fresh.mirror_traffic.get(row.candidate, 0) < stage.mirror:
             _overtaken(row, fresh, now)
         elif found.action == Action.WITHDRAW:
             _withdraw(row, found, now, stages=stages, **kept)
         elif found.action == Action.NEXT:
-            _next(row, fresh, found, now, stages=stages, **kept)
+            _next(row, fresh, plan, found, now, stages=stages, **kept)
         elif _keep(row, now, stages=stages, **kept) and found.cause in TOLD:
             _tell_once(row, found)
 
@@ -150,10 +154,12 @@ def _withdraw(row: Rollout, found: Judgement, now: datetime, **kept: Any) -> Non
     )
 
 
-def _next(row: Rollout, endpoint: Endpoint, found: Judgement, now: datetime, **kept: Any) -> None:
-    percent = row.plan["steps"][found.state.step]["percent"]
+def _next(
+    row: Rollout, endpoint: Endpoint, plan: Plan, found: Judgement, now: datetime, **kept: Any
+) -> None:
+    percent = plan.stages[min(found.state.step, len(plan.stages) - 1)].percent
     traffic = _expected(row, percent)
-    if found.state.step == len(row.plan["steps"]) - 1:
+    if found.state.step >= plan.ends_at:
         rollout_end(
             row,
             RolloutCause.SUCCEED,
@@ -189,6 +195,7 @@ def _overtaken(row: Rollout, endpoint: Endpoint, now: datetime) -> None:
         actor=ACTOR,
         now=now,
         cause="traffic_changed",
-        reason=f"The traffic was changed by another way: {shares_text(endpoint.traffic)}.",
+        reason=f"The traffic was changed by another way: {shares_text(endpoint.traffic)}, copies "
+        f"to {shares_text(endpoint.mirror_traffic)}.",
         traffic=None,
     )

@@ -22,6 +22,8 @@ shoal_inference_batch_compute_us_total{model="digits",version="1",batch_size="8"
 shoal_instance_busy_us_total{model="digits",version="1"} 1200
 # TYPE shoal_gpu_out_of_memory_total counter
 shoal_gpu_out_of_memory_total{model="digits",version="1"} 2
+# TYPE shoal_error_answers_total counter
+shoal_error_answers_total{model="digits",version="1"} 3
 # TYPE shoal_model_instances gauge
 shoal_model_instances{model="digits",version="1"} 2
 # TYPE shoal_model_is_step gauge
@@ -46,7 +48,7 @@ def test_counters_of_a_model() -> None:
     assert model.batch_counts == {"8": 3}
     assert model.batch_compute_us == {"8": 900}
     assert (model.busy_us, model.instances, model.step) == (1200, 2, True)
-    assert model.gpu_out_of_memory == 2
+    assert (model.gpu_out_of_memory, model.error_answers) == (2, 3)
     assert model.first_response == {"100": 2, "+Inf": 3}
 
 

@@ -98,6 +98,52 @@ def test_what_was_compared_and_what_differed(installed: FakeServer, capsys: Capt
     assert "y 1 of 3 values differ" in out
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--shadow", "10"], {"shadow": {"percent": 10, "hold_s": 300}}),
+        (["--shadow", "10:60", "--steps", "5,100:0"], {"shadow": {"percent": 10, "hold_s": 60},
+          "steps": [{"percent": 5, "hold_s": 300}, {"percent": 100, "hold_s": 0}]}),
+        (["--strategy", "blue_green"], {"strategy": "blue_green"}),
+        (["--strategy", "blue_green", "--hold", "9"], {"strategy": "blue_green",
+          "steps": [{"percent": 0, "hold_s": 60}, {"percent": 100, "hold_s": 9}]}),
+    ],
+)  # fmt: skip
+def test_strategies(installed: FakeServer, options: list[str], said: dict[str, Any]) -> None:
+    sent = Sent(installed, f"POST {PATH}", shown(), status=201)
+    assert main(["rollout", "start", "net", "green", *options]) == 0
+    assert sent.bodies == [{"deployment": "green"} | said]
+
+
+def test_copies_are_one_share(installed: FakeServer, capsys: Capture) -> None:
+    assert main(["rollout", "start", "net", "green", "--shadow", "5,10"]) == 2
+    assert "--shadow" in capsys.readouterr().err
+
+
+def test_stages_of_copies_and_what_is_used_are_shown(
+    installed: FakeServer, capsys: Capture
+) -> None:
+    stage = {"percent": 0, "mirror": 20, "hold_s": 60, "status": "running", "requests": 7}
+    used = {
+        "measure": "saturation",
+        "title": "Use of its replicas",
+        "counts": "percent",
+        "bad": 97,
+        "of": 100,
+        "stable_bad": 0,
+        "stable_of": 0,
+        "tolerance": 0.95,
+        "confidence": None,
+        "needed": None,
+    }
+    item = shown(strategy="blue_green", stages=[stage], figures=[used])
+    Sent(installed, f"GET {PATH}", page(item))
+    assert main(["rollout", "show", "net"]) == 0
+    out = capsys.readouterr().out
+    for told in ("copies of 20 %", "blue_green", "97 %", "not measured", "95 %, for 120 s"):
+        assert told in out
+
+
 @pytest.mark.parametrize("steps", ["a", "5:x", "10,,100"])
 def test_steps_that_cannot_be_read(installed: FakeServer, capsys: Capture, steps: str) -> None:
     assert main(["rollout", "start", "net", "green", "--steps", steps]) == 2

@@ -81,6 +81,25 @@ def test_what_is_shown_of_a_rollout_begins_the_same_one(
     assert sent.bodies == [BODY]
 
 
+def test_copies_that_are_shown_are_no_step(installed: FakeServer, capsys: Capture) -> None:
+    shadow = {"percent": 20, "hold_s": 30}
+    stages = [
+        {"percent": percent, "hold_s": hold_s, "mirror": mirror, "status": "pending"}
+        | {"started_at": None, "ended_at": None, "requests": 0}
+        for percent, hold_s, mirror in ((0, 30, 20), (100, 60, 0))
+    ]
+    item = shown(**{**ROLLOUT, "stages": stages, "strategy": "blue_green", "shadow": shadow})
+    del item["steps"]
+    Sent(installed, "GET /endpoints/net/rollouts", page(item))
+    assert main(["rollout", "show", "net", "-o", "yaml"]) == 0
+    Path("shown.yml").write_text(capsys.readouterr().out)
+    sent = Sent(installed, STARTS, shown(), status=201)
+    assert main(["rollout", "start", "-f", "shown.yml"]) == 0
+    steps = [{"percent": 100, "hold_s": 60}]
+    said = {"steps": steps, "strategy": "blue_green", "shadow": shadow}
+    assert sent.bodies == [{**BODY, **said}]
+
+
 @pytest.mark.parametrize(
     ("component", "table"),
     [
@@ -88,6 +107,7 @@ def test_what_is_shown_of_a_rollout_begins_the_same_one(
         ("RolloutInputRequest", schemas.ROLLOUT),
         ("RolloutStage", {**schemas.STEP, **dict.fromkeys(schemas.SHOWN_OF_STAGE)}),
         ("RolloutCompare", schemas.COMPARE),
+        ("RolloutShadow", schemas.SHADOW),
         ("RolloutGuardrail", schemas.GUARDRAIL),
         ("Silence", schemas.SILENCE),
         ("Channel", schemas.CHANNEL),

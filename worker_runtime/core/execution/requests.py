@@ -310,6 +310,7 @@ class RequestExecutor:
         request, response = call.request, call.answer
         if response is not None and response.error is not None:
             self._answers.execution_failed(response.error, times[0])
+            self._answers.statistics.error_answer_count += _is_its_own(response)
             self._answers.send_error(request, response.error)
         elif response is not None and self._plain(request, response):
             self._answers.deliver(request, response.arrays)
@@ -357,6 +358,7 @@ class RequestExecutor:
                 continue
             if final:
                 call.ended = True
+                statistics.error_answer_count += _is_its_own(response)
             if call.request.trace is not None:
                 _show_times(call.request, times)
             self._answers.respond(call.request, response, final=final)
@@ -374,6 +376,11 @@ def _show_times(request: InferRequest, times: tuple[int, int, int]) -> None:
     start, output, end = times
     first = request.timings[0] if request.timings else start
     request.timings = (first, first, output, end)
+
+
+def _is_its_own(response: Response | None) -> bool:  # the model's error, not a client's going
+    error = None if response is None else response.error
+    return error is not None and not isinstance(error, Cancelled)
 
 
 def _kind(call: ActiveRequest, response: Response) -> ResponseEnd:

@@ -156,6 +156,10 @@ GPU_FULL = (
     "shoal_gpu_out_of_memory_total",
     "Number of model executions that failed because the memory of a GPU ran out",
 )
+ERROR_ANSWERS = (
+    "shoal_error_answers_total",
+    "Number of requests that the model answered with an error, which count as successful",
+)
 STEP = ("shoal_model_is_step", "1 for a model that a loaded ensemble calls, 0 otherwise")
 MEMORY = ("shoal_model_memory_bytes", "Memory of the model version, estimated when it was loaded")
 PHASE_TEXTS = {
@@ -283,7 +287,7 @@ def _own(models: Models) -> Iterator[Family]:
     batches, memory = Family(*BATCH_SIZE, "counter"), Family(*MEMORY, "gauge")
     compute, busy = Family(*BATCH_COMPUTE, "counter"), Family(*BUSY, "counter")
     instances, steps = Family(*INSTANCES, "gauge"), Family(*STEP, "gauge")
-    full = Family(*GPU_FULL, "counter")
+    full, errors = Family(*GPU_FULL, "counter"), Family(*ERROR_ANSWERS, "counter")
     called = {s.model_name for m, _ in models for s in m.config.ensemble_scheduling.step}
     for model, labels in models:
         at_work_ns = 0
@@ -295,10 +299,11 @@ def _own(models: Models) -> Iterator[Family]:
         instances.add(labels, _instances(model.config))
         steps.add(labels, int(model.name in called))
         full.add(labels, model.statistics.gpu_out_of_memory_count)
+        errors.add(labels, model.statistics.error_answer_count)
         for usage in model.statistics.memory:
             where = {"type": usage.kind, "id": str(usage.device)}
             memory.add({**labels, **where}, usage.byte_size)
-    yield from (batches, compute, busy, instances, steps, full, memory)
+    yield from (batches, compute, busy, instances, steps, full, errors, memory)
     bounds = [bound / _S for bound in BOUNDS]
     for phase in PHASES:
         family = Family(f"shoal_inference_{phase}_seconds", PHASE_TEXTS[phase], "histogram")

@@ -42,6 +42,8 @@ export function rolloutRecipe(
     deployment: string;
     steps: { percent: number; hold_s: number }[];
     min_requests: number;
+    strategy?: string;
+    shadow?: { percent: number; hold_s: number };
     guardrails?: { golden: null };
     compare?: { per_minute: number; by: string; sources: string[] };
   },
@@ -52,6 +54,8 @@ export function rolloutRecipe(
     cli: [
       [
         ...["shoal", "rollout", "start", endpoint, body.deployment, "--steps", steps, "--min-requests", String(body.min_requests)],
+        ...(body.strategy ? ["--strategy", body.strategy] : []),
+        ...(body.shadow ? ["--shadow", `${body.shadow.percent}:${body.shadow.hold_s}`] : []),
         ...(body.guardrails ? ["--without", "golden"] : []),
         ...(body.compare ? ["--compare", String(body.compare.per_minute), "--compare-by", body.compare.by] : []),
         ...(body.compare?.sources ?? []).flatMap((one) => ["--compare-from", one]),

@@ -16,6 +16,7 @@ from gateway_harness import digits as digits_of
 from controlplane.deployments.rules import LONGEST_VALUE, expression_problem
 from controlplane.deployments.selectors import Rule, Sticky
 from controlplane.deployments.slots import slots_shared
+from controlplane.gateway.access_log import parse
 from controlplane.gateway.admin import EnvoyAdmin
 
 Launch = Callable[[str], Upstream]
@@ -93,6 +94,23 @@ def test_the_first_rule_that_fits_goes_before_the_shares(gateway: Gateway, share
     with triton_grpc.InferenceServerClient(gateway.grpc_target) as client:
         assert grpc_arm(client, **{"x-group": "testers"}) == "green"
         assert grpc_arm(client) == "blue"
+
+
+def test_what_a_rule_or_a_pin_sends_is_counted_for_who_answered(
+    gateway: Gateway, share: Apply
+) -> None:
+    """Rollouts, experiments and charts are made of these lines."""
+    log, path = gateway.settings.folder / "access.log", "/endpoints/digits/v2/models/told/infer"
+    share({"blue": 100}, rules=(Rule("x-tier", "exact", "gold", "gold"),))
+    with gateway.client() as client:
+        for _ in range(3):
+            assert arm(client, path, **{"x-tier": "gold"}) == "gold"
+        assert arm(client, path, **{"x-shoal-deployment": "green"}) == "green"
+        assert arm(client, path) == "blue"
+    wait_until(lambda: log.exists() and log.read_text().count(path) >= 5, "the log is written")
+    lines = [line for line in log.read_text().splitlines() if path in line]
+    counted = Counter(entry.deployment for line in lines if (entry := parse(line)))
+    assert counted == {"gold": 3, "green": 1, "blue": 1}
 
 
 def test_a_rule_opens_nothing_and_is_of_one_endpoint(gateway: Gateway, upstreams: Launch) -> None:

@@ -197,7 +197,7 @@ facts_of = st.builds(
 def test_whatever_is_counted(
     first: list[Window], then: list[Window], facts: Facts, now: float
 ) -> None:
-    state = judge(PLAN, started(ROLLOUT_BEGAN, [QUICK]), first, facts, now).state
+    state = judge(PLAN, started(ROLLOUT_BEGAN, Arm(histogram=QUICK)), first, facts, now).state
     assert state_from_json(state_to_json(state)) == state
     kept = replace(state, step=0)
     found = judge(PLAN, kept, then, facts, now + 60)

@@ -177,6 +177,8 @@ async def test_an_error_given_as_an_answer_is_one() -> None:
     harness.submit("a", 1)
     await harness.ended(1)
     assert [str(error) for _, error in harness.sink.failed] == ["bad"]
+    stats = harness.statistics
+    assert (stats.success_count, stats.fail_count, stats.error_answer_count) == (1, 0, 1)
     await harness.scheduler.drain()
 
 
@@ -349,4 +351,5 @@ async def test_a_model_can_see_that_its_client_has_gone() -> None:
     gone.set()
     await harness.ended(1)
     assert isinstance(harness.sink.failed[0][1], Cancelled)
+    assert harness.statistics.error_answer_count == 0
     await harness.scheduler.drain()

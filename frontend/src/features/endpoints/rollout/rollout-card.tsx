@@ -17,18 +17,21 @@ import { type Step, Stepper } from "@/components/stepper";
 import { Time } from "@/components/time";
 import { useEvents } from "@/live/hooks";
 import { ComparedInputs } from "./compared-inputs";
-import { isShown, sharesText, STAGE_STATES, sure, TONES } from "./rollout";
+import { isShown, neededText, sharesText, STAGE_STATES, stageTitle, sure, TONES } from "./rollout";
 import classes from "./rollout-card.module.css";
 
 const compared = (bad: number, of: number) => t`${of === 0 ? MISSING : percent(bad / of)} (${count(bad)} of ${count(of)})`;
 
 const own = ({ counts, bad, of }: RolloutFigure) => {
+  if (counts === "percent") return of === 0 ? MISSING : `${bad} %`;
   if (counts === "replicas") return t`${count(bad)} in ${plural(of, { one: "# replica", other: "# replicas" })}`;
   return counts === "cases" ? t`${count(bad)} of ${count(of)}` : compared(bad, of);
 };
 
 /** The stable version is not asked golden cases: they say what is right. */
 const stable = ({ counts, stable_bad: bad, stable_of: of }: RolloutFigure) => {
+  if (counts === "percent") return of === 0 ? MISSING : `${bad} %`;
+  if (counts === "windows") return MISSING;
   if (counts === "replicas") return t`${count(bad)} in ${plural(of, { one: "# replica", other: "# replicas" })}`;
   return counts === "cases" ? MISSING : compared(bad, of);
 };
@@ -43,14 +46,14 @@ const COLUMNS: Column<RolloutFigure>[] = [
     header: t`Withdrawn at`,
     align: "right",
     hideBelow: "md",
-    cell: (row) => (row.needed === null ? t`more than ${row.tolerance}` : sure(row.needed)),
+    cell: neededText,
   },
 ];
 
 function stepsOf(rollout: Rollout): Step[] {
   return rollout.stages.map((stage) => ({
-    id: String(stage.percent),
-    title: `${stage.percent} %`,
+    id: stageTitle(stage),
+    title: stageTitle(stage),
     hint: stage.started_at ? plural(stage.requests, { one: "# request", other: "# requests" }) : "",
     state: STAGE_STATES[stage.status],
   }));

@@ -46,6 +46,15 @@ export function readSteps(text: string, hold_s: number): { ok: true; steps: Step
   return { ok: true, steps: percents.map((percent) => ({ percent, hold_s: percent === 100 ? 0 : Math.round(hold_s) })) };
 }
 
+export const stageTitle = ({ percent, mirror }: Rollout["stages"][number]): string =>
+  mirror > 0 ? t`copies of ${mirror} %` : `${percent} %`;
+
+/** From when on a figure withdraws the candidate. */
+export function neededText({ counts, needed, tolerance }: Rollout["figures"][number]): string {
+  if (counts === "percent") return t`${Math.round(100 * tolerance)} %, for 120 s`;
+  return needed === null ? t`more than ${tolerance}` : sure(needed);
+}
+
 /** A confidence, rounded down: nobody shall read one that is not reached. */
 export const sure = (confidence: number | null): string =>
   confidence === null ? MISSING : `${fixed(Math.floor(confidence * 1000) / 10, 1)} %`;

@@ -29,6 +29,21 @@ function Asked() {
   );
 }
 
+/** As if green had no traffic yet. */
+function Switched() {
+  const { data } = useQuery(endpointQuery("resnet50-prod"));
+  const { data: rollout } = useQuery(latestRolloutQuery("resnet50-prod"));
+  const green = data?.deployments.find((one) => one.name === "green");
+  if (!data || !green) return null;
+  const told = rollout?.stages.map((stage) => `${stage.percent}:${stage.hold_s}:${stage.mirror}`).join(" ");
+  return (
+    <>
+      <StartRolloutDialog endpoint={{ ...data, traffic: { blue: 100 } }} deployment={green} opened onClose={() => undefined} />
+      <output aria-label="Rollout">{told}</output>
+    </>
+  );
+}
+
 test("a rollout begins with the steps that were typed; what is none is said, and begins nothing", async () => {
   await show(<Asked />);
   await expect.element(dialog.getByRole("button", { name: "Give green 50 %" })).toBeEnabled();
@@ -49,4 +64,14 @@ test("a rollout begins with the steps that were typed; what is none is said, and
   await dialog.getByRole("checkbox", { name: "captured requests of clients" }).click();
   await dialog.getByRole("button", { name: "Give green 20 %" }).click();
   await expect.element(begun).toHaveTextContent("20:120 100:0");
+});
+
+test("one without traffic may get copies first, and all of it at once", async () => {
+  await show(<Switched />);
+  await dialog.getByRole("combobox", { name: "Strategy" }).click();
+  await page.getByRole("option", { name: "at once, watched, and back where it does worse" }).click();
+  await expect.element(steps).not.toBeInTheDocument();
+  await dialog.getByLabelText("Copies of requests before that, %").fill("20");
+  await dialog.getByRole("button", { name: "Begin" }).click();
+  await expect.element(begun).toHaveTextContent("0:300:20 100:300:0");
 });

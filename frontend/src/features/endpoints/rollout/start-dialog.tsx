@@ -12,6 +12,7 @@ import { notifyDone } from "@/components/notify";
 import type { DeploymentDialogProps } from "../components/deployment-dialogs";
 import { rolloutRecipe } from "../recipes";
 import { readSteps, sharesText } from "./rollout";
+import { BY_STEPS, RulesNote, StrategyFields, strategyBody, switchSteps } from "./strategy-fields";
 
 const STEPS = [1, 10, 50, 100];
 const HOLD_MINUTES = 5;
@@ -39,21 +40,32 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
   const [inputs, setInputs] = useState<number | string>(0);
   const [way, setWay] = useState<Way>("values");
   const [sources, setSources] = useState<Source[]>(SOURCES.map((one) => one.value));
-  const read = readSteps(text, Number(minutes) * 60);
+  const [strategy, setStrategy] = useState(BY_STEPS);
+  const hold = Math.round(Number(minutes) * 60);
+  const read = strategy.blueGreen ? { ok: true as const, steps: switchSteps(hold) } : readSteps(text, hold);
   const numbers = typeof minutes === "number" && typeof requests === "number" && requests >= 1;
   const guardrails = golden ? {} : { guardrails: { golden: null } };
   const compare = typeof inputs === "number" && inputs > 0 ? { compare: { per_minute: inputs, by: way, sources } } : {};
   const asked = !("compare" in compare) || sources.length > 0;
   const body =
     read.ok && numbers && asked
-      ? { deployment: deployment.name, steps: read.steps, min_requests: requests, ...guardrails, ...compare }
+      ? {
+          deployment: deployment.name,
+          steps: read.steps,
+          min_requests: requests,
+          ...strategyBody(strategy, hold),
+          ...guardrails,
+          ...compare,
+        }
       : null;
   return (
     <ConfirmModal
       opened={opened}
       onClose={onClose}
       title={t`Roll out ${deployment.name}`}
-      confirmLabel={read.ok ? t`Give ${deployment.name} ${read.steps[0]?.percent ?? 0} %` : t`Begin`}
+      confirmLabel={
+        read.ok && !strategy.blueGreen && !strategy.copies ? t`Give ${deployment.name} ${read.steps[0]?.percent ?? 0} %` : t`Begin`
+      }
       blocked={body === null}
       onConfirm={async () => {
         if (body === null) return;
@@ -69,14 +81,18 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
           requests, latencies, restarts. Where it does, the traffic goes back to {sharesText(endpoint.traffic)} by itself.
         </Trans>
       </p>
-      <TextInput
-        label={t`Steps, % of the traffic`}
-        description={t`Rising, the last is 100`}
-        value={text}
-        error={read.ok ? undefined : read.error}
-        onChange={(event) => setTyped(event.currentTarget.value)}
-        data-autofocus
-      />
+      <RulesNote rules={endpoint.traffic_rules.length} />
+      {share === 0 ? <StrategyFields value={strategy} onChange={setStrategy} /> : null}
+      {strategy.blueGreen ? null : (
+        <TextInput
+          label={t`Steps, % of the traffic`}
+          description={t`Rising, the last is 100`}
+          value={text}
+          error={read.ok ? undefined : read.error}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          data-autofocus
+        />
+      )}
       <NumberInput label={t`Minutes that each step holds, at least`} min={0} max={10_080} value={minutes} onChange={setMinutes} />
       <NumberInput
         label={t`Requests in each step, of both versions, at least`}
