@@ -91,7 +91,8 @@ def _quickly(raw: bytes, mark: str) -> Outline | None:
     for item in inputs:
         data = memoryview(item.data)
         start = raw.find(data[:_LARGE], at) if len(data) > _LARGE else -1
-        if start >= 0 and raw.startswith(data, start):
+        # why the name: the same may stand before it, where it means something else
+        if start >= 0 and raw.startswith(data, start) and _is_data(raw, start):
             at = start + len(data)
             cuts.take(start, at, item.data)
     return cuts.outline()
@@ -150,19 +151,20 @@ class _Outliner:
             begins = np.concatenate(([self._open], begins))
             listed = np.concatenate(([self._passed], listed))
         for place in np.flatnonzero(ends - begins[: len(ends)] > _LARGE).tolist():
-            if listed[place] and self._is_data(begin := int(begins[place])):
+            if listed[place] and _is_data(self._raw, begin := int(begins[place])):
                 self.cuts.take(begin, int(ends[place]))
         self._open, self._passed = None, False
         if len(begins) > len(ends):
             self._open = int(begins[-1])
-            self._passed = bool(listed[-1]) and self._is_data(self._open)
+            self._passed = bool(listed[-1]) and _is_data(self._raw, self._open)
             if self._passed:
                 self.cuts.keep(self._open)
 
-    def _is_data(self, begin: int) -> bool:
-        """Whether what begins there is a member of that name, written plainly."""
-        name = self._raw[max(0, begin - _NAME_BYTES) : begin].rstrip(_BLANK)
-        return name.endswith(b":") and name[:-1].rstrip(_BLANK).endswith(b'"data"')
+
+def _is_data(raw: bytes, begin: int) -> bool:
+    """Whether what begins there is a member of that name, written plainly."""
+    name = raw[max(0, begin - _NAME_BYTES) : begin].rstrip(_BLANK)
+    return name.endswith(b":") and name[:-1].rstrip(_BLANK).endswith(b'"data"')
 
 
 def _lists(part: Part) -> tuple[Places, Places, Truths]:

@@ -184,3 +184,16 @@ def test_of_what_is_given_twice_the_first_counts(count: int, more: bytes) -> Non
     request = at_once(decode_large_request(body))
     assert request.inputs[0].name == "x"
     assert values_of(request, sliced=True) == [b"\1" * count]
+
+
+@pytest.mark.parametrize("quick", [0, 1 << 20])
+def test_what_is_the_same_as_values_and_stands_before_them_stays(
+    quick: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outline, "_QUICK_BYTES", quick)
+    data = list(range(2000))
+    given = {"name": "x", "datatype": "INT64", "shape": [2000], "data": data}
+    body = json.dumps({"parameters": {"p": data, "q": {"data": data}}, "inputs": [given]}).encode()
+    request = at_once(decode_large_request(body))
+    assert request.parameters == {"p": data, "q": {"data": data}}
+    assert values_of(request, sliced=True) == [np.array(data).tobytes()]
