@@ -13,7 +13,7 @@ WIDTH_S = 2.0  # that a load is the mean of
 EARLY_S = 0.5  # a look may come so much before its time
 POLICY = Policy(max=6, targets=Targets(in_flight=1))
 DECIDED_S = 3.0
-ON_THE_WAY_S = 0.35  # a sample is taken and sent, a job looks and writes it down
+ON_THE_WAY_S = 0.8  # a sample is taken and sent, a job looks and writes it down
 
 
 def carried(seconds: float, before: float, after: float, growth: float) -> Load:
