@@ -97,14 +97,17 @@ def simulated(
     seen: Load | None = None
     target, goal = next(iter(policy.targets.set().items()))
     for index, (rate, silent) in enumerate(zip(course.rates, lost, strict=True)):
-        now = BEGIN + timedelta(seconds=index * STEP_S)
         come = plant.loop if course.closed else plant.step
-        load = come(float(rate), now.timestamp(), STEP_S)
-        seen = seen if silent else load
-        found = decide(policy, seen, state, plant.count, now)
-        state = found.state
-        if found.wanted != plant.count and not plant.changing:
-            plant.scale(found.wanted, now.timestamp())
+        # a look between two, where the last one wants it
+        parts = 2 if state.soon else 1
+        for part in range(1, parts + 1):
+            now = BEGIN + timedelta(seconds=(index - 1 + part / parts) * STEP_S)
+            load = come(float(rate), now.timestamp(), STEP_S / parts)
+            seen = seen if silent else load
+            found = decide(policy, seen, state, plant.count, now)
+            state = found.state
+            if found.wanted != plant.count and not plant.changing:
+                plant.scale(found.wanted, now.timestamp())
         counts.append(plant.count)
         ready.append(plant.ready)
         if plant.waiting > plant.ready * machine.rate:

@@ -7,6 +7,7 @@ from controlplane.autoscaling.decision import Decision, decide
 from controlplane.autoscaling.loads import STALE_S, Load
 from controlplane.autoscaling.policy import (
     LEAST_INTERVAL_S,
+    SOON_S,
     Idle,
     Policy,
     Schedule,
@@ -21,6 +22,7 @@ from controlplane.autoscaling.state import State, state_from_json, state_to_json
 
 __all__ = [
     "LEAST_INTERVAL_S",
+    "SOON_S",
     "STALE_S",
     "Bounds",
     "Decision",

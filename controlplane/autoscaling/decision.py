@@ -1,6 +1,6 @@
 """The decision: how many replicas from now on, and why."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from controlplane.autoscaling.demands import Demand, demands, knee_learned
@@ -16,6 +16,7 @@ from controlplane.autoscaling.state import (
     fell_lately,
     queue_seen,
     quiet_seen,
+    rising,
     set_back,
     standing,
     within,
@@ -51,7 +52,7 @@ def decide(
     been asked of it for long enough, and nothing is ``needed``: why it must not be without one.
     """
     moment = now.timestamp()
-    state = set_back(state, moment)
+    state = replace(set_back(state, moment), soon=False)
     if state.count != current:
         state = changed(state, current, moment)
     if not policy.enabled:
@@ -85,6 +86,8 @@ def decide(
     patience_s *= patience_s > policy.interval_s  # one look is as good as that
     paced, pace = _paced(policy, state, raw, current, moment, patience_s)
     wanted = min(max(paced, bounds.awake), bounds.most)
+    waits = min(raw, bounds.most) > max(wanted, current)
+    state = rising(state, policy, figures, more=waits)
     limit = _limit(paced, wanted)
     left = _until_idle(policy, state, bounds, moment)
     notes = [leading.text, blind if leading.wanted != raw else "", limit or pace or left]

@@ -28,6 +28,7 @@ SUMS: Final[Mapping[str, tuple[str, float]]] = {
     "gpu_percent": ("gpu", 100.0),
 }
 ROUNDING: Final = 1e-9
+NO_CHANCE: Final = 10  # requests that wait
 SPREAD: Final = 2.0  # standard deviations of counted requests that are taken for chance
 PATIENCE_MOST_S: Final = 60.0
 
@@ -139,12 +140,14 @@ def _of_queue(load: Load, goal: float, current: int, share: float, knee: float) 
 def _patience_s(load: Load, times: float) -> float:
     """Until so many requests have been counted that ``times`` the target is no chance of theirs.
 
-    why: ten times the load is seen at once, a tenth too much of two requests/s takes a while.
+    why: ten times the load is seen at once, a tenth too much of two requests/s takes a while. Those
+    that came and still wait count, too, where they are too many to wait by chance.
     """
     if not load.requests_per_second:
         return 0.0
     counted = (SPREAD / (times - 1)) ** 2
-    return min(counted / load.requests_per_second, PATIENCE_MOST_S)
+    came = load.requests_per_second + max(load.growth * (load.waiting >= NO_CHANCE), 0.0)
+    return min(counted / came, PATIENCE_MOST_S)
 
 
 def knee_learned(policy: Policy, load: Load, knee: float) -> float:

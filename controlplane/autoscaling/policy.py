@@ -16,6 +16,7 @@ MOST_REPLICAS: Final = 1000
 MOST_SCHEDULES: Final = 20
 LONGEST_S: Final = 3600
 LEAST_INTERVAL_S: Final = 2
+SOON_S: Final = 0.5  # between two looks, and two samples, while more load comes
 LONGEST_INTERVAL_S: Final = 60
 CRON_FIELDS: Final = 5
 IDLE_RANGES: Final = {"after_s": (10, 86_400), "hold_s": (1, 300), "most_held": (1, 10_000)}
@@ -108,6 +109,11 @@ class Policy:
     down: Side = SIDES["down"]
     idle: Idle = Idle()
     schedules: tuple[Schedule, ...] = ()
+
+    def rest_s(self, *, soon: bool) -> float:
+        """Until the next look; ``soon``: the last one wants it early. Who asks for rare ones gets
+        them."""
+        return SOON_S if soon and self.interval_s == LEAST_INTERVAL_S else self.interval_s
 
     def __post_init__(self) -> None:
         _whole("min", self.min, 0, MOST_REPLICAS)

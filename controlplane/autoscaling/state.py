@@ -9,6 +9,7 @@ from controlplane.autoscaling.loads import STALE_S, Load
 from controlplane.autoscaling.policy import Policy
 
 MINUTE_S = 60.0
+ROSE, MUCH = 1.25, 0.5  # times what was carried before, and of what a target allows
 REGRET_S = 600.0
 STANDS_S = 8.0  # so long a queue stays as long as it is before it counts whole
 AT_WORK = 0.9  # of the time: instances that always have a next request
@@ -24,7 +25,8 @@ class State:
     ``at``: last measured. ``highs`` and ``lows``: what the load asked for within the windows, of
     each value the newest that no later one hides. ``knee``: share of busy time up to which the
     queue has been short enough. ``quiet``: no request since then, by ``served``, the count of them;
-    None: there was one."""
+    None: there was one. ``carried``: of what its targets allow, when it last looked; ``soon``: the
+    next sample is worth a look, whenever that comes."""
 
     count: int | None = None
     changes: Moments = ()
@@ -36,6 +38,8 @@ class State:
     queues: Lengths = ()
     quiet: float | None = None
     served: float | None = None
+    carried: float | None = None
+    soon: bool = False
 
 
 def state_to_json(state: State) -> dict[str, Any]:
@@ -49,6 +53,20 @@ def state_from_json(kept: Mapping[str, Any]) -> State:
         if name in known:
             known[name] = tuple((float(at), number(count)) for at, count in known[name])
     return State(**known)
+
+
+def rising(state: State, policy: Policy, figures: Mapping[str, float], *, more: bool) -> State:
+    """``more``: replicas are asked for. ``figures``: what one replica carries, by target.
+
+    A load that has just begun is half in a sample of two seconds: the next one tells all of it.
+    """
+    goals = policy.targets.set()
+    carried = max((figure / goals[name] for name, figure in figures.items()), default=None)
+    before = state.carried
+    grows = False
+    if carried is not None and before is not None:
+        grows = carried >= MUCH and carried > ROSE * before
+    return replace(state, carried=carried, soon=more or grows)
 
 
 def changed(state: State, count: int, now: float) -> State:

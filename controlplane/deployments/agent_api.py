@@ -48,13 +48,15 @@ class SamplesView(NodeView):
         )
         samples_ingest(node_id=node.id, node=node.name, batch=batch, ahead_s=clock_skew_s(node))
         endpoints = {sample.endpoint for sample in batch.samples}
+        models = [model for sample in batch.samples for model in sample.models]
+        waiting = any(model.pending_request_count for model in models)
         if look_due(endpoints, timezone.now()):
             enqueue_on_commit("operations.autoscale", expires_s=5)
         pace = cadence_now()
         return reply(
             ReportReply(
                 desired_generation=node.desired_generation,
-                sample_interval_s=sampling_s(endpoints, pace),
+                sample_interval_s=sampling_s(endpoints, pace, waiting=waiting),
                 poll_interval_s=pace.poll_s,
                 heartbeat_interval_s=pace.report_s,
                 request_salt=request_salt(),

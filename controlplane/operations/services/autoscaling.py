@@ -140,7 +140,8 @@ def _is_due(row: Deployment, now: datetime) -> bool:
     known = getattr(row, "autoscaler", None)
     if known is None or known.decided_at is None:
         return True
-    interval = timedelta(seconds=policy_from_json(row.autoscale or {}).interval_s)
+    soon = bool(known.memory.get("soon"))
+    interval = timedelta(seconds=policy_from_json(row.autoscale or {}).rest_s(soon=soon))
     since: timedelta = now - known.decided_at
     return abs(since) >= interval - EARLY  # a clock that was set back is no wait
 

@@ -176,3 +176,18 @@ def test_large_json_is_read_and_written_in_slices(server: Runtime, coding: str) 
             np.testing.assert_array_equal(np.float32(data["outputs"][0]["data"]), expected)
         sending.join()
     assert late(server) == 0
+
+
+def test_large_json_that_only_a_slow_reader_takes_is_read_in_slices(server: Runtime) -> None:
+    """Numbers that are not finite, in rows: read in one piece they stopped all else for seconds."""
+    rows = 2_500_000
+    start = f'{{"inputs":[{{"name":"INPUT0","datatype":"FP32","shape":[{2 * rows}],"data":['
+    for last, said in (
+        ('["x",NaN]', "Unable to parse 'data': attempt to access JSON non-number as double"),
+        ('[1,NaN]],"parameters":{"a":', "the request JSON buffer: Invalid value. at 15000093"),
+    ):
+        body = (start + "[1,2]," * (rows - 1) + last + "]}]}").encode()
+        status, _, answer = server.call("v2/models/echo/infer", body)
+        assert status == 500, answer
+        assert said in json.loads(answer)["error"]
+        assert late(server) == 0

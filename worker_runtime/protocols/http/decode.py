@@ -21,9 +21,19 @@ from worker_runtime.protocols.http.forms import JSON, HttpForm, build, check_tai
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.json_values import BadJson
 from worker_runtime.protocols.http.limits import check_size
-from worker_runtime.protocols.http.schema import Values, decode_request
+from worker_runtime.protocols.http.schema import (
+    Values,
+    decode_large_request,
+    decode_request,
+)
 from worker_runtime.protocols.http.slices import Steps
-from worker_runtime.protocols.http.tensors import SLICE_BYTES, from_json, parsed_in_slices
+from worker_runtime.protocols.http.tensors import (
+    SLICE_BYTES,
+    from_json,
+    parsed_in_slices,
+    read_in_slices,
+    texts_in_slices,
+)
 from worker_runtime.types.request import InferRequest, Sink
 from worker_runtime.types.tensor import check_strings, element_count, parse_strings, string_array
 
@@ -82,13 +92,19 @@ def decode_in_slices(
     header = bytes(body if head.json_length == -1 else body[: head.json_length])
     check_size(len(header), limit)
     yield None
-    form, values = _read(engine, model, header, len(body) - len(header), limit)
+    request = yield from decode_large_request(header)
+    form, values = build(engine, model, request, len(body) - len(header), limit)
     for item, place in zip(form.plan.inputs, form.slices, strict=True):
         raw = values[item.name] if place == JSON else None
         if isinstance(raw, bytes) and len(raw) > SLICE_BYTES:
             count = element_count(item.wire_shape)
-            parsed = yield from parsed_in_slices(raw, item.datatype, count)
-            values[item.name] = parsed or raw
+            if item.byte_size < 0:
+                parsed = yield from texts_in_slices(raw)
+            else:
+                parsed = yield from parsed_in_slices(raw, item.datatype, count)
+            if parsed is None:
+                parsed = yield from read_in_slices(raw, item.datatype, count, item.name)
+            values[item.name] = parsed
     inputs = _inputs(engine, model, form, body, len(header), form.id, values)
     return _request(engine, form, inputs, sink, arrived)
 

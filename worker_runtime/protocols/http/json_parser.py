@@ -18,7 +18,7 @@ MAX_DEPTH = 100
 TOO_DEEP = f"JSON nesting depth exceeds maximum allowed limit ({MAX_DEPTH})"
 
 _FAULT = "failed to parse the request JSON buffer: "
-_DEEPEST = 2000  # of what is built at all
+DEEPEST = 2000  # of what is built at all
 _EXACT_BELOW = 32 * 1024  # the parser below takes a millisecond for each of these KiB
 _HUGE = 1024 * 1024
 _AT = re.compile(r"invalid character \(byte ([0-9]+)\)")  # msgspec's words
@@ -65,11 +65,7 @@ def read(raw: bytes) -> Any:
         return _read_roughly(raw)
     if not _SURROGATE.search(raw):
         try:
-            return json.loads(
-                raw.decode("utf-8-sig", "surrogateescape"),
-                object_pairs_hook=_first_wins,
-                parse_float=_finite,
-            )
+            return _loads(raw, object_pairs_hook=_first_wins, parse_float=_finite)
         except RecursionError as error:
             raise InvalidArgument(TOO_DEEP) from error
         except ValueError:
@@ -77,29 +73,76 @@ def read(raw: bytes) -> Any:
     return _Parser(raw).document()
 
 
+def read_again(raw: bytes) -> Any:
+    """As ``read``, exactly, for what was found to be JSON already: it may be larger."""
+    try:
+        return _loads(raw, object_pairs_hook=_first_wins, parse_float=_finite)
+    except RecursionError as error:
+        raise InvalidArgument(TOO_DEEP) from error
+
+
 def _read_roughly(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (ValueError, RecursionError) as error:
         _check_huge(raw, str(error))
-    text = raw.decode("utf-8-sig", "surrogateescape")
+    return loosely(raw)
+
+
+def _check_huge(raw: bytes, complaint: str, size: int | None = None, shift: int = 0) -> None:
+    """Raises BadJson for what nobody reads, so that it is not even decoded."""
+    at = _AT.search(complaint)
+    if (size or len(raw)) <= _HUGE or at is None:
+        return
+    if raw[int(at[1])] not in _UNUSUAL:
+        raise _fault("Invalid value.", int(at[1]) + shift)
+
+
+def loosely(raw: bytes, shift: int = 0) -> Any:
+    """The document in ``raw``, by Python's reader. Raises BadJson, which tells places ``shift``ed.
+
+    why no hook for floats at first: calling one takes longer than all else.
+    """
     try:
-        found = json.loads(text)
+        found = _loads(raw)
         if _PERHAPS_TOO_BIG.search(raw):
-            found = json.loads(text, parse_float=_finite)
+            found = _loads(raw, parse_float=_finite)
     except RecursionError as error:
         raise InvalidArgument(TOO_DEEP) from error
+    except json.JSONDecodeError as error:
+        what = _ROUGHLY.get(error.msg, "Invalid value.")
+        at = len(error.doc[: error.pos].encode("utf-8", "surrogateescape"))
+        raise _fault(what, at + shift) from error
     except ValueError as error:
-        what = _ROUGHLY.get(getattr(error, "msg", str(error)), "Invalid value.")
-        raise _fault(what, getattr(error, "pos", 0)) from error
+        raise _fault(_ROUGHLY.get(str(error), "Invalid value."), 0) from error
     return found
 
 
-def _check_huge(raw: bytes, complaint: str) -> None:
-    """Raises BadJson for what nobody reads, so that it is not even decoded."""
-    at = _AT.search(complaint)
-    if len(raw) > _HUGE and at is not None and raw[int(at[1])] not in _UNUSUAL:
-        raise _fault("Invalid value.", int(at[1]))
+def _loads(raw: bytes, **how: Any) -> Any:
+    return json.loads(raw.decode("utf-8-sig", "surrogateescape"), **how)
+
+
+class Checker:
+    """Looks at parts of a document of ``size`` bytes, in their order, as ``read`` does at it."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._unusual = False
+
+    def check(self, raw: bytes, shift: int) -> None:
+        """Raises BadJson for a part that is none; it begins at ``shift``."""
+        try:
+            msgspec.json.decode(raw, type=msgspec.Raw)
+            return
+        except (ValueError, RecursionError):
+            pass
+        if not self._unusual:
+            try:
+                msgspec.json.decode(raw)  # which counts to another letter of what is no literal
+            except (ValueError, RecursionError) as error:
+                _check_huge(raw, str(error), self._size, shift)
+        self._unusual = True
+        loosely(raw, shift)
 
 
 class _Repeating(dict[str, Any]):
@@ -176,7 +219,7 @@ class _Parser:
         return True, self._number()
 
     def _open(self, open_values: list[tuple[Any, str]], holder: Any, name: str) -> None:
-        if len(open_values) >= _DEEPEST:
+        if len(open_values) >= DEEPEST:
             raise InvalidArgument(TOO_DEEP)
         open_values.append((holder, name))
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.http.json_parser import TOO_DEEP, read
+from worker_runtime.protocols.http.json_parts import without_texts
 from worker_runtime.protocols.http.slices import Steps
 from worker_runtime.protocols.http.tensors import SLICE_BYTES, refuse_binary_only
 from worker_runtime.types.signature import TensorSpec
@@ -19,8 +20,7 @@ from worker_runtime.types.signature import TensorSpec
 Array = np.ndarray[Any, Any]
 _MOST_AXES = 16
 _COPIED = 1024 * 1024  # bytes at a time: new memory costs more than the copy
-_ESCAPED = re.compile(rb"\\.", re.DOTALL)
-_QUOTE, _COMMA, _SPACE, _COLON = b'", :'
+_COMMA, _COLON = b",:"
 _DEPTH = np.zeros(256, np.int8)
 _DEPTH[list(b"[{")], _DEPTH[list(b"]}")] = 1, -1
 _NUMBERS = {int, float, bool, type(None)}
@@ -66,7 +66,7 @@ class Pieces:
         at, depth, quoted = begin, 0, 0
         while at < stop:
             chunk = self._chunk(at)
-            codes, quoted = _without_texts(chunk, quoted)
+            codes, quoted = without_texts(chunk, quoted)
             levels = depth + np.cumsum(_DEPTH[codes], dtype=np.int64)
             depth = int(levels[-1])
             ends = at + np.flatnonzero((codes == _COMMA) & (levels == 0))
@@ -101,22 +101,15 @@ class Pieces:
         return chunk
 
 
-def _without_texts(chunk: bytes, quoted: int) -> tuple[Array, int]:
-    """Its bytes with spaces for those of texts, and whether it ends in one; ``quoted``: begins."""
-    codes = np.frombuffer(_ESCAPED.sub(b"__", chunk), np.uint8)
-    quotes = quoted + np.cumsum(codes == _QUOTE)
-    return np.where(quotes & 1, np.uint8(_SPACE), codes), int(quotes[-1]) & 1
-
-
 def is_outermost(start: bytes) -> bool:
     """Whether what follows this start of a document is a member of its object."""
-    codes, quoted = _without_texts(start, 0) if start else (np.empty(0, np.uint8), 0)
+    codes, quoted = without_texts(start, 0) if start else (np.empty(0, np.uint8), 0)
     return not quoted and int(_DEPTH[codes].sum(dtype=np.int64)) == 1
 
 
 def member_of(piece: bytes, where: str) -> tuple[str, bytes]:
     """Name and value of one that ``is_long``."""
-    codes, _ = _without_texts(piece[:_LONGEST_NAME], 0)
+    codes, _ = without_texts(piece[:_LONGEST_NAME], 0)
     colons = np.flatnonzero(codes == _COLON)
     if not colons.size:
         text = f"{where}: expected a name of less than {_LONGEST_NAME} bytes"

@@ -4,12 +4,14 @@ What the quick decoder refuses, or would read otherwise than Triton does (a memb
 negative size), is read again member by member: ``thorough`` knows what to say about it.
 """
 
+import secrets
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from worker_runtime.errors import InvalidArgument
-from worker_runtime.protocols.http.json_parser import read
+from worker_runtime.protocols.http.json_parser import read, read_again
 from worker_runtime.protocols.http.json_values import (
     BadJson,
     as_array,
@@ -19,9 +21,14 @@ from worker_runtime.protocols.http.json_values import (
     member,
     optional,
 )
+from worker_runtime.protocols.http.outline import outlined
+from worker_runtime.protocols.http.slices import Steps
+from worker_runtime.types.request import Buffer
 
 ABSENT = msgspec.Raw(b"")
+MOST_OUTLINE = 1024 * 1024  # bytes of a large request without the values of its tensors
 _LARGE = 1024
+_MARK = secrets.token_hex(8)
 _MEMBERS = (b'"datatype"', b'"shape"')
 
 
@@ -63,7 +70,7 @@ class Unparsed(msgspec.Struct):
 class Parsed(msgspec.Struct):
     """The bytes of a tensor whose JSON has been read already."""
 
-    data: bytes
+    data: Buffer
 
 
 Values = bytes | Unparsed | Parsed
@@ -73,14 +80,37 @@ _decoder = msgspec.json.Decoder(RequestJson)
 
 def decode_request(raw: bytes | bytearray | memoryview) -> RequestJson:
     """Parse the JSON part. Raises BadJson and InvalidArgument saying what is wrong."""
+    return _decode(bytes(raw), read)
+
+
+def decode_large_request(raw: bytes) -> Steps[RequestJson]:
+    """As ``decode_request``, in slices, for what is large because of its tensors."""
+    outline = yield from outlined(raw, _MARK, MOST_OUTLINE)
+    yield None
+    request = _decode(outline.text, read_again)
+    for item in request.inputs:
+        found = outline.values.get(_mark(item))
+        if found is not None:
+            item.data, item.values = found, None
+    return request
+
+
+def _mark(item: InputJson) -> str:
+    """What stands where its values are to be."""
+    if item.values is None:
+        return bytes(item.data)[1:-1].decode("utf-8", "replace")
+    return item.values.value if isinstance(item.values.value, str) else ""
+
+
+def _decode(raw: bytes, reader: Callable[[bytes], Any]) -> RequestJson:
     try:
         request = _decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return thorough(bytes(raw))
+        return thorough(reader(raw))
     if _may_have_duplicates(raw, request) or any(
         min(i.shape, default=0) < 0 for i in request.inputs
     ):
-        return thorough(bytes(raw))
+        return thorough(reader(raw))
     return request
 
 
@@ -105,9 +135,8 @@ def _without_data(text: bytes, request: RequestJson) -> bytes:
     return b"".join([*kept, text[at:]]) if kept else text
 
 
-def thorough(raw: bytes) -> RequestJson:
+def thorough(document: Any) -> RequestJson:
     """Read member by member. Raises BadJson for the first one that is wrong."""
-    document = read(raw)
     request = RequestJson(inputs=[])
     if optional(document, "id", msgspec.UNSET) is not msgspec.UNSET:
         request.id = _read("id", as_string, document["id"])

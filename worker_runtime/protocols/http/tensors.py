@@ -1,6 +1,7 @@
 """Tensor data in JSON: lists of numbers or texts to the wire's bytes, and back."""
 
 import json
+import re
 from collections.abc import Callable
 from itertools import chain
 from typing import Any
@@ -8,8 +9,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from worker_runtime.errors import InvalidArgument
-from worker_runtime.protocols.http.json_parser import MAX_DEPTH, TOO_DEEP, read
+from worker_runtime.errors import InvalidArgument, RuntimeFault
+from worker_runtime.protocols.http.json_parser import MAX_DEPTH, TOO_DEEP, loosely, read
+from worker_runtime.protocols.http.json_parts import Part, Parts
 from worker_runtime.protocols.http.json_values import (
     BadJson,
     as_array,
@@ -32,6 +34,9 @@ _COUNT = f"{_DATA}: Shape does not match true shape of 'data' field"
 # A slice holds the event loop up for some tenths of a millisecond.
 SLICE_BYTES = 32 * 1024
 SLICE_ELEMENTS = 4 * 1024
+_MOST_TEXT = 1024 * 1024
+# The first quote ends a text: one that begins a text has a comma, a bracket or a space in front.
+_BETWEEN_TEXTS = re.compile(rb'[^\\,\[ \t\r\n]"[ \t\r\n]*(,)[ \t\r\n]*"')
 _BRACKETS = bytes.maketrans(b"[]", b"  ")
 _OPEN, _CLOSED = b"[]"
 
@@ -50,20 +55,27 @@ def from_json(raw: Values, datatype: DataType, count: int, name: str) -> Buffer:
     if flat is None:
         flat = _thorough(raw, datatype, count)
     if datatype.name == "BYTES":
-        try:
-            return string_array([item.encode("utf-8", "surrogateescape") for item in flat])
-        except UnicodeEncodeError:
-            raise BadJson(f"{_DATA}: The surrogate pair in string is invalid.") from None
+        return string_array(_encoded(flat))
     if len(flat) != count:
         raise BadJson(_COUNT)
     try:
-        with np.errstate(over="ignore"):
-            return np.array(flat, dtype=datatype.dtype).tobytes()
+        return _numbers(flat, datatype).tobytes()
     except OverflowError:
         _check_elements(flat, datatype)
-        raise InvalidArgument(
-            f"{_DATA}: a value of input '{name}' is out of the range of {datatype.name}"
-        ) from None
+        raise _out_of_range(datatype, name) from None
+
+
+def _encoded(texts: list[str]) -> list[bytes]:
+    try:
+        return [item.encode("utf-8", "surrogateescape") for item in texts]
+    except UnicodeEncodeError:
+        raise BadJson(f"{_DATA}: The surrogate pair in string is invalid.") from None
+
+
+def _out_of_range(datatype: DataType, name: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"{_DATA}: a value of input '{name}' is out of the range of {datatype.name}"
+    )
 
 
 def parsed_in_slices(raw: bytes, datatype: DataType, count: int) -> Steps[Parsed | None]:
@@ -93,8 +105,7 @@ def parsed_in_slices(raw: bytes, datatype: DataType, count: int) -> Steps[Parsed
             found = decoder.decode(b"[%b]" % part)
             if filled + len(found) > count:
                 raise BadJson(_COUNT)
-            with np.errstate(over="ignore"):
-                array[filled : filled + len(found)] = np.array(found, dtype=datatype.dtype)
+            array[filled : filled + len(found)] = _numbers(found, datatype)
         except (msgspec.DecodeError, UnicodeDecodeError, OverflowError):
             return None
         filled += len(found)
@@ -102,6 +113,110 @@ def parsed_in_slices(raw: bytes, datatype: DataType, count: int) -> Steps[Parsed
     if filled != count:
         raise BadJson(_COUNT)
     return Parsed(array.tobytes())
+
+
+def texts_in_slices(raw: bytes) -> Steps[Parsed | None]:
+    """What ``from_json`` gives for one list of texts, whatever its shape says; None for others.
+
+    ``raw`` is valid JSON.
+    """
+    if not raw.startswith(b"["):
+        return None
+    begin, end, parts = 1, len(raw) - 1, list[Any]()
+    decode = _DECODERS[str, 1].decode
+    while begin < end:
+        cut = _BETWEEN_TEXTS.search(raw, begin + SLICE_BYTES, begin + 2 * SLICE_BYTES)
+        stop = cut.end(1) - 1 if cut is not None else end
+        if stop - begin > _MOST_TEXT:
+            return None
+        try:
+            parts.append(string_array(_encoded(decode(b"[%b]" % raw[begin:stop]))))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        begin = stop + 1
+        yield None
+    return Parsed((yield from _joined(parts, np.dtype(object))))
+
+
+def read_in_slices(raw: bytes, datatype: DataType, count: int, name: str) -> Steps[Parsed]:
+    """What ``from_json`` gives, for whatever is valid JSON. Raises InvalidArgument."""
+    if not count:
+        return Parsed(from_json(raw, datatype, count, name))
+    refuse_binary_only(datatype, name)
+    parts, values = Parts(raw), _Values(datatype, count, name)
+    while (part := (yield from parts.next())) is not None:
+        values.take(_elements(part, datatype))
+        yield None
+    return Parsed((yield from values.joined()))
+
+
+def _elements(part: Part, datatype: DataType) -> list[Any]:
+    """Of a list that may begin before it and go on behind it."""
+    if len(part.before) > MAX_DEPTH:
+        raise InvalidArgument(TOO_DEEP)
+    text = part.alone
+    flat = _quick(text, datatype)
+    if flat is None:
+        data, flat = loosely(text), []
+        try:
+            _flatten(as_array(data), flat, 1)
+        except BadJson as error:
+            raise explained(_DATA, error) from None
+    return flat
+
+
+class _Values:
+    """Those of one tensor, as they come. The first that is wrong is told when all are there."""
+
+    def __init__(self, datatype: DataType, count: int, name: str) -> None:
+        self._datatype, self._count, self._name = datatype, count, name
+        self._text = datatype.name == "BYTES"
+        self._parts: list[Any] = []
+        self._found = 0
+        self._wrong: RuntimeFault | None = None
+        self._too_large: RuntimeFault | None = None
+
+    def take(self, values: list[Any]) -> None:
+        left = max(0, self._count - self._found)
+        self._found += len(values)
+        if self._wrong is not None:
+            return
+        try:
+            # a value too many is noticed before what comes behind it is looked at
+            _check_elements(values if self._text else values[:left], self._datatype)
+            if self._text:
+                self._parts.append(string_array(_encoded(values)))
+            elif self._found <= self._count:
+                self._parts.append(_numbers(values, self._datatype))
+        except BadJson as error:
+            self._wrong = error
+        except OverflowError:
+            self._too_large = _out_of_range(self._datatype, self._name)
+
+    def joined(self) -> Steps[Buffer]:
+        if self._wrong is not None:
+            raise self._wrong
+        if not self._text and self._found != self._count:
+            raise BadJson(_COUNT)
+        if self._too_large is not None:
+            raise self._too_large
+        array = yield from _joined(self._parts, self._datatype.dtype)
+        return array if self._text else array.tobytes()
+
+
+def _joined(parts: list[Any], dtype: "np.dtype[Any]") -> Steps["np.ndarray[Any, Any]"]:
+    array = np.empty(sum(map(len, parts)), dtype)
+    at = 0
+    for part in parts:
+        array[at : at + len(part)] = part
+        at += len(part)
+        yield None
+    return array
+
+
+def _numbers(values: list[Any], datatype: DataType) -> "np.ndarray[Any, Any]":
+    with np.errstate(over="ignore"):
+        return np.array(values, dtype=datatype.dtype)
 
 
 def _depths(part: bytes, depth: int) -> tuple[int, int]:

@@ -11,22 +11,27 @@ from rest_framework.test import APIClient
 from controlplane.deployments.models import Autoscaler, Deployment, Replica
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode
-from wire.samples import ReplicaSample, SampleBatch
+from wire.samples import ModelCounters, ReplicaSample, SampleBatch
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 POLICY = {"max": 4, "targets": {"in_flight": 1}}
 
 
+LOOK = ["operations.autoscale"]
+
+
 @pytest.mark.parametrize(
-    ("policy", "looked_s", "sent"),
+    ("policy", "looked_s", "soon", "waiting", "sent", "next_s"),
     [
-        (None, None, []),
-        (POLICY, None, ["operations.autoscale"]),
-        (POLICY, 0.9, []),  # it does so every two seconds
-        (POLICY, 1.9, ["operations.autoscale"]),
-        (POLICY, -3600, ["operations.autoscale"]),  # the clock was set back
+        (None, None, False, 7, [], 2.0),
+        (POLICY, None, False, 0, LOOK, 1.0),
+        (POLICY, 0.9, False, 0, [], 1.0),  # it does so every two seconds
+        (POLICY, 0.9, True, 0, LOOK, 0.5),  # but as samples come while more load does
+        (POLICY, 0.9, False, 7, [], 0.5),
+        (POLICY, 1.9, False, 0, LOOK, 1.0),
+        (POLICY, -3600, False, 0, LOOK, 1.0),  # the clock was set back
     ],
-    ids=["no policy", "never", "a moment ago", "due", "in the future"],
+    ids=["no policy", "never", "a moment ago", "soon", "some wait", "due", "in the future"],
 )
 def test_a_sample_of_what_is_autoscaled_has_it_looked_at(
     api: APIClient,
@@ -34,7 +39,10 @@ def test_a_sample_of_what_is_autoscaled_has_it_looked_at(
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
     policy: dict[str, Any] | None,
     looked_s: float | None,
+    soon: bool,
+    waiting: int,
     sent: list[str],
+    next_s: float,
 ) -> None:
     model_register()
     node = SimulatedNode()
@@ -42,10 +50,12 @@ def test_a_sample_of_what_is_autoscaled_has_it_looked_at(
     row = Replica.objects.get()
     Deployment.objects.update(autoscale=policy)
     looked = None if looked_s is None else timezone.now() - timedelta(seconds=looked_s)
-    Autoscaler.objects.create(deployment=row.deployment, decided_at=looked)
+    Autoscaler.objects.create(deployment=row.deployment, decided_at=looked, memory={"soon": soon})
     found: list[str] = []
     monkeypatch.setattr("celery.Celery.send_task", lambda _, name, **__: found.append(name))
-    sample = ReplicaSample(row.pk, "digits", "blue", timezone.now().timestamp(), ())
+    counters = ModelCounters("digits", "1", pending_request_count=waiting)
+    sample = ReplicaSample(row.pk, "digits", "blue", timezone.now().timestamp(), (counters,))
     with django_capture_on_commit_callbacks(execute=True):
-        assert node.post("samples", SampleBatch((sample,))).status_code == 200
+        answer = node.post("samples", SampleBatch((sample,)))
+    assert (answer.status_code, answer.json()["sample_interval_s"]) == (200, next_s)
     assert found == sent

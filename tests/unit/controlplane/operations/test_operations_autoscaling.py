@@ -294,3 +294,15 @@ def test_a_policy_is_looked_at_when_it_is_due(api: APIClient, node: SimulatedNod
     now = timezone.now()
     seen = [autoscale(now=now + timedelta(seconds=after)) for after in (0, 2, 8, 10, 12)]
     assert seen == [1, 0, 0, 1, 0]
+
+
+def test_while_more_load_comes_it_looks_at_each_sample(api: APIClient, node: SimulatedNode) -> None:
+    """Two seconds of samples tell half of what began a second ago."""
+    policy_set(api, max=1)
+    now = timezone.now()
+    for in_flight, soon in ((0.4, False), (2.4, True), (2.4, False)):
+        assert look(in_flight, now)["wanted"] == 1
+        assert Autoscaler.objects.get().memory["soon"] is soon
+        seen = [autoscale(now=now + timedelta(seconds=after)) for after in (0.5, 1.0)]
+        assert seen == [int(soon), 0]
+        now += timedelta(seconds=4)

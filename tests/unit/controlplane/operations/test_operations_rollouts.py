@@ -313,3 +313,12 @@ def test_ended_ones_are_dropped_with_operations(api: APIClient, begun: str) -> N
     assert Rollout.objects.exists()
     operations_prune(now=timezone.now() + timedelta(days=4000))
     assert not Rollout.objects.exists()
+
+
+@pytest.mark.parametrize("jump_s", [-3600, -3])
+def test_a_clock_that_is_set_back_neither_steps_nor_withdraws(begun: str, jump_s: float) -> None:
+    look(2, blue=(450, 0), green=(50, 0))
+    look(jump_s, blue=(450, 0), green=(20, 0))
+    assert (Rollout.objects.get().state, traffic()) == ("Running", {"blue": 90, "green": 10})
+    look(61, blue=(450, 0), green=(150, 0))
+    assert traffic() == {"blue": 50, "green": 50}
