@@ -1,0 +1,12 @@
+/** Said where one went on although nobody knows whether it loads. */
+import { ToneIcon } from "@/components/status";
+import shared from "../deploy.module.css";
+
+export function NotTried({ why }: { why: string }) {
+  return (
+    <div className={shared["refusal"]} style={{ borderLeftColor: "var(--warn)", marginBottom: 12 }} role="status">
+      <ToneIcon tone="warn" label="Not tried" />
+      <span>Whether it loads was not tried: {why}</span>
+    </div>
+  );
+}
