@@ -20,7 +20,7 @@ export function Room({ endpoint, deployment }: { endpoint: string; deployment: s
       <Button
         size="compact-xs"
         variant="default"
-        aria-label={`How many more replicas of ${endpoint}/${deployment} fit`}
+        aria-label={`How many more fit? Replicas of ${endpoint}/${deployment}`}
         loading={ask.isPending}
         onClick={() => ask.mutate()}
       >
