@@ -15,6 +15,7 @@ import { baselineGone, baselineSet, capturedOf, statisticsOf } from "./capture";
 import { alertAnswer, objectiveGone, objectivePast, objectiveSet, objectivesOf } from "./alerts";
 import { caseRoute, casesAsked } from "./cases";
 import { DIFFERENCES, rolloutBegun, rolloutChanged, rolloutsOf } from "./rollouts";
+import { trialBegun, trialNow } from "./trials";
 import { draftChange, draftList, placementPreview } from "./wizard";
 
 export interface MockRequest {
@@ -471,6 +472,11 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
       if (second === "uncordon") node.drain = null;
       if (second) node.cordoned = second === "cordon";
       return ok({ ...node });
+    }
+    case "try-loads": {
+      const trial = first ? trialNow(first, second) : trialBegun(body);
+      if (trial === null) return missing("This trial");
+      return "code" in trial ? { status: trial.status, body: { title: "Conflict", hints: [], ...trial } } : ok(trial, first ? 200 : 202);
     }
     case "sweeps": {
       const sweep = sweepAnswer(first ?? "", second);

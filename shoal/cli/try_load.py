@@ -17,9 +17,19 @@ POLL_S = 0.5
 @click.option("--node", help="Default: where it would be placed.")
 @click.option("--instance-type", help="As a deployment with this instance type.")
 @click.option("--timeout", type=click.IntRange(1), help="Seconds, downloading included.")
+@click.option(
+    "--only-approved",
+    is_flag=True,
+    help="Refuse code that nobody has approved, also where you may have it run.",
+)
 @output_option
 def try_load(
-    model: str, node: str | None, instance_type: str | None, timeout: int | None, output: str
+    model: str,
+    node: str | None,
+    instance_type: str | None,
+    timeout: int | None,
+    only_approved: bool,
+    output: str,
 ) -> int:
     """Load a registered model on a node once, to see whether and how it does.
 
@@ -37,6 +47,7 @@ def try_load(
             node=node or "",
             instance_type=instance_type or "",
             timeout_s=timeout,
+            only_approved=only_approved,
         )
         phase = ""
         try:

@@ -339,10 +339,19 @@ class Client(
         node: str = "",
         instance_type: str = "",
         timeout_s: int | None = None,
+        only_approved: bool = False,
     ) -> TryLoad:
-        """Loads a version on a node, once, without an endpoint; follow it with ``get_try_load``."""
+        """Loads a version on a node, once, without an endpoint; follow it with ``get_try_load``.
+
+        ``only_approved``: refuses code that nobody has approved, also where you may have it run.
+        """
         body: dict[str, Any] = {"model": model, "version": str(version)}
-        optional = {"node": node, "instance_type": instance_type, "timeout_s": timeout_s}
+        optional = {
+            "node": node,
+            "instance_type": instance_type,
+            "timeout_s": timeout_s,
+            "only_approved": only_approved,
+        }
         body |= {key: value for key, value in optional.items() if value}
         return cast(TryLoad, self._transport.json("POST", "/try-loads", json=body))
 

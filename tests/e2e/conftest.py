@@ -26,7 +26,11 @@ def product(
 ) -> Iterator[Product]:
     if not (ROOT / "frontend" / "dist" / "index.html").exists():
         pytest.fail("The studio is not built: run `make studio` first.")
-    running = Product(Path(tmp_path_factory.mktemp("shoal-home")))
+    running = Product(
+        Path(tmp_path_factory.mktemp("shoal-home")),
+        # where the files lie that are imported
+        {"SHOAL_IMPORT_NETWORKS": "127.0.0.1"},
+    )
     try:
         running.start()
         yield running

@@ -18,7 +18,10 @@ def client_of(product: Product) -> Client:
 
 
 def blue_and_green(client: Client, endpoint: str, folder: Path) -> str:
-    """Blue with all the traffic, green with none, of two versions of a model; returns a key."""
+    """Blue with all the traffic, green with none, of two versions of a model; returns a key.
+
+    Green keeps what it is asked.
+    """
     file = tiny_model.write(folder / "model.onnx")
     client.deploy(file, name=endpoint, deployment="blue")
     again = onnx.load(file)
@@ -27,8 +30,12 @@ def blue_and_green(client: Client, endpoint: str, folder: Path) -> str:
     upload = client.upload_package(packaged(file, serve_as=endpoint))
     version = client.register_model(endpoint, upload["id"])
     operation = client.create_deployment(
-        endpoint, {"name": "green", "model": endpoint, "version": str(version["version"])}
-    )
+        endpoint,
+        {
+            "name": "green", "model": endpoint, "version": str(version["version"]),
+            "capture": {"sampling_rate": 1, "roll_seconds": 5},
+        },
+    )  # fmt: skip
     client.wait_operation(operation)
     return client.get_keys(endpoint)["primaryKey"]
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from tritonclient.utils import InferenceServerException
 
-from shoal.client import Client
+from shoal.client import Client, Problem
 from tests.e2e import served, tiny_model
 from tests.e2e.accessibility import violations
 from tests.e2e.browser import WatchedPage
@@ -108,6 +109,64 @@ def test_green_is_measured_under_load(page: Page, endpoint: Served) -> None:
     assert (sweep["state"], sweep["measured"], sweep["traffic"]) == ("Succeeded", 3, 0)
     measured = endpoint.client.get_sweep(sweep["id"])["points"]
     assert all(one["good"] > 10 and not one["errors"] and one["batch"] for one in measured)
+
+
+def test_one_request_is_looked_into_and_sent_again(
+    page: Page, endpoint: Served, product: Product
+) -> None:
+    found: dict[str, Any] = {}
+
+    def kept() -> bool:
+        """By gateway and replica, with what was sent."""
+        # why again: which of them are told of by both is chance, and nothing is kept before
+        # somebody has looked
+        served.call(product, NAME, endpoint.key, times=4, batch=1, deployment="green")
+        for seen in endpoint.client.list_requests(NAME, deployment="green", status="2xx"):
+            story = endpoint.client.get_request(NAME, seen["id"])[0]
+            with suppress(Problem):  # the file that it is in is not here yet
+                endpoint.client.captured_request(NAME, "green", seen["id"], at=seen["at"])
+                if story["trace"] is not None and story["seen"] is not None:
+                    found.update(seen)
+                    return True
+        return False
+
+    wait_until(kept, "a request that is told of whole", 60)
+    page.goto(f"/endpoints/{NAME}/requests")
+    page.get_by_role("textbox", name="x-request-id").fill(found["id"])
+    page.get_by_role("table", name="Requests").get_by_text(found["id"][:8]).click()
+    way = page.get_by_role("region", name="Where its time went")
+    for part in ("Queue", "Compute"):
+        expect(way.get_by_role("row", name=part).first).to_be_visible()
+    expect(page.get_by_role("dialog", name="Request")).to_contain_text("green")
+    assert violations(page) == []
+    page.get_by_role("link", name="Open in console").click()
+    expect(page.get_by_text(f"those of the captured request {found['id']}")).to_be_visible()
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_role("button", name=re.compile("answered"))).to_have_count(1)
+
+
+def test_one_input_goes_to_both(page: Page, endpoint: Served) -> None:
+    page.goto(f"/endpoints/{NAME}/test?dep=blue")
+    page.get_by_role("combobox", name="and compare with").click()
+    page.get_by_role("option", name="green").click()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Send to both").click()
+    green = page.get_by_role("region", name="Answer of green")
+    expect(page.get_by_role("region", name="Answer of blue")).to_be_visible()
+    # the same weights in both versions
+    expect(green).to_contain_text("Equal")
+    assert violations(page) == []
+
+
+def test_what_is_idle_and_what_would_be_lost(page: Page, endpoint: Served) -> None:
+    page.goto("/capacity")
+    (node,) = endpoint.client.list_nodes()
+    page.get_by_role("checkbox", name=f"What if {node['name']} were lost").check()
+    lost = page.get_by_role("region", name="If these nodes were lost")
+    expect(lost).to_contain_text(f"{NAME}: 100 % of its traffic fails until there is a place")
+    page.get_by_role("button", name=f"How many more fit? Replicas of {NAME}/blue").click()
+    expect(page.get_by_text(re.compile(r"\d+ more replicas?\b.* 1 node"))).to_be_visible()
+    assert violations(page) == []
 
 
 def test_copies_go_to_green_until_they_are_stopped(page: Page, endpoint: Served) -> None:

@@ -12,7 +12,7 @@ import numpy
 import tritonclient.http as triton
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e import tiny_model
+from tests.e2e import tiny_model, wizard
 from tests.e2e.browser import WatchedPage
 from tests.e2e.product import Product
 
@@ -73,6 +73,7 @@ def configure(page: Page, watched: WatchedPage) -> None:
     expect(page.get_by_role("textbox", name="Max batch size")).to_have_value("8")
     expect(proceed).to_be_enabled()
     proceed.click()
+    wizard.at_placement(page)
     expect(page.get_by_text("1 replica fits")).to_be_visible()
     watched.shoot("wizard-placement")
     page.get_by_role("button", name="Continue to deployment").click()

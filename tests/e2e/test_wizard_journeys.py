@@ -11,6 +11,7 @@ from tests.e2e import tiny_model, wizard, wizard_models
 from tests.e2e.accessibility import violations
 from tests.e2e.browser import WatchedPage
 from tests.e2e.product import Product
+from tests.support.file_server import file_server
 
 
 @pytest.fixture
@@ -107,11 +108,49 @@ def test_a_repository_with_an_ensemble(page: Page, tmp_path: Path) -> None:
     ):
         # said to who does not see the drawing
         expect(page.get_by_text(re.compile(f"^{tensor}, .*{way}$"))).to_be_attached()
+    called = page.get_by_role("listitem", name="Step 1. prepare").get_by_label("y is called")
+    called.fill("washed")
+    called.press("Enter")
+    expect(page.locator(".cm-content")).to_contain_text('key: "x" value: "washed"')
+    washed = page.get_by_text(re.compile("^washed, .*goes from prepare to score$"))
+    expect(washed).to_be_attached()
     wizard.to_placement(page)
     wizard.to_deployment(page)
     wizard.deploy(page)
     wizard.must_be_live(page, "pipeline")
     assert "SCORES" in wizard.sample(page)
+    page.goto("/endpoints/pipeline/pipeline")
+    expect(page.get_by_role("region", name="Pipeline of blue")).to_be_visible()
+    expect(washed).to_be_attached()
+    steps = page.get_by_role("table", name="Steps")
+    for name in ("prepare", "score"):
+        expect(steps.get_by_role("row", name=name)).to_be_visible()
+    assert violations(page) == []
+
+
+def fetch(page: Page, address: str) -> None:
+    page.goto("/deploy/new")
+    page.get_by_text("From an address", exact=True).click()
+    page.get_by_role("textbox", name="Address").fill(address)
+    page.get_by_role("button", name="Import", exact=True).click()
+
+
+def test_a_model_is_fetched_from_an_address(page: Page, tmp_path: Path) -> None:
+    with file_server() as files:
+        files.routes["/fetched.onnx"] = tiny_model.write(tmp_path / "any.onnx").read_bytes()
+        fetch(page, f"{files.url}/nothing.onnx?signature=s3cret")
+        expect(wizard.alerts(page).first).to_be_visible(timeout=wizard.INSPECT_MS)
+        expect(page.locator("body")).not_to_contain_text("s3cret")
+        assert violations(page) == []
+        wizard.discard(page)
+        fetch(page, f"{files.url}/fetched.onnx?signature=s3cret")
+        deploy = page.get_by_role("button", name="Deploy with defaults")
+        expect(deploy).to_be_enabled(timeout=wizard.INSPECT_MS)
+        deploy.click()
+        wizard.must_be_live(page, "fetched")
+    page.goto("/models/fetched/versions/1/overview")
+    expect(page.get_by_text(f"{files.url}/fetched.onnx", exact=True)).to_be_visible()
+    assert violations(page) == []
 
 
 def test_weights_without_a_model_are_told_apart(page: Page, tmp_path: Path) -> None:
@@ -127,7 +166,20 @@ def test_weights_without_a_model_are_told_apart(page: Page, tmp_path: Path) -> N
 def test_what_only_the_node_finds_out_leads_back_to_its_line(page: Page, tmp_path: Path) -> None:
     wizard.upload(page, wizard_models.one_model(tmp_path, "gpuonly", wizard_models.NEEDS_GPU))
     wizard.to_configuration(page)
-    wizard.to_placement(page)
+    proceed = page.get_by_role("button", name="Continue to placement")
+    expect(proceed).to_be_enabled(timeout=wizard.INSPECT_MS)
+    proceed.click()
+    refused = wizard.alerts(page).filter(has=page.get_by_role("button", name="line 10"))
+    expect(refused).to_be_visible(timeout=wizard.DEPLOY_MS)
+    expect(proceed).to_be_disabled()
+    assert violations(page) == []
+    refused.get_by_role("button", name="line 10").click()
+    expect(page.locator(".cm-activeLine")).to_have_text(re.compile("gpus: "))
+    page.reload()
+    # it is not tried again
+    expect(page.get_by_text("It does not load. Change it, or continue anyway.")).to_be_visible()
+    page.get_by_role("button", name="Continue anyway").click()
+    wizard.at_placement(page)
     expect(page.get_by_text("KIND_GPU but local has no GPU.")).to_be_visible()
     wizard.to_deployment(page)
     wizard.deploy(page)

@@ -49,9 +49,18 @@ def to_configuration(page: Page) -> None:
 
 
 def to_placement(page: Page) -> None:
+    """It is loaded once meanwhile."""
     proceed = page.get_by_role("button", name="Continue to placement")
     expect(proceed).to_be_enabled(timeout=INSPECT_MS)
     proceed.click()
+    at_placement(page)
+
+
+def at_placement(page: Page) -> None:
+    there = page.get_by_role("heading", name="Step 4 of 5: Placement")
+    refused = alerts(page)
+    expect(there.or_(refused).first).to_be_attached(timeout=DEPLOY_MS)
+    assert there.count() == 1, refused.first.inner_text()
 
 
 def to_deployment(page: Page) -> None:

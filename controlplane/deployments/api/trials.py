@@ -60,11 +60,12 @@ class TryLoadsView(ProjectAPIView):
     def post(self, request: Request) -> Response:
         """Load it on a node and unload it again. Nothing that serves is touched."""
         values = read_body(TryLoadInputSerializer, request)
+        only_approved = values.pop("only_approved")
         row = services.trial_start(
             **values,
             actor=actor(request),
             now=timezone.now(),
-            may_run_code=may(request, Permission.CODE),
+            may_run_code=not only_approved and may(request, Permission.CODE),
         )
         place = f"/api/v1/try-loads/{row.pk}"
         return Response(

@@ -45,6 +45,11 @@ class TryLoadInputSerializer(Fields):
     timeout_s = serializers.IntegerField(
         required=False, default=300, min_value=5, max_value=3600, help_text="downloading included"
     )
+    only_approved = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="refuse code that nobody has approved, also where you may have it run",
+    )
 
 
 @extend_schema_serializer(component_name="TryLoad")

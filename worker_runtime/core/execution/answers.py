@@ -59,8 +59,9 @@ class Answers:
             request.sink.deliver(request, outputs)
         except Exception:  # why: one broken connection must not cost the others their answers
             logger.exception("an answer with %s could not be written", request.plan.outputs)
-        if request.watched is not None:
-            request.watched.ended(request)
+        watched = request.watched
+        if watched is not None:
+            watched.ended(request)
 
     def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
         try:

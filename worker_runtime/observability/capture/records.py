@@ -45,7 +45,7 @@ class Record(Struct, gc=False):
     inputs: list[Copied] = msgspec.field(default_factory=list)
     outputs: list[Copied] = msgspec.field(default_factory=list)
     error: str = ""
-    x_request_id: str = ""
+    x_request_id: bytes = b""
     copied: int = OVERHEAD_BYTES
 
     def copy(self, name: str, datatype: str, shape: tuple[int, ...], data: Any) -> Copied:
@@ -134,7 +134,7 @@ class Recorder:
         if record.error:
             found["error"] = record.error
         if record.x_request_id:
-            found["x_request_id"] = record.x_request_id
+            found["x_request_id"] = record.x_request_id.decode()
         return msgspec.json.encode(found) + b"\n"
 
     def _tensors(self, copies: Iterable[Copied]) -> list[dict[str, Any]]:

@@ -125,11 +125,11 @@ def noted(request: InferRequest, via: str, parent: int, error: str = "") -> Note
     )
 
 
-def id_of(headers: Sequence[tuple[str, str]]) -> str:
-    """``x-request-id``, spelled as gateways do. "" for an id that nobody could look for, as
+def id_of(headers: Sequence[tuple[str, str]]) -> bytes:
+    """``x-request-id``, spelled as gateways do. Nothing for an id that nobody could look for, as
     gateways cut and replace what is longer or not printable."""
     for name, value in headers:
         if name == X_REQUEST_ID:
             known = len(value) <= LONGEST_ID and value.isascii() and value.isprintable()
-            return value if known else ""
-    return ""
+            return value.encode() if known else b""
+    return b""

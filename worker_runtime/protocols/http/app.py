@@ -210,8 +210,8 @@ class HttpApp:
             self._forward_headers(self._forward, head, request)
         if self._tracer.active:
             self._trace(head, model, request)
-        if self._requests.active:
-            self._watch(connection, head, request)
+        if self._requests.active and (found := connection.request_id or id_of(head.headers)):
+            request.watched, request.x_request_id = self._requests, found
         connection.request = request
         try:
             self._engine.submit(model, request)
@@ -241,19 +241,14 @@ class HttpApp:
         request = generate_request(self._engine, model, bytes(body), sink, self._limit)
         if self._tracer.active:
             self._trace(head, model, request)
-        if self._requests.active:
-            self._watch(connection, head, request)
+        if self._requests.active and (found := connection.request_id or id_of(head.headers)):
+            request.watched, request.x_request_id = self._requests, found
         connection.request = request
         try:
             self._engine.submit(model, request)
         except RuntimeFault:
             connection.request = None
             raise
-
-    def _watch(self, connection: Connection, head: Head, request: InferRequest) -> None:
-        request_id = connection.request_id or id_of(head.headers)
-        if request_id:
-            request.watched, request.x_request_id = self._requests, request_id
 
     def _trace(self, head: Head, model: Model, request: InferRequest) -> None:
         headers = {name.lower(): value for name, value in head.headers}

@@ -77,14 +77,14 @@ class HeadCache:
     def __init__(
         self, parse: Callable[[bytes], Head] | None = None, *, ids_apart: bool = False
     ) -> None:
-        self.request_id = ""
+        self.request_id = b""
         self._heads: dict[bytes, Head] = {}
         self._parse = parse or parse_head
         self._ids_apart = ids_apart
 
     def get(self, raw: bytes) -> Head:
         """The head in ``raw`` (up to and with the blank line). Raises HttpRefusal."""
-        self.request_id = ""
+        self.request_id = b""
         head = self._heads.get(raw)
         if head is None and self._ids_apart:
             raw = self._without_id(raw)
@@ -105,7 +105,7 @@ class HeadCache:
         # why the byte behind it: a line that begins with a space goes on with the one before
         if not _PLAIN_ID.match(value) or raw[end + 2] in b" \t":
             return raw
-        self.request_id = value.decode("ascii")
+        self.request_id = value
         return raw[:begin] + raw[end:]
 
 

@@ -86,7 +86,8 @@ def test_of_all_others_those_with_the_smallest_ranks_are_told_of() -> None:
     found = {one.id for one in chooser.take() if one.why == SAMPLED}
     smallest = sorted((f"id-digits-{n}" for n in range(1000)), key=lambda each: rank(each, 7))
     assert found == set(smallest[:3])
-    assert [rank(one, 7) for one in smallest[:9]] == [runtimes(one, 7) for one in smallest[:9]]
+    ranks = [runtimes(one.encode(), 7) for one in smallest[:9]]
+    assert [rank(one, 7) for one in smallest[:9]] == ranks
 
 
 def test_one_id_for_all_hides_no_other() -> None:

@@ -118,6 +118,18 @@ def test_a_trial_runs_no_code_that_nobody_approved(ingested: Send, api: APIClien
     assert (answer.status_code, answer.json()["code"]) == (409, "CodeNotApproved")
 
 
+def test_who_may_run_code_can_ask_for_approved_code_alone(
+    ingested: Send, admin_api: APIClient
+) -> None:
+    """As the wizard does, where nobody asked for a trial."""
+    body = {"upload_id": ingested("add.py", PYTHON).pk}
+    answer = admin_api.post("/api/v1/try-loads", {**body, "only_approved": True}, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (409, "CodeNotApproved")
+    # no node has joined, which is looked at after the code
+    answer = admin_api.post("/api/v1/try-loads", body, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (409, "OutOfCapacity")
+
+
 def test_off_refuses_code_from_everybody(
     bring: Callable[..., Any], admin_api: APIClient, settings: Settings
 ) -> None:

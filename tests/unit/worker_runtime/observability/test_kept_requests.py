@@ -60,7 +60,7 @@ def request_of(model: Any = MODEL, at: int = BEGIN) -> InferRequest:
 
 def watched(keeper: RequestKeeper, name: str, model: Any = MODEL, at: int = BEGIN) -> InferRequest:
     request = request_of(model, at)
-    request.watched, request.x_request_id = keeper, name
+    request.watched, request.x_request_id = keeper, name.encode()
     return request
 
 
@@ -206,8 +206,9 @@ def test_nobody_wants_to_know_of_a_call() -> None:
     ],
 )
 def test_ids_that_nobody_could_look_for_are_none(value: str, found: str) -> None:
-    assert id_of([("accept", "x"), ("x-request-id", value), ("x-request-id", "b")]) == found
+    headers = [("accept", "x"), ("x-request-id", value), ("x-request-id", "b")]
+    assert id_of(headers) == found.encode()
 
 
 def test_a_call_without_an_id() -> None:
-    assert id_of([("accept", "x")]) == ""
+    assert id_of([("accept", "x")]) == b""

@@ -21,7 +21,7 @@ export function Room({ endpoint, deployment }: { endpoint: string; deployment: s
       <Button
         size="compact-xs"
         variant="default"
-        aria-label={t`How many more replicas of ${endpoint}/${deployment} fit`}
+        aria-label={t`How many more fit? Replicas of ${endpoint}/${deployment}`}
         loading={ask.isPending}
         onClick={() => ask.mutate()}
       >

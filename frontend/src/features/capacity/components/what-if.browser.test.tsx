@@ -32,8 +32,8 @@ test("headroom says what it is told from, and costs are there only with prices",
 
 test("room for more is asked of placement, and why there is none is told", async () => {
   await show(<DeploymentsCard capacity={undefined} />);
-  await page.getByRole("button", { name: "How many more replicas of resnet50-prod/blue fit" }).click();
+  await page.getByRole("button", { name: "How many more fit? Replicas of resnet50-prod/blue" }).click();
   await expect.element(page.getByText("0 more replicas. 2 nodes: NVIDIA A10 has 2.1 GB free.")).toBeVisible();
-  await page.getByRole("button", { name: "How many more replicas of digits/blue fit" }).click();
+  await page.getByRole("button", { name: "How many more fit? Replicas of digits/blue" }).click();
   await expect.element(page.getByText("At least 100 more replicas on 1 node.")).toBeVisible();
 });

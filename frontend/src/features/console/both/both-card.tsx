@@ -74,7 +74,7 @@ function Column({ answer, first, model }: { answer: Answered; first: Answered; m
       {outputs.map((output, index) => (
         <div key={output.name}>
           {changes[index] ? <Change change={changes[index]} /> : null}
-          <OutputView output={output} labels={labelsOf(model, output.name)} of={model.name} />
+          <OutputView output={output} labels={labelsOf(model, output.name)} of={model.name} by={answer.to} />
         </div>
       ))}
       {problem === null && outputsOf(first).length > 0

@@ -16,14 +16,22 @@ import { VIEW_NAMES, viewsOf, type View } from "./views";
 // The choice lasts as long as the tab: calling again shows the answer in the same way.
 const chosen = new Map<string, View>();
 
-export function OutputView({ output, labels, of }: { output: WireOutput; labels: readonly string[] | null; of: string }) {
+interface OutputViewProps {
+  output: WireOutput;
+  labels: readonly string[] | null;
+  of: string;
+  /** Whose answer it is, where several stand side by side. */
+  by?: string;
+}
+
+export function OutputView({ output, labels, of, by }: OutputViewProps) {
   const tensor = outputTensor(output);
   const views = useMemo(() => viewsOf(tensor, labels !== null), [tensor, labels]);
   const key = `${of} ${output.name}`;
   const [picked, setPicked] = useState<View | undefined>(chosen.get(key));
   const view = picked && views.includes(picked) ? picked : (views[0] ?? "values");
   return (
-    <section className={shared["output"]} aria-label={t`Output ${output.name}`}>
+    <section className={shared["output"]} aria-label={by === undefined ? t`Output ${output.name}` : t`Output ${output.name} of ${by}`}>
       <div className={shared["outputHead"]}>
         <span className={shared["inputName"]}>{output.name}</span>
         <Chip mono>{output.datatype}</Chip>

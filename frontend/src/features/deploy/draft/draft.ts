@@ -7,6 +7,12 @@ import { DEFAULT_SETTINGS, type RunSettings } from "./settings";
 /** Where the model comes from. */
 export type DraftOrigin = { kind: "upload"; upload: string } | { kind: "version"; model: string; version: number };
 
+/** `of`: a digest of what was tried. */
+export interface Tried {
+  id: string;
+  of: string;
+}
+
 /** The fields of the later steps. */
 export interface DraftForm {
   modelName: string;
@@ -33,6 +39,8 @@ export interface DraftForm {
   settings: RunSettings;
   /** Registered by an earlier try of the last step. */
   registered: { model: string; version: number; revision: number | null } | null;
+  /** The last trial, and what of: the same is not tried twice. */
+  tried: Tried | null;
 }
 
 export type DraftData = {
@@ -73,6 +81,7 @@ export function firstForm(source: DeploySource, { endpoint, deployment }: Pick<D
     settings: DEFAULT_SETTINGS,
     takeTraffic: endpoint === null,
     registered: source.registered ? { ...source.registered, revision: source.registered.revision } : null,
+    tried: null,
   };
 }
 

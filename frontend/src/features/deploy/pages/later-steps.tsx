@@ -21,6 +21,7 @@ import { ConfigureStep } from "../steps/configure-step";
 import { DeployStep } from "../steps/deploy-step";
 import { type Addition, InspectStep } from "../steps/inspect-step";
 import { type Clash, NameClash } from "../steps/name-clash";
+import { NotTried } from "../steps/not-tried";
 import { PlacementStep } from "../steps/placement-step";
 
 export interface LaterStepsProps {
@@ -85,6 +86,7 @@ export function LaterSteps({ step, source, upload, stored, mark, addition, onSte
     );
   const navigate = useNavigate();
   const queryClient = useQueryClient();
+  const [untried, setUntried] = useState<string | null>(null);
   // Here and nowhere else: a draft is stored.
   const [secrets, setSecrets] = useState<Secrets>({});
   const start = useMutation({
@@ -134,13 +136,19 @@ export function LaterSteps({ step, source, upload, stored, mark, addition, onSte
         question={question}
         mark={mark}
         onBack={() => onStep("inspect")}
-        onForward={() => onStep("placement")}
+        onForward={(why) => {
+          setUntried(why);
+          onStep("placement");
+        }}
       />
     );
   }
   if (step === "placement") {
     return (
-      <PlacementStep source={source} form={form} onForm={change} onBack={() => onStep("configure")} onForward={() => onStep("deploy")} />
+      <>
+        {untried === null ? null : <NotTried why={untried} />}
+        <PlacementStep source={source} form={form} onForm={change} onBack={() => onStep("configure")} onForward={() => onStep("deploy")} />
+      </>
     );
   }
   return (

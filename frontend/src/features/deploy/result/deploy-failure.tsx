@@ -15,8 +15,8 @@ import { FocusedHeading } from "@/components/focused-heading";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton, RefusingLink } from "@/components/refusing-button";
 import { ToneIcon } from "@/components/status";
-import { lineOfCulprit } from "../config/raw-line";
-import { sourceOfVersion, type DeploySource } from "../config/source";
+import { culpritOf } from "../config/culprit";
+import { sourceOfVersion } from "../config/source";
 import shared from "../deploy.module.css";
 import classes from "./deploy-failure.module.css";
 
@@ -131,17 +131,6 @@ function useLastLine({ endpoint, deployment }: Operation, wanted: boolean): stri
   return data?.lines.at(-1)?.text;
 }
 
-/** Where in which model's text the failure has its cause, as far as it says. */
-function culprit(source: DeploySource, error: ErrorDetail): { repo: string; line: number } | null {
-  const failure = `${error.message}\n${error.detail ?? ""}`;
-  const named = source.models.filter((model) => failure.includes(`'${model.name}'`) || failure.includes(`"${model.name}"`));
-  for (const model of named.length > 0 ? named : source.models) {
-    const line = lineOfCulprit(failure, model.startText);
-    if (line !== null) return { repo: model.name, line };
-  }
-  return null;
-}
-
 interface FixProps {
   deployment: Deployment;
   tried: Pick<Deployment, "model" | "version">;
@@ -152,7 +141,12 @@ interface FixProps {
 /** Back to the configuration, the line marked; what is changed there becomes a revision of the version. */
 function Fix({ deployment, tried, error, canceled }: FixProps) {
   const version = useQuery(modelVersionQuery(tried.model, tried.version)).data;
-  const place = version && !canceled ? culprit(sourceOfVersion(version), error) : null;
+  const models = version && !canceled ? sourceOfVersion(version).models : [];
+  const failure = `${error.message}\n${error.detail ?? ""}`;
+  const place = culpritOf(
+    failure,
+    models.map(({ name, startText }) => ({ name, text: startText })),
+  );
   return (
     <RefusingLink
       needs="deploy"

@@ -24,9 +24,11 @@ import { sourceOfVersion, type SourceModel } from "../config/source";
 import { type Check, useChecks } from "../config/use-checks";
 import shared from "../deploy.module.css";
 import classes from "./config-tab.module.css";
+import type { Tried } from "../draft/draft";
 import { ConfigForm } from "../steps/config-form";
 import { ProblemsList } from "../steps/problems-list";
 import { TryLoadCard } from "../steps/try-load-card";
+import { useTryLoad } from "../steps/use-try-load";
 import { ConfigConflict } from "./config-conflict";
 import { RevisionList } from "./revision-list";
 import { fileText, newestOf, textsOf } from "./revision-texts";
@@ -72,6 +74,8 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
     source.models.findIndex((model) => model.name === of),
   );
   const checks = useChecks(source, texts);
+  const [tried, setTried] = useState<Tried | null>(null);
+  const trying = useTryLoad(source, { texts, instanceType: "" }, tried, setTried);
   const model = source.models[active];
   const check = checks[active];
   const text = texts[active] ?? "";
@@ -228,10 +232,10 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
           <ProblemsList check={check} allFixed={null} onGoTo={(line, column) => editor.current?.goTo(line, column)} onFix={setText} />
           {refusal === undefined ? (
             <TryLoadCard
-              source={source}
-              form={{ texts, instanceType: "" }}
+              trying={trying}
+              models={[{ name: model.name, text }]}
               blocked={errors > 0 || waiting}
-              onGoTo={(line) => editor.current?.goTo(line, null)}
+              onGoTo={({ line }) => editor.current?.goTo(line, null)}
             />
           ) : null}
           <RevisionList version={version} shown={shown} />

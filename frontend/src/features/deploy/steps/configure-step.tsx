@@ -1,7 +1,7 @@
 /** Step 3: form left, config.pbtxt right, problems under it. The text is the truth. */
 import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
-import { SegmentedControl } from "@mantine/core";
+import { Button, SegmentedControl } from "@mantine/core";
 import { IconFileCode } from "@tabler/icons-react";
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { Card } from "@/components/card";
@@ -9,6 +9,7 @@ import type { PbtxtEditorHandle } from "@/components/pbtxt-editor/pbtxt-editor";
 import { SkeletonRows } from "@/components/skeleton";
 import { ToneIcon } from "@/components/status";
 import { type ConfigFields, NO_FIELDS, readConfig } from "../config/config-fields";
+import type { Culprit } from "../config/culprit";
 import { modelNameProblem } from "../config/names";
 import { isGuessed, type DeploySource } from "../config/source";
 import { useChecks } from "../config/use-checks";
@@ -18,7 +19,9 @@ import type { DraftForm } from "../draft/draft";
 import { ConfigForm } from "./config-form";
 import { Footer } from "./footer";
 import { ProblemsList } from "./problems-list";
-import { TryLoadCard } from "./try-load-card";
+import { stateOf, TryLoadCard } from "./try-load-card";
+import { useContinue } from "./use-continue";
+import { useTryLoad } from "./use-try-load";
 
 /** The editor is most of this step's code; the others should not wait for it. */
 const PbtxtEditor = lazy(() => import("@/components/pbtxt-editor/pbtxt-editor").then((module) => ({ default: module.PbtxtEditor })));
@@ -34,7 +37,8 @@ export interface ConfigureStepProps {
   /** A line to look at first. */
   mark: { line: number; model: string | null } | null;
   onBack: () => void;
-  onForward: () => void;
+  /** `untried`: why it was not tried whether it loads, where it was not. */
+  onForward: (untried: string | null) => void;
 }
 
 const toFixLabel = (name: string, errors: number): string => (errors > 0 ? t`${name} (${errors} to fix)` : name);
@@ -48,7 +52,11 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
   );
   const [diff, setDiff] = useState(false);
   const editor = useRef<PbtxtEditorHandle>(null);
+  // A line of another model's text, to go to once that is shown.
+  const later = useRef<number | null>(null);
   const checks = useChecks(source, form.texts);
+  const trying = useTryLoad(source, form, form.tried, (tried) => onForm({ tried }));
+  const going = useContinue(trying, onForward);
   const model = source.models[active] ?? source.models[0];
   const check = checks[active];
   const text = form.texts[active] ?? "";
@@ -73,6 +81,14 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
   const errors = checks.reduce((sum, one) => sum + one.errors, 0);
   const waiting = checks.some((one) => one.checking || one.failure !== null);
   const blocked = errors > 0 || waiting || nameProblem !== null || Boolean(question);
+  const go = ({ repo, line }: Culprit) => {
+    const index = source.models.findIndex(({ name }) => name === repo);
+    if (index === active) editor.current?.goTo(line, null);
+    else {
+      later.current = line;
+      setActive(index);
+    }
+  };
   const message =
     nameProblem ??
     (errors > 0
@@ -83,12 +99,16 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
           ? t`Checking the configuration`
           : question
             ? t`Say whose version it is to continue`
-            : nameNote);
+            : going.waiting
+              ? t`Trying whether it loads. ${stateOf(trying.trial)}`
+              : going.refused
+                ? t`It does not load. Change it, or continue anyway.`
+                : nameNote);
   // A file's own text is written otherwise than what is completed from the model: both are compared as the runtime
   // would write them.
   const completed = diff && model.written && check.effective !== "";
   const forward = () => {
-    if (!blocked) onForward();
+    if (!blocked && !going.waiting && !going.refused) going.press();
   };
   return (
     <>
@@ -162,6 +182,12 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
                   ref={(handle) => {
                     editor.current = handle;
                     if (handle) marked(handle);
+                    if (handle && later.current !== null) {
+                      const line = later.current;
+                      later.current = null;
+                      // After the editor has drawn itself.
+                      requestAnimationFrame(() => handle.goTo(line, null));
+                    }
                   }}
                   value={completed ? check.effective : text}
                   onChange={setText}
@@ -191,16 +217,29 @@ export function ConfigureStep({ source, form, onForm, nameNote, question, mark, 
             onGoTo={(line, column) => editor.current?.goTo(line, column)}
             onFix={setText}
           />
-          <TryLoadCard source={source} form={form} blocked={errors > 0 || waiting} onGoTo={(line) => editor.current?.goTo(line, null)} />
+          <TryLoadCard
+            trying={trying}
+            models={source.models.map(({ name }, index) => ({ name, text: form.texts[index] ?? "" }))}
+            blocked={errors > 0 || waiting}
+            onGoTo={go}
+          />
         </div>
       </div>
       <Footer
         onBack={onBack}
         message={message}
-        tone={errors > 0 || nameProblem ? "error" : undefined}
+        tone={errors > 0 || nameProblem || going.refused ? "error" : undefined}
         forward={t`Continue to placement`}
         onForward={forward}
-        blocked={blocked}
+        blocked={blocked || going.refused}
+        busy={going.waiting}
+        second={
+          !blocked && (going.waiting || going.refused) ? (
+            <Button variant="default" onClick={going.skip}>
+              {going.waiting ? t`Skip` : t`Continue anyway`}
+            </Button>
+          ) : undefined
+        }
       />
     </>
   );

@@ -3,50 +3,32 @@ import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconFlask2 } from "@tabler/icons-react";
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { cancelTryLoad, isTried, startTryLoad, tryLoadQuery, type TryLoad } from "@/api/placement";
+import type { TryLoad } from "@/api/placement";
 import { Card } from "@/components/card";
 import { bytes, seconds } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
 import { ToneIcon } from "@/components/status";
-import { changedConfigs, type DeploySource } from "../config/source";
+import { type Culprit, culpritOf } from "../config/culprit";
 import classes from "../deploy.module.css";
-import type { DraftForm } from "../draft/draft";
-import { lineIn } from "../config/raw-line";
+import type { TryLoadControl } from "./use-try-load";
 
 export interface TryLoadCardProps {
-  source: DeploySource;
-  form: Pick<DraftForm, "texts" | "instanceType">;
+  trying: TryLoadControl;
+  /** What each model's text is now. */
+  models: readonly { name: string; text: string }[];
   blocked: boolean;
-  onGoTo: (line: number) => void;
+  onGoTo: (culprit: Culprit) => void;
 }
 
-export function TryLoadCard({ source, form, blocked, onGoTo }: TryLoadCardProps) {
-  const [id, setId] = useState<string | null>(null);
-  const start = useMutation({
-    mutationFn: () => {
-      const target = source.registered
-        ? {
-            model: source.registered.model,
-            version: String(source.registered.version),
-            ...(source.registered.revision === null ? {} : { config_revision: source.registered.revision }),
-          }
-        : { upload_id: source.uploadId ?? "" };
-      return startTryLoad({ ...target, configs: changedConfigs(source.models, form.texts), instance_type: form.instanceType });
-    },
-    onSuccess: (trial) => setId(trial.id),
-  });
-  const cancel = useMutation({ mutationFn: cancelTryLoad });
-  const trial = useQuery({ ...tryLoadQuery(id ?? ""), enabled: id !== null }).data;
-  const running = start.isPending || (id !== null && (!trial || !isTried(trial)));
+export function TryLoadCard({ trying, models, blocked, onGoTo }: TryLoadCardProps) {
+  const { trial, running, failure } = trying;
   return (
     <Card
       title={t`Try load`}
       hint={t`on a node, unloaded again afterwards`}
       actions={
-        running && id !== null ? (
-          <Button variant="default" onClick={() => cancel.mutate(id)} loading={cancel.isPending}>
+        running ? (
+          <Button variant="default" onClick={trying.cancel} loading={trying.canceling} disabled={!trial}>
             <Trans>Cancel</Trans>
           </Button>
         ) : (
@@ -54,8 +36,7 @@ export function TryLoadCard({ source, form, blocked, onGoTo }: TryLoadCardProps)
             variant="default"
             leftSection={<IconFlask2 size={15} aria-hidden />}
             disabled={blocked}
-            loading={running}
-            onClick={() => start.mutate()}
+            onClick={() => trying.start(false)}
           >
             <Trans>Try load</Trans>
           </Button>
@@ -63,20 +44,24 @@ export function TryLoadCard({ source, form, blocked, onGoTo }: TryLoadCardProps)
       }
       flush
     >
-      {start.error ? <ProblemCard error={start.error} title={t`It could not be tried`} /> : null}
+      {failure ? <ProblemCard error={failure} title={t`It could not be tried`} /> : null}
       {running ? (
         <div className={classes["problemRow"]} role="status">
           <ToneIcon tone="info" label={t`Trying`} />
-          <span>{trial ? `${trial.node}: ${trial.phase || (trial.state === "Queued" ? t`queued` : t`running`)}` : t`Choosing a node`}</span>
+          <span>{stateOf(trial)}</span>
         </div>
       ) : trial ? (
-        <Outcome trial={trial} onGoTo={onGoTo} />
+        <Outcome trial={trial} models={models} onGoTo={onGoTo} />
       ) : null}
     </Card>
   );
 }
 
-function Outcome({ trial, onGoTo }: { trial: TryLoad; onGoTo: (line: number) => void }) {
+/** How far it is. */
+export const stateOf = (trial: TryLoad | undefined): string =>
+  trial ? `${trial.node}: ${trial.phase || (trial.state === "Queued" ? t`queued` : t`running`)}` : t`Choosing a node`;
+
+function Outcome({ trial, models, onGoTo }: { trial: TryLoad } & Pick<TryLoadCardProps, "models" | "onGoTo">) {
   const { error } = trial;
   if (trial.state === "Succeeded") {
     return (
@@ -90,7 +75,7 @@ function Outcome({ trial, onGoTo }: { trial: TryLoad; onGoTo: (line: number) => 
       </div>
     );
   }
-  const line = lineIn(`${error?.message ?? ""}\n${error?.detail ?? ""}`);
+  const culprit = culpritOf(`${error?.message ?? ""}\n${error?.detail ?? ""}`, models);
   return (
     <div className={classes["problemRow"]} role="alert">
       <ToneIcon tone={error ? "error" : "idle"} label={trial.state === "Canceled" ? t`Canceled` : t`Failed`} />
@@ -106,9 +91,9 @@ function Outcome({ trial, onGoTo }: { trial: TryLoad; onGoTo: (line: number) => 
             {hint}
           </div>
         ))}
-        {line === null ? null : (
-          <button type="button" className={classes["place"]} onClick={() => onGoTo(line)}>
-            <Trans>line {line}</Trans>
+        {culprit === null ? null : (
+          <button type="button" className={classes["place"]} onClick={() => onGoTo(culprit)}>
+            {models.length > 1 ? t`line ${culprit.line} of ${culprit.repo}` : t`line ${culprit.line}`}
           </button>
         )}
       </div>
