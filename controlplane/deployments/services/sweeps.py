@@ -25,7 +25,7 @@ from controlplane.deployments.errors import (
 from controlplane.deployments.models import Deployment, LoadSweep, Replica
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.selectors.sweeps import plan_of, sweep_get, sweeps_active
-from controlplane.deployments.states import SWEEPS, SweepCause
+from controlplane.deployments.states import SWEEPS, RunCause
 from controlplane.deployments.types import (
     SWEEP_ACTIVE,
     Desired,
@@ -160,14 +160,14 @@ def sweeps_observe(node: Node, loads: Iterable[ObservedLoad], now: datetime) -> 
         points = [codec.as_data(point) for point in load.points[: len(plan_of(row).levels)]]
         measured: dict[str, Any] = {"points": points, "stopped_by": load.stopped_by}
         if load.state == "finished":
-            _end(row, SweepCause.SUCCEED, now, **measured)
+            _end(row, RunCause.SUCCEED, now, **measured)
         elif load.state == "failed":
             problem = codec.as_data(load.error) if load.error else None
             error = problem or failure_data(Failure("SweepFailed", "It failed."))
-            _end(row, SweepCause.FAIL, now, error=error, **measured)
+            _end(row, RunCause.FAIL, now, error=error, **measured)
         elif row.state == SweepState.QUEUED or points != row.points:
             rows = LoadSweep.objects.filter(pk=row.pk)
-            SWEEPS.write(rows, SweepCause.OBSERVE, updated_at=timezone.now(), **measured)
+            SWEEPS.write(rows, RunCause.OBSERVE, updated_at=timezone.now(), **measured)
 
 
 def sweeps_tick(*, now: datetime) -> None:
@@ -182,21 +182,21 @@ def sweeps_tick(*, now: datetime) -> None:
             text = f"The agent of {row.node_name} has not ended it in time."
             hints = ("Look at the node; what was measured until then is kept.",)
         failure = Failure("DeadlineExceeded", text, hints=hints)
-        _end(row, SweepCause.EXPIRE, now, error=failure_data(failure))
+        _end(row, RunCause.EXPIRE, now, error=failure_data(failure))
     LoadSweep.objects.filter(finished_at__lt=now - KEPT).delete()
 
 
 def sweep_cancel(*, sweep_id: str, actor: str, now: datetime) -> LoadSweep:
     """What was measured until then is kept. Raises SweepNotFound, SweepFinished."""
     row = sweep_get(sweep_id)
-    if row.state not in SWEEP_ACTIVE or not _end(row, SweepCause.CANCEL, now, actor=actor):
+    if row.state not in SWEEP_ACTIVE or not _end(row, RunCause.CANCEL, now, actor=actor):
         raise SweepFinished(f"It has ended already: {sweep_get(sweep_id).state}.")
     return sweep_get(sweep_id)
 
 
 @transaction.atomic
 def _end(
-    row: LoadSweep, cause: SweepCause, now: datetime, *, actor: str = "system", **values: Any
+    row: LoadSweep, cause: RunCause, now: datetime, *, actor: str = "system", **values: Any
 ) -> bool:
     """Whether this call ended it; its node stops what it no longer finds desired."""
     plan = plan_of(row)

@@ -22,7 +22,7 @@ from controlplane.deployments.states import (
     DeploymentCause,
     EndpointCause,
     ReplicaCause,
-    TrialCause,
+    RunCause,
 )
 from controlplane.deployments.types import TRIAL_ACTIVE, ReplicaState
 from controlplane.nodes.states import DUTIES, NODES, DutyCause, NodeCause
@@ -116,7 +116,7 @@ def test_cancelling_is_legal_until_the_end() -> None:
     assert ROLLOUTS.sources(RolloutCause.ABORT) == set(ROLLING)
     assert OPERATIONS.sources(OperationCause.CANCEL) == set(ACTIVE)
     assert OPERATIONS.sources(OperationCause.SUPERSEDE) == set(ACTIVE)
-    assert TRIALS.sources(TrialCause.CANCEL) == set(TRIAL_ACTIVE)
+    assert TRIALS.sources(RunCause.CANCEL) == set(TRIAL_ACTIVE)
     assert UPLOADS.sources(UploadCause.REFUSE) == set(INGESTING)
 
 
