@@ -16,6 +16,7 @@ from controlplane.deployments.types import (
     ReplicaState,
     SweepState,
     TrialState,
+    TuningState,
 )
 
 
@@ -143,6 +144,16 @@ SWEEPS: Final = _run(
     observe="its node has begun, or has a point",
     succeed="its node has measured all of it",
     fail="its node reports that it cannot go on",
+    forget="it ended 90 days ago, or its deployment has 50 newer ones",
+    delete="its deployment is deleted",
+)
+TUNINGS: Final = _run(
+    "tuning",
+    TuningState,
+    observe="its node has begun, has a point, or is given the next configuration",
+    succeed="nothing promises more, or its runs are used up",
+    fail="what runs today cannot be measured, or three in a row cannot",
+    expire="a run's deadline has passed",
     forget="it ended 90 days ago, or its deployment has 50 newer ones",
     delete="its deployment is deleted",
 )

@@ -25,6 +25,7 @@ from controlplane.deployments.errors import (
 from controlplane.deployments.models import Deployment, LoadSweep, Replica
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.selectors.sweeps import plan_of, sweep_get, sweeps_active
+from controlplane.deployments.services.measuring import measuring_check
 from controlplane.deployments.states import SWEEPS, RunCause
 from controlplane.deployments.types import (
     SWEEP_ACTIVE,
@@ -75,7 +76,8 @@ def sweep_start(
 ) -> LoadSweep:
     """Have a ready replica of it measured. ``while_serving``: though clients use it.
 
-    Raises EndpointNotFound, DeploymentNotFound, DeploymentServes, NoReadyReplica, SweepInProgress.
+    Raises EndpointNotFound, DeploymentNotFound, DeploymentServes, NoReadyReplica, SweepInProgress,
+    TuningInProgress.
     """
     row = deployment_get(endpoint, deployment)
     if (uses := _uses(row)) and not while_serving:
@@ -86,6 +88,9 @@ def sweep_start(
     replica = _replica(row)
     try:
         with transaction.atomic():
+            # why first: who begins to measure there waits for the row of the node
+            node_generation_raise([replica.node_id])
+            measuring_check(replica.node)
             sweep = LoadSweep.objects.create(
                 id=secrets.token_hex(8),
                 deployment=row,
@@ -107,7 +112,6 @@ def sweep_start(
                 + (f", while it serves clients ({', '.join(uses)})" if uses else ""),
                 Event.Severity.WARNING if uses else Event.Severity.INFO,
             )
-            node_generation_raise([replica.node_id])
     except IntegrityError as error:
         # why everything: a node does one at a time, whoever asked for it
         if not LoadSweep.everything.filter(node=replica.node, state__in=SWEEP_ACTIVE).exists():
