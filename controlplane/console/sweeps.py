@@ -18,8 +18,7 @@ from controlplane.core.requests import read_body
 from controlplane.deployments.api import sweeps
 from controlplane.deployments.selectors import endpoint_get
 from controlplane.deployments.serializers.sweeps import SweepInputSerializer, SweepSerializer
-from controlplane.deployments.services.sweeps import plan_made, sweep_start
-from wire.load import LoadPlan
+from controlplane.deployments.services.sweeps import Plan, plan_made, sweep_start
 
 
 class SweepsView(sweeps.SweepsView):
@@ -53,7 +52,7 @@ class SweepsView(sweeps.SweepsView):
         return sweeps.begun(row)
 
 
-def plan_asked(asked: dict[str, Any], endpoint: str, deployment: str) -> tuple[LoadPlan, str]:
+def plan_asked(asked: dict[str, Any], endpoint: str, deployment: str) -> tuple[Plan, str]:
     """And the name of the case. Takes what belongs to it out of ``asked``.
 
     Raises CaseNotFound, EndpointNotFound, DeploymentNotFound, Invalid.

@@ -46,6 +46,7 @@ KEPT: Final = timedelta(days=90)
 MOST_KEPT: Final = 50  # of a deployment
 BEGIN_S: Final = 60.0  # for its node to hear of it
 MOST_BYTES: Final = 1 << 20  # of a case, as base64: it is in what the node asks for all the time
+Plan = LoadPlan  # for who makes one of a request
 
 
 def plan_made(*, inputs: Iterable[dict[str, Any]] = (), **values: Any) -> LoadPlan:
