@@ -50,7 +50,7 @@ def tuning_state(tuning_id: str) -> tuple[Any, ...] | None:
 def run_id(row: Tuning) -> str:
     """Of the replica and of the load sweep that a node is asked for now."""
     attempt = (row.current or {}).get("attempt", 0)
-    return f"{row.pk}-{row.step}" + (f".{attempt}" if attempt else "")
+    return f"{row.pk}-{row.step}" + (f"-{attempt}" if attempt else "")
 
 
 def tuning_load(row: Tuning) -> DesiredLoad | None:
