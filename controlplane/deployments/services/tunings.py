@@ -269,7 +269,9 @@ def _run_ended(row: Tuning, current: dict[str, Any], error: dict[str, Any] | Non
         "load_seconds": current.get("load_seconds"),
         "error": error,
     }
-    _set(row, {"phase": CHOOSING}, raised=True, runs=[*row.runs, run], step=row.step + 1)
+    due = timezone.now() + timedelta(seconds=START_S)  # the next pass of the tick chooses
+    values = {"runs": [*row.runs, run], "step": row.step + 1, "deadline_at": due}
+    _set(row, {"phase": CHOOSING}, raised=True, **values)
 
 
 def _again(row: Tuning, current: dict[str, Any], error: dict[str, Any], now: datetime) -> None:
