@@ -19,7 +19,7 @@ from controlplane.core import events
 from controlplane.core.errors import Invalid
 from controlplane.core.models import Event
 from controlplane.deployments.errors import NodeServes, TuningFinished, TuningImpossible
-from controlplane.deployments.models import Deployment, Replica, Tuning
+from controlplane.deployments.models import Deployment, Tuning
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.selectors.tunings import (
     CHOOSING,
@@ -40,11 +40,10 @@ from controlplane.deployments.services.load_settings import (
     settings_read,
     text_with,
 )
-from controlplane.deployments.services.measuring import measuring_check
+from controlplane.deployments.services.measuring import measuring_check, serving_count
 from controlplane.deployments.states import TUNINGS, RunCause
 from controlplane.deployments.types import (
     TUNING_ACTIVE,
-    Desired,
     Failure,
     ReplicaState,
     TuningState,
@@ -151,7 +150,7 @@ def _place(
     if not fitting:
         why = "\n".join(f"{verdict.node}: {verdict.because}" for verdict in verdicts)
         raise TuningImpossible(why or "No node has joined yet.", field="node" if name else None)
-    serving = {node.pk: _serving(node) for node in fitting}
+    serving = {node.pk: serving_count(node) for node in fitting}
     best = min(fitting, key=lambda node: bool(serving[node.pk]))
     if (count := serving[best.pk]) and not while_serving:
         raise NodeServes(
@@ -160,14 +159,6 @@ def _place(
             field="while_serving",
         )
     return best, gpus_give(row, [best.pk], now)[0]
-
-
-def _serving(node: Node) -> int:
-    """How many replicas there get traffic. Of all projects: they share the machine."""
-    rows = Replica.everything.filter(node=node, desired=Desired.RUNNING).values_list(
-        "deployment__name", "deployment__endpoint__traffic"
-    )
-    return sum(bool(traffic.get(name)) for name, traffic in rows)
 
 
 def _space(
@@ -270,7 +261,7 @@ def _run_ended(row: Tuning, current: dict[str, Any], error: dict[str, Any] | Non
         "error": error,
     }
     due = timezone.now() + timedelta(seconds=START_S)  # the next pass of the tick chooses
-    values = {"runs": [*row.runs, run], "step": row.step + 1, "deadline_at": due}
+    values: dict[str, Any] = {"runs": [*row.runs, run], "step": row.step + 1, "deadline_at": due}
     _set(row, {"phase": CHOOSING}, raised=True, **values)
 
 
@@ -353,7 +344,12 @@ def _end(
     plan = tuning_plan(row)
     inputs = tuple(dataclasses.replace(one, data=None) for one in plan.inputs)
     kept = codec.as_data(dataclasses.replace(plan, inputs=inputs))
-    ended = {"finished_at": now, "updated_at": timezone.now(), "plan": kept, "current": None}
+    ended: dict[str, Any] = {
+        "finished_at": now,
+        "updated_at": timezone.now(),
+        "plan": kept,
+        "current": None,
+    }
     if not TUNINGS.move(row, cause, **ended, **values):
         return False
     if row.node_id:
