@@ -7,12 +7,12 @@ over the best: expected improvement. It ends where none promises enough, or by i
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
-
-import numpy as np
+from typing import TYPE_CHECKING, Final
 
 from controlplane.tuning.space import Setting, Space
-from controlplane.tuning.surrogate import Expected, expect, improvement
+
+if TYPE_CHECKING:
+    from controlplane.tuning.surrogate import Expected
 
 LEAST_RUNS: Final = 6
 MOST_RUNS: Final = 64
@@ -67,9 +67,11 @@ def next_setting(measured: Sequence[Measured], space: Space, now: Setting, budge
         for one, mean in zip(measured, expected.mean[: len(measured)], strict=True)
         if one.value
     )
-    rest = Expected(expected.mean[len(measured) :], expected.deviation[len(measured) :])
+    from controlplane.tuning.surrogate import improvement  # noqa: PLC0415 - without numpy
+
+    rest = type(expected)(expected.mean[len(measured) :], expected.deviation[len(measured) :])
     gains = improvement(rest, float(best))
-    chosen = int(np.argmax(gains))
+    chosen = int(gains.argmax())
     if gains[chosen] < WORTH and len(measured) >= LEAST_RUNS:
         return Next(None, "no other configuration promises 1 % more")
     change = math.expm1(float(rest.mean[chosen]) - float(best))
@@ -85,7 +87,7 @@ def choice(measured: Sequence[Measured], space: Space) -> Measured | None:
     if not holding:
         return None
     expected = _expected(measured, space, [one.setting for one in holding]).mean
-    best = float(np.max(expected))
+    best = float(expected.max())
     near = [one for one, mean in zip(holding, expected, strict=True) if mean >= best - ALIKE]
     return min(near, key=lambda one: (one.setting.instances, one.memory_bytes, one.setting))
 
@@ -115,7 +117,10 @@ def _first(space: Space) -> tuple[Setting, ...]:
     )
 
 
-def _expected(measured: Sequence[Measured], space: Space, wanted: Sequence[Setting]) -> Expected:
+def _expected(measured: Sequence[Measured], space: Space, wanted: Sequence[Setting]) -> "Expected":
+    # why here: processes start without numpy, and few of them ever tune
+    from controlplane.tuning.surrogate import expect  # noqa: PLC0415
+
     good = [one.value for one in measured if one.value]
     worst = min(good)
     logs = [math.log(one.value or worst * FAILED_SHARE) for one in measured]
