@@ -120,6 +120,11 @@ class Fleet:
             if runner.replica.capture is not None and not runner.stopping
         ]
 
+    def listening(self, replica_id: str) -> ObservedReplica | None:
+        """A replica whose runtime listens, a trial too; None: there is none."""
+        runner = self._runners.get(replica_id)
+        return runner.observed if runner is not None and runner.observed.metrics_port else None
+
     def serving(self) -> list[tuple[DesiredReplica, ObservedReplica]]:
         """Replicas whose runtime listens."""
         return [

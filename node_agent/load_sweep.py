@@ -90,9 +90,9 @@ class LoadSweeps:
 
     def _port(self, replica_id: str) -> int:
         """Raises _Failed."""
-        for replica, seen in self._fleet.serving():
-            if replica.replica_id == replica_id and seen.state == "ready":
-                return seen.http_port
+        seen = self._fleet.listening(replica_id)
+        if seen is not None and seen.state == "ready":
+            return seen.http_port
         raise _Failed(Problem("ReplicaNotReady", "The replica is not ready on its node any more."))
 
     async def _measure(self, load: DesiredLoad, port: int) -> None:

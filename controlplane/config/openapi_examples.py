@@ -31,6 +31,16 @@ EXAMPLES: Final[dict[str, Any]] = {
         "slo_ms": 20,
         "shapes": {"image": [3, 224, 224]},
     },
+    "TuningInputRequest": {
+        "levels": [4, 16, 64],
+        "slo_percentile": 99,
+        "slo_ms": 20,
+        "instances": [1, 2, 4],
+        "batch_sizes": [8, 16, 32],
+        "delays_us": [0, 500, 2000],
+        "while_serving": True,
+    },
+    "TuningApplyInputRequest": {"setting": {"instances": 2, "batch": 16, "delay_us": 500}},
     "ConfigRenderInputRequest": {"config": {"name": "digits", "max_batch_size": 8}},
     "ConfigRevisionInputRequest": {
         "configs": {"digits": CONFIG},

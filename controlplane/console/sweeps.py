@@ -18,7 +18,7 @@ from controlplane.core.requests import read_body
 from controlplane.deployments.api import sweeps
 from controlplane.deployments.selectors import endpoint_get
 from controlplane.deployments.serializers.sweeps import SweepInputSerializer, SweepSerializer
-from controlplane.deployments.services.sweeps import plan_made, sweep_start
+from controlplane.deployments.services.sweeps import Plan, plan_made, sweep_start
 
 
 class SweepsView(sweeps.SweepsView):
@@ -38,28 +38,37 @@ class SweepsView(sweeps.SweepsView):
         Requests go to the replica itself and not through the gateway. One at a time on a node.
         """
         asked = read_body(SweepInputSerializer, request)
-        case = _case(asked.pop("case"), endpoint)
         while_serving = asked.pop("while_serving")
-        plan = plan_made(
-            model=_model(asked.pop("model"), case, endpoint, deployment),
-            version=asked.pop("model_version"),
-            slo_us=1000 * (asked.pop("slo_ms") or 0.0),
-            slo_percentile=asked.pop("slo_percentile") or 0,
-            levels=tuple(asked.pop("levels")),
-            shapes={name: tuple(shape) for name, shape in asked.pop("shapes").items()},
-            inputs=_inputs(case) if case else (),
-            **asked,
-        )
+        plan, case = plan_asked(asked, endpoint, deployment)
         row = sweep_start(
             endpoint=endpoint,
             deployment=deployment,
             plan=plan,
-            case=case.name if case else "",
+            case=case,
             while_serving=while_serving,
             actor=actor(request),
             now=timezone.now(),
         )
         return sweeps.begun(row)
+
+
+def plan_asked(asked: dict[str, Any], endpoint: str, deployment: str) -> tuple[Plan, str]:
+    """And the name of the case. Takes what belongs to it out of ``asked``.
+
+    Raises CaseNotFound, EndpointNotFound, DeploymentNotFound, Invalid.
+    """
+    case = _case(asked.pop("case"), endpoint)
+    plan = plan_made(
+        model=_model(asked.pop("model"), case, endpoint, deployment),
+        version=asked.pop("model_version"),
+        slo_us=1000 * (asked.pop("slo_ms") or 0.0),
+        slo_percentile=asked.pop("slo_percentile") or 0,
+        levels=tuple(asked.pop("levels")),
+        shapes={name: tuple(shape) for name, shape in asked.pop("shapes").items()},
+        inputs=_inputs(case) if case else (),
+        **asked,
+    )
+    return plan, case.name if case else ""
 
 
 def _case(case_id: str, endpoint: str) -> SavedCase | None:

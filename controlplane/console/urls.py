@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from controlplane.console import api, sweeps
+from controlplane.console import api, sweeps, tunings
 
 urlpatterns = [
     path("test-cases", api.TestCasesView.as_view()),
@@ -10,5 +10,9 @@ urlpatterns = [
     path(
         "endpoints/<str:endpoint>/deployments/<str:deployment>/sweeps",
         sweeps.SweepsView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/tunings",
+        tunings.TuningsView.as_view(),
     ),
 ]

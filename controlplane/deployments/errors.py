@@ -116,6 +116,36 @@ class SweepInProgress(Conflict):
     tries = ("Wait until it has ended, or cancel it: two would measure each other.",)
 
 
+class TuningNotFound(NotFound):
+    code = "TuningNotFound"
+    tries = ("`GET .../deployments/{deployment}/tunings` lists those that are kept.",)
+
+
+class TuningFinished(Conflict):
+    code = "OperationFinished"
+    tries = ("Read it for its outcome, or start another.",)
+
+
+class TuningInProgress(Conflict):
+    code = "TuningInProgress"
+    tries = ("Wait until it has ended, or cancel it: two would measure each other.",)
+
+
+class TuningImpossible(Conflict):
+    code = "OutOfCapacity"
+    tries = ("Bring a node back, or name another one.",)
+
+
+class NothingToApply(Conflict):
+    code = "NothingToApply"
+    tries = ("Read the tuning for what was measured.",)
+
+
+class NodeServes(Conflict):
+    code = "DeploymentServes"
+    tries = ("Name a node that serves nobody, or send `while_serving: true`.",)
+
+
 class NoReadyReplica(Conflict):
     code = "NoReadyReplica"
     tries = ("Start it, or wait until a replica of its newest revision is ready.",)

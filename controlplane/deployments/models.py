@@ -11,6 +11,7 @@ from controlplane.deployments.idling import idle_rule, is_paused
 from controlplane.deployments.spec import RunSettings, settings_from_json
 from controlplane.deployments.types import (
     SWEEP_ACTIVE,
+    TUNING_ACTIVE,
     AuthMode,
     DeploymentState,
     Desired,
@@ -19,6 +20,7 @@ from controlplane.deployments.types import (
     ReplicaState,
     SweepState,
     TrialState,
+    TuningState,
 )
 
 # what control planes of before write, who do not know the column
@@ -324,6 +326,12 @@ class TryLoad(Stamped, Scoped):
         return f"{self.model_version or self.upload} on {self.node_name}"
 
 
+def _one_on_a_node(name: str, active: tuple[models.TextChoices, ...]) -> models.UniqueConstraint:
+    """Two would measure each other."""
+    states = [str(state) for state in active]
+    return models.UniqueConstraint(fields=["node"], condition=models.Q(state__in=states), name=name)
+
+
 class LoadSweep(Stamped, Scoped):
     """What a node's agent measured of one replica under more and more load."""
 
@@ -347,14 +355,40 @@ class LoadSweep(Stamped, Scoped):
     created_by = models.CharField(max_length=150)
 
     class Meta:
-        constraints = [
-            # two would measure each other
-            models.UniqueConstraint(
-                fields=["node"],
-                condition=models.Q(state__in=[str(state) for state in SWEEP_ACTIVE]),
-                name="one_load_sweep_at_a_time_on_a_node",
-            )
-        ]
+        constraints = [_one_on_a_node("one_load_sweep_at_a_time_on_a_node", SWEEP_ACTIVE)]
 
     def __str__(self) -> str:
         return f"{self.deployment} on {self.node_name}"
+
+
+class Tuning(Stamped, Scoped):
+    """A search for a model's configuration: private replicas, one after the other, under load."""
+
+    project_paths: ClassVar[tuple[str, ...]] = ("deployment__endpoint__project",)
+
+    id = models.CharField(max_length=16, primary_key=True)
+    deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="tunings")
+    revision = models.ForeignKey(DeploymentRevision, on_delete=models.CASCADE, related_name="+")
+    model = models.CharField(max_length=255)  # as clients call it
+    node = models.ForeignKey("nodes.Node", null=True, on_delete=models.SET_NULL, related_name="+")
+    node_name = models.CharField(max_length=100)
+    gpus = models.JSONField(null=True, blank=True)  # as on Replica
+    plan = models.JSONField()  # this and the next as on LoadSweep
+    case = models.CharField(max_length=100, blank=True)
+    space = models.JSONField()  # tuning.space: what is sought among, and what runs today
+    budget = models.PositiveIntegerField()  # runs
+    state = models.CharField(max_length=16, choices=TuningState, default=TuningState.QUEUED)
+    step = models.PositiveIntegerField(default=0)  # number of the run under way
+    current = models.JSONField(null=True, blank=True)  # that run; see services.tunings
+    runs = models.JSONField(default=list)  # those that have ended
+    applied = models.PositiveIntegerField(null=True, blank=True)  # a ConfigRevision's number
+    error = models.JSONField(null=True, blank=True)
+    deadline_at = models.DateTimeField()  # of the run
+    finished_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.CharField(max_length=150)
+
+    class Meta:
+        constraints = [_one_on_a_node("one_tuning_at_a_time_on_a_node", TUNING_ACTIVE)]
+
+    def __str__(self) -> str:
+        return f"{self.model} of {self.deployment} on {self.node_name}"

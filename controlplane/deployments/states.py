@@ -1,10 +1,12 @@
-"""Which state follows which, and why: endpoints, deployments, trials, replicas.
+"""Which state follows which, and why: endpoints, deployments, trials, sweeps, replicas.
 
 What answers now is not among them: ``serving`` derives it whenever somebody looks.
 """
 
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar
+
+from django.db.models import TextChoices
 
 from controlplane.core.states import Machine, Move
 from controlplane.deployments.types import (
@@ -14,6 +16,7 @@ from controlplane.deployments.types import (
     ReplicaState,
     SweepState,
     TrialState,
+    TuningState,
 )
 
 
@@ -93,7 +96,9 @@ DEPLOYMENTS: Final = Machine(
 )
 
 
-class TrialCause(StrEnum):
+class RunCause(StrEnum):
+    """Of what a node does once and reports: trials, load sweeps, tunings."""
+
     OBSERVE = "observe"
     SUCCEED = "succeed"
     FAIL = "fail"
@@ -103,52 +108,54 @@ class TrialCause(StrEnum):
     DELETE = "delete"
 
 
-T, TC = TrialState, TrialCause
-TRIALS: Final = Machine(
+RunStateT = TypeVar("RunStateT", bound=TextChoices)
+
+
+def _run(name: str, states: type[RunStateT], **when: str) -> Machine[RunStateT, RunCause]:
+    """``when``: of each cause that is not the same for all of them, in words."""
+    queued, running, *ended = states
+    active = (queued, running)
+    said = {"expire": "its deadline has passed", "cancel": "somebody cancelled it"} | when
+    leads = dict(zip(("succeed", "fail", "cancel"), ended, strict=True))
+    leads |= {"observe": running, "expire": leads["fail"]}
+    moves = [
+        Move(cause, active, (leads[cause.value],), said[cause.value])
+        for cause in (
+            RunCause.OBSERVE, RunCause.SUCCEED, RunCause.FAIL, RunCause.EXPIRE, RunCause.CANCEL
+        )
+    ]  # fmt: skip
+    moves.append(Move(RunCause.FORGET, tuple(ended), (), said["forget"]))
+    moves.append(Move(RunCause.DELETE, tuple(states), (), said["delete"]))
+    return Machine(name, states, starts=(queued,), moves=moves)
+
+
+TRIALS: Final = _run(
     "trial",
-    T,
-    starts=(T.QUEUED,),
-    moves=(
-        Move(TC.OBSERVE, (T.QUEUED, T.RUNNING), (T.RUNNING,), "its node reports how far it is"),
-        Move(TC.SUCCEED, (T.QUEUED, T.RUNNING), (T.SUCCEEDED,), "its node reports that it loads"),
-        Move(TC.FAIL, (T.QUEUED, T.RUNNING), (T.FAILED,), "its node reports that it does not"),
-        Move(TC.EXPIRE, (T.QUEUED, T.RUNNING), (T.FAILED,), "its deadline has passed"),
-        Move(TC.CANCEL, (T.QUEUED, T.RUNNING), (T.CANCELED,), "somebody cancelled it"),
-        Move(TC.FORGET, (T.SUCCEEDED, T.FAILED, T.CANCELED), (), "it ended a day ago"),
-        Move(TC.DELETE, tuple(T), (), "its version or its upload is deleted"),
-    ),
+    TrialState,
+    observe="its node reports how far it is",
+    succeed="its node reports that it loads",
+    fail="its node reports that it does not",
+    forget="it ended a day ago",
+    delete="its version or its upload is deleted",
 )
-
-
-class SweepCause(StrEnum):
-    OBSERVE = "observe"
-    SUCCEED = "succeed"
-    FAIL = "fail"
-    EXPIRE = "expire"
-    CANCEL = "cancel"
-    FORGET = "forget"
-    DELETE = "delete"
-
-
-S, SC = SweepState, SweepCause
-SWEEPS: Final = Machine(
+SWEEPS: Final = _run(
     "load sweep",
-    S,
-    starts=(S.QUEUED,),
-    moves=(
-        Move(SC.OBSERVE, (S.QUEUED, S.RUNNING), (S.RUNNING,), "its node has begun, or has a point"),
-        Move(SC.SUCCEED, (S.QUEUED, S.RUNNING), (S.SUCCEEDED,), "its node has measured all of it"),
-        Move(SC.FAIL, (S.QUEUED, S.RUNNING), (S.FAILED,), "its node reports that it cannot go on"),
-        Move(SC.EXPIRE, (S.QUEUED, S.RUNNING), (S.FAILED,), "its deadline has passed"),
-        Move(SC.CANCEL, (S.QUEUED, S.RUNNING), (S.CANCELED,), "somebody cancelled it"),
-        Move(
-            SC.FORGET,
-            (S.SUCCEEDED, S.FAILED, S.CANCELED),
-            (),
-            "it ended 90 days ago, or its deployment has 50 newer ones",
-        ),
-        Move(SC.DELETE, tuple(S), (), "its deployment is deleted"),
-    ),
+    SweepState,
+    observe="its node has begun, or has a point",
+    succeed="its node has measured all of it",
+    fail="its node reports that it cannot go on",
+    forget="it ended 90 days ago, or its deployment has 50 newer ones",
+    delete="its deployment is deleted",
+)
+TUNINGS: Final = _run(
+    "tuning",
+    TuningState,
+    observe="its node has begun, has a point, or is given the next configuration",
+    succeed="nothing promises more, or its runs are used up",
+    fail="what runs today cannot be measured, or three in a row cannot",
+    expire="a run's deadline has passed",
+    forget="it ended 90 days ago, or its deployment has 50 newer ones",
+    delete="its deployment is deleted",
 )
 
 

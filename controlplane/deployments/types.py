@@ -85,6 +85,14 @@ class SweepState(TextChoices):
     CANCELED = "Canceled"
 
 
+class TuningState(TextChoices):
+    QUEUED = "Queued"  # its node has not begun yet
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    CANCELED = "Canceled"
+
+
 class ServingState(TextChoices):
     """The second axis: is it answering now? Derived, never stored."""
 
@@ -98,6 +106,7 @@ class ServingState(TextChoices):
 
 TRIAL_ACTIVE: Final = (TrialState.QUEUED, TrialState.RUNNING)
 SWEEP_ACTIVE: Final = (SweepState.QUEUED, SweepState.RUNNING)
+TUNING_ACTIVE: Final = (TuningState.QUEUED, TuningState.RUNNING)
 NO_GPU_MEMORY: Final = "GpuOutOfMemory"  # the code that node agents report
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from controlplane.deployments.api import endpoints, placement, requests, sweeps, trials
+from controlplane.deployments.api import endpoints, placement, requests, sweeps, trials, tunings
 
 urlpatterns = [
     path("endpoints/<str:endpoint>/keys/list", endpoints.KeysView.as_view()),
@@ -24,6 +24,9 @@ urlpatterns = [
     path("sweeps/<str:sweep_id>", sweeps.sweep_or_wait),
     path("sweeps/<str:sweep_id>/cancel", sweeps.SweepCancelView.as_view()),
     path("sweeps/<str:sweep_id>/csv", sweeps.SweepCsvView.as_view()),
+    path("tunings/<str:tuning_id>", tunings.tuning_or_wait),
+    path("tunings/<str:tuning_id>/cancel", tunings.TuningCancelView.as_view()),
+    path("tunings/<str:tuning_id>/apply", tunings.TuningApplyView.as_view()),
     path("placement/preview", placement.PlacementPreviewView.as_view()),
     path("instance-types", placement.InstanceTypesView.as_view()),
     path("instance-types/<str:name>", placement.InstanceTypeView.as_view()),

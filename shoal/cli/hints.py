@@ -41,6 +41,10 @@ COMMANDS: Final = tuple(
             r"`GET \.\.\./deployments/\{deployment\}/sweeps`",
             "`shoal sweep list ENDPOINT DEPLOYMENT`",
         ),
+        (
+            r"`GET \.\.\./deployments/\{deployment\}/tunings`",
+            "`shoal tune list ENDPOINT DEPLOYMENT`",
+        ),
         (r"send `while_serving: true`", "say `--while-serving`"),
         (r"`GET \.\.\./revisions`", "The deployment's page in the studio"),
         (r"`POST /api/v1/placement/preview`", "`shoal node show NAME`"),

@@ -47,6 +47,7 @@ from shoal.cli.signing_key import signing_key
 from shoal.cli.sweep import sweep
 from shoal.cli.test import test
 from shoal.cli.traffic import traffic
+from shoal.cli.tune import tune
 from shoal.cli.up import up
 from shoal.cli.user import user
 from shoal.cli.version import version
@@ -89,7 +90,7 @@ def cli(ctx: click.Context, project_name: str | None) -> None:
 
 COMMANDS = (
     *(up, deploy, init, dev, endpoint, traffic, rollout, experiment, objective),
-    *(test, sweep, bench, why_slow, pipeline, requests, logs, proxy, alert, channel, capture),
+    *(test, sweep, tune, bench, why_slow, pipeline, requests, logs, proxy, alert, channel, capture),
     *(capacity, prices, model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, project, user, second_factor, service_account, signing_key),

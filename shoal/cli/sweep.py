@@ -67,7 +67,7 @@ def start(
     mode, levels = load_asked(concurrency, rate)
     percentile, slo_ms = slo_asked(slo)
     with Client() as client:
-        more: dict[str, Any] = {"case": _case(client, case_name, model)} if case_name else {}
+        more: dict[str, Any] = {"case": case_called(client, case_name, model)} if case_name else {}
         item: Any = client.start_sweep(
             endpoint,
             deployment,
@@ -162,7 +162,7 @@ def cancel(sweep_id: str, output: str) -> None:
     emit(item, output, lambda: _print(item))
 
 
-def _case(client: Any, name: str, model: str) -> str:
+def case_called(client: Any, name: str, model: str) -> str:
     found = [case for case in client.list_test_cases(model=model) if case["name"] == name]
     if len(found) != 1:
         many = "several cases are" if found else "no saved case is"

@@ -27,6 +27,7 @@ from shoal.client.saved_cases import SavedCases
 from shoal.client.seen_requests import SeenRequests
 from shoal.client.sweeps import Sweeps
 from shoal.client.transport import Transport
+from shoal.client.tunings import Tunings
 from shoal.client.types import (
     DeployResult,
     Endpoint,
@@ -58,6 +59,7 @@ class Client(
     Experiments,
     SeenRequests,
     Sweeps,
+    Tunings,
     Deployments,
 ):
     """``Client()`` finds the installation as the command line does; ``Client(url, token)`` says it.

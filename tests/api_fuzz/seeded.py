@@ -16,6 +16,7 @@ def main(output: Path) -> None:
     from controlplane.accounts.services import token_create
     from controlplane.deployments.services import Spec, trial_start
     from controlplane.deployments.services.sweeps import plan_made, sweep_start
+    from controlplane.deployments.services.tunings import tuning_start
     from controlplane.operations import services
     from controlplane.registry.models import Upload
     from controlplane.registry.services import aliases, configs
@@ -52,6 +53,11 @@ def main(output: Path) -> None:
         endpoint="digits", deployment="blue", actor="x", now=now, while_serving=True,
         plan=plan_made(model="digits", mode="rate", levels=(1.0,), seconds=1.0),
     )  # fmt: skip
+    tuning = tuning_start(
+        endpoint="digits", deployment="blue", actor="x", now=now, node="spare",
+        while_serving=True, instances=(1, 2),
+        plan=plan_made(model="digits", mode="rate", levels=(1.0,), seconds=1.0),
+    )  # fmt: skip
     uploads = [
         Upload.objects.create(
             id=letter * 32, filename="digits.onnx", size=64, created_by=people["admin"],
@@ -73,6 +79,7 @@ def main(output: Path) -> None:
         "operation_id": [operation.pk if operation else ""],
         "try_load_id": [trial.pk],
         "sweep_id": [sweep.pk],
+        "tuning_id": [tuning.pk],
         "upload_id": [uploads[0]],
         "username": ["fuzz-viewer"],
         "project": ["default"],

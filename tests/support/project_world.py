@@ -19,6 +19,7 @@ from controlplane.deployments.models import (
     LoadSweep,
     Replica,
     TryLoad,
+    Tuning,
 )
 from controlplane.deployments.services.endpoints import endpoint_create
 from controlplane.drift import Summary
@@ -71,6 +72,7 @@ class Things:
             "case_id": f"{self.word}-case",
             "try_load_id": f"{self.word}-trial",
             "sweep_id": f"{self.word}-sweep",
+            "tuning_id": f"{self.word}-tuning",
             "operation_id": f"{self.word}-operation",
             "rollout_id": f"{self.word}-rollout",
             "objective": f"{self.word}-objective",
@@ -218,6 +220,24 @@ def project_add(name: str) -> Things:
         replica=f"{name}-replica",
         node_name="n1",
         plan={"model": model.name, "mode": "rate", "levels": [1], "seconds": 1},
+        state="Succeeded",
+        deadline_at=now,
+        created_by=person.username,
+    )
+    Tuning.objects.create(
+        id=f"{name}-tuning",
+        deployment=deployment,
+        revision=deployment.revision,
+        model=model.name,
+        node_name="n1",
+        plan={"model": model.name, "mode": "rate", "levels": [1], "seconds": 1},
+        space={
+            "instances": [1, 2],
+            "batch_sizes": [0],
+            "delays_us": [0],
+            "now": {"instances": 1, "batch": 0, "delay_us": 0},
+        },
+        budget=2,
         state="Succeeded",
         deadline_at=now,
         created_by=person.username,

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from worker_runtime.errors import RuntimeFault
+from worker_runtime.inspection.load_settings import load_settings, with_load_settings
 from worker_runtime.inspection.validation import validate_text
 from worker_runtime.repository.code.verdict import code_in_names, code_in_text
 from worker_runtime.repository.config_json import from_json
@@ -38,6 +39,11 @@ def _dispatch(request: dict[str, Any]) -> dict[str, Any]:
         )
     if request["op"] == "render":
         return {"text": render(from_json(request["config"]))}
+    if request["op"] == "load_settings":
+        return {"ok": True, **load_settings(request["effective"])}
+    if request["op"] == "with_load_settings":
+        wanted = {name: request[name] for name in ("instances", "batch", "delay_us")}
+        return {"ok": True, "text": with_load_settings(request["text"], **wanted)}
     if request["op"] == "code":
         found = code_in_text(request["model"], request["text"], request["files"])
         return {"ok": True, "code": [reason.as_json() for reason in found]}

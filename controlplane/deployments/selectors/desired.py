@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from controlplane.core import vault
 from controlplane.deployments.capturing import capture_from_json
-from controlplane.deployments.models import DeploymentRevision, Replica, TryLoad
+from controlplane.deployments.models import DeploymentRevision, Replica, TryLoad, Tuning
 from controlplane.deployments.probes import allowance_s, rule_of
 from controlplane.deployments.selectors.sampling import sampling_s
 from controlplane.deployments.selectors.sweeps import desired_loads
@@ -21,8 +21,9 @@ from controlplane.deployments.selectors.trials import (
     trial_models,
     trials_active,
 )
+from controlplane.deployments.selectors.tunings import run_id, tuning_load, tunings_active
 from controlplane.deployments.spec import RUN_SETTINGS, SETTINGS, RunSettings
-from controlplane.deployments.types import TRIAL_ACTIVE, Desired
+from controlplane.deployments.types import TRIAL_ACTIVE, TUNING_ACTIVE, Desired
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now
 from controlplane.registry.code import KINDS
@@ -61,13 +62,16 @@ def desired_state(node: Node) -> DesiredState:
     pace = cadence_now()
     wanted = [_desired(replica, manifests) for replica in replicas]
     wanted += [_trial(row) for row in trials_active(node)]
+    tunings = tunings_active(node)
+    wanted += [_tuned(row) for row in tunings if (row.current or {}).get("text") is not None]
+    loads = [load for row in tunings if (load := tuning_load(row)) is not None]
     return DesiredState(
         node_id=node.id,
         generation=node.desired_generation,
         replicas=_with_signatures(wanted),
         poll_interval_s=pace.poll_s,
         sample_interval_s=sampling_s(_endpoints(replicas), pace),
-        loads=desired_loads(node),
+        loads=(*desired_loads(node), *loads),
     )
 
 
@@ -185,6 +189,33 @@ def _trial(row: TryLoad) -> DesiredReplica:
     )
 
 
+def _tuned(row: Tuning) -> DesiredReplica:
+    """As the deployment's own, with a text of its own; a trial, which nobody calls."""
+    revision, current = row.revision, row.current or {}
+    edits = dict(revision.config_revision.configs) if revision.config_revision else {}
+    # why not empty: a model without a file has none either
+    inline = config_files({**edits, **({row.model: current["text"]} if current["text"] else {})})
+    return DesiredReplica(
+        replica_id=run_id(row),
+        generation=1,
+        endpoint=LOG_OWNER,
+        deployment=row.pk,
+        files=tuple(
+            FileRef(path=entry["path"], size=entry["size"], sha256=entry["sha256"])
+            for entry in revision.model_version.manifest()
+            if entry["path"] not in inline
+        ),
+        inline_files=inline,
+        models=tuple(sorted(revision.model_version.repo_models.values_list("name", flat=True))),
+        runtime_args=_runtime_args(revision.settings),
+        code=_code(revision.allow_code),
+        environment={**_visible(row.gpus), **environment_of(revision)},
+        secrets=tuple(sorted(revision.secrets)),
+        load_timeout_s=LOAD_TIMEOUT_S,
+        trial=True,
+    )
+
+
 def inline_files(revision: DeploymentRevision) -> dict[str, str]:
     """Path -> text of the configurations that replace those of the version's files."""
     edited = revision.config_revision
@@ -192,12 +223,17 @@ def inline_files(revision: DeploymentRevision) -> dict[str, str]:
 
 
 def node_may_read(node: Node, sha256: str) -> bool:
-    """Only blobs that a replica or a trial desired on this node uses."""
+    """Only blobs that a replica, a trial or a tuning desired on this node uses."""
     running = _replicas(node).values("revision__model_version")
     tried = trial_list().filter(state__in=TRIAL_ACTIVE, node=node)
+    tuned = Tuning.objects.filter(state__in=TUNING_ACTIVE, node=node)
     return (
         ModelFile.objects.filter(sha256=sha256)
-        .filter(Q(version__in=running) | Q(version__in=tried.values("model_version")))
+        .filter(
+            Q(version__in=running)
+            | Q(version__in=tried.values("model_version"))
+            | Q(version__in=tuned.values("revision__model_version"))
+        )
         .exists()
         or UnpackedFile.objects.filter(sha256=sha256, upload__in=tried.values("upload")).exists()
     )

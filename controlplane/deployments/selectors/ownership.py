@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from controlplane.core.models import Event
-from controlplane.deployments.models import Replica, TryLoad
+from controlplane.deployments.models import Replica, TryLoad, Tuning
 from controlplane.deployments.selectors.trials import LOG_OWNER
 from controlplane.nodes.models import Node
 
@@ -11,7 +11,7 @@ Claim = tuple[str, str, str]  # id of a replica or a trial, its endpoint, its de
 
 
 def claims_upheld(node: Node, claims: Iterable[Claim]) -> set[Claim]:
-    """Those that are of this node. At most three queries, however many there are."""
+    """Those that are of this node. At most four queries, however many there are."""
     claimed = set(claims)
     trials = {claim for claim in claimed if claim[1] == LOG_OWNER}
     upheld = _trials_of(node, trials) if trials else set()
@@ -29,7 +29,12 @@ def claims_upheld(node: Node, claims: Iterable[Claim]) -> set[Claim]:
 
 def _trials_of(node: Node, claims: set[Claim]) -> set[Claim]:
     own = TryLoad.objects.filter(pk__in={claim[0] for claim in claims}, node=node)
-    return claims & {(key, LOG_OWNER, key) for key in own.values_list("pk", flat=True)}
+    tuned = Tuning.objects.filter(pk__in={claim[2] for claim in claims}, node=node)
+    tunings = set(tuned.values_list("pk", flat=True))
+    upheld = claims & {(key, LOG_OWNER, key) for key in own.values_list("pk", flat=True)}
+    return upheld | {
+        claim for claim in claims if claim[2] in tunings and claim[0].startswith(f"{claim[2]}-")
+    }
 
 
 def _placed_once(node: Node, claims: set[Claim]) -> set[Claim]:

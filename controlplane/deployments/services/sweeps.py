@@ -25,7 +25,8 @@ from controlplane.deployments.errors import (
 from controlplane.deployments.models import Deployment, LoadSweep, Replica
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.selectors.sweeps import plan_of, sweep_get, sweeps_active
-from controlplane.deployments.states import SWEEPS, SweepCause
+from controlplane.deployments.services.measuring import measuring_check
+from controlplane.deployments.states import SWEEPS, RunCause
 from controlplane.deployments.types import (
     SWEEP_ACTIVE,
     Desired,
@@ -45,6 +46,7 @@ KEPT: Final = timedelta(days=90)
 MOST_KEPT: Final = 50  # of a deployment
 BEGIN_S: Final = 60.0  # for its node to hear of it
 MOST_BYTES: Final = 1 << 20  # of a case, as base64: it is in what the node asks for all the time
+Plan = LoadPlan  # for who makes one of a request
 
 
 def plan_made(*, inputs: Iterable[dict[str, Any]] = (), **values: Any) -> LoadPlan:
@@ -75,7 +77,8 @@ def sweep_start(
 ) -> LoadSweep:
     """Have a ready replica of it measured. ``while_serving``: though clients use it.
 
-    Raises EndpointNotFound, DeploymentNotFound, DeploymentServes, NoReadyReplica, SweepInProgress.
+    Raises EndpointNotFound, DeploymentNotFound, DeploymentServes, NoReadyReplica, SweepInProgress,
+    TuningInProgress.
     """
     row = deployment_get(endpoint, deployment)
     if (uses := _uses(row)) and not while_serving:
@@ -86,6 +89,9 @@ def sweep_start(
     replica = _replica(row)
     try:
         with transaction.atomic():
+            # why first: who begins to measure there waits for the row of the node
+            node_generation_raise([replica.node_id])
+            measuring_check(replica.node)
             sweep = LoadSweep.objects.create(
                 id=secrets.token_hex(8),
                 deployment=row,
@@ -107,7 +113,6 @@ def sweep_start(
                 + (f", while it serves clients ({', '.join(uses)})" if uses else ""),
                 Event.Severity.WARNING if uses else Event.Severity.INFO,
             )
-            node_generation_raise([replica.node_id])
     except IntegrityError as error:
         # why everything: a node does one at a time, whoever asked for it
         if not LoadSweep.everything.filter(node=replica.node, state__in=SWEEP_ACTIVE).exists():
@@ -160,14 +165,14 @@ def sweeps_observe(node: Node, loads: Iterable[ObservedLoad], now: datetime) -> 
         points = [codec.as_data(point) for point in load.points[: len(plan_of(row).levels)]]
         measured: dict[str, Any] = {"points": points, "stopped_by": load.stopped_by}
         if load.state == "finished":
-            _end(row, SweepCause.SUCCEED, now, **measured)
+            _end(row, RunCause.SUCCEED, now, **measured)
         elif load.state == "failed":
             problem = codec.as_data(load.error) if load.error else None
             error = problem or failure_data(Failure("SweepFailed", "It failed."))
-            _end(row, SweepCause.FAIL, now, error=error, **measured)
+            _end(row, RunCause.FAIL, now, error=error, **measured)
         elif row.state == SweepState.QUEUED or points != row.points:
             rows = LoadSweep.objects.filter(pk=row.pk)
-            SWEEPS.write(rows, SweepCause.OBSERVE, updated_at=timezone.now(), **measured)
+            SWEEPS.write(rows, RunCause.OBSERVE, updated_at=timezone.now(), **measured)
 
 
 def sweeps_tick(*, now: datetime) -> None:
@@ -182,21 +187,21 @@ def sweeps_tick(*, now: datetime) -> None:
             text = f"The agent of {row.node_name} has not ended it in time."
             hints = ("Look at the node; what was measured until then is kept.",)
         failure = Failure("DeadlineExceeded", text, hints=hints)
-        _end(row, SweepCause.EXPIRE, now, error=failure_data(failure))
+        _end(row, RunCause.EXPIRE, now, error=failure_data(failure))
     LoadSweep.objects.filter(finished_at__lt=now - KEPT).delete()
 
 
 def sweep_cancel(*, sweep_id: str, actor: str, now: datetime) -> LoadSweep:
     """What was measured until then is kept. Raises SweepNotFound, SweepFinished."""
     row = sweep_get(sweep_id)
-    if row.state not in SWEEP_ACTIVE or not _end(row, SweepCause.CANCEL, now, actor=actor):
+    if row.state not in SWEEP_ACTIVE or not _end(row, RunCause.CANCEL, now, actor=actor):
         raise SweepFinished(f"It has ended already: {sweep_get(sweep_id).state}.")
     return sweep_get(sweep_id)
 
 
 @transaction.atomic
 def _end(
-    row: LoadSweep, cause: SweepCause, now: datetime, *, actor: str = "system", **values: Any
+    row: LoadSweep, cause: RunCause, now: datetime, *, actor: str = "system", **values: Any
 ) -> bool:
     """Whether this call ended it; its node stops what it no longer finds desired."""
     plan = plan_of(row)

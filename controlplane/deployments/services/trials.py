@@ -21,7 +21,7 @@ from controlplane.deployments.selectors.instance_types import instance_type_want
 from controlplane.deployments.selectors.trials import trial_get, trials_active
 from controlplane.deployments.services.capacity import need_for, offers
 from controlplane.deployments.services.subjects import Subject, subject_of
-from controlplane.deployments.states import TRIALS, TrialCause
+from controlplane.deployments.states import TRIALS, RunCause
 from controlplane.deployments.types import (
     TRIAL_ACTIVE,
     Failure,
@@ -150,13 +150,13 @@ def trials_observe(node: Node, replicas: tuple[ObservedReplica, ...], now: datet
             continue
         # why configs: an adopted trial is ready before it has been asked
         if observed.state == ReplicaState.READY and observed.configs:
-            _end(row, TrialCause.SUCCEED, now, observed=data)
+            _end(row, RunCause.SUCCEED, now, observed=data)
         elif observed.state == ReplicaState.FAILED:
             error = data["error"] or failure_data(Failure("ReplicaFailed", "It failed."))
-            _end(row, TrialCause.FAIL, now, observed=data, error=error)
+            _end(row, RunCause.FAIL, now, observed=data, error=error)
         else:
             rows = TryLoad.objects.filter(pk=row.pk)
-            TRIALS.write(rows, TrialCause.OBSERVE, observed=data, updated_at=timezone.now())
+            TRIALS.write(rows, RunCause.OBSERVE, observed=data, updated_at=timezone.now())
 
 
 def trials_tick(*, now: datetime) -> None:
@@ -170,21 +170,21 @@ def trials_tick(*, now: datetime) -> None:
             f"It did not load in time; it got as far as: {phase}.",
             hints=("Give it more time, or look at the node.",),
         )
-        _end(row, TrialCause.EXPIRE, now, error=failure_data(failure))
+        _end(row, RunCause.EXPIRE, now, error=failure_data(failure))
     TryLoad.objects.filter(finished_at__lt=now - KEPT).delete()
 
 
 def trial_cancel(*, trial_id: str, actor: str, now: datetime) -> TryLoad:
     """Raises TrialNotFound, TrialFinished."""
     row = trial_get(trial_id)
-    if row.state not in TRIAL_ACTIVE or not _end(row, TrialCause.CANCEL, now, actor=actor):
+    if row.state not in TRIAL_ACTIVE or not _end(row, RunCause.CANCEL, now, actor=actor):
         raise TrialFinished(f"It has ended already: {trial_get(trial_id).state}.")
     return trial_get(trial_id)
 
 
 @transaction.atomic
 def _end(
-    row: TryLoad, cause: TrialCause, now: datetime, *, actor: str = "system", **values: Any
+    row: TryLoad, cause: RunCause, now: datetime, *, actor: str = "system", **values: Any
 ) -> bool:
     """Whether this call ended it; its node stops what it no longer finds desired."""
     if not TRIALS.move(row, cause, finished_at=now, updated_at=timezone.now(), **values):

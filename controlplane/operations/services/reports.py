@@ -17,6 +17,7 @@ from controlplane.deployments.services.observations import replicas_observe
 from controlplane.deployments.services.replicas import retirements_end
 from controlplane.deployments.services.sweeps import sweeps_observe
 from controlplane.deployments.services.trials import trials_observe
+from controlplane.deployments.services.tunings import tunings_observe
 from controlplane.deployments.types import DeploymentState, Desired
 from controlplane.nodes.claims import MOST_SHOWN, Violation
 from controlplane.nodes.models import Node
@@ -43,7 +44,9 @@ def node_report(
     )
     rows, touched, violations = replicas_observe(node, report, now, violations)
     ours = {row.pk for row in rows}
-    trials_observe(node, tuple(o for o in report.replicas if o.replica_id not in ours), now)
+    others = tuple(o for o in report.replicas if o.replica_id not in ours)
+    trials_observe(node, others, now)
+    tunings_observe(node, others, report.loads, now)
     sweeps_observe(node, report.loads, now)
     if touched:
         changed = [row.deployment for row in rows if row.deployment_id in touched]

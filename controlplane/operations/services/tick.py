@@ -23,6 +23,7 @@ from controlplane.deployments.services.replicas import (
 )
 from controlplane.deployments.services.sweeps import sweeps_tick
 from controlplane.deployments.services.trials import trials_tick
+from controlplane.deployments.services.tunings import tunings_tick
 from controlplane.deployments.states import REPLICAS, ReplicaCause
 from controlplane.deployments.types import DeploymentState, failure_data
 from controlplane.nodes.selectors import node_state, nodes_silent
@@ -70,6 +71,7 @@ def operations_tick(*, now: datetime) -> None:
     drains_advance(now=now)
     trials_tick(now=now)
     sweeps_tick(now=now)
+    tunings_tick(now=now)
 
 
 @transaction.atomic

@@ -32,9 +32,9 @@ class Replicas:
     state: str = "ready"
     generation: int = 1
 
-    def serving(self) -> list[tuple[Any, Any]]:
+    def listening(self, replica_id: str) -> Any:
         seen = SimpleNamespace(http_port=9001, state=self.state)
-        return [(SimpleNamespace(replica_id="r1"), seen)]
+        return seen if replica_id == "r1" else None
 
 
 @dataclass

@@ -68,6 +68,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "POST models/<str:name>/versions/<str:version>/config-revisions": {"configs": {}},
     "PATCH endpoints/<str:endpoint>": {"description": "ours"},
     "POST endpoints/<str:endpoint>/deployments/<str:deployment>/sweeps": {"levels": [1]},
+    "POST endpoints/<str:endpoint>/deployments/<str:deployment>/tunings": {"levels": [1]},
     "PUT drafts/<str:draft_id>": {"data": {}, "revision": 1},
     "PUT test-cases/<str:case_id>": {"name": "x", "model": "x", "inputs": []},
 }

@@ -27,7 +27,7 @@ from controlplane.capture.models import CapturedFile, CaptureHour
 from controlplane.capture.services import _store as captured_store
 from controlplane.console.models import SavedCase
 from controlplane.core import events
-from controlplane.deployments.models import Deployment, Endpoint, LoadSweep
+from controlplane.deployments.models import Deployment, Endpoint, LoadSweep, Tuning
 from controlplane.drift import Summary, sketch_of
 from controlplane.gateway.models import Gateway
 from controlplane.metrics.models import LogLine
@@ -107,6 +107,7 @@ FIXED = {
     "operations/{operation_id}",
     "test-cases/{case_id}",
     "sweeps/{sweep_id}",
+    "tunings/{tuning_id}",
     "try-loads/{try_load_id}",
     "uploads/{upload_id}",
 }
@@ -244,13 +245,20 @@ class Installation:
         hour.save()
 
     def _measured(self, name: str) -> None:
-        """One more load sweep."""
+        """One more load sweep, and one more tuning."""
         blue = Deployment.objects.get(endpoint__name="digits", name="blue")
         LoadSweep.objects.create(
             id=name, deployment=blue, revision=blue.revision, replica="r", node_name="local",
             plan={"model": "digits", "mode": "rate", "levels": [1], "seconds": 1},
             points=[{"level": 1, "seconds": 1, "good": 1, "throughput": 1}], state="Succeeded",
             deadline_at=timezone.now(), created_by="ada",
+        )  # fmt: skip
+        now = {"instances": 1, "batch": 0, "delay_us": 0}
+        Tuning.objects.create(
+            id=name, deployment=blue, revision=blue.revision, model="digits", node_name="local",
+            plan={"model": "digits", "mode": "rate", "levels": [1], "seconds": 1}, budget=2,
+            space={"instances": [1, 2], "batch_sizes": [0], "delays_us": [0], "now": now},
+            state="Succeeded", deadline_at=timezone.now(), created_by="ada",
         )  # fmt: skip
 
     def _told(self, name: str) -> None:
@@ -318,7 +326,7 @@ class Installation:
         where["case_id"] = "more-1"
         where["objective"] = "more-1"
         where["rollout_id"] = f"{1:032}"
-        where["sweep_id"] = "more-1"
+        where["sweep_id"] = where["tuning_id"] = "more-1"
         where["try_load_id"] = self.api.get("/api/v1/try-loads").json()["items"][-1]["id"]
         path = re.sub(r"\{(\w+)\}", lambda found: where[found[1]], route)
         return f"/api/v1/{path}?{self._query(route)}"

@@ -19,10 +19,11 @@ from controlplane.deployments.states import (
     REPORTED,
     SWEEPS,
     TRIALS,
+    TUNINGS,
     DeploymentCause,
     EndpointCause,
     ReplicaCause,
-    TrialCause,
+    RunCause,
 )
 from controlplane.deployments.types import TRIAL_ACTIVE, ReplicaState
 from controlplane.nodes.states import DUTIES, NODES, DutyCause, NodeCause
@@ -44,6 +45,7 @@ ENDS: dict[AnyMachine, set[str]] = {
     ROLLOUTS: {"Succeeded", "Withdrawn", "Aborted", "Superseded"},
     TRIALS: {"Succeeded", "Failed", "Canceled"},
     SWEEPS: {"Succeeded", "Failed", "Canceled"},
+    TUNINGS: {"Succeeded", "Failed", "Canceled"},
     REPLICAS: set(),
     DESIRED: {"stopped"},
     NODES: set(),
@@ -116,7 +118,7 @@ def test_cancelling_is_legal_until_the_end() -> None:
     assert ROLLOUTS.sources(RolloutCause.ABORT) == set(ROLLING)
     assert OPERATIONS.sources(OperationCause.CANCEL) == set(ACTIVE)
     assert OPERATIONS.sources(OperationCause.SUPERSEDE) == set(ACTIVE)
-    assert TRIALS.sources(TrialCause.CANCEL) == set(TRIAL_ACTIVE)
+    assert TRIALS.sources(RunCause.CANCEL) == set(TRIAL_ACTIVE)
     assert UPLOADS.sources(UploadCause.REFUSE) == set(INGESTING)
 
 

@@ -1,0 +1,180 @@
+"""Finding tunings, and showing them with what they mean."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django.db.models import QuerySet
+
+from controlplane.deployments.errors import TuningNotFound
+from controlplane.deployments.models import Tuning
+from controlplane.deployments.types import TUNING_ACTIVE
+from controlplane.nodes.models import Node
+from controlplane.tuning.outcome import Outcome, latency_us, outcome_of
+from controlplane.tuning.search import Measured, choice, frontier
+from controlplane.tuning.space import Setting, Space
+from load_client.points import point_shown
+from wire import codec
+from wire.load import DesiredLoad, LoadPlan, LoadPoint
+
+STARTING, MEASURING, CHOOSING = "starting", "measuring", "choosing"  # phases of a run
+
+
+def tuning_list() -> QuerySet[Tuning]:
+    return Tuning.objects.select_related(
+        "deployment__endpoint",
+        "revision__model_version__model",
+        "revision__config_revision",
+    )
+
+
+def tuning_get(tuning_id: str) -> Tuning:
+    """Raises TuningNotFound."""
+    row = tuning_list().filter(pk=tuning_id).first()
+    if row is None:
+        raise TuningNotFound(
+            "There is no such tuning; they are kept for 90 days, and 50 of a deployment."
+        )
+    return row
+
+
+def tunings_active(node: Node | None = None) -> list[Tuning]:
+    rows = tuning_list().filter(state__in=TUNING_ACTIVE).order_by("created_at")
+    return list(rows if node is None else rows.filter(node=node))
+
+
+def tuning_state(tuning_id: str) -> tuple[Any, ...] | None:
+    """State alone, the cheapest look; None when there is none."""
+    return Tuning.objects.filter(pk=tuning_id).values_list("state").first()
+
+
+def run_id(row: Tuning) -> str:
+    """Of the replica and of the load sweep that a node is asked for now."""
+    attempt = (row.current or {}).get("attempt", 0)
+    return f"{row.pk}-{row.step}" + (f"-{attempt}" if attempt else "")
+
+
+def tuning_load(row: Tuning) -> DesiredLoad | None:
+    """What its node must measure now."""
+    current = row.current or {}
+    if current.get("phase") != MEASURING:
+        return None
+    run = run_id(row)
+    return DesiredLoad(run, run, tuning_plan(row), begun=bool(current.get("begun")))
+
+
+def tuning_plan(row: Tuning) -> LoadPlan:
+    return codec.from_data(LoadPlan, row.plan)
+
+
+def space_of(row: Tuning) -> Space:
+    kept = row.space
+    return Space(tuple(kept["instances"]), tuple(kept["batch_sizes"]), tuple(kept["delays_us"]))
+
+
+def setting_now(row: Tuning) -> Setting:
+    """What its deployment ran when it began."""
+    return Setting(**row.space["now"])
+
+
+def run_points(run: dict[str, Any]) -> list[LoadPoint]:
+    return [codec.from_data(LoadPoint, point) for point in run["points"]]
+
+
+def measured_of(row: Tuning) -> list[Measured]:
+    plan = tuning_plan(row)
+    return [_measured(run, outcome_of(run_points(run), plan)) for run in row.runs]
+
+
+def _measured(run: dict[str, Any], outcome: Outcome) -> Measured:
+    value = None if run["error"] else outcome.value
+    within = outcome.within and value is not None
+    return Measured(Setting(**run["setting"]), value, within, run["memory_bytes"])
+
+
+def choice_of(row: Tuning) -> Setting | None:
+    """Of what was measured so far."""
+    found = choice(measured_of(row), space_of(row))
+    return found.setting if found else None
+
+
+def tuning_shown(row: Tuning) -> dict[str, Any]:
+    plan = tuning_plan(row)
+    chosen = choice_of(row)
+    shown = [_run_shown(run, plan) for run in row.runs]
+    known = [run for run in shown if run["throughput"] is not None and not run["error"]]
+    best = frontier([(run["throughput"], run["latency_us"]) for run in known])
+    for run, ahead in zip(known, best, strict=True):
+        run["frontier"] = ahead
+    for run in shown:
+        run["chosen"] = chosen is not None and Setting(**run["setting"]) == chosen
+    return {**summary_shown(row), "runs": shown, "gain": _gain(shown, plan)}
+
+
+def _run_shown(run: dict[str, Any], plan: LoadPlan) -> dict[str, Any]:
+    outcome = outcome_of(run_points(run), plan)
+    point = outcome.point
+    return {
+        "setting": run["setting"],
+        "reason": run["reason"],
+        "memory_bytes": run["memory_bytes"],
+        "load_seconds": run["load_seconds"],
+        "error": run["error"],
+        "within": outcome.within and not run["error"],
+        "throughput": point.throughput if point else None,
+        "latency_us": latency_us(point, plan) if point else None,
+        "level": point.level if point else None,
+        "points": [point_shown(one, plan) for one in run_points(run)],
+        "frontier": False,
+        "chosen": False,
+    }
+
+
+def _gain(shown: list[dict[str, Any]], plan: LoadPlan) -> float | None:
+    """Of the chosen one over what runs today, as a share of the latter; by latency at a rate."""
+    chosen = next((run for run in shown if run["chosen"]), None)
+    if chosen is None or shown[0]["throughput"] is None:
+        return None
+    if plan.mode == "rate":
+        return 1 - float(chosen["latency_us"]) / float(shown[0]["latency_us"])
+    return float(chosen["throughput"]) / float(shown[0]["throughput"]) - 1
+
+
+def summary_shown(row: Tuning) -> dict[str, Any]:
+    """Without its runs."""
+    plan, space, current = tuning_plan(row), space_of(row), row.current
+    config = row.revision.config_revision
+    return {
+        "id": row.id,
+        "state": row.state,
+        "endpoint": row.deployment.endpoint.name,
+        "deployment": row.deployment.name,
+        "revision": row.revision.number,
+        "model": row.model,
+        "registered_model": row.revision.model_version.model.name,
+        "version": row.revision.model_version.version,
+        "config_revision": config.number if config else None,
+        "node": row.node_name,
+        "case": row.case,
+        "mode": plan.mode,
+        "levels": list(plan.levels),
+        "seconds": plan.seconds,
+        "warm_up_s": plan.warm_up_s,
+        "slo_percentile": plan.slo_percentile or None,
+        "slo_ms": plan.slo_us / 1000 if plan.slo_percentile else None,
+        "instances": list(space.instances),
+        "batch_sizes": [size for size in space.batches if size],
+        "delays_us": list(space.delays_us) if space.batches != (0,) else [],
+        "now": asdict(setting_now(row)),
+        "configurations": len(space.settings()),
+        "budget": row.budget,
+        "measured": len(row.runs),
+        "current": current
+        and {name: current[name] for name in ("setting", "reason", "phase") if name in current}
+        | {"points": len(current.get("points", []))},
+        "stopped_by": row.space.get("stopped_by", ""),
+        "applied": row.applied,
+        "error": row.error,
+        "created_by": row.created_by,
+        "created_at": row.created_at,
+        "finished_at": row.finished_at,
+    }
