@@ -31,7 +31,16 @@ import { VerifyLog } from "../components/verify-log";
 import { eventsCsv } from "../csv";
 import classes from "./activity-page.module.css";
 
-const KINDS = ["endpoint", "model", "node", "nodes", "user", "upload", "instance-type", "storage"];
+const KINDS = [
+  { value: "endpoint", label: t`endpoint` },
+  { value: "model", label: t`model` },
+  { value: "node", label: t`node` },
+  { value: "nodes", label: t`nodes` },
+  { value: "user", label: t`user` },
+  { value: "upload", label: t`upload` },
+  { value: "instance-type", label: t`instance-type` },
+  { value: "storage", label: t`storage` },
+];
 const SEVERITIES = [
   { value: "all", label: t`All` },
   { value: "warning", label: t`Warnings` },
@@ -95,7 +104,7 @@ export function ActivityPage() {
       downloadFile(fileName(), "text/csv", eventsCsv(events));
       notifyDone(
         complete
-          ? t`${plural(events.length, { one: "# event", other: "# events" })} saved`
+          ? plural(events.length, { one: "# event saved", other: "# events saved" })
           : t`The newest ${count(EXPORT_LIMIT)} events saved; narrow the filter for older ones`,
       );
     },
@@ -130,7 +139,7 @@ export function ActivityPage() {
           placeholder={t`About anything`}
           w={160}
           clearable
-          data={mayReadPeople ? KINDS : KINDS.filter((kind) => kind !== "user")}
+          data={mayReadPeople ? KINDS : KINDS.filter((kind) => kind.value !== "user")}
           value={filter.kind ?? null}
           onChange={(kind) => set({ kind: kind ?? "" })}
         />
