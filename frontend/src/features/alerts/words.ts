@@ -36,6 +36,10 @@ export const DELIVERY_TONES: Record<Delivery["status"], Tone> = { waiting: "info
 
 export const DELIVERY_WORDS: Record<Delivery["status"], string> = { waiting: t`waiting`, delivered: t`delivered`, failed: t`failed` };
 
+/** What a message told; an event that is not known here is shown as the server calls it. */
+const EVENT_WORDS: Readonly<Record<string, string>> = { firing: t`firing`, resolved: t`resolved`, test: t`test` };
+export const eventWord = (delivery: Delivery): string => EVENT_WORDS[delivery.event] ?? delivery.event;
+
 export const SPANS = [
   { value: "1", label: t`an hour` },
   { value: "4", label: t`four hours` },

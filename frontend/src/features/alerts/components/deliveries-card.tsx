@@ -15,7 +15,7 @@ import { notifyDone, notifyProblem } from "@/components/notify";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import classes from "../alerts.module.css";
-import { cameOf, DELIVERY_TONES, DELIVERY_WORDS } from "../words";
+import { cameOf, DELIVERY_TONES, DELIVERY_WORDS, eventWord } from "../words";
 
 export function DeliveriesCard({ channel, onClose }: { channel: string; onClose: () => void }) {
   const client = useQueryClient();
@@ -30,7 +30,7 @@ export function DeliveriesCard({ channel, onClose }: { channel: string; onClose:
   });
   const columns: Column<Delivery>[] = [
     { id: "made", header: t`Made`, width: 130, cell: (row) => <Time at={row.created_at} /> },
-    { id: "event", header: t`What`, width: 90, cell: (row) => row.event },
+    { id: "event", header: t`What`, width: 90, cell: eventWord },
     {
       id: "status",
       header: t`Status`,
