@@ -6,10 +6,10 @@ import { paths } from "@/app/paths";
 import type { Tone } from "@/components/status";
 
 export function stateOf(alert: Alert): { word: string; tone: Tone } {
-  if (alert.state === "resolved") return { word: "resolved", tone: "ok" };
-  if (alert.state === "pending") return { word: "pending", tone: "idle" };
-  if (alert.silence) return { word: "silenced", tone: "idle" };
-  return alert.severity === "page" ? { word: "firing", tone: "error" } : { word: "firing", tone: "warn" };
+  if (alert.state === "resolved") return { word: t`resolved`, tone: "ok" };
+  if (alert.state === "pending") return { word: t`pending`, tone: "idle" };
+  if (alert.silence) return { word: t`silenced`, tone: "idle" };
+  return alert.severity === "page" ? { word: t`firing`, tone: "error" } : { word: t`firing`, tone: "warn" };
 }
 
 /** What it is about: where that is shown, and how it is called. */
@@ -27,10 +27,18 @@ export function subjectOf(alert: Pick<Alert, "subject" | "part">): { link: LinkP
 export function cameOf(delivery: Delivery): string {
   const last = delivery.log.at(-1);
   if (!last) return t`not sent yet`;
-  return last.error || t`${last.status ?? "taken"} in ${Math.round(last.ms)} ms`;
+  if (last.error) return last.error;
+  const ms = Math.round(last.ms);
+  return last.status ? t`${last.status} in ${ms} ms` : t`taken in ${ms} ms`;
 }
 
 export const DELIVERY_TONES: Record<Delivery["status"], Tone> = { waiting: "info", delivered: "ok", failed: "error" };
+
+export const DELIVERY_WORDS: Record<Delivery["status"], string> = { waiting: t`waiting`, delivered: t`delivered`, failed: t`failed` };
+
+/** What a message told; an event that is not known here is shown as the server calls it. */
+const EVENT_WORDS: Readonly<Record<string, string>> = { firing: t`firing`, resolved: t`resolved`, test: t`test` };
+export const eventWord = (delivery: Delivery): string => EVENT_WORDS[delivery.event] ?? delivery.event;
 
 export const SPANS = [
   { value: "1", label: t`an hour` },

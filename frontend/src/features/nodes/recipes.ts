@@ -1,16 +1,17 @@
 /** What one does to nodes, in the words of the command line and the REST API. */
+import { t } from "@lingui/core/macro";
 import { apiPath } from "@/api/paths";
 import type { DrainRequest } from "@/api/nodes";
 import type { Recipe } from "@/components/as-code";
 
 export const cordonRecipe = (name: string, verb: "cordon" | "uncordon"): Recipe => ({
-  title: `${verb === "cordon" ? "Cordon" : "Uncordon"} ${name}`,
+  title: verb === "cordon" ? t`Cordon ${name}` : t`Uncordon ${name}`,
   cli: [["shoal", "node", verb, name]],
   api: [{ method: "POST", path: apiPath("nodes", name, verb) }],
 });
 
 export const bulkCordonRecipe = (names: readonly string[]): Recipe => ({
-  title: `Cordon ${names.join(", ")}`,
+  title: t`Cordon ${names.join(", ")}`,
   cli: [["shoal", "node", "cordon", ...names]],
   api: names.map((name) => ({ method: "POST", path: apiPath("nodes", name, "cordon") })),
 });
@@ -24,7 +25,7 @@ function drainCall(names: readonly string[], options: DrainRequest) {
 }
 
 export const drainRecipe = (names: readonly string[], options: DrainRequest): Recipe => ({
-  title: `Drain ${names.join(", ")}`,
+  title: t`Drain ${names.join(", ")}`,
   cli: [
     [
       "shoal",
@@ -36,18 +37,18 @@ export const drainRecipe = (names: readonly string[], options: DrainRequest): Re
     ],
   ],
   api: [
-    { method: "POST", ...drainCall(names, { dry_run: true }), note: "What would move, and to where" },
-    { method: "POST", ...drainCall(names, options), note: "Do it" },
+    { method: "POST", ...drainCall(names, { dry_run: true }), note: t`What would move, and to where` },
+    { method: "POST", ...drainCall(names, options), note: t`Do it` },
   ],
 });
 
 export const joinRecipe = (): Recipe => ({
-  title: "Join a node",
+  title: t`Join a node`,
   cli: [["shoal", "node", "join"]],
   api: [{ method: "POST", path: apiPath("join-tokens") }],
 });
 
 export const labelsRecipe = (name: string, labels: Record<string, string>): Recipe => ({
-  title: `Label ${name}`,
+  title: t`Label ${name}`,
   api: [{ method: "PATCH", path: apiPath("nodes", name), body: { labels } }],
 });

@@ -2,18 +2,18 @@
 import { t } from "@lingui/core/macro";
 
 const BROWSERS: [RegExp, string][] = [
-  [/Edg\//, t`Edge`],
-  [/OPR\//, t`Opera`],
-  [/Firefox\//, t`Firefox`],
-  [/Chrom(?:e|ium)\//, t`Chrome`],
-  [/Safari\//, t`Safari`],
+  [/Edg\//, "Edge"],
+  [/OPR\//, "Opera"],
+  [/Firefox\//, "Firefox"],
+  [/Chrom(?:e|ium)\//, "Chrome"],
+  [/Safari\//, "Safari"],
 ];
 const SYSTEMS: [RegExp, string][] = [
-  [/Android/, t`Android`],
+  [/Android/, "Android"],
   [/iPhone|iPad/, "iOS"],
-  [/Windows/, t`Windows`],
+  [/Windows/, "Windows"],
   [/Mac OS X/, "macOS"],
-  [/Linux|X11/, t`Linux`],
+  [/Linux|X11/, "Linux"],
 ];
 
 const nameIn = (agent: string, table: [RegExp, string][]) => table.find(([pattern]) => pattern.test(agent))?.[1];
@@ -22,5 +22,5 @@ export function browserName(agent: string): string {
   const browser = nameIn(agent, BROWSERS);
   const system = nameIn(agent, SYSTEMS);
   if (browser && system) return t`${browser} on ${system}`;
-  return browser ?? system ?? (agent.slice(0, 40) || "unknown");
+  return browser ?? system ?? (agent.slice(0, 40) || t`unknown`);
 }

@@ -17,12 +17,16 @@ export const rowsOf = (prices: Prices): PriceRow[] => [
   ...prices.labels.map((one) => ({ kind: "label" as const, name: `${one.key}=${one.value}`, perHour: one.per_hour })),
 ];
 
+const PRICE_MISSING = t`Expected a price per hour`;
+/** Of the number, not of the name. */
+export const isOfPrice = (problem: string | undefined): boolean => problem === PRICE_MISSING;
+
 /** Why a row cannot be saved; undefined where it can. */
 export function rowProblem(row: PriceRow, rows: readonly PriceRow[]): string | undefined {
   const name = row.name.trim();
   if (name === "") return t`Expected a name`;
   if (row.kind === "label" && !/^[^=]+=/.test(name)) return t`Expected key=value`;
-  if (typeof row.perHour !== "number" || row.perHour < 0) return t`Expected a price per hour`;
+  if (typeof row.perHour !== "number" || row.perHour < 0) return PRICE_MISSING;
   if (rows.some((other) => other !== row && other.kind === row.kind && other.name.trim() === name)) return t`It has a price already`;
   return undefined;
 }

@@ -16,13 +16,15 @@ export const ROLE_CHOICES = ROLES.map((role) => ({ value: role, label: role[0]?.
 const PROJECT_ROLES: ProjectRole[] = ["viewer", "invoker", "deployer"];
 export const PROJECT_ROLE_CHOICES = PROJECT_ROLES.map((role) => ({ value: role, label: role[0]?.toUpperCase() + role.slice(1) }));
 const SIGN_IN: Record<Person["sign_in"], string> = {
-  password: "password",
+  password: t`password`,
   break_glass: t`host's password`,
   oidc: t`single sign-on`,
-  header: "proxy",
-  service: "token",
+  header: t`proxy`,
+  service: t`token`,
 };
 /** Whose password and role somebody else keeps. */
 export const isKeptElsewhere = (way: Person["sign_in"]): boolean => way === "oidc" || way === "header";
 export const signInWords = (way: Person["sign_in"]): string => SIGN_IN[way];
 export const roleDescription = (role: Role): string => WORDS[role];
+/** As it stands behind the role's name: only its first letter is small, since German writes nouns with a capital. */
+export const roleDescriptionAfter = (role: Role): string => WORDS[role].charAt(0).toLowerCase() + WORDS[role].slice(1);

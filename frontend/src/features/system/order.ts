@@ -1,5 +1,5 @@
 /** The parts in groups, as the page shows them. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import type { SystemPart, SystemState } from "@/api/types";
 import type { Tone } from "@/components/status";
 
@@ -18,7 +18,7 @@ const WORST: SystemState[] = ["error", "warning", "unknown", "ok"];
 
 /** "1 of 12 parts needs a look". */
 export const partsWords = (bad: number, all: number): string =>
-  bad === 0 ? t`All parts work` : t`${bad} of ${all} parts ${bad === 1 ? "needs" : "need"} a look`;
+  bad === 0 ? t`All parts work` : plural(bad, { one: `# of ${all} parts needs a look`, other: `# of ${all} parts need a look` });
 
 export interface PartGroup {
   title: string;

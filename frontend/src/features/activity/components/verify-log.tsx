@@ -7,7 +7,6 @@ import { useMutation } from "@tanstack/react-query";
 import { verifyLog } from "@/api/activity";
 import { useRefusal } from "@/api/permissions";
 import { CodeBlock, CopyField } from "@/components/copy";
-import { count } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
 import { Status } from "@/components/status";
 
@@ -40,13 +39,16 @@ export function VerifyLog() {
             <Status state={found.ok ? t`Unbroken` : t`Broken`} tone={found.ok ? "ok" : "error"} />
             <p>
               {found.ok
-                ? found.sealed === 1
-                  ? t`The only event is as it was written.`
-                  : t`${plural(found.sealed, { one: "# event", other: "# events" })} hold together: none was changed, removed or slipped in.`
+                ? plural(found.sealed, {
+                    one: "The only event is as it was written.",
+                    other: "# events hold together: none was changed, removed or slipped in.",
+                  })
                 : found.broken?.kind === "other_key"
                   ? t`It was written under another secret key than the installation has now, so nothing can be said of it.`
                   : t`From here on the log cannot be trusted.`}
-              {found.unsealed > 0 ? t` ${count(found.unsealed)} came while it was checked.` : ""}
+              {found.unsealed > 0
+                ? ` ${plural(found.unsealed, { one: "# came while it was checked.", other: "# came while it was checked." })}`
+                : ""}
             </p>
             {found.broken ? <CodeBlock label={t`where it breaks`} code={JSON.stringify(found.broken, null, 2)} /> : null}
             {found.ok && found.head ? (

@@ -31,8 +31,20 @@ import { VerifyLog } from "../components/verify-log";
 import { eventsCsv } from "../csv";
 import classes from "./activity-page.module.css";
 
-const OF_PROJECTS = ["endpoint", "model", "environment"];
-const KINDS = [...OF_PROJECTS, "node", "nodes", "user", "upload", "instance-type", "storage"];
+const OF_PROJECTS = [
+  { value: "endpoint", label: t`endpoint` },
+  { value: "model", label: t`model` },
+  { value: "environment", label: t`environment` },
+];
+const KINDS = [
+  ...OF_PROJECTS,
+  { value: "node", label: t`node` },
+  { value: "nodes", label: t`nodes` },
+  { value: "user", label: t`user` },
+  { value: "upload", label: t`upload` },
+  { value: "instance-type", label: t`instance-type` },
+  { value: "storage", label: t`storage` },
+];
 const SEVERITIES = [
   { value: "all", label: t`All` },
   { value: "warning", label: t`Warnings` },
@@ -78,7 +90,7 @@ export function ActivityPage() {
   const queryClient = useQueryClient();
   const mayReadPeople = useRefusal("administer") === undefined;
   const all = useSeesInstallation();
-  const kinds = all ? KINDS.filter((kind) => mayReadPeople || kind !== "user") : OF_PROJECTS;
+  const kinds = all ? KINDS.filter(({ value }) => mayReadPeople || value !== "user") : OF_PROJECTS;
   const { event: chosen, when, ...filter } = search;
   // why not at each render: "the last hour" would be another question each time.
   const bounds = useMemo(() => whenBounds(when), [when]);
@@ -98,7 +110,7 @@ export function ActivityPage() {
       downloadFile(fileName(), "text/csv", eventsCsv(events));
       notifyDone(
         complete
-          ? t`${plural(events.length, { one: "# event", other: "# events" })} saved`
+          ? plural(events.length, { one: "# event saved", other: "# events saved" })
           : t`The newest ${count(EXPORT_LIMIT)} events saved; narrow the filter for older ones`,
       );
     },

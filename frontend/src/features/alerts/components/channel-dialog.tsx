@@ -14,8 +14,8 @@ import classes from "../alerts.module.css";
 const KINDS: { value: ChannelInput["kind"]; label: string }[] = [
   { value: "webhook", label: t`Webhook, signed` },
   { value: "slack", label: t`Slack, or what speaks like it` },
-  { value: "alertmanager", label: t`Alertmanager` },
-  { value: "email", label: "E-mail" },
+  { value: "alertmanager", label: "Alertmanager" },
+  { value: "email", label: t`E-mail` },
 ];
 
 export function ChannelDialog({ onClose }: { onClose: () => void }) {
@@ -43,7 +43,7 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
     <Modal opened onClose={onClose} title={t`Add a channel`} size={520} closeButtonProps={{ "aria-label": t`Close` }}>
       {made ? (
         <div className={classes["form"]}>
-          <ShownOnce text={made.secret} label="secret">
+          <ShownOnce text={made.secret} label={t`secret`}>
             <Trans>
               The secret of the signatures of <b>{made.name}</b> is shown only now. Whoever receives its messages checks them with it.
             </Trans>

@@ -53,8 +53,8 @@ export function ChannelsList() {
     { id: "kind", header: t`Kind`, cell: (row) => `${row.kind}${row.signed ? t`, signed` : ""}` },
     { id: "where", header: t`Where`, cell: (row) => row.address || row.recipients.join(", ") },
     { id: "told", header: t`It is told`, hideBelow: "md", cell: (row) => row.severities.join(", ") || t`every alert` },
-    { id: "projects", header: t`Of projects`, hideBelow: "lg", cell: (row) => row.projects.join(", ") || "all" },
-    { id: "on", header: t`State`, cell: (row) => <Status state={row.enabled ? "on" : "off"} tone={row.enabled ? "ok" : "idle"} /> },
+    { id: "projects", header: t`Of projects`, hideBelow: "lg", cell: (row) => row.projects.join(", ") || t`all` },
+    { id: "on", header: t`State`, cell: (row) => <Status state={row.enabled ? t`on` : t`off`} tone={row.enabled ? "ok" : "idle"} /> },
     actionsColumn((row) => (
       <RowMenu of={row.name}>
         <Menu.Item disabled={test.isPending} onClick={() => test.mutate(row.name)}>

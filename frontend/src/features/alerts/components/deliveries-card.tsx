@@ -15,7 +15,7 @@ import { notifyDone, notifyProblem } from "@/components/notify";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import classes from "../alerts.module.css";
-import { cameOf, DELIVERY_TONES } from "../words";
+import { cameOf, DELIVERY_TONES, DELIVERY_WORDS, eventWord } from "../words";
 
 export function DeliveriesCard({ channel, onClose }: { channel: string; onClose: () => void }) {
   const client = useQueryClient();
@@ -30,8 +30,13 @@ export function DeliveriesCard({ channel, onClose }: { channel: string; onClose:
   });
   const columns: Column<Delivery>[] = [
     { id: "made", header: t`Made`, width: 130, cell: (row) => <Time at={row.created_at} /> },
-    { id: "event", header: t`What`, width: 90, cell: (row) => row.event },
-    { id: "status", header: t`Status`, width: 120, cell: (row) => <Status state={row.status} tone={DELIVERY_TONES[row.status]} /> },
+    { id: "event", header: t`What`, width: 90, cell: eventWord },
+    {
+      id: "status",
+      header: t`Status`,
+      width: 120,
+      cell: (row) => <Status state={DELIVERY_WORDS[row.status]} tone={DELIVERY_TONES[row.status]} />,
+    },
     { id: "tries", header: t`Tries`, align: "right", width: 60, cell: (row) => row.attempts },
     { id: "came", header: t`What came`, cell: cameOf },
     {

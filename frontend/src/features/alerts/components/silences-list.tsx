@@ -29,8 +29,8 @@ export function SilencesList() {
   });
   if (error && !data) return <LoadProblem error={error} what={t`The silences`} needs="read" onRetry={() => void refetch()} />;
   const columns: Column<Silence>[] = [
-    { id: "about", header: t`About`, cell: (row) => <b>{[row.rule, row.subject].filter(Boolean).join(", ") || "everything"}</b> },
-    { id: "project", header: t`Project`, hideBelow: "md", cell: (row) => row.project ?? "all" },
+    { id: "about", header: t`About`, cell: (row) => <b>{[row.rule, row.subject].filter(Boolean).join(", ") || t`everything`}</b> },
+    { id: "project", header: t`Project`, hideBelow: "md", cell: (row) => row.project ?? t`all` },
     { id: "reason", header: t`Reason`, cell: (row) => row.reason },
     { id: "who", header: t`By`, hideBelow: "sm", cell: (row) => row.created_by },
     {
@@ -38,8 +38,13 @@ export function SilencesList() {
       header: t`Ends`,
       cell: (row) => (
         <>
-          {ended(row) ? "ended " : null}
-          <Time at={row.ends_at} />
+          {ended(row) ? (
+            <Trans>
+              ended <Time at={row.ends_at} />
+            </Trans>
+          ) : (
+            <Time at={row.ends_at} />
+          )}
         </>
       ),
     },

@@ -92,11 +92,7 @@ export function AlertsPage() {
         beside={
           counts ? (
             <Status
-              state={
-                counts.firing === 0
-                  ? t`nothing fires`
-                  : `${plural(counts.firing, { one: "# alert", other: "# alerts" })} ${counts.firing === 1 ? "fires" : "fire"}`
-              }
+              state={counts.firing === 0 ? t`nothing fires` : plural(counts.firing, { one: "# alert fires", other: "# alerts fire" })}
               tone={counts.open > 0 ? "error" : counts.firing > 0 ? "warn" : "ok"}
             />
           ) : null

@@ -107,12 +107,13 @@ export function DeploymentsCard({ capacity }: { capacity: Capacity | undefined }
         <ListFilter label={t`Filter deployments`} value={q} onChange={setQ} />
         {capacity && !capacity.priced ? (
           <span className="secondary">
-            <Trans>No prices are set, so no costs are shown{all ? ": " : "."}</Trans>
             {all ? (
-              <Link {...paths.prices()}>
-                <Trans>Settings, Prices</Trans>
-              </Link>
-            ) : null}
+              <Trans>
+                No prices are set, so no costs are shown: <Link {...paths.prices()}>Settings, Prices</Link>
+              </Trans>
+            ) : (
+              <Trans>No prices are set, so no costs are shown.</Trans>
+            )}
           </span>
         ) : null}
       </div>

@@ -8,7 +8,9 @@ import { toProblem } from "@/api/problem";
 import type { Room as Found } from "@/api/types";
 
 function told({ more, at_least, nodes, note, reasons }: Found): string {
-  const count = `${at_least ? t`At least ` : ""}${plural(more, { one: "# more replica", other: "# more replicas" })}`;
+  const count = at_least
+    ? plural(more, { one: "At least # more replica", other: "At least # more replicas" })
+    : plural(more, { one: "# more replica", other: "# more replicas" });
   const where = nodes.length > 0 ? t` on ${plural(nodes.length, { one: "# node", other: "# nodes" })}` : "";
   const why = more === 0 && reasons[0] ? ` ${plural(reasons[0].nodes, { one: "# node", other: "# nodes" })}: ${reasons[0].reason}.` : "";
   return `${count}${where}.${why}${note ? ` ${note}` : ""}`;

@@ -1,6 +1,6 @@
 /** What would become of replicas, deployments and endpoints if these nodes were lost at once. */
 import { plural, t } from "@lingui/core/macro";
-import { Trans } from "@lingui/react/macro";
+import { Plural, Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -13,14 +13,16 @@ import { ToneIcon } from "@/components/status";
 import classes from "./capacity.module.css";
 
 function Deployment({ one }: { one: Found["deployments"][number] }) {
+  const { endpoint, deployment, lost, placed, ready_left: left } = one;
   return (
     <li>
       <Trans>
         <b>
-          {one.endpoint}/{one.deployment}
+          {endpoint}/{deployment}
         </b>{" "}
-        loses {one.lost} of {plural(one.replicas, { one: "# replica", other: "# replicas" })}; {one.ready_left} go on answering,{" "}
-        {one.placed} of {one.lost} find another place.
+        loses {lost} of <Plural value={one.replicas} one="# replica" other="# replicas" />;{" "}
+        <Plural value={left} one="# goes on answering" other="# go on answering" />,{" "}
+        <Plural value={placed} one={`# of ${lost} finds another place`} other={`# of ${lost} find another place`} />.
       </Trans>
       {one.placed < one.lost && one.reasons.length === 0 ? (
         <div className="secondary">
@@ -36,6 +38,8 @@ function Deployment({ one }: { one: Found["deployments"][number] }) {
   );
 }
 
+const replicaName = (one: Found["replicas"][number]): string => `${one.endpoint}/${one.deployment}#${one.ordinal}`;
+
 function Consequences({ found }: { found: Found }) {
   if (found.replicas.length === 0)
     return (
@@ -47,18 +51,17 @@ function Consequences({ found }: { found: Found }) {
   return (
     <>
       <p role="status">
-        <Trans>
-          {plural(found.replicas.length, { one: "# replica", other: "# replicas" })} would be lost
-          {stuck > 0 ? t`, ${stuck} of them without another place` : t`, and all of them find another place`}.
-        </Trans>
+        {stuck > 0
+          ? t`${plural(found.replicas.length, { one: "# replica", other: "# replicas" })} would be lost, ${stuck} of them without another place.`
+          : t`${plural(found.replicas.length, { one: "# replica", other: "# replicas" })} would be lost, and all of them find another place.`}
       </p>
       {found.endpoints.map((one) => (
         <p key={one.endpoint}>
-          <ToneIcon tone="error" label="error" />{" "}
-          <Trans>
-            <Link {...paths.endpoint(one.endpoint)}>{one.endpoint}</Link>: {one.traffic_lost} % of its traffic fails{" "}
-            {one.comes_back ? t`until replicas have started elsewhere` : t`until there is a place for them`}.
-          </Trans>
+          <ToneIcon tone="error" label={t`error`} /> <Link {...paths.endpoint(one.endpoint)}>{one.endpoint}</Link>
+          {": "}
+          {one.comes_back
+            ? t`${one.traffic_lost} % of its traffic fails until replicas have started elsewhere.`
+            : t`${one.traffic_lost} % of its traffic fails until there is a place for them.`}
         </p>
       ))}
       <ul className={classes["list"]}>
@@ -73,9 +76,9 @@ function Consequences({ found }: { found: Found }) {
         <ul className={classes["list"]}>
           {found.replicas.map((one) => (
             <li key={one.replica}>
-              <Trans>
-                {one.endpoint}/{one.deployment}#{one.ordinal} from {one.node} {one.to === null ? t`finds no place` : t`to ${one.to}`}
-              </Trans>
+              {one.to === null
+                ? t`${replicaName(one)} from ${one.node} finds no place`
+                : t`${replicaName(one)} from ${one.node} to ${one.to}`}
             </li>
           ))}
         </ul>

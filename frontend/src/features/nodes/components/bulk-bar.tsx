@@ -1,5 +1,5 @@
 /** What is done to all ticked nodes at once. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -15,8 +15,6 @@ import { offersOf } from "../selection";
 import classes from "./bulk-bar.module.css";
 import { DrainModal } from "./drain-modal";
 
-const counted = (count: number) => (count === 1 ? t`1 node` : t`${count} nodes`);
-
 /** One call per node; those that could not be changed are named, the others are. */
 async function each(names: readonly string[], change: (name: string) => Promise<unknown>): Promise<void> {
   const results = await Promise.allSettled(names.map(change));
@@ -25,7 +23,7 @@ async function each(names: readonly string[], change: (name: string) => Promise<
   );
   for (const { name, reason } of failed) notifyProblem(reason, t`${name} could not be changed`);
   const done = names.length - failed.length;
-  if (done > 0) notifyDone(t`${counted(done)} changed`);
+  if (done > 0) notifyDone(plural(done, { one: "# node changed", other: "# nodes changed" }));
 }
 
 export function BulkBar({ chosen, onClear }: { chosen: readonly NodeItem[]; onClear: () => void }) {
@@ -56,9 +54,7 @@ export function BulkBar({ chosen, onClear }: { chosen: readonly NodeItem[]; onCl
   };
   return (
     <div ref={bar} className={classes["bar"]} role="group" aria-label={t`Ticked nodes`} tabIndex={-1} onKeyDown={onKeyDown}>
-      <strong role="status">
-        <Trans>{counted(chosen.length)} ticked</Trans>
-      </strong>
+      <strong role="status">{plural(chosen.length, { one: "# node ticked", other: "# nodes ticked" })}</strong>
       <RefusingButton
         needs="operate"
         variant="default"

@@ -34,7 +34,7 @@ const COLUMNS: Column<DrainMove>[] = [
       <>
         {row.to === null ? (
           <span className={classes["nowhere"]}>
-            <ToneIcon tone="error" label={t`Nowhere to go`} size={14} /> {row.why_not || "nowhere"}
+            <ToneIcon tone="error" label={t`Nowhere to go`} size={14} /> {row.why_not || t`nowhere`}
           </span>
         ) : (
           row.to
@@ -57,12 +57,13 @@ export function DrainModal({ names, onClose }: { names: readonly string[]; onClo
   const preview = useQuery(drainPreviewQuery(names));
   const [force, setForce] = useState(false);
   const [deadline, setDeadline] = useState("600");
+  const what = called(names);
   const options: DrainRequest = { deadline_s: Number(deadline), ...(force ? { force } : {}) };
   const drain = useMutation({
     mutationFn: () => drainNodes(names, options),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: keys.nodes.all });
-      notifyDone(t`${called(names)} ${names.length === 1 ? "is" : "are"} being emptied`);
+      notifyDone(names.length === 1 ? t`${what} is being emptied` : t`${what} are being emptied`);
       onClose();
     },
   });
@@ -70,7 +71,7 @@ export function DrainModal({ names, onClose }: { names: readonly string[]; onClo
   const summary = moves ? drainSummary(names, moves) : null;
   const stuck = (summary?.stuck.length ?? 0) > 0;
   return (
-    <Modal opened onClose={onClose} title={t`Drain ${called(names)}`} size={640} closeButtonProps={{ "aria-label": t`Close` }}>
+    <Modal opened onClose={onClose} title={t`Drain ${what}`} size={640} closeButtonProps={{ "aria-label": t`Close` }}>
       {preview.error ? (
         <ProblemCard error={preview.error} title={t`What would move is not known`} onRetry={() => void preview.refetch()} />
       ) : null}
@@ -108,7 +109,7 @@ export function DrainModal({ names, onClose }: { names: readonly string[]; onClo
         </>
       ) : null}
       {drain.error ? (
-        <ProblemCard error={drain.error} title={t`${called(names)} ${names.length === 1 ? "is" : "are"} not drained`} />
+        <ProblemCard error={drain.error} title={names.length === 1 ? t`${what} is not drained` : t`${what} are not drained`} />
       ) : null}
       <div className={classes["actions"]}>
         <AsCodeButton recipe={() => drainRecipe(names, options)} />
@@ -116,7 +117,7 @@ export function DrainModal({ names, onClose }: { names: readonly string[]; onClo
           <Trans>Cancel</Trans>
         </Button>
         <Button disabled={!summary || (stuck && !force)} loading={drain.isPending} onClick={() => drain.mutate()}>
-          <Trans>Drain {called(names)}</Trans>
+          <Trans>Drain {what}</Trans>
         </Button>
       </div>
     </Modal>

@@ -6,8 +6,11 @@ import { percent } from "@/components/format";
 import { share } from "../share";
 import classes from "./gpu-bars.module.css";
 
-const words = (gpu: Gpu) =>
-  t`GPU ${gpu.index}: memory ${percent(share(gpu.memory_used_bytes, gpu.memory_total_bytes))}, busy ${percent(gpu.utilization)}`;
+function words(gpu: Gpu): string {
+  const memory = percent(share(gpu.memory_used_bytes, gpu.memory_total_bytes));
+  const busy = percent(gpu.utilization);
+  return t`GPU ${gpu.index}: memory ${memory}, busy ${busy}`;
+}
 
 export function GpuBars({ gpus }: { gpus: readonly Gpu[] }) {
   if (gpus.length === 0)

@@ -64,7 +64,7 @@ export function LabelsCard({ node }: { node: NodeItem }) {
         >
           <TextInput
             aria-label={t`Labels`}
-            placeholder={t`zone=a, disk=fast`}
+            placeholder="zone=a, disk=fast"
             value={text}
             error={bad ? t`${bad}: expected key=value` : undefined}
             data-autofocus

@@ -53,10 +53,10 @@ function RemoveModal({ node, opened, onClose }: { node: NodeItem; opened: boolea
       </p>
       {busy ? (
         <p>
-          <Trans>
-            It runs {plural(node.replicas.length, { one: "# replica, which ends", other: "# replicas, which end" })} with it. Drain it
-            first, and {node.replicas.length === 1 ? t`it answers` : t`they answer`} elsewhere before that.
-          </Trans>
+          {plural(node.replicas.length, {
+            one: "It runs # replica, which ends with it. Drain it first, and it answers elsewhere before that.",
+            other: "It runs # replicas, which end with it. Drain it first, and they answer elsewhere before that.",
+          })}
         </p>
       ) : null}
     </ConfirmModal>

@@ -25,12 +25,12 @@ export function NodeStatus({ node }: { node: NodeItem }) {
       <Status state={node.state} title={rule(node)} />
       {node.drain ? (
         <Status
-          state={node.drain.done ? "drained" : "draining"}
+          state={node.drain.done ? t`drained` : t`draining`}
           tone={node.drain.done ? "idle" : "warn"}
           title={t`What runs there moves away`}
         />
       ) : node.cordoned ? (
-        <Status state="cordoned" tone="warn" title={t`It keeps what it runs but takes nothing new`} />
+        <Status state={t`cordoned`} tone="warn" title={t`It keeps what it runs but takes nothing new`} />
       ) : null}
       {node.conditions.map((condition) => (
         <Status key={condition.code} state={CONDITION_WORDS[condition.code]} tone="warn" title={condition.message} />

@@ -80,13 +80,12 @@ function hint({
   cache_checked_at: checked,
   cache_spoiled: spoiled,
 }: NodeInfo) {
+  const hashed = absoluteTime(new Date(checked * 1000).toISOString());
   return [
     quota > 0 ? t`quota ${bytes(quota)}` : t`no quota: only the disk limits it`,
     ...(limit > 0 ? [t`downloads at most ${bytes(limit)}/s`] : []),
     ...(checked > 0
-      ? [
-          t`hashed again ${absoluteTime(new Date(checked * 1000).toISOString())}, ${spoiled === 0 ? t`nothing had changed` : t`${spoiled} had changed`}`,
-        ]
+      ? [spoiled === 0 ? t`hashed again ${hashed}, nothing had changed` : t`hashed again ${hashed}, ${spoiled} had changed`]
       : []),
   ].join("; ");
 }

@@ -1,5 +1,5 @@
 /** One node: its header with what can be done to it, and the tabs. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useParams } from "@tanstack/react-router";
@@ -24,8 +24,11 @@ function sentence(node: NodeItem): string | undefined {
     return t`It does not report. What it serves is not touched by that alone; it gets no changes until it is back.`;
   }
   if (node.drain && !node.drain.done) {
-    const left = node.replicas.length;
-    return t`Draining: ${left} ${left === 1 ? t`replica is` : t`replicas are`} still here. What is left stops ${relativeTime(node.drain.deadline_at)}.`;
+    const stops = relativeTime(node.drain.deadline_at);
+    return plural(node.replicas.length, {
+      one: `Draining: # replica is still here. What is left stops ${stops}.`,
+      other: `Draining: # replicas are still here. What is left stops ${stops}.`,
+    });
   }
   if (node.drain) return t`Drained: nothing runs here, and nothing comes until it is uncordoned.`;
   return undefined;
@@ -69,7 +72,7 @@ export function NodeLayout() {
           { label: t`Logs`, link: paths.nodeTab(name, "logs") },
         ]}
       />
-      <RoleNote needs="operate" to="cordon, drain, label or remove nodes" />
+      <RoleNote needs="operate" to={t`cordon, drain, label or remove nodes`} />
       <Outlet />
     </>
   );

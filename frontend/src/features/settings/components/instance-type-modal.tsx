@@ -84,7 +84,7 @@ export function InstanceTypeModal({ type, onClose }: { type: InstanceType | null
           <div className={classes["columns"]}>
             <TextInput
               label={t`GPU model contains`}
-              placeholder="any"
+              placeholder={t`any`}
               value={fields.gpuModel}
               onChange={(event) => set("gpuModel", event.currentTarget.value)}
             />
@@ -106,7 +106,7 @@ export function InstanceTypeModal({ type, onClose }: { type: InstanceType | null
         ) : null}
         <TextInput
           label={t`Labels of the node`}
-          placeholder={t`zone=a, kind=gpu`}
+          placeholder="zone=a, kind=gpu"
           value={fields.labels}
           error={wrong ? t`${wrong}: expected key=value` : undefined}
           onChange={(event) => set("labels", event.currentTarget.value)}

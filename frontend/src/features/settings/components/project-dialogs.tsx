@@ -84,7 +84,7 @@ export function ProjectModal({ project, onClose }: { project: Project | null; on
             <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" disabled={name === ""} loading={save.isPending}>
-            {project ? t`Save` : t`Add ${name || "it"}`}
+            {project ? t`Save` : name ? t`Add ${name}` : t`Add it`}
           </Button>
         </div>
       </form>

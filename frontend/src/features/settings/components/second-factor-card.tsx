@@ -1,5 +1,5 @@
 /** One's own one-time codes. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { Button, Modal, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -48,7 +48,10 @@ export function SecondFactorCard() {
     <Card title={t`Second factor`} hint={t`a code of an app, asked for after the password`}>
       <p className="secondary">
         {on
-          ? t`Signing in asks for a code. ${data.recovery_codes_left} recovery codes are left.`
+          ? plural(data.recovery_codes_left, {
+              one: "Signing in asks for a code. # recovery code is left.",
+              other: "Signing in asks for a code. # recovery codes are left.",
+            })
           : t`Signing in asks for the password alone.`}
       </p>
       <Button variant="default" disabled={data === undefined} onClick={() => setOpen(true)}>

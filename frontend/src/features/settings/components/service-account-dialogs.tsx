@@ -15,7 +15,7 @@ import { AccountFields } from "./account-fields";
 function Made({ name, token, onClose }: { name: string; token: string; onClose: () => void }) {
   return (
     <>
-      <ShownOnce text={token} label="token">
+      <ShownOnce text={token} label={t`token`}>
         <Trans>
           The token of <b>{name}</b> is shown only now. Copy it to where it is needed.
         </Trans>
@@ -73,7 +73,7 @@ export function AddServiceAccountModal({ opened, onClose }: { opened: boolean; o
               <Trans>Cancel</Trans>
             </Button>
             <Button type="submit" disabled={name.trim() === ""} loading={create.isPending}>
-              <Trans>Add {name.trim() || "it"}</Trans>
+              {name.trim() ? t`Add ${name.trim()}` : t`Add it`}
             </Button>
           </div>
         </form>

@@ -103,7 +103,7 @@ export function TokenForm() {
       </form>
       {create.error ? <ProblemCard error={create.error} title={t`The token could not be made`} /> : null}
       {create.data ? (
-        <ShownOnce text={create.data.token} label="token">
+        <ShownOnce text={create.data.token} label={t`token`}>
           <Trans>
             <b>{create.data.name}</b> is shown only now. Copy it to where it is needed.
           </Trans>

@@ -33,7 +33,7 @@ export function AddUserModal({ opened, onClose }: { opened: boolean; onClose: ()
     <Modal opened={opened} onClose={onClose} title={t`Add somebody`} size={480} closeButtonProps={{ "aria-label": t`Close` }}>
       {create.data ? (
         <>
-          <ShownOnce text={create.data.password ?? ""} label="password">
+          <ShownOnce text={create.data.password ?? ""} label={t`password`}>
             <Trans>
               <b>{create.data.username}</b> is there. This password is shown only now; it can be changed in the profile.
             </Trans>
@@ -60,7 +60,7 @@ export function AddUserModal({ opened, onClose }: { opened: boolean; onClose: ()
               <Trans>Cancel</Trans>
             </Button>
             <Button type="submit" disabled={username.trim() === ""} loading={create.isPending}>
-              <Trans>Add {username.trim() || "somebody"}</Trans>
+              {username.trim() ? t`Add ${username.trim()}` : t`Add somebody`}
             </Button>
           </div>
         </form>
@@ -83,7 +83,7 @@ export function ResetPasswordModal({ person, onClose }: { person: Person | null;
       closeButtonProps={{ "aria-label": t`Close` }}
     >
       {renew.data ? (
-        <ShownOnce text={renew.data.password ?? ""} label="password">
+        <ShownOnce text={renew.data.password ?? ""} label={t`password`}>
           <Trans>Shown only now. All sessions of {name} have ended; API tokens go on.</Trans>
         </ShownOnce>
       ) : (

@@ -15,9 +15,7 @@ export function AboutPage() {
         <div className={classes["about"]}>
           <Logo size={64} />
           <div>
-            <h2>
-              <Trans>Shoal</Trans>
-            </h2>
+            <h2>Shoal </h2>
             <p>
               <Trans>From a model file to a live endpoint</Trans>
             </p>
@@ -38,7 +36,7 @@ export function AboutPage() {
             </dt>
             <dd>
               <a className="link mono" href="/api/v1/openapi.json" target="_blank" rel="noreferrer">
-                <Trans>/api/v1/openapi.json</Trans>
+                /api/v1/openapi.json{" "}
               </a>
             </dd>
           </div>
@@ -48,7 +46,7 @@ export function AboutPage() {
             </dt>
             <dd>
               <a className="link mono" href="/readyz" target="_blank" rel="noreferrer">
-                <Trans>/readyz</Trans>
+                /readyz{" "}
               </a>
             </dd>
           </div>

@@ -62,11 +62,7 @@ const COLUMNS: Column<InstanceType>[] = [
             {alias}
           </Chip>
         ))}
-        {row.aliases.length > 2 ? (
-          <span className="muted">
-            <Trans>and {row.aliases.length - 2} more</Trans>
-          </span>
-        ) : null}
+        {row.aliases.length > 2 ? <span className="muted">{t`and ${row.aliases.length - 2} more`}</span> : null}
       </span>
     ),
   },
@@ -109,7 +105,7 @@ export function InstanceTypesPage() {
   if (error && !data) return <LoadProblem error={error} what={t`The instance types`} needs="read" onRetry={() => void refetch()} />;
   return (
     <div className={classes["wide"]}>
-      <RoleNote needs="administer" to="make, change or remove instance types" />
+      <RoleNote needs="administer" to={t`make, change or remove instance types`} />
       <Card
         title={t`Instance types`}
         hint={t`names for what a deployment asks of a node`}

@@ -15,7 +15,7 @@ import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { RoleNote } from "@/components/role-note";
 import { SkeletonRows } from "@/components/skeleton";
-import { type PriceKind, type PriceRow, pricesOf, rowProblem, rowsOf } from "../price-form";
+import { isOfPrice, type PriceKind, type PriceRow, pricesOf, rowProblem, rowsOf } from "../price-form";
 import classes from "./settings.module.css";
 
 const KINDS: { value: PriceKind; label: string }[] = [
@@ -57,7 +57,7 @@ function PriceFields({
         disabled={off}
         placeholder={row.kind === "label" ? "zone=cellar" : undefined}
         value={row.name}
-        error={problem?.includes("price per hour") ? undefined : problem}
+        error={isOfPrice(problem) ? undefined : problem}
         onChange={(event) => onChange({ name: event.currentTarget.value })}
       />
       <NumberInput
@@ -68,7 +68,7 @@ function PriceFields({
         decimalScale={6}
         allowNegative={false}
         value={row.perHour}
-        error={problem?.includes("price per hour") ? problem : undefined}
+        error={isOfPrice(problem) ? problem : undefined}
         onChange={(perHour) => onChange({ perHour })}
       />
       {off ? null : (
@@ -150,7 +150,7 @@ export function PricesPage() {
   if (error && !data) return <LoadProblem error={error} what={t`The prices`} needs="read" onRetry={() => void refetch()} />;
   return (
     <div className={classes["wide"]}>
-      <RoleNote needs="administer" to="change prices" />
+      <RoleNote needs="administer" to={t`change prices`} />
       <Card title={t`Prices`} hint={t`a replica costs its instance type's price; one without, its share of its node's`}>
         {data ? <PricesForm prices={data} /> : <SkeletonRows rows={3} label={t`Loading the prices`} />}
       </Card>

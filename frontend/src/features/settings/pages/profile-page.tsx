@@ -14,7 +14,7 @@ import { browserZone, setShowsUtc, showsUtc } from "@/components/zone";
 import { PasswordCard } from "../components/password-card";
 import { SecondFactorCard } from "../components/second-factor-card";
 import { SessionsCard } from "../components/sessions-card";
-import { roleDescription } from "../role-descriptions";
+import { roleDescriptionAfter } from "../role-descriptions";
 import classes from "./settings.module.css";
 
 export function ProfilePage() {
@@ -38,7 +38,7 @@ export function ProfilePage() {
             </dt>
             <dd>
               {data?.user?.role ?? "–"}
-              {data?.user ? <span className="muted"> · {roleDescription(data.user.role).toLowerCase()}</span> : null}
+              {data?.user ? <span className="muted"> · {roleDescriptionAfter(data.user.role)}</span> : null}
             </dd>
           </div>
         </dl>

@@ -23,6 +23,15 @@ import { AddServiceAccountModal, RotateModal } from "../components/service-accou
 import { tokenEnd } from "../token-choices";
 import classes from "./settings.module.css";
 
+function TokenEnd({ at }: { at: string | null }) {
+  if (tokenEnd(at) !== "soon") return <Time at={at} />;
+  return (
+    <Chip tone="warn">
+      <Time at={at} />
+    </Chip>
+  );
+}
+
 function Tokens({ account }: { account: ServiceAccount }) {
   if (account.tokens.length === 0)
     return (
@@ -35,15 +44,8 @@ function Tokens({ account }: { account: ServiceAccount }) {
       {account.tokens.map((token) => (
         <div key={token.prefix}>
           <Trans>
-            <span className="mono">{token.prefix}…</span> ends{" "}
+            <span className="mono">{token.prefix}…</span> ends <TokenEnd at={token.expires_at} />
           </Trans>
-          {tokenEnd(token.expires_at) === "soon" ? (
-            <Chip tone="warn">
-              <Time at={token.expires_at} />
-            </Chip>
-          ) : (
-            <Time at={token.expires_at} />
-          )}
         </div>
       ))}
     </>

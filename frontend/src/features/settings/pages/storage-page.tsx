@@ -27,9 +27,10 @@ export function StoragePage() {
   const [asking, setAsking] = useState(false);
   if (error && !data) return <LoadProblem error={error} what={t`The storage`} needs="read" onRetry={() => void refetch()} />;
   if (!data) return <SkeletonRows label={t`Loading the storage`} />;
+  const unused = bytes(data.unused_bytes);
   return (
     <div className={classes["stack"]}>
-      <RoleNote needs="administer" to="remove unused files" />
+      <RoleNote needs="administer" to={t`remove unused files`} />
       <Card
         title={t`Model files`}
         hint={t`each content is kept once, however many versions name it`}
@@ -51,7 +52,7 @@ export function StoragePage() {
         <Meter
           label={plural(data.blobs, { one: "# file", other: "# files" })}
           share={data.bytes > 0 ? data.unused_bytes / data.bytes : 0}
-          text={t`${bytes(data.bytes)}, of which ${bytes(data.unused_bytes)} unused`}
+          text={t`${bytes(data.bytes)}, of which ${unused} unused`}
         />
         <dl className={`${classes["facts"]} ${classes["after"]}`}>
           <div>
@@ -67,10 +68,7 @@ export function StoragePage() {
               <Trans>Unused</Trans>
             </dt>
             <dd>
-              <Trans>
-                {plural(data.unused_blobs, { one: "# file", other: "# files" })}, {bytes(data.unused_bytes)}; removed by themselves a day
-                after nothing names them
-              </Trans>
+              {t`${plural(data.unused_blobs, { one: "# file", other: "# files" })}, ${unused}; removed by themselves a day after nothing names them`}
             </dd>
           </div>
         </dl>
@@ -84,7 +82,7 @@ export function StoragePage() {
           const { removed } = await collectStorage();
           await queryClient.invalidateQueries({ queryKey: keys.storage });
           notifyDone(
-            removed === 0 ? t`Nothing was old enough to remove` : t`${plural(removed, { one: "# file", other: "# files" })} removed`,
+            removed === 0 ? t`Nothing was old enough to remove` : plural(removed, { one: "# file removed", other: "# files removed" }),
           );
         }}
       >

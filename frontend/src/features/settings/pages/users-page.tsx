@@ -82,7 +82,7 @@ export function UsersPage() {
       id: "state",
       header: t`Status`,
       hideBelow: "sm",
-      cell: (row) => <Status plain state={row.active ? "active" : "deactivated"} tone={row.active ? "ok" : "idle"} />,
+      cell: (row) => <Status plain state={row.active ? t`active` : t`deactivated`} tone={row.active ? "ok" : "idle"} />,
     },
     {
       id: "seen",

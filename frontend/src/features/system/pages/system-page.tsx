@@ -21,9 +21,9 @@ const SKEW_S = 5;
 
 function clockWords(system: System, at: number): string {
   const skew = (new Date(system.now).getTime() - at) / 1000;
-  return Math.abs(skew) < SKEW_S
-    ? t`as this browser's`
-    : t`${Math.round(Math.abs(skew))} s ${skew > 0 ? t`ahead of` : "behind"} this browser's`;
+  if (Math.abs(skew) < SKEW_S) return t`clock as this browser's`;
+  const by = Math.round(Math.abs(skew));
+  return skew > 0 ? t`clock ${by} s ahead of this browser's` : t`clock ${by} s behind this browser's`;
 }
 
 export function SystemPage() {
@@ -57,9 +57,9 @@ export function SystemPage() {
           ))}
           <p className="secondary">
             <Trans>
-              Version {data.version} · last event {data.newest_event_seq}, <Time at={data.newest_event_at} /> · clock{" "}
-              {clockWords(data, dataUpdatedAt)}
+              Version {data.version} · last event {data.newest_event_seq}, <Time at={data.newest_event_at} />
             </Trans>
+            {` · ${clockWords(data, dataUpdatedAt)}`}
           </p>
         </div>
       ) : null}
