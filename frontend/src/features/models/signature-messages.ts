@@ -22,6 +22,6 @@ export function signatureMessage(found: Signatures): SignatureMessage {
     text: found.required
       ? t`${what} cannot be deployed or tried: this installation asks for a signature by a trusted key.`
       : t`${what} are not signed by a trusted key. This installation does not ask for it.`,
-    command: t`shoal model sign --name ${model} --version ${version} --config-revision ${revision} --key FILE`,
+    command: `shoal model sign --name ${model} --version ${version} --config-revision ${revision} --key FILE`,
   };
 }

@@ -1,4 +1,5 @@
 /** The call in view as a program: the same inputs, the same target. */
+import { t } from "@lingui/core/macro";
 import { Select } from "@mantine/core";
 import { useState } from "react";
 import type { Endpoint } from "@/api/types";
@@ -41,7 +42,7 @@ export function CodeView({ endpoint, call, inputs, problem, language: fixed }: C
       <div className={classes["codeBar"]}>
         {fixed ? null : (
           <Select
-            aria-label="Language"
+            aria-label={t`Language`}
             w={180}
             allowDeselect={false}
             value={language}
@@ -65,7 +66,7 @@ export function CodeView({ endpoint, call, inputs, problem, language: fixed }: C
           : null}
       </div>
       {why === null ? (
-        <CodeBlock code={snippet(language, target, inputs)} label={`${LANGUAGE_LABELS[language]} of this call`} />
+        <CodeBlock code={snippet(language, target, inputs)} label={t`${LANGUAGE_LABELS[language]} of this call`} />
       ) : (
         <p className="muted">{why}</p>
       )}

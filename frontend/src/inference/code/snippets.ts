@@ -1,4 +1,5 @@
 /** The call in view as programs that make the same call. Pure; keys stay in the environment. */
+import { t } from "@lingui/core/macro";
 import { requestJson } from "./request-json";
 import type { BuiltInput } from "../tensor/built-input";
 import { datatypeInfo, elementText } from "../tensor/datatypes";
@@ -237,10 +238,10 @@ const hasLongIntegers = ({ datatype, elements }: BuiltInput): boolean =>
 export function impossible(language: Language, target: CodeTarget, inputs: readonly BuiltInput[]): string | null {
   const overJson = language === "curl" || language === "python_requests" || language === "javascript";
   if (target.decoupled && language !== "python_grpc" && language !== "grpcurl")
-    return "This model answers several times: only a gRPC stream carries all of its responses.";
+    return t`This model answers several times: only a gRPC stream carries all of its responses.`;
   if (overJson && needsBinary(inputs))
-    return "FP16, BF16, NaN, infinite values and files travel as binary tensors, which JSON does not have. Use tritonclient or grpcurl.";
+    return t`FP16, BF16, NaN, infinite values and files travel as binary tensors, which JSON does not have. Use tritonclient or grpcurl.`;
   if (language === "javascript" && inputs.some(hasLongIntegers))
-    return "JavaScript numbers round whole numbers beyond 2^53. Use curl or Python.";
+    return t`JavaScript numbers round whole numbers beyond 2^53. Use curl or Python.`;
   return null;
 }

@@ -1,4 +1,5 @@
 /** What cannot be written into a program, and why. Pure. */
+import { t } from "@lingui/core/macro";
 import type { BuiltInput } from "../tensor/built-input";
 import { isLarge } from "./target";
 
@@ -16,7 +17,7 @@ export function tooLong(inputs: readonly BuiltInput[]): string | null {
     let size = 0;
     for (let index = 0; index < elements.length; index += 1) {
       size += length(elements[index]);
-      if (size > MOST_LITERAL) return `${input.name} is longer than ${MOST_LITERAL / 1024} KiB: too long to be written into a program.`;
+      if (size > MOST_LITERAL) return t`${input.name} is longer than ${MOST_LITERAL / 1024} KiB: too long to be written into a program.`;
     }
   }
   return null;

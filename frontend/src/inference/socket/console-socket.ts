@@ -162,7 +162,7 @@ export class ConsoleSocket {
         roundTripUs: (this.deps.now() - call.sentAt) * 1000,
       });
     } else if (message.type === "error") {
-      const code = text(message["code"], t`Error`);
+      const code = text(message["code"], "Error");
       const words = text(message["message"], t`The call failed.`);
       if (call) {
         this.calls.delete(id);

@@ -1,5 +1,5 @@
 /** A dropped file as tensor elements: .npy, JSON, CSV, plain text, or raw values. Pure. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { datatypeInfo, parseElement, type Element } from "./datatypes";
 import { isNpy, readNpy } from "./npy";
 import { readPasted } from "./pasted-data";
@@ -23,7 +23,7 @@ function converted(elements: readonly Element[], from: string, to: string): Elem
   return elements.map((value, index) => {
     if (wanted === "bytes") return value instanceof Uint8Array ? value : String(value);
     const { value: parsed, error } = parseElement(to, String(value));
-    if (error !== null) throw new Error(`value ${index + 1}: ${error}`);
+    if (error !== null) throw new Error(t`value ${index + 1}: ${error}`);
     return parsed;
   });
 }
@@ -33,7 +33,7 @@ export function readFile(name: string, bytes: Uint8Array, datatype: string): Fil
   try {
     if (isNpy(bytes)) {
       const array = readNpy(bytes);
-      const note = array.datatype === datatype ? ".npy" : `.npy of ${array.datatype}, converted`;
+      const note = array.datatype === datatype ? ".npy" : t`.npy of ${array.datatype}, converted`;
       return { ok: true, data: { elements: converted(array.elements, array.datatype, datatype), shape: array.shape, note } };
     }
     const text = TEXTS.test(name) ? textOrBytes(bytes) : null;
@@ -41,7 +41,7 @@ export function readFile(name: string, bytes: Uint8Array, datatype: string): Fil
     if (typeof text === "string" && (isJson || datatype !== "BYTES")) {
       const pasted = readPasted(text, datatype);
       if (!pasted.ok) return pasted;
-      return { ok: true, data: { ...pasted.data, note: isJson ? "JSON" : "text" } };
+      return { ok: true, data: { ...pasted.data, note: isJson ? "JSON" : t`text` } };
     }
     if (datatype === "BYTES") return { ok: true, data: { elements: [textOrBytes(bytes)], shape: null, note: t`one item` } };
     return { ok: true, data: { elements: readRaw(datatype, bytes), shape: null, note: t`raw ${datatype} values` } };
@@ -62,5 +62,5 @@ export function readFiles(files: readonly { name: string; bytes: Uint8Array }[],
   }
   const [only] = read;
   if (only && read.length === 1) return { ok: true, data: only };
-  return { ok: true, data: { elements, shape: null, note: t`${files.length} files` } };
+  return { ok: true, data: { elements, shape: null, note: plural(files.length, { one: "# file", other: "# files" }) } };
 }

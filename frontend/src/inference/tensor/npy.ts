@@ -43,7 +43,7 @@ interface Header {
 }
 
 function readHeader(bytes: Uint8Array): Header {
-  if (!isNpy(bytes)) throw new Error("This is not an .npy file.");
+  if (!isNpy(bytes)) throw new Error(t`This is not an .npy file.`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const long = (bytes[6] ?? 0) >= 2;
   const length = long ? view.getUint32(8, true) : view.getUint16(8, true);
@@ -51,8 +51,8 @@ function readHeader(bytes: Uint8Array): Header {
   const text = new TextDecoder().decode(bytes.subarray(long ? 12 : 10, start));
   const descr = /'descr'\s*:\s*'([^']+)'/.exec(text)?.[1];
   const shape = /'shape'\s*:\s*\(([^)]*)\)/.exec(text)?.[1];
-  if (shape === undefined) throw new Error("The header of the .npy file cannot be read.");
-  if (descr === undefined) throw new Error("Structured .npy arrays cannot be sent as one tensor.");
+  if (shape === undefined) throw new Error(t`The header of the .npy file cannot be read.`);
+  if (descr === undefined) throw new Error(t`Structured .npy arrays cannot be sent as one tensor.`);
   return {
     descr,
     fortran: /'fortran_order'\s*:\s*True/.test(text),
@@ -119,13 +119,13 @@ export function readNpy(bytes: Uint8Array): NpyArray {
   let elements: Element[];
   if (datatype !== undefined) {
     const size = datatypeInfo(datatype).width;
-    if (data.length < count * size) throw new Error(`The file is cut short: ${count} values expected.`);
+    if (data.length < count * size) throw new Error(t`The file is cut short: ${count} values expected.`);
     const exact = data.slice(0, count * size);
     elements = readRaw(datatype, order === ">" ? swapped(exact, size) : exact);
   } else if (kind === "S" || (kind === "U" && order !== ">")) {
     elements = fixedTexts(data.slice(), kind, Number(width), count);
   } else {
-    throw new Error(`.npy arrays of type '${descr}' cannot be sent. Use numbers, booleans or fixed-width texts.`);
+    throw new Error(t`.npy arrays of type '${descr}' cannot be sent. Use numbers, booleans or fixed-width texts.`);
   }
   return { datatype: datatype ?? "BYTES", shape, elements: fortran ? transposed(elements, shape) : elements };
 }
@@ -137,7 +137,7 @@ export function npyBytes(datatype: string, shape: readonly number[], elements: E
   if (code === undefined) return null;
   const order = code.endsWith("1") ? "|" : "<";
   const axes = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
-  const words = t`{'descr': '${order}${code}', 'fortran_order': False, 'shape': (${axes}), }`;
+  const words = `{'descr': '${order}${code}', 'fortran_order': False, 'shape': (${axes}), }`;
   const padding = (ALIGNMENT - ((10 + words.length + 1) % ALIGNMENT)) % ALIGNMENT;
   const header = new TextEncoder().encode(`${words}${" ".repeat(padding)}\n`);
   const data = rawBytes(stored, elements);

@@ -30,10 +30,10 @@ function readNested(text: string): { leaves: Leaf[]; shape: number[] } {
   const close = (): void => {
     const depth = counts.length - 1;
     const count = counts.pop();
-    if (count === undefined) throw new PasteError("There is one ']' too many.");
+    if (count === undefined) throw new PasteError(t`There is one ']' too many.`);
     const known = lengths[depth];
     if (known === undefined || known === null) lengths[depth] = count;
-    else if (known !== count) throw new PasteError(`Rows differ in length: ${known} and ${count} values at depth ${depth + 1}.`);
+    else if (known !== count) throw new PasteError(t`Rows differ in length: ${known} and ${count} values at depth ${depth + 1}.`);
   };
   const countOne = (): void => {
     const depth = counts.length - 1;
@@ -43,11 +43,11 @@ function readNested(text: string): { leaves: Leaf[]; shape: number[] } {
     const character = text.charAt(at);
     if (/\s/.test(character)) at += 1;
     else if (character === ",") {
-      if (wantsValue) throw new PasteError("A value is missing before a comma.");
+      if (wantsValue) throw new PasteError(t`A value is missing before a comma.`);
       wantsValue = true;
       at += 1;
     } else if (character === "[") {
-      if (counts.length === 0 && leaves.length + lengths.length > 0) throw new PasteError("There is text after the closing bracket.");
+      if (counts.length === 0 && leaves.length + lengths.length > 0) throw new PasteError(t`There is text after the closing bracket.`);
       countOne();
       counts.push(0);
       wantsValue = true;
@@ -59,10 +59,10 @@ function readNested(text: string): { leaves: Leaf[]; shape: number[] } {
     } else {
       LITERAL.lastIndex = at;
       const match = LITERAL.exec(text);
-      if (match === null) throw new PasteError(`Unexpected ${character} at position ${at + 1}.`);
-      if (counts.length === 0) throw new PasteError("There is text after the closing bracket.");
-      if (!wantsValue) throw new PasteError(`A comma is missing before ${match[0]}.`);
-      if (leafDepth !== null && leafDepth !== counts.length) throw new PasteError("Values and lists are mixed at one depth.");
+      if (match === null) throw new PasteError(t`Unexpected ${character} at position ${at + 1}.`);
+      if (counts.length === 0) throw new PasteError(t`There is text after the closing bracket.`);
+      if (!wantsValue) throw new PasteError(t`A comma is missing before ${match[0]}.`);
+      if (leafDepth !== null && leafDepth !== counts.length) throw new PasteError(t`Values and lists are mixed at one depth.`);
       leafDepth = counts.length;
       countOne();
       leaves.push(unquote(match[0]));
@@ -70,7 +70,7 @@ function readNested(text: string): { leaves: Leaf[]; shape: number[] } {
       at += match[0].length;
     }
   }
-  if (counts.length > 0) throw new PasteError("A ']' is missing at the end.");
+  if (counts.length > 0) throw new PasteError(t`A ']' is missing at the end.`);
   return { leaves, shape: lengths.map((length) => length ?? 0) };
 }
 
@@ -79,7 +79,7 @@ function unquote(literal: string): Leaf {
   try {
     return { text: JSON.parse(literal) as string, quoted: true };
   } catch {
-    throw new PasteError(`${literal} is not a JSON string.`);
+    throw new PasteError(t`${literal} is not a JSON string.`);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Tensor elements as little-endian bytes and back, for data that JSON would round, refuse or bloat. */
+import { t } from "@lingui/core/macro";
 import { datatypeInfo, type Element, type Elements } from "./datatypes";
 
 const scratch = new DataView(new ArrayBuffer(4));
@@ -129,7 +130,7 @@ export function readRaw(datatype: string, bytes: Uint8Array): Element[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (read === undefined) return readStrings(bytes, view);
   const { width } = datatypeInfo(datatype);
-  if (bytes.length % width !== 0) throw new RangeError(`${bytes.length} bytes are no whole number of ${datatype} values`);
+  if (bytes.length % width !== 0) throw new RangeError(t`${bytes.length} bytes are no whole number of ${datatype} values`);
   const found: Element[] = [];
   for (let at = 0; at < bytes.length; at += width) found.push(read(view, at));
   return found;
@@ -140,7 +141,7 @@ function readStrings(bytes: Uint8Array, view: DataView): Element[] {
   for (let at = 0; at < bytes.length;) {
     const length = view.getUint32(at, true);
     at += LENGTH_BYTES;
-    if (at + length > bytes.length) throw new RangeError("the last text is cut short");
+    if (at + length > bytes.length) throw new RangeError(t`the last text is cut short`);
     found.push(textOrBytes(bytes.slice(at, at + length)));
     at += length;
   }

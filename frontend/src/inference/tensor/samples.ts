@@ -65,7 +65,7 @@ const clamp = (value: bigint, low: bigint | undefined, high: bigint | undefined)
 
 function element(datatype: string, fill: Fill, random: () => number, index: number): Element {
   const { kind, min, max, width, limit } = datatypeInfo(datatype);
-  if (kind === "bytes") return fill.kind === "zeros" ? "" : fill.kind === "ones" ? "text" : t`sample ${index + 1}`;
+  if (kind === "bytes") return fill.kind === "zeros" ? "" : fill.kind === "ones" ? "text" : `sample ${index + 1}`;
   if (kind === "bool") return fill.kind === "zeros" ? false : fill.kind === "ones" ? true : random() >= 0.5;
   const value = number(fill, random, index, kind === "integer");
   if (kind === "integer") {

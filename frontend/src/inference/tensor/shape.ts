@@ -9,7 +9,7 @@ export function elementCount(shape: Shape): number {
 }
 
 export function shapeText(shape: Shape): string {
-  return shape.length === 0 ? "scalar" : shape.map((axis) => (axis < 0 ? t`-1 (any)` : String(axis))).join(" × ");
+  return shape.length === 0 ? t`scalar` : shape.map((axis) => (axis < 0 ? t`-1 (any)` : String(axis))).join(" × ");
 }
 
 /** Metadata may name a variable axis instead of numbering it -1. */

@@ -21,10 +21,15 @@ export interface BothCardProps {
 }
 
 function words({ difference, label }: OutputChange): string {
-  if (difference.reason !== null) return difference.reason.replace("the other call", "the first").replace("this call", "this one");
-  const { equal, largest } = difference;
-  const far = largest === null ? "" : t`, by ${significant(largest)} at most`;
-  return [t`${count(difference.count - equal)} of ${count(difference.count)} values differ${far}`, label].filter(Boolean).join("; ");
+  if (difference.reason !== null) return difference.reason;
+  const { largest } = difference;
+  const differing = count(difference.count - difference.equal);
+  const all = count(difference.count);
+  const values =
+    largest === null
+      ? t`${differing} of ${all} values differ`
+      : t`${differing} of ${all} values differ, by ${significant(largest)} at most`;
+  return [values, label].filter(Boolean).join("; ");
 }
 
 function Change({ change }: { change: OutputChange }) {
@@ -32,7 +37,7 @@ function Change({ change }: { change: OutputChange }) {
   const same = difference.reason === null && difference.equal === difference.count;
   return (
     <div className={classes["change"]}>
-      <Status state={same ? "equal" : "differs"} tone={same ? "ok" : "warn"} plain /> {same ? null : <span>{words(change)}</span>}
+      <Status state={same ? t`equal` : t`differs`} tone={same ? "ok" : "warn"} plain /> {same ? null : <span>{words(change)}</span>}
       {texts.map((parts, index) => (
         <p key={index} className={classes["text"]}>
           {parts.map((part, at) => (part.changed ? <mark key={at}>{part.text}</mark> : <span key={at}>{part.text}</span>))}
@@ -80,7 +85,7 @@ function Column({ answer, first, model }: { answer: Answered; first: Answered; m
       {problem === null && outputsOf(first).length > 0
         ? gone.map((output) => (
             <p key={output.name} className={classes["change"]}>
-              <Status state="missing" tone="warn" plain /> <Trans>{output.name} was not answered</Trans>
+              <Status state={t`missing`} tone="warn" plain /> <Trans>{output.name} was not answered</Trans>
             </p>
           ))
         : null}

@@ -66,7 +66,7 @@ describe("answers of several deployments", () => {
   });
 
   it("say where there is nothing to compare", () => {
-    expect(changeOf([], output({}), null).difference.reason).toBe("only this call answered it");
+    expect(changeOf([], output({}), null).difference.reason).toBe("only this one answered it");
     expect(changeOf([output({ shape: [3] })], output({}), null).difference.reason).toContain("there");
   });
 });

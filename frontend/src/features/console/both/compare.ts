@@ -79,7 +79,7 @@ export function apart(first: OutputTensor, other: OutputTensor): OutputTensor | 
   const [before, after] = [numbersOf(first.elements), numbersOf(other.elements)];
   const steps = Array.from(after, (value, index) => Math.abs(value - (before[index] ?? NaN)));
   if (steps.every((step) => step === 0)) return null;
-  return { ...other, name: `${other.name}, distance`, datatype: "FP64", elements: steps, stats: null };
+  return { ...other, name: t`${other.name}, distance`, datatype: "FP64", elements: steps, stats: null };
 }
 
 export interface OutputChange {
@@ -91,11 +91,12 @@ export interface OutputChange {
 }
 
 const MOST_TEXTS = 20;
+const ONLY = { before: t`only the first answered it`, after: t`only this one answered it` };
 
 /** How one output differs from the first answer's. */
 export function changeOf(first: readonly WireOutput[], other: WireOutput, labels: readonly string[] | null): OutputChange {
   const same = first.find((output) => output.name === other.name);
-  const [difference] = differences(same ? [same] : [], [other]);
+  const [difference] = differences(same ? [same] : [], [other], ONLY);
   const found: OutputChange = { difference: difference as Difference, label: null, texts: [], distance: null };
   if (!same || found.difference.reason !== null || found.difference.equal === found.difference.count) return found;
   const [before, after] = [outputTensor(same), outputTensor(other)];

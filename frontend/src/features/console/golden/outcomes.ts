@@ -5,14 +5,14 @@ import type { Tone } from "@/components/status";
 
 export const OUTCOMES: Record<TestOutcome["status"], { word: string; tone: Tone }> = {
   passed: { word: t`as expected`, tone: "ok" },
-  differs: { word: "differs", tone: "error" },
-  refused: { word: "refused", tone: "error" },
+  differs: { word: t`differs`, tone: "error" },
+  refused: { word: t`refused`, tone: "error" },
   unanswered: { word: t`not answered`, tone: "warn" },
 };
 
 const PARTS: readonly (readonly [readonly TestOutcome["status"][], string])[] = [
   [["passed"], t`as expected`],
-  [["differs", "refused"], "wrong"],
+  [["differs", "refused"], t`wrong`],
   [["unanswered"], t`not answered`],
 ];
 

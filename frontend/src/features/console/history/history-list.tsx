@@ -1,5 +1,5 @@
 /** The last calls of this tab: choosing one restores its inputs and shows its answer; two answers can be compared. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { ActionIcon } from "@mantine/core";
 import { IconArrowsDiff } from "@tabler/icons-react";
 import { Card } from "@/components/card";
@@ -11,15 +11,15 @@ import { HISTORY_LIMIT, type CallRecord } from "../results/outcome";
 const toneOf = (record: CallRecord): [Tone, string] => {
   switch (record.outcome?.kind) {
     case undefined:
-      return ["info", "running"];
+      return ["info", t`running`];
     case "result":
-      return ["ok", "answered"];
+      return ["ok", t`answered`];
     case "lost":
-      return ["warn", "unknown"];
+      return ["warn", t`unknown`];
     case "cancelled":
-      return ["idle", "stopped"];
+      return ["idle", t`stopped`];
     case "error":
-      return ["error", "failed"];
+      return ["error", t`failed`];
   }
 };
 
@@ -28,7 +28,7 @@ function summary(record: CallRecord): string {
   if (outcome?.kind === "error") return outcome.message;
   if (outcome?.kind === "lost") return t`result unknown`;
   const batch = record.batchSize > 1 ? t`, batch of ${record.batchSize}` : "";
-  const responses = record.parts.length > 0 ? t`, ${record.parts.length} responses` : "";
+  const responses = record.parts.length > 0 ? t`, ${plural(record.parts.length, { one: "# response", other: "# responses" })}` : "";
   return `${record.model}${batch}${responses}`;
 }
 

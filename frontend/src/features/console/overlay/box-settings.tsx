@@ -35,7 +35,7 @@ export function BoxSettings({ tensors, batched, mapping, onMapping }: BoxSetting
     <>
       <Select
         label={t`Boxes`}
-        placeholder="none"
+        placeholder={t`none`}
         clearable
         value={mapping?.boxes ?? null}
         data={candidates.map(({ name }) => name)}

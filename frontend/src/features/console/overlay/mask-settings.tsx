@@ -33,7 +33,7 @@ export function MaskSettings({ masks, choice, onChoice }: MaskSettingsProps) {
     <>
       <Select
         label={t`Mask`}
-        placeholder="none"
+        placeholder={t`none`}
         clearable
         value={choice.name}
         data={masks.map(({ tensor }) => tensor.name)}

@@ -1,5 +1,5 @@
 /** The picture that was sent, with what the model found in it: masks, heat-maps, boxes. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { NumberInput, Select, Slider } from "@mantine/core";
 import { useMemo } from "react";
@@ -31,27 +31,31 @@ export function Overlay({ record, model }: OverlayProps) {
   return layers ? <OverlayOf record={record} model={model} layers={layers} /> : null;
 }
 
+/** What lies over the picture; null where nothing does. */
+function overWords(mask: string | null, boxes: number | null): string | null {
+  if (boxes === null) return mask;
+  const told = plural(boxes, { one: "# box", other: "# boxes" });
+  return mask === null ? told : t`${mask} and ${told}`;
+}
+
 function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers }) {
   const view = useOverlay(layers, record.model, model);
   const { choice, change, picture, frame, item, shown, painted, kept } = view;
   if (!picture || !frame) return null;
   const mask = shown && painted ? { ...shown.shape, pixels: painted.pixels } : null;
   const nameOf = (id: number) => classLabel(view.boxLabels, id);
-  const words = [
-    mask ? shown?.tensor.name : null,
-    choice.mapping ? `${count(kept.length)} ${kept.length === 1 ? "box" : "boxes"}` : null,
-  ].filter(Boolean);
+  const over = overWords(mask ? (shown?.tensor.name ?? null) : null, choice.mapping ? kept.length : null);
   return (
     <section className={shared["output"]} aria-label={t`Over the picture`}>
       <div className={shared["outputHead"]}>
         <span className={classes["overlayTitle"]}>
           <Trans>Over the picture</Trans>
         </span>
-        <span className="secondary">{words.join(" and ") || t`choose a mask or boxes`}</span>
+        <span className="secondary">{over ?? t`choose a mask or boxes`}</span>
       </div>
       <div className={classes["overlayColumns"]}>
         <OverlayPicture
-          label={t`${picture.name} with ${words.join(" and ") || t`nothing over it`}`}
+          label={over === null ? t`${picture.name} with nothing over it` : t`${picture.name} with ${over}`}
           picture={frame}
           mask={mask}
           opacity={choice.mask.opacity}

@@ -43,7 +43,7 @@ export interface BenchProps {
 /** What stands for "by traffic" where answers are told apart. */
 const BY_TRAFFIC = t`By traffic`;
 
-const TOO_LARGE = `// The request holds more than ${JSON_LIMIT} values: too many to edit as text. Use the form.`;
+const TOO_LARGE = t`// The request holds more than ${JSON_LIMIT} values: too many to edit as text. Use the form.`;
 const LOOK_ONLY = t`Your role may look here, but not call. ${refusalText("invoke")}.`;
 
 export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, opened, replay, onCase, others, infer }: BenchProps) {

@@ -65,7 +65,7 @@ export function Console({ endpoint, deployment, onDeployment, preset, onPreset, 
             label={t`and compare with`}
             miw={240}
             maxValues={MOST_OTHERS}
-            placeholder={others.length === 0 ? "nobody" : undefined}
+            placeholder={others.length === 0 ? t`nobody` : undefined}
             value={others}
             data={comparable}
             onChange={setAlso}
@@ -149,7 +149,7 @@ function OfModels({ endpoint, deployment, others, models, mayInfer, console, pre
   }
   const replay: Replay | null =
     replayed !== null && replayed.model === model.name
-      ? { name: `request ${replayed.id}`, inputs: replayed.inputs as TestCase["inputs"], told: replayed.told }
+      ? { name: t`request ${replayed.id}`, inputs: replayed.inputs as TestCase["inputs"], told: replayed.told }
       : null;
   const fits = opened !== null && opened.model === model.name;
   return (
@@ -158,10 +158,10 @@ function OfModels({ endpoint, deployment, others, models, mayInfer, console, pre
         <ProblemCard error={saved.error} title={t`The test case could not be opened`} onRetry={() => void saved.refetch()} />
       ) : null}
       {replaying && sent.error ? <ProblemCard error={sent.error} title={t`The captured request could not be opened`} /> : null}
-      {replay !== null ? (
+      {replay !== null && replayed !== null ? (
         <div className={classes["banner"]} role="status">
           <ToneIcon tone="note" label={t`Captured`} />
-          <Trans>The inputs are those of the captured {replay.name}.</Trans>
+          <Trans>The inputs are those of the captured request {replayed.id}.</Trans>
         </div>
       ) : null}
       {opened !== null && !models.some((one) => one.name === opened.model) ? (
@@ -198,7 +198,7 @@ function OfModels({ endpoint, deployment, others, models, mayInfer, console, pre
         }
       />
       <GoldenCard
-        key={t`golden ${model.name}`}
+        key={`golden ${model.name}`}
         endpoint={endpoint}
         model={model.name}
         deployment={deployment}

@@ -11,7 +11,8 @@ const REASONS: Record<string, string> = {
 /** Of what `getUserMedia` was refused with. */
 export function cameraError(error: unknown): string {
   const name = error instanceof Error || error instanceof DOMException ? error.name : "";
-  return REASONS[name] ?? t`The camera could not be opened${error instanceof Error && error.message ? `: ${error.message}` : ""}.`;
+  const message = error instanceof Error ? error.message : "";
+  return REASONS[name] ?? (message === "" ? t`The camera could not be opened.` : t`The camera could not be opened: ${message}.`);
 }
 
 /** Browsers give cameras only to pages that came safely. */

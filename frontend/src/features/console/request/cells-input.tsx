@@ -1,6 +1,5 @@
 /** One field per element: switches, numbers, sliders or texts, a row per item of the batch. */
-import { t } from "@lingui/core/macro";
-import { Trans } from "@lingui/react/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Checkbox, Slider, Switch } from "@mantine/core";
 import { datatypeInfo, parseElement } from "@/inference/tensor/datatypes";
 import shared from "../console.module.css";
@@ -146,9 +145,8 @@ function TextCell({ label, alone, value, onChange }: { label: string; alone: boo
         onChange={(event) => onChange(event.currentTarget.value)}
       />
       <span className={classes["counter"]}>
-        <Trans>
-          {[...value].length} characters, {encoder.encode(value).length} bytes
-        </Trans>
+        {plural([...value].length, { one: "# character", other: "# characters" })},{" "}
+        {plural(encoder.encode(value).length, { one: "# byte", other: "# bytes" })}
       </span>
     </span>
   );

@@ -1,5 +1,5 @@
 /** Files as tensor data: .npy, JSON, CSV, raw values; for texts, a file per item. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { IconFileUpload } from "@tabler/icons-react";
 import { useState } from "react";
 import { bytes } from "@/components/format";
@@ -17,6 +17,9 @@ export interface FileInputProps {
   onFile: (file: FileData) => void;
 }
 
+const heldText = ({ shape, elements }: FileData): string =>
+  shape ? shapeText(shape) : plural(elements.length, { one: "# value", other: "# values" });
+
 export function FileInput({ draft, onFile }: FileInputProps) {
   const [over, setOver] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
@@ -29,7 +32,7 @@ export function FileInput({ draft, onFile }: FileInputProps) {
     const read = readFiles(contents, draft.datatype);
     if (!read.ok) return setProblem(read.error);
     setProblem(null);
-    onFile({ name: files.length === 1 ? first.name : t`${files.length} files`, ...read.data });
+    onFile({ name: files.length === 1 ? first.name : plural(files.length, { one: "# file", other: "# files" }), ...read.data });
   };
   const { file } = draft;
   return (
@@ -59,7 +62,7 @@ export function FileInput({ draft, onFile }: FileInputProps) {
         <IconFileUpload size={20} stroke={1.6} aria-hidden />
         <span>
           {file ? <strong className="mono">{file.name}</strong> : null}
-          {file ? t` (${file.note}${file.shape ? `, ${shapeText(file.shape)}` : t`, ${file.elements.length} values`}). Drop another` : null}
+          {file ? t` (${file.note}, ${heldText(file)}). Drop another` : null}
           {file
             ? null
             : draft.datatype === "BYTES"

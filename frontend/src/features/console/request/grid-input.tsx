@@ -1,6 +1,6 @@
 /** A tensor as an editable table; a block copied from a sheet program is pasted at the chosen cell. */
 import { t } from "@lingui/core/macro";
-import { Trans } from "@lingui/react/macro";
+import { Plural, Trans } from "@lingui/react/macro";
 import { useState } from "react";
 import { CopyButton } from "@/components/copy";
 import { LeadingAxes } from "../sheet/leading-axes";
@@ -45,7 +45,11 @@ export function GridInput({ draft, batch, onChange }: GridInputProps) {
         <CopyButton text={sheetText(cells, sheet, offset)} label={t`table of ${draft.name}`} />
         {lost > 0 ? (
           <span role="status">
-            <Trans>{lost} pasted values reached over the edge and were left out.</Trans>
+            <Plural
+              value={lost}
+              one="# pasted value reached over the edge and was left out."
+              other="# pasted values reached over the edge and were left out."
+            />
           </span>
         ) : null}
       </p>

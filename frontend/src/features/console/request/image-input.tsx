@@ -116,7 +116,7 @@ export function ImageInput({ draft, batch, onChange }: ImageInputProps) {
       <div>
         <ImageSettings draft={draft} layout={layout} options={options} onChange={onChange} />
         <div className={shared["bar"]}>
-          <Camera label={draft.name} onPicture={(bitmap) => setSources([{ name: "camera", bitmap }])} />
+          <Camera label={draft.name} onPicture={(bitmap) => setSources([{ name: t`camera`, bitmap }])} />
         </div>
         <p className={shared["sentLine"]} data-tone={problem ? "error" : undefined}>
           {problem ??

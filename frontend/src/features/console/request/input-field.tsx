@@ -24,7 +24,7 @@ export interface InputFieldProps {
 
 const MODES: Record<InputMode, string> = {
   cells: t`Values`,
-  grid: "Table",
+  grid: t`Table`,
   paste: t`Paste`,
   image: t`Picture`,
   file: t`File`,
@@ -101,7 +101,7 @@ function Filling({ draft, batch, mode, wrong, onChange }: InputFieldProps & { mo
           aria-invalid={wrong}
           placeholder={
             draft.datatype === "BYTES"
-              ? 'One text per line, or ["JSON", "list"]'
+              ? t`One text per line, or ["JSON", "list"]`
               : t`Nested JSON, or numbers from a sheet: commas, tabs or spaces`
           }
           spellCheck={false}

@@ -99,7 +99,7 @@ export function OptionsBar(props: OptionsBarProps) {
             onChange={(event) => set({ start: event.currentTarget.checked })}
             mb={6}
           />
-          <Checkbox label="End" checked={options.sequence.end} onChange={(event) => set({ end: event.currentTarget.checked })} mb={6} />
+          <Checkbox label={t`End`} checked={options.sequence.end} onChange={(event) => set({ end: event.currentTarget.checked })} mb={6} />
         </>
       ) : null}
     </div>

@@ -1,4 +1,5 @@
 /** A picture file drawn to the tensor's size on a canvas, and its pixels as elements. */
+import { t } from "@lingui/core/macro";
 import { pictureSize, pixelsToTensor, placeImage, type ImageLayout, type ImageOptions } from "@/inference/tensor/image-tensor";
 import type { Picture } from "./input-draft";
 
@@ -14,7 +15,7 @@ export function preparePicture(
   canvas.width = size.width;
   canvas.height = size.height;
   const context = canvas.getContext("2d", { willReadFrequently: true });
-  if (context === null) throw new Error("This browser cannot draw pictures.");
+  if (context === null) throw new Error(t`This browser cannot draw pictures.`);
   context.imageSmoothingQuality = "high";
   if (layout.channels < 4) {
     context.fillStyle = "#000";

@@ -16,7 +16,7 @@ function flatten(data: unknown[]): unknown[] {
 }
 
 function readInput(raw: unknown, drafts: readonly InputDraft[], batch: Batch): BuiltInput | string {
-  if (!isObject(raw) || typeof raw["name"] !== "string") return 'Every input needs a "name".';
+  if (!isObject(raw) || typeof raw["name"] !== "string") return t`Every input needs a "name".`;
   const { name } = raw;
   const known = drafts.find((draft) => draft.name === name);
   if (known === undefined) return t`The model has no input ${name}. It has: ${drafts.map((draft) => draft.name).join(", ")}.`;
@@ -48,7 +48,7 @@ export function readRequest(text: string, drafts: readonly InputDraft[], batch: 
   } catch (error) {
     return { ok: false, error: error instanceof Error ? error.message : String(error) };
   }
-  if (!isObject(body) || !Array.isArray(body["inputs"])) return { ok: false, error: 'The request needs a list "inputs".' };
+  if (!isObject(body) || !Array.isArray(body["inputs"])) return { ok: false, error: t`The request needs a list "inputs".` };
   const inputs: BuiltInput[] = [];
   for (const raw of body["inputs"] as unknown[]) {
     const input = readInput(raw, drafts, batch);

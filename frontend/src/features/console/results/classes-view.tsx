@@ -30,7 +30,7 @@ export function ClassesView({ tensor, labels }: { tensor: OutputTensor; labels: 
         {items > 1 ? (
           <NumberInput
             aria-label={t`Item of the batch, 0 to ${items - 1}`}
-            prefix="item "
+            prefix={`${t`item`} `}
             w={110}
             min={0}
             max={items - 1}

@@ -24,7 +24,7 @@ const COLUMNS: Column<Difference>[] = [
   {
     id: "best",
     header: t`Best class`,
-    cell: (row) => (row.sameBest === null ? "–" : row.sameBest ? t`the same` : "another"),
+    cell: (row) => (row.sameBest === null ? "–" : row.sameBest ? t`the same` : t`another`),
   },
 ];
 

@@ -58,7 +58,7 @@ export function ResultPanel({ record, model, onRetry }: ResultPanelProps) {
           <Trans>The model ended the call without a response.</Trans>
         </div>
       ) : null}
-      {record && outcome?.kind === "result" ? <Overlay key={t`overlay ${record.id}`} record={record} model={model} /> : null}
+      {record && outcome?.kind === "result" ? <Overlay key={`overlay ${record.id}`} record={record} model={model} /> : null}
       {record && outcome?.kind === "result"
         ? outcome.outputs.map((output) => (
             <OutputView key={`${record.id} ${output.name}`} output={output} labels={labelsOf(model, output.name)} of={record.model} />

@@ -60,12 +60,15 @@ function compared(before: OutputTensor, after: OutputTensor): Difference {
   };
 }
 
-export function differences(before: readonly WireOutput[], after: readonly WireOutput[]): Difference[] {
+const ONLY = { before: t`only the other call answered it`, after: t`only this call answered it` };
+
+/** `only`: what is said of an output that one of the two lacks. */
+export function differences(before: readonly WireOutput[], after: readonly WireOutput[], only = ONLY): Difference[] {
   const names = [...new Set([...after, ...before].map((output) => output.name))];
   return names.map((name) => {
     const old = before.find((output) => output.name === name);
     const now = after.find((output) => output.name === name);
-    if (!old || !now) return none(name, old ? t`only the other call answered it` : t`only this call answered it`);
+    if (!old || !now) return none(name, old ? only.before : only.after);
     if (old.datatype !== now.datatype) return none(name, t`${old.datatype} there, ${now.datatype} here`);
     if (String(old.shape) !== String(now.shape)) return none(name, t`${shapeText(old.shape)} there, ${shapeText(now.shape)} here`);
     return compared(outputTensor(old), outputTensor(now));

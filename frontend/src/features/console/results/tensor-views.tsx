@@ -19,6 +19,8 @@ import { npyBytes } from "@/inference/tensor/npy";
 import { picturesOf } from "./views";
 import { finiteRange, heatPixels, picturePixels, pictureScale, pictureShape, pictureType } from "./pixels";
 
+const STATS = { min: t`min`, max: t`max`, mean: t`mean`, nan: "NaN", infinite: t`infinite` };
+
 function Stats({ tensor }: { tensor: OutputTensor }) {
   const { stats } = tensor;
   const npy = tensor.complete ? () => npyBytes(tensor.datatype, tensor.shape, tensor.elements) : null;
@@ -28,14 +30,14 @@ function Stats({ tensor }: { tensor: OutputTensor }) {
       {(["min", "max", "mean"] as const).map((key) =>
         total < 2 || stats === null || stats[key] === null ? null : (
           <span key={key}>
-            {key} <strong>{significant(Number(stats[key]))}</strong>
+            {STATS[key]} <strong>{significant(Number(stats[key]))}</strong>
           </span>
         ),
       )}
       {(["nan", "infinite"] as const).map((key) =>
         stats && stats[key] > 0 ? (
           <span key={key}>
-            {key === "nan" ? "NaN" : "infinite"} <strong>{count(stats[key])}</strong>
+            {STATS[key]} <strong>{count(stats[key])}</strong>
           </span>
         ) : null,
       )}

@@ -28,6 +28,12 @@ export function fileDifferences(before: readonly ManifestFile[], after: readonly
 
 const tensorText = ({ name, datatype, shape }: Tensor): string => `${name} ${datatype} [${shape.join(", ")}]`;
 
+const CHANGED = {
+  backend: (name: string, was: string, is: string) => t`The backend of ${name} was ${was}, it is ${is}.`,
+  max_batch_size: (name: string, was: string, is: string) => t`The largest batch of ${name} was ${was}, it is ${is}.`,
+  decoupled: (name: string, was: string, is: string) => t`The streaming of ${name} was ${was}, it is ${is}.`,
+};
+
 /** One sentence per difference in models, inputs and outputs; empty when clients notice nothing. */
 export function contractDifferences(before: ModelVersion, after: ModelVersion): string[] {
   const sentences: string[] = [];
@@ -36,7 +42,7 @@ export function contractDifferences(before: ModelVersion, after: ModelVersion): 
     const old = before.repo_models.find((model) => model.name === name);
     const now = after.repo_models.find((model) => model.name === name);
     if (!old || !now) {
-      sentences.push(t`Model ${name} is ${old ? "gone" : "new"}.`);
+      sentences.push(old ? t`Model ${name} is gone.` : t`Model ${name} is new.`);
       continue;
     }
     for (const side of ["inputs", "outputs"] as const) {
@@ -50,13 +56,8 @@ export function contractDifferences(before: ModelVersion, after: ModelVersion): 
       for (const tensor of old[side])
         if (!now[side].some((other) => other.name === tensor.name)) sentences.push(t`${word} ${tensorText(tensor)} of ${name} is gone.`);
     }
-    for (const [field, word] of [
-      ["backend", "backend"],
-      ["max_batch_size", t`largest batch`],
-      ["decoupled", "streaming"],
-    ] as const)
-      if (old[field] !== now[field])
-        sentences.push(t`The ${word} of ${name} was ${String(old[field]) || "none"}, it is ${String(now[field]) || "none"}.`);
+    for (const field of ["backend", "max_batch_size", "decoupled"] as const)
+      if (old[field] !== now[field]) sentences.push(CHANGED[field](name, String(old[field]) || t`none`, String(now[field]) || t`none`));
   }
   return sentences;
 }

@@ -45,9 +45,9 @@ export function ArchiveItem({ what, label = what, archived, archive, restore, on
     mutationFn: (was: boolean) => (was ? restore : archive)(),
     onSuccess: async (_, was) => {
       await onDone();
-      notifyDone(t`${what} is ${was ? "back" : "archived"}`);
+      notifyDone(was ? t`${what} is back` : t`${what} is archived`);
     },
-    onError: (error, was) => notifyProblem(error, t`${what} could not be ${was ? "restored" : "archived"}`),
+    onError: (error, was) => notifyProblem(error, was ? t`${what} could not be restored` : t`${what} could not be archived`),
   });
   return (
     <Menu.Item
@@ -55,7 +55,7 @@ export function ArchiveItem({ what, label = what, archived, archive, restore, on
       disabled={refusal !== undefined}
       onClick={() => change.mutate(archived)}
     >
-      {archived ? t`Restore` : t`Archive`} {label}
+      {archived ? t`Restore ${label}` : t`Archive ${label}`}
     </Menu.Item>
   );
 }

@@ -26,7 +26,7 @@ export function SignaturesCard({ name, version, revision }: { name: string; vers
           ))}
         </ul>
       ) : null}
-      {words.command ? <CopyField text={words.command} label="command" /> : null}
+      {words.command ? <CopyField text={words.command} label={t`command`} /> : null}
     </Card>
   );
 }

@@ -11,9 +11,11 @@ export interface TensorTableProps {
   tensors: readonly Tensor[];
   /** Above 0 the batch axis is not part of the shapes. */
   maxBatchSize: number;
+  /** Outputs may have labels. */
+  labelled?: boolean;
 }
 
-export function TensorTable({ label, tensors, maxBatchSize }: TensorTableProps) {
+export function TensorTable({ label, tensors, maxBatchSize, labelled = false }: TensorTableProps) {
   const columns: Column<Tensor>[] = [
     {
       id: "name",
@@ -33,7 +35,7 @@ export function TensorTable({ label, tensors, maxBatchSize }: TensorTableProps) 
     { id: "shape", header: maxBatchSize > 0 ? t`Shape without batch` : t`Shape`, cell: (row) => shape(row.shape) },
     { id: "bytes", header: t`One item`, align: "right", cell: (row) => bytes(tensorBytes(row.datatype, row.shape)) },
   ];
-  if (label.startsWith("Outputs")) {
+  if (labelled) {
     columns.splice(3, 0, {
       id: "labels",
       header: t`Labels`,

@@ -1,4 +1,5 @@
 /** A part of a file of the registry. */
+import { t } from "@lingui/core/macro";
 import { ApiProblem } from "@/api/problem";
 import { readFailure } from "./preview";
 
@@ -16,7 +17,7 @@ export async function readRange(
   });
   if (!response.ok) {
     const detail = readFailure(response.status, path);
-    throw new ApiProblem({ title: "The file could not be read", code: "FileUnreadable", detail }, response.status);
+    throw new ApiProblem({ title: t`The file could not be read`, code: "FileUnreadable", detail }, response.status);
   }
   return new Uint8Array(await response.arrayBuffer());
 }

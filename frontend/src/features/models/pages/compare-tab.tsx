@@ -24,10 +24,11 @@ import classes from "../models.module.css";
 
 const PbtxtEditor = lazy(() => import("@/components/pbtxt-editor/pbtxt-editor").then((module) => ({ default: module.PbtxtEditor })));
 
+const WORDS: Record<Change, string> = { added: t`added`, removed: t`removed`, changed: t`changed`, same: t`same` };
 const TONES: Record<Change, Tone> = { added: "ok", removed: "error", changed: "warn", same: "idle" };
 
 const COLUMNS: Column<FileDifference>[] = [
-  { id: "change", header: t`Change`, width: 110, cell: (row) => <Status plain state={row.change} tone={TONES[row.change]} /> },
+  { id: "change", header: t`Change`, width: 110, cell: (row) => <Status plain state={WORDS[row.change]} tone={TONES[row.change]} /> },
   { id: "path", header: t`Path`, cell: (row) => <span className="mono">{row.path}</span> },
   { id: "before", header: t`Size before`, align: "right", hideBelow: "sm", cell: (row) => bytes(row.before?.size) },
   { id: "after", header: t`Size now`, align: "right", cell: (row) => bytes(row.after?.size) },

@@ -87,7 +87,7 @@ export function EnvironmentView({ name, version }: { name: string; version: numb
               value={String(one.version)}
               data={items.map((item) => ({
                 value: String(item.version),
-                label: t`version ${item.version}${item.archived ? t`, archived` : ""}`,
+                label: item.archived ? t`version ${item.version}, archived` : t`version ${item.version}`,
               }))}
               onChange={(value) => value && void navigate(paths.environment(name, Number(value)))}
             />
@@ -140,7 +140,7 @@ function Packages({ one }: { one: Environment }) {
 
 function About({ one }: { one: Environment }) {
   const facts: Fact[] = [
-    [t`Named`, <CopyField key="n" text={`azureml:${one.name}:${one.version}`} label="reference" />],
+    [t`Named`, <CopyField key="n" text={`azureml:${one.name}:${one.version}`} label={t`reference`} />],
     [t`Project`, one.project],
     [t`Registered`, <Time key="t" at={one.created_at} />],
     [t`By`, one.created_by],

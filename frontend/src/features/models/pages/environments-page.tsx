@@ -27,7 +27,7 @@ import { packagesOf } from "../packages";
 import { ArchivedSelect } from "../components/archiving";
 
 type Filters = ReturnType<typeof environmentsSearch>;
-const REGISTER = t`shoal environment create --name my-env --conda-file conda.yaml`;
+const REGISTER = `shoal environment create --name my-env --conda-file conda.yaml`;
 
 const COLUMNS: Column<Environment>[] = [
   {

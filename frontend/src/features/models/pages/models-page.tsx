@@ -1,5 +1,5 @@
 /** The registry: every model with its newest version and where it is deployed, a page at a time. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { Button, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
@@ -203,7 +203,7 @@ export function ModelsPage() {
           <TagFilter value={search.tag ?? ""} onChange={(tag) => filter({ tag: tag || undefined })} />
           <ArchivedSelect value={search.archived} onChange={(archived) => filter({ archived })} />
           <span className="secondary" role="status">
-            {data ? `${count(data.total)} ${data.total === 1 ? "model" : "models"}` : ""}
+            {data ? plural(data.total, { one: "# model", other: "# models" }) : ""}
           </span>
         </div>
       ) : null}

@@ -43,7 +43,7 @@ function About({ version }: { version: ModelVersion }) {
         <span className="mono truncate" title={version.digest}>
           {version.digest.replace(/^sha256:/, "").slice(0, 16)}
         </span>
-        <CopyButton text={version.digest} label="digest" />
+        <CopyButton text={version.digest} label={t`digest`} />
       </span>,
     ],
   ];
@@ -140,7 +140,7 @@ export function OverviewTab() {
           <TensorTable label={t`Inputs of ${shown.name}`} tensors={shown.inputs} maxBatchSize={shown.max_batch_size} />
         </Card>
         <Card title={t`Outputs`} flush>
-          <TensorTable label={t`Outputs of ${shown.name}`} tensors={shown.outputs} maxBatchSize={shown.max_batch_size} />
+          <TensorTable label={t`Outputs of ${shown.name}`} tensors={shown.outputs} maxBatchSize={shown.max_batch_size} labelled />
         </Card>
         <Labels outputs={shown.outputs} />
       </div>
@@ -149,14 +149,14 @@ export function OverviewTab() {
         <About version={version} />
         <SignaturesCard name={name} version={version.version} revision={revision} />
         <DetailsCard
-          key={t`version ${version.version}`}
+          key={`version ${version.version}`}
           title={t`Description of this version`}
           details={{ description: version.description, tags: version.tags }}
           save={(words) => updateVersion(name, version.version, words)}
           recipe={(words) => detailsRecipe(name, version.version, words)}
         />
         <DetailsCard
-          key={t`model ${name}`}
+          key={`model ${name}`}
           title={t`Description of ${name}, all versions`}
           details={{ description: model.description, tags: model.tags }}
           save={(words) => updateModel(name, words)}

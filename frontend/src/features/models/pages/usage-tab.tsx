@@ -27,7 +27,7 @@ const COLUMNS: Column<Usage>[] = [
   {
     id: "current",
     header: t`Runs it`,
-    cell: (row) => (row.current ? <Status plain state="now" tone="ok" /> : <Status plain state="before" tone="idle" />),
+    cell: (row) => (row.current ? <Status plain state={t`now`} tone="ok" /> : <Status plain state={t`before`} tone="idle" />),
   },
   {
     id: "config",

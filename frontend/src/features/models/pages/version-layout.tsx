@@ -96,7 +96,7 @@ export function VersionLayout() {
               value={String(one.version)}
               data={items.map((item) => ({
                 value: String(item.version),
-                label: t`version ${item.version}${item.archived ? t`, archived` : ""}`,
+                label: item.archived ? t`version ${item.version}, archived` : t`version ${item.version}`,
               }))}
               onChange={(value) => value && go(Number(value))}
             />
