@@ -52,7 +52,7 @@ function Fields({ draft, set, error }: { draft: LimitsDraft; set: (change: Parti
         description={
           draft.bytes === "" ? t`In bytes. Empty: only the runtime's own limit.` : t`${bytesText(draft.bytes)}; more is answered 413.`
         }
-        suffix=" bytes"
+        suffix={` ${t`bytes`}`}
         disabled={disabled}
         value={draft.bytes}
         error={fields.max_request_bytes}
