@@ -1,4 +1,5 @@
 /** The endpoint's actions in other words: commands, calls, files. */
+import { t } from "@lingui/core/macro";
 import { apiPath } from "@/api/paths";
 import type { Recipe } from "@/components/as-code";
 import type { LimitsBody } from "./limits/limits";
@@ -9,7 +10,7 @@ const pairs = (split: Split): string[] => Object.entries(split).map(([name, shar
 
 export function trafficRecipe(endpoint: string, split: Split): Recipe {
   return {
-    title: `Set the traffic of ${endpoint} to ${splitText(split, Object.keys(split))}`,
+    title: t`Set the traffic of ${endpoint} to ${splitText(split, Object.keys(split))}`,
     cli: [["shoal", "traffic", endpoint, ...pairs(split)]],
     api: [{ method: "PUT", path: apiPath("endpoints", endpoint, "traffic"), body: { traffic: split } }],
   };
@@ -23,7 +24,7 @@ export function routingRecipe(endpoint: string, draft: RoutingDraft): Recipe {
   const age = draft.by === "cookie" && draft.maxAge !== "" ? ["--max-age", String(draft.maxAge)] : [];
   const said = rules.length > 0 ? draft.rules.flatMap((rule) => ["--rule", ruleText(rule)]) : ["--no-rules"];
   return {
-    title: `Set the rules of ${endpoint}`,
+    title: t`Set the rules of ${endpoint}`,
     cli: [["shoal", "traffic", endpoint, ...said, "--sticky", by, ...age]],
     api: [{ method: "PUT", path: apiPath("endpoints", endpoint, "traffic"), body }],
     yaml: [
@@ -50,7 +51,7 @@ export function rolloutRecipe(
 ): Recipe {
   const steps = body.steps.map((step) => `${step.percent}:${step.hold_s}`).join(",");
   return {
-    title: `Roll out ${body.deployment} of ${endpoint}`,
+    title: t`Roll out ${body.deployment} of ${endpoint}`,
     cli: [
       [
         ...["shoal", "rollout", "start", endpoint, body.deployment, "--steps", steps, "--min-requests", String(body.min_requests)],
@@ -67,7 +68,7 @@ export function rolloutRecipe(
 
 export function mirrorRecipe(endpoint: string, deployment: string, share: number): Recipe {
   return {
-    title: share > 0 ? `Send ${deployment} copies of ${share} % of the requests` : "Stop sending copies",
+    title: share > 0 ? t`Send ${deployment} copies of ${share} % of the requests` : t`Stop sending copies`,
     cli: [["shoal", "traffic", endpoint, "--mirror", `${deployment}=${share}`]],
     api: [
       {
@@ -81,14 +82,14 @@ export function mirrorRecipe(endpoint: string, deployment: string, share: number
 
 export function rollBackRecipe(endpoint: string, deployment: string, revision: number): Recipe {
   return {
-    title: `Roll ${deployment} back to revision ${revision}`,
+    title: t`Roll ${deployment} back to revision ${revision}`,
     api: [{ method: "POST", path: apiPath("endpoints", endpoint, "deployments", deployment, "rollback"), body: { revision } }],
   };
 }
 
 export function updateRecipe(endpoint: string, deployment: string, body: Record<string, unknown>): Recipe {
   return {
-    title: `Update ${deployment}`,
+    title: t`Update ${deployment}`,
     api: [{ method: "POST", path: apiPath("endpoints", endpoint, "deployments", deployment, "update"), body }],
   };
 }
@@ -97,7 +98,7 @@ export function updateRecipe(endpoint: string, deployment: string, body: Record<
 export function limitsRecipe(endpoint: string, body: LimitsBody): Recipe {
   const values = { cors_origins: body.cors_origins, max_request_bytes: body.max_request_bytes ?? 0, rate_limit: body.rate_limit ?? {} };
   return {
-    title: `Set the limits of ${endpoint}`,
+    title: t`Set the limits of ${endpoint}`,
     cli: [
       [
         "shoal",
@@ -124,31 +125,31 @@ const deploymentPath = (endpoint: string, deployment: string, ...verb: string[])
   apiPath("endpoints", endpoint, "deployments", deployment, ...verb);
 
 export const restartRecipe = (endpoint: string, deployment: string): Recipe => ({
-  title: `Restart ${deployment} of ${endpoint}`,
+  title: t`Restart ${deployment} of ${endpoint}`,
   cli: [["shoal", "online-deployment", "restart", "-n", deployment, "-e", endpoint]],
   api: [{ method: "POST", path: deploymentPath(endpoint, deployment, "restart") }],
 });
 
 export const pauseRecipe = (endpoint: string, deployment: string, force: boolean): Recipe => ({
-  title: `Pause ${deployment} of ${endpoint}`,
+  title: t`Pause ${deployment} of ${endpoint}`,
   api: [{ method: "POST", path: deploymentPath(endpoint, deployment, "stop"), ...(force ? { query: { force: true } } : {}) }],
 });
 
 export const scaleRecipe = (endpoint: string, deployment: string, instances: number): Recipe => ({
-  title: `Run ${instances} of ${deployment} of ${endpoint}`,
+  title: t`Run ${instances} of ${deployment} of ${endpoint}`,
   cli: [["shoal", "online-deployment", "update", "-n", deployment, "-e", endpoint, "--set", `instance_count=${instances}`]],
   api: [{ method: "PATCH", path: deploymentPath(endpoint, deployment), body: { instance_count: instances } }],
 });
 
 /** The command refuses a deployment that has traffic, so it is shown only for one without. */
 export const deleteRecipe = (endpoint: string, deployment: string, force: boolean): Recipe => ({
-  title: `Delete ${deployment} of ${endpoint}`,
+  title: t`Delete ${deployment} of ${endpoint}`,
   ...(force ? {} : { cli: [["shoal", "online-deployment", "delete", "-n", deployment, "-e", endpoint]] }),
   api: [{ method: "DELETE", path: deploymentPath(endpoint, deployment), ...(force ? { query: { force: true } } : {}) }],
 });
 
 export const regenerateRecipe = (endpoint: string, kind: "primary" | "secondary"): Recipe => ({
-  title: `Regenerate the ${kind} key of ${endpoint}`,
+  title: kind === "primary" ? t`Regenerate the primary key of ${endpoint}` : t`Regenerate the secondary key of ${endpoint}`,
   cli: [["shoal", "online-endpoint", "regenerate-keys", "-n", endpoint, "--key-type", kind]],
   api: [{ method: "POST", path: apiPath("endpoints", endpoint, "keys", "regenerate"), body: { key_type: kind } }],
 });

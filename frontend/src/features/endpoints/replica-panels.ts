@@ -1,5 +1,5 @@
 /** The metrics page per replica: what the runtimes count themselves, one line for each. Pure. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import type { Replica } from "@/api/types";
 import type { TimeRange } from "@/app/time-range";
 import { replicaKey, type ReplicaScope } from "@/live/metric-keys";
@@ -43,7 +43,7 @@ export function replicaNotes(range: TimeRange, leftOut: number, now: number): st
   const start = range.kind === "fixed" ? range.from : now - range.seconds;
   if (start < now - KEPT_SECONDS - 60) notes.push(t`Single replicas are kept for 6 hours: before that their lines are empty.`);
   if (leftOut > 0)
-    notes.push(t`${leftOut} more ${leftOut === 1 ? t`replica is` : t`replicas are`} not drawn: choose a deployment or a node.`);
+    notes.push(t`${plural(leftOut, { one: "# more replica is", other: "# more replicas are" })} not drawn: choose a deployment or a node.`);
   return notes;
 }
 

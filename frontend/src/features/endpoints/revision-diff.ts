@@ -23,19 +23,19 @@ function captureText(capture: DeploymentRevision["capture"]): string {
 
 function facts(revision: DeploymentRevision): Map<string, string> {
   const found = new Map<string, string>([
-    ["model", `${revision.model} v${revision.version}`],
-    ["configuration", revision.config_revision ? t`revision ${revision.config_revision}` : t`as uploaded`],
+    [t`model`, `${revision.model} v${revision.version}`],
+    [t`configuration`, revision.config_revision ? t`revision ${revision.config_revision}` : t`as uploaded`],
     [t`instance type`, revision.instance_type ?? NONE],
     ...ROLLED_NUMBERS.map((name): [string, string] => {
       const { revision: words = "", suffix } = NUMBERS[name];
       return [words, revision[name] ? `${revision[name]} ${suffix}` : NONE];
     }),
-    ["captured", captureText(revision.capture)],
-    ["files", revision.digest.replace("sha256:", "").slice(0, 12)],
+    [t`captured`, captureText(revision.capture)],
+    [t`files`, revision.digest.replace("sha256:", "").slice(0, 12)],
   ]);
-  for (const [name, value] of Object.entries(revision.environment)) found.set(`environment ${name}`, value);
-  for (const name of revision.secret_environment) found.set(`secret ${name}`, "set");
-  for (const [name, value] of Object.entries(revision.node_labels)) found.set(`node label ${name}`, value);
+  for (const [name, value] of Object.entries(revision.environment)) found.set(t`environment ${name}`, value);
+  for (const name of revision.secret_environment) found.set(t`secret ${name}`, t`set`);
+  for (const [name, value] of Object.entries(revision.node_labels)) found.set(t`node label ${name}`, value);
   return found;
 }
 

@@ -57,10 +57,11 @@ export function moveSentence(before: Split, after: Split, ratePerS: number | nul
     .map((name) => ({ name, gain: (after[name] ?? 0) - (before[name] ?? 0) }))
     .filter(({ gain }) => gain > 0);
   const moved = gains.reduce((sum, { gain }) => sum + gain, 0);
-  const to = gains.map(({ name }) => name).join(" and ");
+  const to = gains.map(({ name }) => name).join(t` and `);
   if (moved === 0) return t`No request changes its target.`;
   if (ratePerS === null || ratePerS < 0.05) return t`${moved} % of the requests will go to ${to} instead; there are none at the moment.`;
-  return t`Of about ${people(ratePerS)} requests per second, about ${people((ratePerS * moved) / 100)} (${moved} %) move to ${to}.`;
+  const [all, moving] = [people(ratePerS), people((ratePerS * moved) / 100)];
+  return t`Of about ${all} requests per second, about ${moving} (${moved} %) move to ${to}.`;
 }
 
 export const PRESET_SHARES = [0, 1, 5, 10, 25, 50, 100] as const;

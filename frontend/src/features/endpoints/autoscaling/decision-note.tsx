@@ -1,6 +1,5 @@
 /** What the autoscaler decided last, and what stands in its way. */
 import { t } from "@lingui/core/macro";
-import { Trans } from "@lingui/react/macro";
 import type { Deployment } from "@/api/types";
 import { Time } from "@/components/time";
 
@@ -9,12 +8,7 @@ export function DecisionNote({ deployment }: { deployment: Deployment }) {
   if (!policy) return null;
   return (
     <p role="note" aria-label={t`Autoscaling of ${deployment.name}`}>
-      <b>
-        <Trans>
-          Autoscaled, {policy.min} to {policy.max}
-          {policy.enabled ? "" : t`, paused`}
-        </Trans>
-      </b>
+      <b>{policy.enabled ? t`Autoscaled, ${policy.min} to ${policy.max}` : t`Autoscaled, ${policy.min} to ${policy.max}, paused`}</b>
       {decided ? (
         <>
           : {decided.reason} {decided.blocked ? <b>{decided.blocked} </b> : null}

@@ -135,7 +135,7 @@ function SideFields({ word, side, disabled, onChange }: SideProps) {
       <NumberInput
         label={t`${word} a minute`}
         title={t`Replicas at most; empty: as many as are wanted.`}
-        placeholder="any"
+        placeholder={t`any`}
         value={side.per_minute ?? ""}
         {...{ min: 1, max: MOST_REPLICAS, allowDecimal: false, w: 150, disabled }}
         onChange={(value) => onChange({ ...side, per_minute: Number(value) || null })}

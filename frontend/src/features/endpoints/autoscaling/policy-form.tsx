@@ -61,7 +61,7 @@ export function PolicyForm({ endpoint, deployment }: { endpoint: string; deploym
           label={TARGETS[name].label}
           title={TARGETS[name].help}
           suffix={TARGETS[name].suffix}
-          placeholder="any"
+          placeholder={t`any`}
           value={draft.targets[name] ?? ""}
           min={0}
           w={150}

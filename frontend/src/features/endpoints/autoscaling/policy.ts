@@ -1,17 +1,18 @@
 /** The autoscaler's policy as a form has it, and what is told of it in words. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import type { AutoscalePolicy, AutoscalePreview, PolicyRequest } from "@/api/types";
 import { fixed } from "@/components/format";
 
 export type Side = AutoscalePolicy["up"];
 export type Schedule = AutoscalePolicy["schedules"][number];
 
+/** `within`: the label within a sentence. */
 export const TARGETS = {
-  in_flight: { label: t`Requests in flight`, suffix: "", help: t`that each replica has at a time` },
-  requests_per_second: { label: "Requests/s", suffix: "", help: t`that each replica answers` },
-  queue_ms: { label: t`Wait in the queue`, suffix: " ms", help: t`in the mean` },
-  cpu_percent: { label: t`Processors`, suffix: " %", help: t`of those of each replica` },
-  gpu_percent: { label: "GPUs", suffix: " %", help: t`of those of each replica` },
+  in_flight: { label: t`Requests in flight`, within: t`requests in flight`, suffix: "", help: t`that each replica has at a time` },
+  requests_per_second: { label: t`Requests/s`, within: t`requests/s`, suffix: "", help: t`that each replica answers` },
+  queue_ms: { label: t`Wait in the queue`, within: t`wait in the queue`, suffix: " ms", help: t`in the mean` },
+  cpu_percent: { label: t`Processors`, within: t`processors`, suffix: " %", help: t`of those of each replica` },
+  gpu_percent: { label: "GPUs", within: "GPUs", suffix: " %", help: t`of those of each replica` },
 } as const;
 export type Target = keyof typeof TARGETS;
 export const TARGET_NAMES = Object.keys(TARGETS) as Target[];
@@ -66,7 +67,11 @@ export function draftProblem(draft: Draft): string | null {
 }
 
 function scheduleProblem({ start, end, time_zone, min, max }: Schedule, ceiling: number): string | null {
-  for (const [name, cron] of Object.entries({ from: start, until: end })) {
+  const times: [string, string][] = [
+    [t`from`, start],
+    [t`until`, end],
+  ];
+  for (const [name, cron] of times) {
     if (cron.trim().split(/\s+/).length !== CRON_FIELDS) return t`${name} “${cron}” is no time of cron: five fields, such as 0 8 * * 1-5.`;
   }
   if (!time_zone.trim()) return t`the time zone is missing, such as Europe/Berlin.`;
@@ -74,13 +79,13 @@ function scheduleProblem({ start, end, time_zone, min, max }: Schedule, ceiling:
 }
 
 const pace = (word: string, { window_s, per_minute }: Side) =>
-  `${word} ${window_s === 0 ? t`at once` : t`after ${window_s} s`}${per_minute === null ? "" : t`, ${per_minute} a minute at most`}`;
+  `${window_s === 0 ? t`${word} at once` : t`${word} after ${window_s} s`}${per_minute === null ? "" : t`, ${per_minute} a minute at most`}`;
 
 /** The head of what is folded away: how it stands. */
 export function advancedText({ min, up, down, idle, schedules }: Draft): string {
-  const times = schedules.length === 0 ? t`no schedules` : count(schedules.length, "schedule");
+  const times = schedules.length === 0 ? t`no schedules` : plural(schedules.length, { one: "# schedule", other: "# schedules" });
   const rest = min === 0 ? t`none after ${idle.after_s} s without a request; ` : "";
-  return `${pace("more", up)}; ${pace("fewer", down)}; ${rest}${times}`;
+  return `${pace(t`more`, up)}; ${pace(t`fewer`, down)}; ${rest}${times}`;
 }
 
 /** Between which counts a person may set one; null where a policy does not keep them from it. */
@@ -95,28 +100,39 @@ export function scaleText(policy: AutoscalePolicy | null): string | null {
   if (!policy.enabled) return t`Its autoscaling policy is paused: this number stays.`;
   const aims = TARGET_NAMES.flatMap((name) => {
     const goal = policy.targets[name];
-    return goal === null || goal === undefined ? [] : [`${TARGETS[name].label.toLowerCase()} (${goal}${TARGETS[name].suffix})`];
+    return goal === null || goal === undefined ? [] : [`${TARGETS[name].within} (${goal}${TARGETS[name].suffix})`];
   });
-  const by = aims.length > 0 ? t` by ${aims.join(", ")}` : "";
-  const other = policy.schedules.length > 0 ? t` Its schedules have bounds of their own.` : "";
-  return (
-    t`Its autoscaling policy keeps ${policy.min} to ${count(policy.max, "instance")}${by}.${other} ` +
-    t`The load may add to this number after ${policy.up.cooldown_s} s at the earliest, and take from it after ${policy.down.cooldown_s} s. ` +
-    t`To keep it, pause the policy in the endpoint's settings.`
-  );
+  const by = aims.join(", ");
+  const { min, max, up, down } = policy;
+  const texts = [
+    by
+      ? t`Its autoscaling policy keeps ${min} to ${plural(max, { one: "# instance", other: "# instances" })} by ${by}.`
+      : t`Its autoscaling policy keeps ${min} to ${plural(max, { one: "# instance", other: "# instances" })}.`,
+    policy.schedules.length > 0 ? t`Its schedules have bounds of their own.` : "",
+    t`The load may add to this number after ${up.cooldown_s} s at the earliest, and take from it after ${down.cooldown_s} s.`,
+    t`To keep it, pause the policy in the endpoint's settings.`,
+  ];
+  return texts.filter(Boolean).join(" ");
 }
-
-const count = (value: number, word: string) => `${value} ${word}${value === 1 ? "" : "s"}`;
 
 export function previewText(found: AutoscalePreview): string {
   const hours = fixed(found.replica_hours, found.replica_hours < 10 ? 1 : 0);
-  const ran = found.least === found.most ? count(found.most, "replica") : t`${found.least} to ${count(found.most, "replica")}`;
+  const { least, most } = found;
+  const ran =
+    least === most
+      ? plural(most, { one: "# replica", other: "# replicas" })
+      : t`${least} to ${plural(most, { one: "# replica", other: "# replicas" })}`;
   const share = Math.round((100 * found.measured_s) / found.seconds);
-  const spent = found.seconds < 5_400 ? count(Math.round(found.seconds / 60), "minute") : count(Math.round(found.seconds / 3_600), "hour");
+  const spent =
+    found.seconds < 5_400
+      ? plural(Math.round(found.seconds / 60), { one: "# minute", other: "# minutes" })
+      : plural(Math.round(found.seconds / 3_600), { one: "# hour", other: "# hours" });
+  const changes = Math.max(0, found.changes.length - 1);
+  const unforeseen = found.ignored.map((name) => TARGETS[name as Target].label).join(", ");
   const notes = [
-    t`Would have run ${ran} in the last ${spent}: ${hours} replica-hours, ${count(Math.max(0, found.changes.length - 1), "change")}.`,
+    t`Would have run ${ran} in the last ${spent}: ${hours} replica-hours, ${plural(changes, { one: "# change", other: "# changes" })}.`,
     share < 100 ? t`Measured for ${share} % of that time.` : "",
-    found.ignored.length > 0 ? t`Not foreseen: ${found.ignored.map((name) => TARGETS[name as Target].label).join(", ")}.` : "",
+    unforeseen ? t`Not foreseen: ${unforeseen}.` : "",
   ];
   return notes.filter(Boolean).join(" ");
 }

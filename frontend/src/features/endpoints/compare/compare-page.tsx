@@ -1,5 +1,5 @@
 /** Deployments, endpoints, models or nodes side by side: the same panels, one line for each. The choice is in the address. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import "@mantine/core/styles/Pill.css";
 import "@mantine/core/styles/PillsInput.css";
@@ -15,7 +15,7 @@ import { downloadFile } from "@/components/download";
 import { ChartGroup } from "@/components/charts/chart-group";
 import { LiveChart } from "@/components/charts/live-chart";
 import { EmptyState } from "@/components/empty-state";
-import { absoluteTime, counted } from "@/components/format";
+import { absoluteTime } from "@/components/format";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
@@ -35,6 +35,45 @@ const KIND_WORDS: { value: Kind; label: string }[] = [
   { value: "model", label: t`Models` },
   { value: "node", label: t`Nodes` },
 ];
+
+interface KindTexts {
+  choose: string;
+  one: string;
+  none: string;
+  first: (count: number) => string;
+  all: (count: number) => string;
+}
+
+const TEXTS: Record<Kind, KindTexts> = {
+  deployment: {
+    choose: t`Choose deployments`,
+    one: t`Choose at least one deployment`,
+    none: t`There is no deployment to compare yet`,
+    first: (count) => t`Show the first ${count} deployments`,
+    all: (count) => plural(count, { one: "Show # deployment", other: "Show all # deployments" }),
+  },
+  endpoint: {
+    choose: t`Choose endpoints`,
+    one: t`Choose at least one endpoint`,
+    none: t`There is no endpoint to compare yet`,
+    first: (count) => t`Show the first ${count} endpoints`,
+    all: (count) => plural(count, { one: "Show # endpoint", other: "Show all # endpoints" }),
+  },
+  model: {
+    choose: t`Choose models`,
+    one: t`Choose at least one model`,
+    none: t`There is no model to compare yet`,
+    first: (count) => t`Show the first ${count} models`,
+    all: (count) => plural(count, { one: "Show # model", other: "Show all # models" }),
+  },
+  node: {
+    choose: t`Choose nodes`,
+    one: t`Choose at least one node`,
+    none: t`There is no node to compare yet`,
+    first: (count) => t`Show the first ${count} nodes`,
+    all: (count) => plural(count, { one: "Show # node", other: "Show all # nodes" }),
+  },
+};
 const dateText = (seconds: number) => absoluteTime(new Date(seconds * 1000).toISOString());
 
 /** The view in the address, with its defaults, and how it is changed. */
@@ -98,7 +137,7 @@ function Choice({ view, known }: { view: View; known: string[] }) {
         size="xs"
         className={classes["ids"] ?? ""}
         aria-label={t`${words} to compare`}
-        placeholder={full ? t`${MOST} at most` : ids.length > 0 ? t`Add another` : t`Choose ${words.toLowerCase()}`}
+        placeholder={full ? t`${MOST} at most` : ids.length > 0 ? t`Add another` : TEXTS[kind].choose}
         searchable
         clearable
         clearButtonProps={{ "aria-label": t`Compare nothing` }}
@@ -169,15 +208,12 @@ function Panels({ view, known, devices }: { view: View; known: string[]; devices
     const first = known.slice(0, MOST);
     return (
       <EmptyState
-        title={first.length > 0 ? t`Choose at least one ${kind}` : t`There is no ${kind} to compare yet`}
+        title={first.length > 0 ? TEXTS[kind].one : TEXTS[kind].none}
         detail={t`Up to ${MOST} are drawn side by side; the address of this page holds the choice.`}
         action={
           first.length > 0 ? (
             <Button onClick={() => view.set({ ids: first.join(",") })}>
-              <Trans>
-                Show {first.length < known.length ? t`the first ` : first.length === 1 ? "" : "all "}
-                {counted(first.length, kind)}
-              </Trans>
+              {first.length < known.length ? TEXTS[kind].first(first.length) : TEXTS[kind].all(first.length)}
             </Button>
           ) : undefined
         }
@@ -193,9 +229,7 @@ function Panels({ view, known, devices }: { view: View; known: string[]; devices
         <span className={classes["end"]}>
           {step === null ? null : (
             <span className="secondary">
-              <Trans>
-                points of {stepText(step)}: mean{ids.length <= FEW ? t`, with lowest and highest` : ""}
-              </Trans>
+              {ids.length <= FEW ? t`points of ${stepText(step)}: mean, with lowest and highest` : t`points of ${stepText(step)}: mean`}
             </span>
           )}
           <Button variant="default" leftSection={<IconDownload size={15} />} onClick={exportCsv} disabled={loading}>

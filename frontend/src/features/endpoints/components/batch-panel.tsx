@@ -1,5 +1,5 @@
 /** How large the executed batches were, as shares of all executions. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Tooltip } from "@mantine/core";
 import { IconInfoCircle } from "@tabler/icons-react";
@@ -84,7 +84,9 @@ export function BatchPanel({ series, dimmed }: { series: Series; dimmed: boolean
         {METRICS.mean_batch.label} <b ref={mean}>–</b>
         {"\u2003"}
         {METRICS.pending.label} <b ref={pending}>–</b>
-        {sizes.length > SHOWN ? t`\u2003${sizes.length - SHOWN} smaller sizes not shown` : ""}
+        {sizes.length > SHOWN
+          ? `\u2003${plural(sizes.length - SHOWN, { one: "# smaller size not shown", other: "# smaller sizes not shown" })}`
+          : ""}
       </p>
     </section>
   );

@@ -1,5 +1,5 @@
 /** What is asked before a deployment changes; the same from its menu and from the command palette. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { NumberInput } from "@mantine/core";
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
@@ -38,6 +38,7 @@ export async function startNow(client: QueryClient, endpoint: string, deployment
 /** A deployment that is deleted leaves its share to the others; one that is paused keeps it. */
 function TrafficWarning({ name, share, heirs = [] }: { name: string; share: number; heirs?: readonly string[] }) {
   if (share === 0) return null;
+  const names = heirs.join(t` and `);
   return (
     <p>
       <b>
@@ -45,9 +46,11 @@ function TrafficWarning({ name, share, heirs = [] }: { name: string; share: numb
           {name} receives {share} % of the traffic.
         </Trans>
       </b>{" "}
-      {heirs.length > 0
-        ? t`From then on those requests go to ${heirs.join(" and ")}${heirs.length > 1 ? t`, in proportion to their shares` : ""}.`
-        : t`Those requests will be refused unless you move the traffic first.`}
+      {heirs.length > 1
+        ? t`From then on those requests go to ${names}, in proportion to their shares.`
+        : heirs.length > 0
+          ? t`From then on those requests go to ${names}.`
+          : t`Those requests will be refused unless you move the traffic first.`}
     </p>
   );
 }
@@ -117,7 +120,7 @@ export function ScaleDialog({ endpoint, deployment, opened, onClose }: Deploymen
       opened={opened}
       onClose={close}
       title={t`Scale ${deployment.name}`}
-      confirmLabel={t`Run ${instances} ${instances === 1 ? "instance" : "instances"}`}
+      confirmLabel={plural(instances, { one: "Run # instance", other: "Run # instances" })}
       blocked={!within}
       onConfirm={async () => {
         await changeDeployment(endpoint.name, deployment.name, { instance_count: instances });
@@ -161,9 +164,10 @@ export function DeleteDialog({ endpoint, deployment, opened, onClose }: Deployme
       }}
     >
       <p>
-        <Trans>
-          Its {count === 1 ? t`instance is` : t`${count} instances are`} drained and stopped. The model version stays registered.
-        </Trans>
+        {plural(count, {
+          one: "Its instance is drained and stopped. The model version stays registered.",
+          other: "Its # instances are drained and stopped. The model version stays registered.",
+        })}
       </p>
       <TrafficWarning name={deployment.name} share={share} heirs={heirs} />
       <AsCode recipe={deleteRecipe(endpoint.name, deployment.name, share > 0)} />

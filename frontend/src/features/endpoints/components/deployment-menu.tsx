@@ -67,7 +67,7 @@ export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; d
               {...off}
               onClick={() => void startNow(queryClient, endpoint.name, deployment.name)}
             >
-              <Trans>Start</Trans>
+              <Trans context="command">Start</Trans>
             </Menu.Item>
           ) : (
             <>

@@ -1,5 +1,5 @@
 /** A log that stays fluent at 20,000 lines: only what is visible exists; it follows until one scrolls up. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Button } from "@mantine/core";
 import { IconArrowDown } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
@@ -101,7 +101,7 @@ export function LogView({ lines, ordinals, wrap, marked, onMark }: LogViewProps)
       </div>
       {following ? null : (
         <Button className={classes["follow"] ?? ""} leftSection={<IconArrowDown size={15} />} onClick={() => setFollowing(true)}>
-          {unseen > 0 ? t`${unseen} new ${unseen === 1 ? "line" : "lines"}` : t`Follow`}
+          {unseen > 0 ? plural(unseen, { one: "# new line", other: "# new lines" }) : t`Follow`}
         </Button>
       )}
     </div>

@@ -10,7 +10,7 @@ import { ToneIcon } from "@/components/status";
 import classes from "./mark-list.module.css";
 
 const SHOWN = 12;
-const WORDS: Record<Mark["tone"], string> = { info: t`Change`, warn: t`Warning`, error: t`Failure` };
+const WORDS: Record<Mark["tone"], string> = { info: t({ context: "event", message: "Change" }), warn: t`Warning`, error: t`Failure` };
 
 export function MarkList({ marks, endpoint }: { marks: readonly Mark[]; endpoint: string }) {
   if (marks.length === 0) return null;

@@ -1,6 +1,5 @@
 /** Replacing one of an endpoint's two keys. */
 import { t } from "@lingui/core/macro";
-import { Trans } from "@lingui/react/macro";
 import { regenerateKey } from "@/api/endpoints";
 import type { EndpointKeys } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
@@ -9,6 +8,28 @@ import { notifyRevoked } from "../notify-revoked";
 import { regenerateRecipe } from "../recipes";
 
 export type KeyKind = "primary" | "secondary";
+
+interface KeyTexts {
+  title: (endpoint: string) => string;
+  confirm: string;
+  renewed: (endpoint: string) => string;
+  refused: string;
+}
+
+const TEXTS: Record<KeyKind, KeyTexts> = {
+  primary: {
+    title: (endpoint) => t`Regenerate the primary key of ${endpoint}`,
+    confirm: t`Regenerate the primary key`,
+    renewed: (endpoint) => t`The primary key of ${endpoint} is new`,
+    refused: t`Callers that still use the old primary key are refused with 401 within seconds. The other key stays.`,
+  },
+  secondary: {
+    title: (endpoint) => t`Regenerate the secondary key of ${endpoint}`,
+    confirm: t`Regenerate the secondary key`,
+    renewed: (endpoint) => t`The secondary key of ${endpoint} is new`,
+    refused: t`Callers that still use the old secondary key are refused with 401 within seconds. The other key stays.`,
+  },
+};
 
 export interface RegenerateDialogProps {
   endpoint: string;
@@ -20,24 +41,23 @@ export interface RegenerateDialogProps {
 }
 
 export function RegenerateDialog({ endpoint, kind, onClose, onDone }: RegenerateDialogProps) {
+  const texts = TEXTS[kind ?? "primary"];
   return (
     <ConfirmModal
       opened={kind !== null}
       onClose={onClose}
-      title={t`Regenerate the ${kind ?? ""} key of ${endpoint}`}
-      confirmLabel={t`Regenerate the ${kind ?? ""} key`}
+      title={texts.title(endpoint)}
+      confirmLabel={texts.confirm}
       danger
       onConfirm={async () => {
         if (!kind) return;
         const made = await regenerateKey(endpoint, kind);
         onDone?.(made);
-        const renewed = t`The ${kind} key of ${endpoint} is new`;
+        const renewed = texts.renewed(endpoint);
         void notifyRevoked(endpoint, t`${renewed}; the old one no longer works`, t`${renewed}, but the old one may still open it`);
       }}
     >
-      <p>
-        <Trans>Callers that still use the old {kind} key are refused with 401 within seconds. The other key stays.</Trans>
-      </p>
+      <p>{texts.refused}</p>
       {kind ? <AsCodeButton wide recipe={() => regenerateRecipe(endpoint, kind)} /> : null}
     </ConfirmModal>
   );

@@ -45,7 +45,7 @@ export function TokenCard({ endpoint }: { endpoint: string }) {
       {make.error ? <ProblemCard error={make.error} title={t`No token could be made`} onRetry={() => make.mutate()} /> : null}
       {make.data ? (
         <>
-          <CopyField prefix="Bearer" text={make.data.accessToken} label="token" />
+          <CopyField prefix="Bearer" text={make.data.accessToken} label={t`token`} />
           <p className={classes["note"]}>
             <Trans>
               Shown only now. It ends <Time at={iso(make.data.expiryTimeUtc)} />; ask for the next one from{" "}

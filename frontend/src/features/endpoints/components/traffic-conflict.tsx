@@ -26,21 +26,17 @@ export function TrafficConflict({ endpoint, names, seen, now, mine, onTake, onKe
   return (
     <div className={classes["conflict"]} role="alert">
       <p>
-        <Trans>
-          <b>
-            {moved ? (
-              <>
-                <Trans>
-                  Changed by {moved.actor}, <Time at={moved.at} />:
-                </Trans>
-              </>
-            ) : (
-              t`Changed meanwhile:`
-            )}{" "}
-            {splitText(seen, names)} is now {splitText(now, names)}.
-          </b>{" "}
-          You were about to make it {splitText(mine, names)}.
-        </Trans>
+        <b>
+          {moved ? (
+            <Trans>
+              Changed by {moved.actor}, <Time at={moved.at} />:
+            </Trans>
+          ) : (
+            t`Changed meanwhile:`
+          )}{" "}
+          {t`${splitText(seen, names)} is now ${splitText(now, names)}.`}
+        </b>{" "}
+        <Trans>You were about to make it {splitText(mine, names)}.</Trans>
       </p>
       <p className="secondary">
         <Trans>Theirs, in force</Trans>

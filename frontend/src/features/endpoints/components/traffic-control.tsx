@@ -71,8 +71,9 @@ export function useTrafficControl(
     },
   });
   const notReady = endpoint.deployments.filter(
-    (deployment) => (draft[deployment.name] ?? 0) > 0 && ![t`Healthy`, t`Idle`].includes(deployment.serving_state),
+    (deployment) => (draft[deployment.name] ?? 0) > 0 && !["Healthy", "Idle"].includes(deployment.serving_state),
   );
+  const unwell = notReady.map((deployment) => `${deployment.name} (${deployment.serving_state})`).join(", ");
   const confirm = async () => {
     const before = now;
     await mutation.mutateAsync(draft);
@@ -118,8 +119,7 @@ export function useTrafficControl(
         {notReady.length > 0 ? (
           <p role="alert" className={classes["guard"]}>
             <Trans>
-              <b>Not healthy: {notReady.map((deployment) => `${deployment.name} (${deployment.serving_state})`).join(", ")}.</b> Requests
-              sent there may fail.
+              <b>Not healthy: {unwell}.</b> Requests sent there may fail.
             </Trans>
           </p>
         ) : null}
@@ -159,7 +159,7 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
   const note = (
     <>
       {control.asking ? null : control.conflict}
-      <RoleNote needs="deploy" to="move traffic" />
+      <RoleNote needs="deploy" to={t`move traffic`} />
     </>
   );
   const [first, second] = names;

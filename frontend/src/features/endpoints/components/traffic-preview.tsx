@@ -41,6 +41,7 @@ export function TrafficPreview({ endpoint, names, before, after, shown }: Traffi
   });
   const rows: Row[] = data ? names.map((name) => ({ name, ...recent(data, name) })) : [];
   const untried = rows.filter((row) => (after[row.name] ?? 0) > (before[row.name] ?? 0) && row.requests < FEW_REQUESTS);
+  const untriedNames = untried.map((row) => row.name).join(", ");
   return (
     <>
       <p>
@@ -58,8 +59,8 @@ export function TrafficPreview({ endpoint, names, before, after, shown }: Traffi
       {!isPending && untried.length > 0 ? (
         <p>
           <Trans>
-            {untried.map((row) => row.name).join(", ")} answered fewer than {FEW_REQUESTS} requests in the last 5 minutes: test it directly
-            first, or start with a small share.
+            {untriedNames} answered fewer than {FEW_REQUESTS} requests in the last 5 minutes: test it directly first, or start with a small
+            share.
           </Trans>
         </p>
       ) : null}

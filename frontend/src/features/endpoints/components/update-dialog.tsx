@@ -42,7 +42,7 @@ export function UpdateDialog({ endpoint, deployment, opened, onClose }: UpdateDi
       title={t`Update ${deployment.name}`}
       confirmLabel={changes ? t`Run ${deployment.model} v${chosen}` : t`Nothing to change`}
       onConfirm={async () => {
-        if (!changes) throw new Error(`${deployment.name} runs ${deployment.model} v${chosen} with this configuration already.`);
+        if (!changes) throw new Error(t`${deployment.name} runs ${deployment.model} v${chosen} with this configuration already.`);
         await rollDeployment(endpoint, deployment.name, body);
         await queryClient.invalidateQueries({ queryKey: keys.endpoints.one(endpoint) });
         notifyDone(t`${deployment.name} is being updated to ${deployment.model} v${chosen}`);
@@ -73,7 +73,7 @@ export function UpdateDialog({ endpoint, deployment, opened, onClose }: UpdateDi
           { value: AS_UPLOADED, label: t`as uploaded` },
           ...revisions.map((item) => ({
             value: String(item.number),
-            label: t`revision ${item.number}${item.message ? `: ${item.message}` : ""}`,
+            label: item.message ? `${t`revision ${item.number}`}: ${item.message}` : t`revision ${item.number}`,
           })),
         ]}
         onChange={setRevision}

@@ -25,11 +25,13 @@ export function BaselineActions({ endpoint, deployment, hours, exists }: Baselin
   const refusal = useRefusal("deploy");
   const [change, setChange] = useState<Change | null>(null);
   const resetFile = useRef<() => void>(null);
-  const replaced = exists ? t` The baseline of before is gone then.` : "";
+  const replacing = (text: string) => (exists ? `${text} ${t`The baseline of before is gone then.`}` : text);
   const ofWindow: Change = {
     title: t`Set the baseline`,
     label: t`Compare with the last ${plural(hours, { one: "# hour", other: "# hours" })}`,
-    text: t`From now on data is compared with what was captured in the last ${plural(hours, { one: "# hour", other: "# hours" })}.${replaced}`,
+    text: replacing(
+      t`From now on data is compared with what was captured in the last ${plural(hours, { one: "# hour", other: "# hours" })}.`,
+    ),
     run: () => setBaseline(endpoint, deployment, hours),
   };
   const removal: Change = {
@@ -49,7 +51,7 @@ export function BaselineActions({ endpoint, deployment, hours, exists }: Baselin
           setChange({
             title: t`Set the baseline`,
             label: t`Compare with ${file.name}`,
-            text: t`From now on data is compared with the records of ${file.name}.${replaced}`,
+            text: replacing(t`From now on data is compared with the records of ${file.name}.`),
             run: () => uploadBaseline(endpoint, deployment, file),
           });
         }}

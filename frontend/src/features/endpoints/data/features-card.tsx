@@ -94,7 +94,7 @@ export function FeaturesCard({ endpoint, deployment, hours }: { endpoint: string
               </span>
               {data.untold_features > 0 ? (
                 <span>
-                  <Trans>{plural(data.untold_features, { one: "# more feature", other: "# more features" })} are not counted.</Trans>
+                  {plural(data.untold_features, { one: "# more feature is not counted.", other: "# more features are not counted." })}
                 </span>
               ) : null}
             </p>

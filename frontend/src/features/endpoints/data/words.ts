@@ -29,10 +29,10 @@ export const byVerdict = (features: readonly CaptureFeature[]): CaptureFeature[]
   features.toSorted((one, other) => ORDER.indexOf(one.verdict) - ORDER.indexOf(other.verdict) || (other.psi ?? 0) - (one.psi ?? 0));
 
 export const featureName = (feature: CaptureFeature): string =>
-  `${feature.collection === "model_outputs" ? "output" : "input"} ${feature.name}`;
+  feature.collection === "model_outputs" ? t`output ${feature.name}` : t`input ${feature.name}`;
 
 export const rangeText = ({ now }: CaptureFeature): string => {
-  if (now?.kind === "text") return "categories";
+  if (now?.kind === "text") return t`categories`;
   return now && now.min !== null && now.max !== null ? t`${significant(now.min)} to ${significant(now.max)}` : MISSING;
 };
 
@@ -42,6 +42,9 @@ export const missingText = ({ now }: CaptureFeature): string => (now && now.valu
 export const barsText = (feature: CaptureFeature): string => {
   const commonest = feature.bars.toSorted((one, other) => other.now - one.now)[0];
   if (!commonest) return t`No histogram of ${feature.name}`;
-  const before = commonest.baseline === null ? "" : t`, ${percent(commonest.baseline)} in the baseline`;
-  return t`Histogram of ${feature.name}: most are ${commonest.label}, ${percent(commonest.now)} now${before}`;
+  const { label, baseline } = commonest;
+  const now = percent(commonest.now);
+  return baseline === null
+    ? t`Histogram of ${feature.name}: most are ${label}, ${now} now`
+    : t`Histogram of ${feature.name}: most are ${label}, ${now} now, ${percent(baseline)} in the baseline`;
 };

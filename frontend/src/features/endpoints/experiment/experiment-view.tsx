@@ -58,7 +58,7 @@ function columnsOf(names: readonly string[], baseline: string): Column<Experimen
     { id: "split", header: t`Split`, hideBelow: "md", cell: splitText },
     { id: "requests", header: t`Requests`, align: "right", cell: (row) => count(row.requests) },
     { id: "failed", header: t`Failed`, align: "right", cell: (row) => percent(row.failed_share) },
-    { id: "interval", header: "95 % interval", align: "right", hideBelow: "sm", cell: intervalText },
+    { id: "interval", header: t`95 % interval`, align: "right", hideBelow: "sm", cell: intervalText },
     { id: "p50", header: "p50", align: "right", hideBelow: "lg", cell: (row) => metricText("p50_us", row.p50_us) },
     { id: "p95", header: "p95", align: "right", hideBelow: "sm", cell: (row) => metricText("p95_us", row.p95_us) },
     { id: "p99", header: "p99", align: "right", hideBelow: "lg", cell: (row) => metricText("p99_us", row.p99_us) },
@@ -117,7 +117,7 @@ export function ExperimentView({ endpoint, range, baseline: wanted, onRange, onB
         {found && found.arms.length > 1 ? (
           <Select
             aria-label={t`Baseline`}
-            leftSection="vs"
+            leftSection={t`vs`}
             w={160}
             allowDeselect={false}
             data={found.arms.map((arm) => arm.deployment).toSorted()}
@@ -165,7 +165,7 @@ export function ExperimentView({ endpoint, range, baseline: wanted, onRange, onB
       )}
       {found?.arms.length === 1 ? (
         <p className="secondary">
-          <Trans>{found.arms[0]?.text} There is nobody to compare it with: give another deployment a share or a rule.</Trans>
+          {found.arms[0]?.text} <Trans>There is nobody to compare it with: give another deployment a share or a rule.</Trans>
         </p>
       ) : null}
       {found?.notes.map((note) => (

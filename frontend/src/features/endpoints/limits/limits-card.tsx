@@ -10,6 +10,7 @@ import { useRefusal } from "@/api/permissions";
 import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
+import { DIGIT_GROUPS } from "@/components/digit-groups";
 import { bytes as bytesText } from "@/components/format";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
@@ -29,7 +30,7 @@ function Fields({ draft, set, error }: { draft: LimitsDraft; set: (change: Parti
   const refusal = useRefusal("deploy");
   const { fields } = refusalOf(error);
   // why no clamping: what is out of range is refused in the server's words, not changed behind one's back.
-  const number = { clampBehavior: "none", allowDecimal: false, allowNegative: false, thousandSeparator: ",", hideControls: true } as const;
+  const number = { clampBehavior: "none", allowDecimal: false, allowNegative: false, hideControls: true, ...DIGIT_GROUPS } as const;
   const disabled = refusal !== undefined;
   return (
     <>
@@ -52,7 +53,7 @@ function Fields({ draft, set, error }: { draft: LimitsDraft; set: (change: Parti
         description={
           draft.bytes === "" ? t`In bytes. Empty: only the runtime's own limit.` : t`${bytesText(draft.bytes)}; more is answered 413.`
         }
-        suffix=" bytes"
+        suffix={` ${t`bytes`}`}
         disabled={disabled}
         value={draft.bytes}
         error={fields.max_request_bytes}

@@ -1,5 +1,5 @@
 /** The curve of a sweep: answers a second to the right, latency upwards; the knee, the objective, and an earlier sweep beside it. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { useId } from "react";
 import type { LoadSweep } from "@/api/types";
@@ -31,7 +31,9 @@ export function CurveChart({ sweep, beside, latency }: CurveChartProps) {
   const sloY = slo === null ? null : scales.y(slo);
   return (
     <svg className={classes["curve"]} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-labelledby={title}>
-      <title id={title}>{t`${latency} latency against answers a second, ${sweep.points.length} points; the table has the figures`}</title>
+      <title
+        id={title}
+      >{t`${latency} latency against answers a second, ${plural(sweep.points.length, { one: "# point", other: "# points" })}; the table has the figures`}</title>
       {scales.yTicks.map((tick, index) => (
         <g key={tick}>
           <line className={classes["grid"]} x1={FRAME.left} x2={right} y1={scales.y(tick)} y2={scales.y(tick)} />

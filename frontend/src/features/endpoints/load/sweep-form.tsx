@@ -22,7 +22,7 @@ const MODES = [
   { value: "rate", label: t`requests a second` },
 ];
 const OBJECTIVES = [
-  { value: "", label: "none" },
+  { value: "", label: t`none` },
   { value: "95", label: "p95" },
   { value: "99", label: "p99" },
 ];
@@ -123,7 +123,11 @@ export function SweepForm({ endpoint, deployment, busy, onBegun }: SweepFormProp
             className={classes["wide"] ?? ""}
             checked={agreed}
             onChange={(event) => setAgreed(event.currentTarget.checked)}
-            label={t`${deployment.name} serves clients${share > 0 ? t` (${share} % of the traffic)` : ""}: they will wait behind the sweep. Measure it all the same.`}
+            label={
+              share > 0
+                ? t`${deployment.name} serves clients (${share} % of the traffic): they will wait behind the sweep. Measure it all the same.`
+                : t`${deployment.name} serves clients: they will wait behind the sweep. Measure it all the same.`
+            }
           />
         ) : null}
         <div className={classes["wide"]}>
@@ -146,7 +150,7 @@ export function SweepForm({ endpoint, deployment, busy, onBegun }: SweepFormProp
           ) : null}
         </div>
       </form>
-      <RoleNote needs="deploy" to="load a deployment" />
+      <RoleNote needs="deploy" to={t`load a deployment`} />
       {start.error ? <ProblemCard error={start.error} title={t`It could not be measured`} /> : null}
     </Card>
   );

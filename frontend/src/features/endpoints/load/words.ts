@@ -14,7 +14,7 @@ export const levelText = (level: number, mode: LoadSweep["mode"]): string => (mo
 export const levelTitle = (mode: LoadSweep["mode"]): string => (mode === "rate" ? t`Asked` : t`At a time`);
 
 export const pointText = (point: LoadSweepPoint, mode: LoadSweep["mode"]): string =>
-  `${levelText(point.level, mode)}${mode === "rate" ? "" : t` at a time`}: ${rateText(point.throughput)}, p50 ${metricText("p50_us", point.p50_us)}, p95 ${metricText("p95_us", point.p95_us)}, p99 ${metricText("p99_us", point.p99_us)}`;
+  `${mode === "rate" ? levelText(point.level, mode) : t`${levelText(point.level, mode)} at a time`}: ${rateText(point.throughput)}, p50 ${metricText("p50_us", point.p50_us)}, p95 ${metricText("p95_us", point.p95_us)}, p99 ${metricText("p99_us", point.p99_us)}`;
 
 export const errorsText = (point: LoadSweepPoint): string =>
   Object.entries(point.errors)

@@ -1,5 +1,5 @@
 /** What was left of an error budget over the objective's window: a line that only falls, and where nothing is left. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { objectiveHistoryQuery } from "@/api/alerts";
@@ -33,7 +33,7 @@ export function BudgetChart({ objective }: { objective: Objective }) {
         viewBox={`0 -2 ${WIDTH} ${HEIGHT + 4}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={t`Budget of ${objective.name} over ${objective.window_days} days; ${leftText(objective.budget_left)} is left`}
+        aria-label={t`Budget of ${objective.name} over ${plural(objective.window_days, { one: "# day", other: "# days" })}; ${leftText(objective.budget_left)} is left`}
       >
         <line x1="0" x2={WIDTH} y1={zero} y2={zero} className={classes["zero"] ?? ""} />
         <path d={path} className={classes["line"] ?? ""} />
@@ -41,7 +41,7 @@ export function BudgetChart({ objective }: { objective: Objective }) {
       <figcaption className="muted">
         <span>
           <Trans>
-            {objective.name}: what was left of the budget in {objective.window_days} days
+            {objective.name}: what was left of the budget in {plural(objective.window_days, { one: "# day", other: "# days" })}
           </Trans>
         </span>
         <span>

@@ -139,7 +139,7 @@ function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; dep
       <div className={classes["more"]}>
         <button type="button" className={classes["toggle"]} aria-expanded={history} onClick={() => setHistory(!history)}>
           {history ? <IconChevronDown size={15} aria-hidden /> : <IconChevronRight size={15} aria-hidden />}
-          <Trans>Revisions{deployment.revision ? t`, ${deployment.revision} is current` : ""}</Trans>
+          {deployment.revision ? t`Revisions, ${deployment.revision} is current` : t`Revisions`}
         </button>
       </div>
       {history ? <Revisions endpoint={endpoint.name} deployment={deployment} /> : null}

@@ -109,8 +109,8 @@ export function EndpointsPage() {
           {states.length > 1 ? (
             <Segmented
               label={t`Status`}
-              value={search.status ?? t`All`}
-              options={[t`All`, ...states].map((value) => ({ value, label: value }))}
+              value={search.status ?? "All"}
+              options={[{ value: "All", label: t`All` }, ...states.map((value) => ({ value, label: value }))]}
               onChange={(value) =>
                 void navigate({ search: (old) => ({ ...old, status: value === "All" ? undefined : value }), replace: true })
               }

@@ -18,8 +18,8 @@ import { useEndpoint } from "../hooks/use-endpoint";
 import classes from "./keys-tab.module.css";
 
 const KINDS = [
-  { kind: "primary", field: "primaryKey", title: t`Primary key` },
-  { kind: "secondary", field: "secondaryKey", title: t`Secondary key` },
+  { kind: "primary", field: "primaryKey", title: t`Primary key`, name: t`primary key` },
+  { kind: "secondary", field: "secondaryKey", title: t`Secondary key`, name: t`secondary key` },
 ] as const;
 
 export function KeysTab() {
@@ -53,7 +53,7 @@ export function KeysTab() {
         )
       }
     >
-      <RoleNote needs="keys" to="see or replace keys" />
+      <RoleNote needs="keys" to={t`see or replace keys`} />
       {reveal.error ? <ProblemCard error={reveal.error} title={t`The keys could not be read`} onRetry={() => reveal.mutate()} /> : null}
       <div className={classes["rows"]}>
         {KINDS.map((item) => (
@@ -61,7 +61,7 @@ export function KeysTab() {
             <span className={classes["title"]}>{item.title}</span>
             <span className={`${classes["value"]} mono`}>{keys ? keys[item.field] : "•".repeat(32)}</span>
             <span className={classes["actions"]}>
-              {keys ? <CopyButton text={keys[item.field]} label={item.title.toLowerCase()} /> : null}
+              {keys ? <CopyButton text={keys[item.field]} label={item.name} /> : null}
               <Button
                 variant="default"
                 leftSection={<IconRefresh size={15} />}

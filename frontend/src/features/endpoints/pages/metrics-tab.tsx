@@ -150,7 +150,10 @@ export function MetricsTab() {
           <span className="secondary">
             {step === null
               ? t`2 updates per second`
-              : t`points of ${stepText(step)}${perReplica ? "" : t`: mean, with lowest and highest`}${range.kind === "following" ? t`, read every ${stepText(freshEvery(step))}` : ""}`}
+              : perReplica
+                ? t`points of ${stepText(step)}`
+                : t`points of ${stepText(step)}: mean, with lowest and highest`}
+            {step !== null && range.kind === "following" ? t`, read every ${stepText(freshEvery(step))}` : ""}
             {resolution === "hours" ? t`, from hourly roll-ups` : resolution === "minutes" ? t`, from minutes` : ""}
           </span>
           {names.length > 0 ? (

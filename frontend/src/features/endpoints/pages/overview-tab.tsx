@@ -67,7 +67,7 @@ export function OverviewTab() {
           <Trans>Live metrics</Trans>
         </h2>
         <span className="secondary">
-          <Trans>{scope === ALL ? t`all deployments` : t`deployment ${scope}`}, 2 updates per second</Trans>
+          {scope === ALL ? t`all deployments, 2 updates per second` : t`deployment ${scope}, 2 updates per second`}
         </span>
         <div className={classes["controls"]}>
           <WhySlow endpoint={endpoint} deployment={scope === ALL ? undefined : scope} />

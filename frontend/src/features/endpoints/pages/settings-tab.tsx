@@ -1,5 +1,5 @@
 /** Words, access, request settings and deletion of an endpoint. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { Radio, Textarea } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
@@ -24,8 +24,12 @@ import classes from "./settings-tab.module.css";
 
 type AuthMode = "key" | "aml_token";
 
-const deploymentsGo = (count: number): string =>
-  count === 0 ? t`these settings go` : count === 1 ? t`its deployment go` : t`all ${count} deployments go`;
+const goneText = (deployments: number): string =>
+  plural(deployments, {
+    0: "The URL, the keys and these settings go; models stay registered. This cannot be undone.",
+    one: "The URL, the keys and its deployment go; models stay registered. This cannot be undone.",
+    other: "The URL, the keys and all # deployments go; models stay registered. This cannot be undone.",
+  });
 
 export function SettingsTab() {
   const endpoint = useEndpoint();
@@ -46,7 +50,7 @@ export function SettingsTab() {
   const busy = Object.values(endpoint.traffic).some((share) => share > 0);
   return (
     <div className={classes["stack"]}>
-      <RoleNote needs="deploy" to="change these settings" />
+      <RoleNote needs="deploy" to={t`change these settings`} />
       <Card title={t`Description`}>
         <Textarea
           aria-label={t`Description`}
@@ -125,17 +129,17 @@ export function SettingsTab() {
         onConfirm={async () => {
           if (mode === null) return;
           queryClient.setQueryData(keys.endpoints.one(endpoint.name), await updateEndpoint(endpoint.name, { auth_mode: mode }));
-          notifyDone(t`${endpoint.name} is opened by ${mode === "key" ? "keys" : "tokens"} now`);
+          notifyDone(mode === "key" ? t`${endpoint.name} is opened by keys now` : t`${endpoint.name} is opened by tokens now`);
         }}
       >
         <p>
-          <Trans>Callers that send a {mode === "aml_token" ? "key" : "token"} are refused with 401 within seconds.</Trans>
+          {mode === "aml_token"
+            ? t`Callers that send a key are refused with 401 within seconds.`
+            : t`Callers that send a token are refused with 401 within seconds.`}
         </p>
       </ConfirmModal>
       <Card title={t`Delete this endpoint`}>
-        <p className={classes["text"]}>
-          <Trans>The URL, the keys and {deploymentsGo(endpoint.deployments.length)}; models stay registered. This cannot be undone.</Trans>
-        </p>
+        <p className={classes["text"]}>{goneText(endpoint.deployments.length)}</p>
         <div className={classes["actions"]}>
           <RefusingButton
             needs="deploy"

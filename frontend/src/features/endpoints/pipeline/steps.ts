@@ -51,8 +51,13 @@ export function summary(pipeline: Pipeline): string | null {
   }
   const said = pipeline.models.flatMap((one) => {
     const found: string[] = [];
-    if (one.faulty) found.push(t`${one.name} fails${one.faulty === "rising" ? t`, more and more` : ""}.`);
-    if (one.slow) found.push(t`${one.name} takes most of the time: its requests ${one.slow === "queue" ? "wait" : t`are computed`}.`);
+    if (one.faulty) found.push(one.faulty === "rising" ? t`${one.name} fails, more and more.` : t`${one.name} fails.`);
+    if (one.slow)
+      found.push(
+        one.slow === "queue"
+          ? t`${one.name} takes most of the time: its requests wait.`
+          : t`${one.name} takes most of the time: its requests are computed.`,
+      );
     return found;
   });
   return said.length > 0 ? said.join(" ") : t`No step stands out.`;

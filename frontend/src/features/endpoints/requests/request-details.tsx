@@ -75,9 +75,10 @@ function Way({ endpoint, request }: { endpoint: string; request: SeenRequest }) 
       {story.told ? <p className="secondary">{story.told}</p> : null}
       {story.trace && story.trace.left_out > 0 ? (
         <p className="secondary">
-          <Trans>
-            {plural(story.trace.left_out, { one: "# further step or call", other: "# further steps and calls" })} are not shown.
-          </Trans>
+          {plural(story.trace.left_out, {
+            one: "# further step or call is not shown.",
+            other: "# further steps and calls are not shown.",
+          })}
         </p>
       ) : null}
       <Shared endpoint={endpoint} ids={story.trace?.shared_with ?? []} />
@@ -102,7 +103,7 @@ export function RequestDetails({ endpoint, request, onClose }: RequestDetailsPro
           </dl>
           {request.deployment ? (
             <LinkButton {...paths.endpointLogs(endpoint, request.deployment, request.replica || undefined)} variant="default" size="xs">
-              <Trans>Logs of {request.replica ? t`the replica` : request.deployment}</Trans>
+              {request.replica ? t`Logs of the replica` : t`Logs of ${request.deployment}`}
             </LinkButton>
           ) : null}{" "}
           {request.deployment ? (

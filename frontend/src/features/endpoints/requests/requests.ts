@@ -26,14 +26,18 @@ const LABELS: Record<Exclude<RequestBar["what"], "model">, string> = {
   receive: t`Client sends`,
   inside: t`Gateway, network and replica`,
   send: t`Client takes the answer`,
-  accept: "Decode",
+  accept: t`Decode`,
   queue: t`Queue`,
   input: t`Make the batch`,
   infer: t`Compute`,
   output: t`Split the batch`,
   answer: t`Answer`,
 };
-const VIA: Record<string, string> = { step: t`Step `, call: t`Call of ` };
+/** By what a model came to be executed; the first of a request by nothing. */
+function titleOf({ via, model, version }: ModelSpan): string {
+  if (via === "step") return t`Step ${model}, version ${version}`;
+  return via === "call" ? t`Call of ${model}, version ${version}` : t`${model}, version ${version}`;
+}
 
 export interface Row {
   label: string;
@@ -58,7 +62,7 @@ export function rowsOf(bars: readonly RequestBar[], spans: readonly ModelSpan[])
   return bars.map((bar) => {
     const span = bar.what === "model" && bar.span !== null ? spans[bar.span] : undefined;
     return {
-      label: bar.what === "model" ? (span ? t`${VIA[span.via] ?? ""}${span.model}, version ${span.version}` : t`Model`) : LABELS[bar.what],
+      label: bar.what === "model" ? (span ? titleOf(span) : t`Model`) : LABELS[bar.what],
       note: noteOf(span),
       depth: bar.depth,
       us: bar.took_us,

@@ -1,12 +1,14 @@
 /** Where the time of one request went: a table whose last column draws when each part began and ended. */
 import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
-import { duration } from "@/components/format";
+import { duration, fixed } from "@/components/format";
 import { Chip } from "@/components/status";
 import type { Row } from "./requests";
 import classes from "./waterfall.module.css";
 
+/** For a style. */
 const percent = (share: number): string => `${(share * 100).toFixed(2)}%`;
+const told = (share: number): string => `${fixed(share * 100, 2)}%`;
 
 export function Waterfall({ rows }: { rows: readonly Row[] }) {
   return (
@@ -45,7 +47,7 @@ export function Waterfall({ rows }: { rows: readonly Row[] }) {
               <td className={classes["drawn"]}>
                 <span className="sr-only">
                   <Trans>
-                    from {percent(row.begin)} to {percent(row.begin + row.width)} of the whole
+                    from {told(row.begin)} to {told(row.begin + row.width)} of the whole
                   </Trans>
                 </span>
                 <span className={classes["track"]} aria-hidden>

@@ -18,10 +18,10 @@ const KINDS: Record<RolloutDifference["source"], string> = {
   random: t`random input`,
   captured: t`request of a client`,
 };
-const MANY: Record<RolloutDifference["source"], string> = {
-  cases: t`saved cases`,
-  random: t`random inputs`,
-  captured: t`requests of clients`,
+const MANY: Record<RolloutDifference["source"], (count: number) => string> = {
+  cases: (count) => plural(count, { one: "# saved case", other: "# saved cases" }),
+  random: (count) => plural(count, { one: "# random input", other: "# random inputs" }),
+  captured: (count) => plural(count, { one: "# request of a client", other: "# requests of clients" }),
 };
 
 const columnsOf = (endpoint: string): Column<RolloutDifference>[] => [
@@ -51,7 +51,7 @@ export function ComparedInputs({ rollout }: { rollout: Rollout }) {
   const { data, error, isPending, refetch } = useQuery({ ...rolloutDifferencesQuery(rollout), enabled: shown });
   const found = rollout.compared;
   if (!found) return null;
-  const told = found.sources.map((one) => t`${count(one.inputs)} ${MANY[one.source]}, ${count(one.differing)} answered otherwise`);
+  const told = found.sources.map((one) => t`${MANY[one.source](one.inputs)}, ${count(one.differing)} answered otherwise`);
   return (
     <section aria-label={t`Inputs that both versions were asked`}>
       <div className={classes["body"]}>

@@ -11,6 +11,7 @@ import { useRefusal } from "@/api/permissions";
 import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
+import { DIGIT_GROUPS } from "@/components/digit-groups";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton } from "@/components/refusing-button";
@@ -115,7 +116,7 @@ function StickyFields({ draft, disabled, set }: { draft: RoutingDraft; disabled:
           allowNegative={false}
           clampBehavior="none"
           hideControls
-          thousandSeparator=","
+          {...DIGIT_GROUPS}
           disabled={disabled}
           value={draft.maxAge}
           onChange={(value) => set({ maxAge: typeof value === "number" ? value : "" })}

@@ -4,9 +4,9 @@ import type { Endpoint, Sticky, TrafficRule } from "@/api/types";
 
 export const MOST_RULES = 16;
 export const KINDS = [
-  { value: "exact", label: "is" },
+  { value: "exact", label: t`is` },
   { value: "prefix", label: t`begins with` },
-  { value: "regex", label: "matches" },
+  { value: "regex", label: t`matches` },
   { value: "present", label: t`is there` },
 ] as const;
 type Kind = (typeof KINDS)[number]["value"];

@@ -99,14 +99,14 @@ export function verdict(columns: MetricColumns | null, before: Split, after: Spl
       ? { tone: "warn", title: t`Nobody gets requests`, detail: t`Every caller is answered 404.` }
       : { tone: "info", title: t`Traffic is moved`, detail: t`No deployment gets more than before.` };
   }
-  if (columns === null) return { tone: "info", title: t`Watching ${names.join(" and ")}`, detail: t`Counting the first answers.` };
+  if (columns === null) return { tone: "info", title: t`Watching ${names.join(t` and `)}`, detail: t`Counting the first answers.` };
   const base = figures(columns, ALL, changedAt - BEFORE_S, changedAt);
   const found = names.map((name) => ofOne(name, figures(columns, name, changedAt, Number.POSITIVE_INFINITY), base));
   const worst = found.reduce((a, b) => (RANK[b.tone] > RANK[a.tone] ? b : a));
   return found.length > 1 && worst.tone === "ok"
     ? {
         ...worst,
-        title: t`${names.join(" and ")} do no worse than before`,
+        title: t`${names.join(t` and `)} do no worse than before`,
         detail: found.map((one, index) => `${names[index]}: ${one.detail}`).join(" "),
       }
     : worst;
