@@ -6,7 +6,7 @@ export default defineConfig({
   sourceLocale: "en",
   locales: ["de"],
   catalogs: [{ path: "<rootDir>/src/i18n/catalogues/{locale}", include: ["<rootDir>/src"], exclude: ["**/*.test.*", "**/testing/**"] }],
-  format: formatter({ lineNumbers: false }),
+  format: formatter({ lineNumbers: false, printPlaceholdersInComments: false }),
   orderBy: "origin",
   runtimeConfigModule: { i18n: ["@lingui/core", "i18n"], Trans: ["@/i18n/trans", "Trans"] },
 });

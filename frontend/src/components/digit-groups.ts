@@ -1,6 +1,6 @@
-/** How a field for whole numbers groups their digits: as the language does. Spread over a NumberInput. */
-import { count } from "./format";
+/** How fields for numbers write them: as the language does. */
+import { count, fixed } from "./format";
 
-const thousandSeparator = count(1_000).charAt(1);
-
-export const DIGIT_GROUPS = { thousandSeparator, decimalSeparator: thousandSeparator === "." ? "," : "." };
+export const DECIMAL_SEPARATOR = fixed(0.5, 1).charAt(1);
+/** Spread over a NumberInput for whole numbers, whose digits are grouped. */
+export const DIGIT_GROUPS = { thousandSeparator: count(1_000).charAt(1) };

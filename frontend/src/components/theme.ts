@@ -1,5 +1,6 @@
 /** Mantine theme on top of the design tokens: every Mantine colour that shows text or a border is a token. */
 import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from "@mantine/core";
+import { DECIMAL_SEPARATOR } from "./digit-groups";
 
 // Ten steps around the accent; 6 is the light fill, 5 the dark fill, both hold white text.
 const accent: MantineColorsTuple = [
@@ -74,7 +75,10 @@ export const theme = createTheme({
     TextInput: smallControls,
     PasswordInput: smallControls,
     Textarea: smallControls,
-    NumberInput: smallControls,
+    NumberInput: {
+      // why both: whoever types a point is understood, whatever the language writes
+      defaultProps: { size: "xs", decimalSeparator: DECIMAL_SEPARATOR, allowedDecimalSeparators: [".", ","] },
+    },
     Select: { defaultProps: { size: "xs", allowDeselect: false } },
     Switch: { defaultProps: { size: "sm" } },
     SegmentedControl: {

@@ -7,7 +7,7 @@ import { count } from "@/components/format";
 import { addMessage, quoted, removeAt, removeMessage, setAt } from "../config/pbtxt-edit";
 import { setWarmup } from "../config/warmup";
 import shared from "../deploy.module.css";
-import { DIGIT_GROUPS } from "./digit-groups";
+import { DIGIT_GROUPS } from "@/components/digit-groups";
 import { FoldedSection } from "./folded-section";
 import { originOf, type FormContext } from "./form-context";
 import { OriginBadge } from "./form-field";

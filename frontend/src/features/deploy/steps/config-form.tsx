@@ -21,7 +21,7 @@ import {
 import { quoted, removeAt, setAt } from "../config/pbtxt-edit";
 import shared from "../deploy.module.css";
 import classes from "./config-form.module.css";
-import { DIGIT_GROUPS } from "./digit-groups";
+import { DIGIT_GROUPS } from "@/components/digit-groups";
 import { AdvancedSections } from "./advanced-sections";
 import { errorAbout, originOf, type FormContext } from "./form-context";
 import { Field, OriginBadge } from "./form-field";

@@ -4,7 +4,7 @@ import { Trans } from "@lingui/react/macro";
 import { NumberInput } from "@mantine/core";
 import { removeAt, setAt } from "../config/pbtxt-edit";
 import classes from "../deploy.module.css";
-import { DIGIT_GROUPS } from "./digit-groups";
+import { DIGIT_GROUPS } from "@/components/digit-groups";
 import { FoldedSection } from "./folded-section";
 import { errorAbout, originOf, type FormContext } from "./form-context";
 import { OriginBadge } from "./form-field";

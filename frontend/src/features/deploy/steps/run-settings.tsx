@@ -17,7 +17,7 @@ import {
   type Secrets,
   type Variable,
 } from "../draft/settings";
-import { DIGIT_GROUPS } from "./digit-groups";
+import { DIGIT_GROUPS } from "@/components/digit-groups";
 import { FoldedSection } from "./folded-section";
 
 export interface RunSettingsProps {

@@ -18,6 +18,7 @@ import { beginWatch } from "../watch/store";
 import { TrafficConflict } from "./traffic-conflict";
 import { TrafficPreview } from "./traffic-preview";
 import classes from "./traffic-control.module.css";
+import { stateWord } from "@/components/state-words";
 
 export interface TrafficControl {
   names: string[];
@@ -73,7 +74,7 @@ export function useTrafficControl(
   const notReady = endpoint.deployments.filter(
     (deployment) => (draft[deployment.name] ?? 0) > 0 && !["Healthy", "Idle"].includes(deployment.serving_state),
   );
-  const unwell = notReady.map((deployment) => `${deployment.name} (${deployment.serving_state})`).join(", ");
+  const unwell = notReady.map((deployment) => `${deployment.name} (${stateWord(deployment.serving_state)})`).join(", ");
   const confirm = async () => {
     const before = now;
     await mutation.mutateAsync(draft);

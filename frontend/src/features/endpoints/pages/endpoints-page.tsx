@@ -22,6 +22,7 @@ import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { TrafficBar } from "@/components/traffic-bar";
+import { stateWord } from "@/components/state-words";
 
 const modelText = (row: Endpoint) => row.models.map((item) => `${item.name} v${item.version}`).join(", ");
 
@@ -110,7 +111,7 @@ export function EndpointsPage() {
             <Segmented
               label={t`Status`}
               value={search.status ?? "All"}
-              options={[{ value: "All", label: t`All` }, ...states.map((value) => ({ value, label: value }))]}
+              options={[{ value: "All", label: t`All` }, ...states.map((value) => ({ value, label: stateWord(value) }))]}
               onChange={(value) =>
                 void navigate({ search: (old) => ({ ...old, status: value === "All" ? undefined : value }), replace: true })
               }
