@@ -134,8 +134,10 @@ def list_(endpoint: str, deployment: str, output: str) -> None:
 @ID
 @output_option
 def show(tuning_id: str, output: str) -> None:
-    """Show what was measured: answers, latency and memory of each configuration, and which no
-    other beats in both."""
+    """Show what was measured: answers, latency and memory of each configuration.
+
+    Marked are those that no other beats in both.
+    """
     from shoal.client import Client
 
     with Client() as client:
@@ -173,8 +175,10 @@ def cancel(tuning_id: str, output: str) -> None:
 @click.option("--roll-out", is_flag=True, help="And update the deployment to it.")
 @output_option
 def apply(tuning_id: str, roll_out: bool, output: str) -> None:
-    """Save the chosen configuration as a revision of the model's, and with --roll-out have the
-    deployment take it: its replicas are replaced while it serves on."""
+    """Save the chosen configuration as a revision of the model's.
+
+    With --roll-out the deployment takes it: its replicas are replaced while it serves on.
+    """
     from shoal.cli.report import note
     from shoal.client import Client
 
