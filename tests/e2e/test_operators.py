@@ -259,7 +259,7 @@ def test_in_german(product: Product, browser: Browser) -> None:
         page.get_by_role("link", name=re.compile("^Endpunkte")).click()
         expect(heading).to_have_text("Endpunkte")
         page.goto("/settings")
-        expect(page.get_by_text("Meldungen des Servers sind englisch")).to_be_visible()
+        expect(page.get_by_text("Meldungen des Servers sind auf Englisch")).to_be_visible()
         page.get_by_text("English", exact=True).click()
         expect(page.locator("html")).to_have_attribute("lang", "en")
         expect(page.get_by_text("messages of the server are in English")).to_be_visible()
