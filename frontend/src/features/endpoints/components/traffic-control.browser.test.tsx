@@ -103,6 +103,15 @@ test("three deployments have numbers, which must total 100", async () => {
   await expect.element(apply).toBeEnabled();
 });
 
+test("what has answered next to nothing so far is named before it gets more", async () => {
+  await show(<Loaded third="canary" />);
+  await userEvent.fill(page.getByRole("textbox", { name: "canary" }), "10");
+  await userEvent.fill(page.getByRole("textbox", { name: "green" }), "10");
+  await apply.click();
+  const dialog = page.getByRole("dialog", { name: "Move traffic" });
+  await expect.element(dialog.getByText(/^canary answered fewer than 20 requests/)).toBeVisible();
+});
+
 test("a role that may not deploy is told so and moves nothing", async () => {
   localStorage.setItem("mock.role", "viewer");
   await show(<Loaded />);
