@@ -12,6 +12,8 @@ import { limitText, memoryText, percentileOf, runText, sameSetting, settingKey }
 
 const USUAL_WIDTH = 760;
 const LEAST_WIDTH = 260;
+/** Longer labels would lie over one another. */
+const NARROW = 480;
 const HEIGHT = 300;
 /** So near to an edge a label would leave the picture. */
 const EDGE = 110;
@@ -23,11 +25,12 @@ export interface FrontierChartProps {
   onSelect: (setting: TuningSetting) => void;
 }
 
-function labelOf({ run, today }: Mark): string {
+function labelOf({ run, today }: Mark, narrow: boolean): string {
   const memory = memoryText(run);
+  if (run.chosen && narrow) return today ? t`chosen, runs today` : t`chosen`;
   if (run.chosen) return today ? t`chosen, runs today, ${memory}` : t`chosen, ${memory}`;
   if (today) return t`today`;
-  return run.frontier ? memory : "";
+  return run.frontier && !narrow ? memory : "";
 }
 
 export function FrontierChart({ tuning, selected, onSelect }: FrontierChartProps) {
@@ -100,7 +103,7 @@ export function FrontierChart({ tuning, selected, onSelect }: FrontierChartProps
                 ) : (
                   <circle className={classes["dot"]} cx={x} cy={y} r={run.chosen ? 7 : 5} />
                 )}
-                <text {...placed(mark)}>{labelOf(mark)}</text>
+                <text {...placed(mark)}>{labelOf(mark, width < NARROW)}</text>
               </g>
             );
           })}

@@ -26,7 +26,7 @@ const MODES = [
   { value: "rate", label: t`least latency at a rate` },
 ];
 const LIMITS = [
-  { value: "", label: t`none` },
+  { value: "", label: t`no limit` },
   { value: "95", label: "p95" },
   { value: "99", label: "p99" },
 ];

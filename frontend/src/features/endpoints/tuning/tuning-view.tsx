@@ -29,7 +29,7 @@ function columnsOf(tuning: Tuning): Column<TuningRun>[] {
       id: "instances",
       header: t`Instances`,
       cell: (row) => (
-        <span title={row.reason}>
+        <span title={row.reason} style={{ whiteSpace: "nowrap" }}>
           <b>{count(row.setting.instances)}</b>{" "}
           {row.chosen ? (
             <Chip tone="ok">
@@ -163,8 +163,8 @@ export function TuningView({ id, deployment }: { id: string; deployment: Deploym
           <FrontierChart tuning={tuning} selected={selected?.setting} onSelect={select} />
           <p className={`${load["said"]} secondary`}>
             <Trans>
-              Filled and joined: the frontier, which no other beats in both answers and latency, with the memory of each. Square: what ran
-              when the search began.
+              Filled and joined: the frontier, which no other beats in both answers and latency, with the memory of each where there is
+              room. Square: what ran when the search began.
             </Trans>
           </p>
         </>
