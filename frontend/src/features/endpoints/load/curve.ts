@@ -39,20 +39,10 @@ export interface Scales {
 /** One pair of scales for all curves; `slo` (µs) is in view where it is within reach of the points. */
 export function scalesOf(curves: readonly (readonly LoadSweepPoint[])[], which: Latency, slo: number | null, frame: Frame): Scales {
   const points = curves.flat().filter((point) => point.good > 0);
-  const latencies = points.map((point) => latencyOf(point, which));
-  return scalesTo(
-    points.map((point) => point.throughput),
-    latencies,
-    slo,
-    frame,
-  );
-}
-
-export function scalesTo(throughputs: readonly number[], latencies: readonly number[], slo: number | null, frame: Frame): Scales {
-  const highest = Math.max(0, ...latencies);
+  const highest = Math.max(0, ...points.map((point) => latencyOf(point, which)));
   // why not always: a limit of a second would press answers of a millisecond flat
   const within = slo !== null && slo <= highest * 4 ? slo : 0;
-  const xTicks = ticksTo(Math.max(0, ...throughputs) * ROOM);
+  const xTicks = ticksTo(Math.max(0, ...points.map((point) => point.throughput)) * ROOM);
   const yTicks = ticksTo(Math.max(highest, within) * ROOM);
   const farthest = xTicks.at(-1) ?? 1;
   const most = yTicks.at(-1) ?? 1;

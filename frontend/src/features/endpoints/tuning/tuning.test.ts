@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Tuning, TuningRun, TuningSetting } from "@/api/types";
-import { pictureOf } from "./frontier";
+import { logTicks, pictureOf, placeLabels } from "./frontier";
 import { applyRecipe, rollOutRecipe, startRecipe } from "./recipes";
 import { readValues } from "./values";
 import { findings, objectiveText, progressText, runText, settingText } from "./words";
@@ -56,22 +56,49 @@ test.each([
   [setting(2, 0, 0), "2 instances"],
 ])("a setting in words", (one, words) => expect(settingText(one)).toBe(words));
 
+test.each([
+  [5_100, 90_000, [5_000, 10_000, 20_000, 50_000, 100_000]],
+  [100, 100, [100, 200]],
+  [1, 1e6, [1, 10, 100, 1_000, 10_000, 100_000, 1e6]],
+  [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, [1, 10]],
+])("ticks by logarithm from %s to %s", (least, most, ticks) => expect(logTicks(least, most)).toEqual(ticks));
+
+const FRAME = { left: 0, top: 0, width: 150, height: 100 };
+
 test("the frontier is joined from the left, and what was not measured has no place", () => {
   const runs = [
-    run(1, 100, 50_000),
-    run(8, 90, 90_000, { frontier: true }),
-    run(4, 50, 10_000, { frontier: true }),
+    run(1, 100, 10_000),
+    run(8, 90, 100_000, { frontier: true }),
+    run(4, 50, 1_000, { frontier: true }),
     run(2, null, null),
     run(3, 10, 10, { error: { code: "X", message: "no" } as never }),
   ];
-  const picture = pictureOf(tuning({ runs }), { left: 0, top: 0, width: 150, height: 100 });
-  expect([picture.scales.xTicks.at(-1), picture.scales.yTicks.at(-1)]).toEqual([150, 100_000]);
-  expect(picture.marks.map((mark) => [mark.x, mark.y, mark.today])).toEqual([
+  const picture = pictureOf(tuning({ runs, slo_ms: 10 }), FRAME);
+  expect([picture.scales.xTicks.at(-1), picture.scales.yTicks[0], picture.scales.yTicks.at(-1)]).toEqual([150, 1_000, 100_000]);
+  expect(picture.marks.map((mark) => [mark.x, Math.round(mark.y), mark.today])).toEqual([
     [100, 50, true],
-    [90, 10, false],
-    [50, 90, false],
+    [90, 0, false],
+    [50, 100, false],
   ]);
-  expect(picture.path).toBe("M50.0 90.0 L90.0 10.0");
+  expect(picture.path).toBe("M50.0 100.0 L90.0 0.0");
+  expect(picture.slo).toBeCloseTo(50);
+  expect(pictureOf(tuning({ runs, slo_ms: 900 }), FRAME).slo).toBeNull();
+  expect(pictureOf(tuning({}), FRAME).marks).toEqual([]);
+});
+
+test("texts lie over no mark and no other text, and are left out where there is no room", () => {
+  const mark = (x: number, y: number) => ({ run: run(1, 1, 1), x, y, today: false });
+  const [one, right, low] = [mark(60, 50), mark(145, 50), mark(30, 98)];
+  expect(placeLabels([{ mark: one, text: "chosen" }], [one], FRAME)).toEqual([{ x: 69, y: 69, textAnchor: "start" }]);
+  expect(placeLabels([{ mark: right, text: "chosen" }], [right], FRAME)[0]?.textAnchor).toBe("end");
+  expect(placeLabels([{ mark: low, text: "today" }], [low], FRAME)[0]?.textAnchor).toBe("middle");
+  const twice = placeLabels(
+    Array.from({ length: 9 }, () => ({ mark: one, text: "chosen" })),
+    [one],
+    FRAME,
+  );
+  expect(twice.filter(Boolean).length).toBeLessThan(5);
+  expect(twice.at(-1)).toBeUndefined();
 });
 
 test("what was found is said with what it gains", () => {
