@@ -10,6 +10,7 @@ import { capacityAnswer, pricesAnswer, roomOf } from "./capacity";
 import { experimentOf } from "./experiments";
 import { requestsOf, storyOf } from "./requests";
 import { sweepAnswer, sweepBegun, sweepsOf } from "./sweeps";
+import { tuningAnswer, tuningBegun, tuningsOf } from "./tunings";
 import { PIPELINE_CONFIG, pipelineOf } from "./pipelines";
 import { baselineGone, baselineSet, capturedOf, statisticsOf } from "./capture";
 import { alertAnswer, objectiveGone, objectivePast, objectiveSet, objectivesOf } from "./alerts";
@@ -280,6 +281,8 @@ function endpointRoute(
   if (section === "deployments" && item && leaf === "data") return dataRoute(method, path, query);
   if (section === "deployments" && item && leaf === "sweeps")
     return method === "GET" ? list(sweepsOf(name)) : ok(sweepBegun(name, body), 202);
+  if (section === "deployments" && item && leaf === "tunings")
+    return method === "GET" ? list(tuningsOf(name)) : tuningStart(tuningBegun(name, item, body));
   if (section === "test-cases") return ok(casesAsked(name, body));
   if (section === "traffic") return trafficSet(found, body, ifMatch);
   if (section === "keys")
@@ -301,6 +304,9 @@ function endpointRoute(
     return method === "GET" ? ok(found.deployments.find((one) => one.name === item)) : ok(operations[0], 202);
   return list(found.deployments);
 }
+
+const tuningStart = (begun: ReturnType<typeof tuningBegun>): MockAnswer =>
+  "code" in begun ? { status: begun.status, body: { title: "Conflict", ...begun } } : ok(begun, 202);
 
 /** `?many=5000` in the address: a long list, in pages as the server makes them. */
 function manyModels(query: URLSearchParams): MockAnswer {
@@ -481,6 +487,10 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
     case "sweeps": {
       const sweep = sweepAnswer(first ?? "", second);
       return sweep ? ok(sweep) : missing(`Sweep ${first ?? ""}`);
+    }
+    case "tunings": {
+      const tuning = tuningAnswer(first ?? "", second);
+      return tuning ? ok(tuning) : missing(`Tuning ${first ?? ""}`);
     }
     case "capacity":
       return capacityAnswer(first, query, state.many, state.empty);

@@ -58,6 +58,8 @@ export const keys = {
       ["endpoints", "one", name, "data", deployment, "request", id, at] as const,
     sweeps: (name: string, deployment: string) => ["endpoints", "one", name, "sweeps", deployment] as const,
     sweep: (id: string) => ["sweeps", id] as const,
+    tunings: (name: string, deployment: string) => ["endpoints", "one", name, "tunings", deployment] as const,
+    tuning: (id: string) => ["tunings", id] as const,
     allData: (name: string) => ["endpoints", "one", name, "data"] as const,
     rollout: (name: string) => ["endpoints", "one", name, "rollout"] as const,
     rolloutDifferences: (name: string, id: string) => ["endpoints", "one", name, "rollout", id, "differences"] as const,

@@ -108,7 +108,14 @@ export const consumeSearch = (raw: Raw) =>
     as: oneOf(raw["as"], ["curl", "python_requests", "python_http", "python_grpc", "grpcurl", "javascript"] as const),
     input: oneOf(raw["input"], ["last"] as const),
   });
-export const loadSearch = (raw: Raw) => compact({ dep: text(raw["dep"]), sweep: text(raw["sweep"]), beside: text(raw["beside"]) });
+export const loadSearch = (raw: Raw) =>
+  compact({
+    dep: text(raw["dep"]),
+    lab: oneOf(raw["lab"], ["tune"] as const),
+    sweep: text(raw["sweep"]),
+    beside: text(raw["beside"]),
+    tuning: text(raw["tuning"]),
+  });
 export const DATA_HOURS = [1, 24, 168] as const;
 export const dataSearch = (raw: Raw) =>
   compact({ dep: text(raw["dep"]), hours: DATA_HOURS.find((hours) => hours === positive(raw["hours"])) });

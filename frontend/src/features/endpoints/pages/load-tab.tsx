@@ -1,4 +1,4 @@
-/** How a deployment does under more and more load: measure it, and look at what was measured. */
+/** How a deployment does under more and more load, and which configuration does best: measure it, and look at what was measured. */
 import { t } from "@lingui/core/macro";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
@@ -16,6 +16,7 @@ import classes from "../load/load.module.css";
 import { SweepForm } from "../load/sweep-form";
 import { SweepView } from "../load/sweep-view";
 import { sweepTitle } from "../load/words";
+import { Tunings } from "../tuning/tunings";
 
 const COLUMNS: Column<LoadSweepSummary>[] = [
   { id: "what", header: t`Sweep`, cell: (row) => sweepTitle(row) },
@@ -25,6 +26,11 @@ const COLUMNS: Column<LoadSweepSummary>[] = [
   { id: "node", header: t`Node`, hideBelow: "md", cell: (row) => row.node },
   { id: "by", header: t`By`, hideBelow: "lg", cell: (row) => row.created_by },
   { id: "at", header: t`Started`, align: "right", cell: (row) => <Time at={row.created_at} /> },
+];
+
+const LABS = [
+  { value: "sweep" as const, label: t`Sweep` },
+  { value: "tune" as const, label: t`Tune` },
 ];
 
 export function LoadTab() {
@@ -39,19 +45,36 @@ export function LoadTab() {
       </Card>
     );
   }
+  const dep = deployment.name;
   return (
     <>
-      {endpoint.deployments.length > 1 ? (
-        <div className={toolbar["toolbar"]}>
+      <div className={toolbar["toolbar"]}>
+        <Segmented
+          label={t`What is measured`}
+          value={search.lab ?? "sweep"}
+          options={LABS}
+          onChange={(lab) => void navigate({ search: lab === "tune" ? { dep, lab } : { dep }, replace: true })}
+        />
+        {endpoint.deployments.length > 1 ? (
           <Segmented
             label={t`Deployment`}
             value={deployment.name}
             options={endpoint.deployments.map((item) => ({ value: item.name, label: item.name }))}
-            onChange={(dep) => void navigate({ search: { dep }, replace: true })}
+            onChange={(name) => void navigate({ search: search.lab ? { dep: name, lab: search.lab } : { dep: name }, replace: true })}
           />
-        </div>
-      ) : null}
-      <Sweeps key={deployment.name} deployment={deployment} />
+        ) : null}
+      </div>
+      {search.lab === "tune" ? (
+        <Tunings
+          key={dep}
+          endpoint={endpoint}
+          deployment={deployment}
+          asked={search.tuning}
+          onLook={(tuning) => void navigate({ search: { dep, lab: "tune", tuning }, replace: true })}
+        />
+      ) : (
+        <Sweeps key={dep} deployment={deployment} />
+      )}
     </>
   );
 }
