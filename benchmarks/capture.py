@@ -23,17 +23,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median, quantiles
 
+from benchmarks.host import process_cpu_s
 from benchmarks.repository import ROOT, prepared, sample
 from benchmarks.workloads import WORKLOADS, Workload
 
 CONNECTIONS, REQUESTS, WARM = 8, 400, 1000
 READY_S = 60.0
-
-
-def cpu_us(pid: int) -> float:
-    """Of all threads, by the scheduler's clock."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1000
 
 
 @contextmanager
@@ -93,14 +88,14 @@ def request_of(workload: Workload) -> bytes:
 
 def asked(pid: int, connections: list[socket.socket], request: bytes, count: int) -> float:
     """CPU in µs that one request took."""
-    before = cpu_us(pid)
+    before = process_cpu_s(pid)
     for _ in range(count // len(connections)):
         for connection in connections:
             connection.sendall(request)
         for connection in connections:
             if not connection.recv(65_536).startswith(b"HTTP/1.1 200"):
                 raise RuntimeError("A request was not answered.")
-    return (cpu_us(pid) - before) / count
+    return (process_cpu_s(pid) - before) / count * 1e6
 
 
 def rotated(names: list[str], by: int) -> list[str]:

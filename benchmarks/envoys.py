@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 
+from benchmarks.host import process_cpu_s
 from controlplane.gateway.admin import EnvoyAdmin, EnvoyUnreachable
 from controlplane.gateway.bootstrap import admin_socket, describe, envoy_argv
 from controlplane.gateway.settings import GatewaySettings
@@ -27,9 +28,7 @@ class Envoy:
     ca: Path
 
     def cpu_s(self) -> float:
-        """User and system time of all its threads, to the nanosecond."""
-        # why not /proc: that counts in ticks of 10 ms. The number is clock_getcpuclockid's.
-        return time.clock_gettime(~self.pid << 3 | 2)
+        return process_cpu_s(self.pid)
 
 
 @contextmanager

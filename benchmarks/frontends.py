@@ -11,9 +11,9 @@ import contextlib
 import socket
 import statistics
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from benchmarks.generator import http_body
+from benchmarks.host import process_cpu_s
 from benchmarks.repository import prepared
 from benchmarks.server import Server, family, running
 from benchmarks.workloads import WORKLOADS
@@ -57,11 +57,11 @@ def measured(together: int) -> dict[int, list[float]]:
         for _ in range(_TURNS):
             for case in cases.values():
                 pids = family(case.server.pid)
-                before = [_cpu_ns(pid) for pid in pids]
+                before = [process_cpu_s(pid) for pid in pids]
                 rounds = _REQUESTS // together
                 _ask(case.connections, rounds)
                 each = [
-                    (_cpu_ns(pid) - start) / 1000 / rounds / together
+                    (process_cpu_s(pid) - start) / rounds / together * 1e6
                     for pid, start in zip(pids, before, strict=True)
                 ]
                 case.turns.append(each)
@@ -83,11 +83,6 @@ def _ask(connections: list[socket.socket], rounds: int) -> None:
             answer = connection.recv(1 << 16)  # small, so it comes whole
             if not answer.startswith(b"HTTP/1.1 200 "):
                 raise RuntimeError(f"the server answered {answer[:200]!r}")
-
-
-def _cpu_ns(pid: int) -> int:
-    files = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(file.read_text().split()[0]) for file in files)
 
 
 def main() -> None:

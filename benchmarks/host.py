@@ -2,6 +2,7 @@
 
 import os
 import platform
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,12 @@ from typing import Any
 from benchmarks.repository import CORES
 
 RESULTS = Path(__file__).parent / "results"
+
+
+def process_cpu_s(pid: int) -> float:
+    """User and system time of all its threads, those that have ended too, to the nanosecond."""
+    # why not /proc: that counts in ticks of 10 ms. The number is clock_getcpuclockid(3)'s.
+    return time.clock_gettime(~pid << 3 | 2)
 
 
 def about() -> dict[str, Any]:

@@ -1,13 +1,18 @@
 """What keeping single requests costs: CPU of a runtime with M0 per request, as gateways send them.
 
-    python -m benchmarks.kept_requests [--starts 5] [--turns 60] [--before FOLDER]
+    python -m benchmarks.kept_requests [--starts 30] [--turns 60] [--before FOLDER]
 
 As ``benchmarks.capture``, with an ``x-request-id`` of its own for each request. ``off``: nobody
 looks at single requests; ``on``: somebody does, ``LOOK_TURNS`` turns after the last time.
+
+A process keeps the speed that it began with, by chance, and two differ by more than what is
+measured. So many are started, and each ratio is told with the interval in which its median lies
+with a confidence of 95 %, by the order of the ratios, whatever they are distributed like.
 """
 
 import argparse
 import json
+import math
 import socket
 import sys
 import tempfile
@@ -17,7 +22,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median, quantiles
 
-from benchmarks.capture import REQUESTS, WARM, cpu_us, request_of, rotated, served
+from benchmarks.capture import REQUESTS, WARM, request_of, rotated, served
+from benchmarks.host import process_cpu_s
 from benchmarks.repository import ROOT, prepared
 from benchmarks.workloads import WORKLOADS
 
@@ -32,14 +38,14 @@ def asked(pid: int, connections: list[socket.socket], request: bytes, count: int
         b"%s\r\nx-request-id: %s\r\n%s" % (head, str(uuid.uuid4()).encode(), rest)
         for _ in range(count)
     ]
-    before = cpu_us(pid)
+    before = process_cpu_s(pid)
     for at in range(0, count, len(connections)):
         for connection, one in zip(connections, requests[at:], strict=False):
             connection.sendall(one)
         for connection in connections:
             if not connection.recv(65_536).startswith(b"HTTP/1.1 200"):
                 raise RuntimeError("A request was not answered.")
-    return (cpu_us(pid) - before) / count
+    return (process_cpu_s(pid) - before) / count * 1e6
 
 
 def look(ready: Path) -> int:
@@ -72,7 +78,7 @@ def one_start(lines: dict[str, Path], turns: int) -> dict[str, float]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--starts", type=int, default=5)
+    parser.add_argument("--starts", type=int, default=30)
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--before", type=Path)
     options = parser.parse_args()
@@ -83,9 +89,11 @@ def main() -> int:
     base = next(iter(lines))
     for name in lines:
         ratios = sorted(one[name] / one[base] for one in found)
+        # of n coins, how many show heads lies with 95 % within one root of n of the half
+        outside = max(0, math.floor((len(ratios) - 1.96 * math.sqrt(len(ratios))) / 2))
         print(
             f"{name:7} {median(one[name] for one in found):6.2f} µs, {median(ratios):.3f} times "
-            f"{base} ({ratios[0]:.3f} to {ratios[-1]:.3f})"
+            f"{base} (95 %: {ratios[outside]:.3f} to {ratios[-1 - outside]:.3f})"
         )
     return 0
 

@@ -4,7 +4,6 @@ The instance is called as the runtime calls it, without a front end: what is mea
 to the process and back, with 1 KB and with 600 KB of FP32. Then a whole server is asked over HTTP.
 """
 
-import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.generator import drive_http
+from benchmarks.host import process_cpu_s
 from benchmarks.server import running
 from benchmarks.workloads import Drive, Tensor, Workload
 from worker_runtime.backends.base import (
@@ -34,7 +34,6 @@ TARGET_US = 60.0  # per batch of SIZES[0]
 UNDER_WAY = 8
 SERVED_US = 80.0  # CPU of the server and the model per request of SIZES[0] over HTTP
 _WARM_UP, _CHUNK_S = 200, 0.25
-_TICKS_US = 1e6 / os.sysconf("SC_CLK_TCK")
 
 _CONFIG = """
 name: "echo" backend: "python" max_batch_size: 8
@@ -196,7 +195,7 @@ class _Series:
 
     def run(self, seconds: float = 0.0, batches: int = 0) -> None:
         instance, array, times = self._instance, self._array, self._times
-        server, model = time.process_time(), _cpu_us(instance.pid)
+        server, model = time.process_time(), process_cpu_s(instance.pid)
         end, count = time.perf_counter() + seconds, 0
         while count < batches or time.perf_counter() < end:
             request = _Request({"IN": array})
@@ -205,7 +204,7 @@ class _Series:
             times.append(time.perf_counter() - start)
             count += 1
         self._server += (time.process_time() - server) * 1e6
-        self._model += _cpu_us(instance.pid) - model
+        self._model += (process_cpu_s(instance.pid) - model) * 1e6
 
     def cost(self) -> Cost:
         times = sorted(self._times)
@@ -218,11 +217,6 @@ class _Series:
             model_cpu_us=self._model / count,
             copy_us=_copy_us(self._array),
         )
-
-
-def _cpu_us(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * _TICKS_US
 
 
 def _copy_us(array: Array) -> float:

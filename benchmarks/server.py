@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.host import process_cpu_s
 from benchmarks.repository import ROOT
 from benchmarks.workloads import Protocol
 
 READY_TIMEOUT_S = 120.0
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Server:
             (stats,) = json.load(answer)["model_stats"]
         outcome: dict[str, Any] = stats["inference_stats"]
         return Counters(
-            cpu_s=sum(_cpu_s(pid) for pid in family(self.pid)),
+            cpu_s=sum(process_cpu_s(pid) for pid in family(self.pid)),
             requests=int(outcome["success"]["count"]),
             failures=self._failures(),
             executions=int(stats["execution_count"]),
@@ -130,8 +130,3 @@ def family(pid: int) -> list[int]:
     lists = [file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/children")]
     children = " ".join(lists).split()
     return [pid, *(member for child in children for member in family(int(child)))]
-
-
-def _cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS

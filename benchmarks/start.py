@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.host import process_cpu_s
 from benchmarks.repository import ROOT, graph_path, prepared
 from benchmarks.workloads import WORKLOADS
 
@@ -87,7 +88,7 @@ def _once(make: Callable[[Path], tuple[list[str], Callable[[], bool]]]) -> Start
                     raise RuntimeError(f"did not get ready: {command}\n{text[-4000:]}")
                 time.sleep(_PAUSE_S)
             wall_s = time.perf_counter() - began
-            cpu_s = _cpu_s(process.pid)
+            cpu_s = process_cpu_s(process.pid)
             time.sleep(_SETTLED_S)
             return Start(wall_s, cpu_s, *_memory_mb(process.pid))
 
@@ -129,11 +130,6 @@ def _says_ready(ready_file: Path) -> bool:
         return connection.getresponse().status == 200
     finally:
         connection.close()
-
-
-def _cpu_s(pid: int) -> float:
-    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
 
 def _memory_mb(pid: int) -> tuple[float, float]:
