@@ -180,7 +180,7 @@ notebooks: $(STAMPS)/dev install studio ## every notebook of examples/notebooks,
 autoscale-sim: $(STAMPS)/dev install ## the autoscaler against 1,000 made loads: oscillations (none), too many and too few replicas
 	@$(BIN)/python -m benchmarks.autoscale_sim
 
-rollout-sim: $(STAMPS)/dev install ## rollouts of good and bad versions, 300 seeds each, against their bars: caught in time, wrongly withdrawn
+rollout-sim: $(STAMPS)/dev install ## rollouts of good and bad versions, 1,000 seeds each, against their bars: caught in time, wrongly withdrawn
 	@$(BIN)/python -m benchmarks.rollout_sim
 
 autopilot: $(STAMPS)/dev install ## scaling, waking, rollouts and alerts live on a fresh installation, each figure beside its bar; seven minutes

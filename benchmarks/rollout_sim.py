@@ -8,10 +8,11 @@ inputs, of which the candidate gets one request each.
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +36,12 @@ from controlplane.rollouts import (
 
 WINDOW_S = 2.0
 FIRST = 200  # requests of the candidate
-SEEDS = 300
+SEEDS = 1000
 STAGED = Plan(steps=(Step(1, 120), Step(10, 120), Step(50, 120), Step(100, 0)))
 SWITCHED = Plan(steps=(Step(0, 60), Step(100, 600)), strategy=BLUE_GREEN)
 COPIED = Plan(steps=STAGED.steps, shadow=Shadow(10, 300))
-COPIES_S = 4.0  # of a window in which replicas count
+SAMPLED_S = 1.0  # between two samples of replicas, which count copies
+LATE_S = 0.2  # from a sample until somebody can look at it
 KNOWN_S = 3600.0  # before a switch, of what the stable version is known by
 LONGEST_S = 3600.0
 INPUTS = 1500  # that both versions are asked in a rollout of 50 minutes, 30 a minute
@@ -107,6 +109,11 @@ CASES = (
              100.0, plan=COPIED)
         for share in (0.0, 0.002)
     ),
+    *(
+        Case(f"copies of {percent} %: 5 % errors", Version(0.05), Version(0.0), True, None, 60.0,
+             plan=replace(COPIED, shadow=Shadow(percent, 300)))
+        for percent in (20, 50)
+    ),
     Case("copies: twice as slow", Version(times=2.0), bad=True, rate=20.0, plan=COPIED),
     Case("copies: the same version", Version(), bar=GOOD, rate=100.0, plan=COPIED),
     Case("copies: the same, an outage", Version(), bar=GOOD, rate=100.0, outage=(60, 90, 0.3),
@@ -118,6 +125,15 @@ CASES = (
     Case("the same answers", Version(), bar=GOOD, compares=True),
     Case("the same, 1 % random", Version(random=0.01), bar=GOOD, compares=True),
     Case("the same, 20 % random", Version(random=0.2), bar=GOOD, compares=True),
+    *(
+        Case(f"{name}: 5 % wrong answers", Version(wrong=0.05), bad=True, bar=CAUGHT,
+             compares=True, plan=plan)
+        for name, plan in (("switch", SWITCHED), ("copies", COPIED))
+    ),
+    *(
+        Case(f"{name}: the same answers", Version(), bar=GOOD, compares=True, plan=plan)
+        for name, plan in (("switch", SWITCHED), ("copies", COPIED))
+    ),
 )  # fmt: skip
 
 
@@ -144,6 +160,7 @@ def simulated(case: Case, seed: int, plan: Plan | None = None) -> Run:
         return _compared(case.candidate, rng, plan)
     known = case.rate * KNOWN_S if plan.strategy == BLUE_GREEN else 4000
     state, now, requests = started(0.0, _arm(rng, case.stable, int(known), 0.0)), 0.0, 0
+    phase, unseen = float(rng.uniform(0, SAMPLED_S)), (Arm(), Arm())
     facts = Facts(candidate="green")
     while now < LONGEST_S:
         now += WINDOW_S
@@ -159,11 +176,12 @@ def simulated(case: Case, seed: int, plan: Plan | None = None) -> Run:
         window = Window(
             now, _arm(rng, case.candidate, own, extra), _arm(rng, case.stable, whole - own, extra)
         )
-        if stage.mirror and now % COPIES_S == 0:
-            asked = int(rng.poisson(case.rate * COPIES_S))
-            own = int(rng.binomial(asked, stage.mirror / 100))
-            arms = ((case.candidate, own), (case.stable, asked))
-            copies = [Window(now, *(_counted(rng, *arm, extra) for arm in arms))]
+        if stage.mirror:
+            heard = phase + SAMPLED_S * math.floor((now - LATE_S - phase) / SAMPLED_S)
+            counted, own = _copies(rng, case, stage.mirror, heard - now + WINDOW_S, extra)
+            copies = [Window(heard, *map(_both, unseen, counted))]
+            unseen, more = _copies(rng, case, stage.mirror, now - heard, extra)
+            own += more
         requests += own
         found = judge(plan, state, [window], facts, now, copies)
         state = found.state
@@ -202,6 +220,25 @@ def _counted(rng: np.random.Generator, version: Version, count: int, extra: floa
     """As replicas count: no latencies, but their sum over what did not fail."""
     failed = int(rng.binomial(count, 1 - (1 - version.failing) * (1 - extra)))
     return Arm(count, failed, total_us=float(_micros(rng, version, count - failed).sum()))
+
+
+def _copies(
+    rng: np.random.Generator, case: Case, percent: int, seconds: float, extra: float
+) -> tuple[tuple[Arm, Arm], int]:
+    """What replicas of candidate and stable version count in so many seconds, and the copies."""
+    asked = int(rng.poisson(case.rate * seconds))
+    own = int(rng.binomial(asked, percent / 100))
+    arms = ((case.candidate, own), (case.stable, asked))
+    new, old = (_counted(rng, *arm, extra) for arm in arms)
+    return (new, old), own
+
+
+def _both(one: Arm, other: Arm) -> Arm:
+    return Arm(
+        one.requests + other.requests,
+        one.failed + other.failed,
+        total_us=one.total_us + other.total_us,
+    )
 
 
 def _arm(rng: np.random.Generator, version: Version, count: int, extra: float) -> Arm:

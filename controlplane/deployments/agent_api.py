@@ -13,7 +13,7 @@ from controlplane.core.jobs import enqueue_on_commit
 from controlplane.core.sending import bytes_response, has_seen
 from controlplane.deployments.selectors.desired import desired_state, node_may_read
 from controlplane.deployments.selectors.ownership import Claim, claims_upheld
-from controlplane.deployments.selectors.sampling import look_due, sampling_s
+from controlplane.deployments.selectors.sampling import copied, look_due, sampling_s
 from controlplane.metrics.selectors import request_salt
 from controlplane.metrics.services import logs_ingest, samples_ingest
 from controlplane.nodes.auth import NodeRequest, NodeView, message, reply
@@ -26,6 +26,7 @@ from wire.samples import LogBatch, LogEntry, ReplicaSample, SampleBatch, TracedR
 Said = LogEntry | ReplicaSample | TracedRequest
 
 logger = logging.getLogger(__name__)
+LOOKED_S = 0.2  # of one endpoint many nodes may sample replicas in the same moment
 NAMED = 5  # of the foreign replicas in a warning
 # The name of a blob is its digest; private: only who may read it may keep it.
 UNCHANGING = "private, max-age=31536000, immutable"
@@ -52,6 +53,8 @@ class SamplesView(NodeView):
         waiting = any(model.pending_request_count for model in models)
         if look_due(endpoints, timezone.now()):
             enqueue_on_commit("operations.autoscale", expires_s=5)
+        if copied(endpoints):
+            enqueue_on_commit("operations.rollouts", expires_s=5, unless_within_s=LOOKED_S)
         pace = cadence_now()
         return reply(
             ReportReply(

@@ -18,8 +18,8 @@ def operations_autoscale() -> None:
 
 
 @shared_task(name="operations.rollouts")
-def operations_rollouts() -> None:
-    services.rollouts_look(now=timezone.now())
+def operations_rollouts(unless_within_s: float = 0.0) -> None:
+    services.rollouts_look(now=timezone.now(), unless_within_s=unless_within_s)
 
 
 @shared_task(name="operations.prune")

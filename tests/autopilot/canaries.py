@@ -61,7 +61,8 @@ def answers(world: World) -> None:
 
 def copies(world: World) -> None:
     """A candidate that fails 5 % of the copies that it gets never answers anybody."""
-    shadow = {"percent": 50, "hold_s": 60}
+    # why as many as a canary's first step: with more of them fewer answer beside each
+    shadow = {"percent": 10, "hold_s": 60}
     with _beside(world, "copied", models.failing(SHARE)) as callers:
         ended = _rolled_out(world, "copied", shadow=shadow)
         pause(1)

@@ -1,29 +1,30 @@
-"""How often nodes sample what they run."""
+"""How often nodes sample what they run, and who looks at the samples at once."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final
 
 from controlplane.autoscaling import LEAST_INTERVAL_S, SOON_S
-from controlplane.deployments.models import Deployment
+from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.metrics.types import SAMPLE_INTERVAL_S
 from controlplane.nodes.types import LEISURE_S, Cadence
 
 AUTOSCALED_INTERVAL_S: Final = 1.0  # a step of the load is decided on within three seconds
+COPIED_INTERVAL_S: Final = 1.0  # a rollout judges copies by what replicas count of them
 EARLY: Final = timedelta(milliseconds=500)  # neither samples nor beat are exact
 
 
 def sampling_s(endpoints: Collection[str], pace: Cadence, *, waiting: bool = False) -> float:
     """Seconds between two samples of what runs for these endpoints: quicker while somebody
-    watches one, or the autoscaler does, as far as the size of the fleet lets it. ``waiting``:
-    requests wait at one of them, so that more may be needed before the next sample."""
+    watches one, or the autoscaler or a rollout does, as far as the size of the fleet lets it.
+    ``waiting``: requests wait at one of them, so that more may be needed before the next sample."""
     wanted_s = sample_interval_s(endpoints)
     if wanted_s < SAMPLE_INTERVAL_S or pace.sample_s > LEISURE_S:
         return pace.sampling_s(wanted_s)
     looks = [soon for _, soon in _looks(endpoints)]
     if not looks:
-        return pace.sampling_s(wanted_s)
+        return COPIED_INTERVAL_S if copied(endpoints) else pace.sampling_s(wanted_s)
     return SOON_S if waiting or any(looks) else AUTOSCALED_INTERVAL_S
 
 
@@ -33,6 +34,13 @@ def look_due(endpoints: Collection[str], now: datetime) -> bool:
     why by samples, and not by the clock alone: what they say would wait for it, up to two seconds.
     """
     return any(at is None or _is_due(at, soon, now) for at, soon in _looks(endpoints))
+
+
+def copied(endpoints: Collection[str]) -> bool:
+    """Whether one of these sends copies of requests, which nobody but replicas counts."""
+    if not endpoints:
+        return False
+    return Endpoint.objects.filter(name__in=endpoints).exclude(mirror_traffic={}).exists()
 
 
 def _is_due(at: datetime, soon: bool, now: datetime) -> bool:

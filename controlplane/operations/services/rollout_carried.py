@@ -16,8 +16,7 @@ from controlplane.operations.models import Rollout
 from controlplane.operations.services.loads import Pace, load_of
 from controlplane.rollouts import SATURATION, Arm, Plan, State, Used, Window
 
-LATE_S: Final = 4.0  # samples may come so late: what is younger is counted with the next window
-SPAN_S: Final = 4.0  # of a window of copies, at least
+LATE_S: Final = 4.0  # samples may come so late; nobody waits longer for one that is due
 CANCELED: Final = "failure.CANCELED"  # by who called
 Tracks = Mapping[tuple[str, str], Mapping[str, Track]]
 
@@ -37,23 +36,46 @@ def carried_of(
     if not copied and SATURATION not in plan.guardrails:
         return Carried()
     pace, at = Pace(cadence_now().sample_s), now.timestamp()
-    since = state.copies.until or state.since
-    span_s = at - LATE_S - since if copied else 0.0
-    lookback_s = pace.lookback_s + max(span_s, 0.0) + LATE_S
-    tracks = live_tracks([endpoint.name], at - lookback_s, at)
+    since = min(state.copies.until or state.since, at)
+    waited_s = pace.sample_s + LATE_S
+    tracks = live_tracks([endpoint.name], since - pace.lookback_s - waited_s, at)
     stable = sorted(set(row.previous_traffic) - {row.candidate})
     own_used = stable_used = {}
     if SATURATION in plan.guardrails:
         own_used = _used(endpoint, [row.candidate], tracks, at, pace)
         stable_used = _used(endpoint, stable, tracks, at, pace)
     windows: list[Window] = []
-    if copied and span_s >= max(SPAN_S, pace.sample_s):
-        arms = (
-            _arm(tracks, endpoint.name, names, since, at - LATE_S)
-            for names in ([row.candidate], stable)
-        )
-        windows = [Window(at - LATE_S, *arms)]
+    arms = [
+        [one for name in names for one in tracks.get((endpoint.name, name), {}).values()]
+        for names in ([row.candidate], stable)
+    ]
+    until = _told_until(arms, since, at, waited_s) if copied else None
+    if until is not None:
+        own, others = (_arm(one, since, until) for one in arms)
+        windows = [Window(until, own, others)]
     return Carried(own_used, stable_used, windows)
+
+
+def _told_until(
+    arms: Sequence[Sequence[Track]], since: float, at: float, waited_s: float
+) -> float | None:
+    """Up to when all replicas have told what they counted; what is younger comes with the next
+    window. None where that is nothing new of one of the arms: alone, the other's count is no
+    evidence.
+
+    why not a fixed time: the candidate would get copies that it is known to fail for as long.
+    """
+    awaited = [[one for one in arm if one.at and one.at[-1] > at - waited_s] for arm in arms]
+    until = min((one.at[-1] for arm in awaited for one in arm), default=at - waited_s)
+    told = all(
+        any(_index(one, until) > _index(one, since) for one in arm) for arm in awaited if arm
+    )
+    return until if told and until > since else None
+
+
+def _index(track: Track, at: float) -> int:
+    """Of its last sample up to then; -1 where there is none."""
+    return bisect_right(track.at, at) - 1
 
 
 def _used(
@@ -88,18 +110,17 @@ def _gpu_sets(rows: Iterable[Replica]) -> int:
     return len({(row.node_id, tuple(row.gpus or ())) for row in rows}) or 1
 
 
-def _arm(tracks: Tracks, endpoint: str, names: Iterable[str], since: float, until: float) -> Arm:
+def _arm(tracks: Iterable[Track], since: float, until: float) -> Arm:
     """What replicas counted from one moment to the other."""
     requests = failed = total_us = 0.0
-    for name in names:
-        for track in tracks.get((endpoint, name), {}).values():
-            last = bisect_right(track.at, until) - 1
-            base = track.before(since, last) if last >= 0 else last
-            if last <= max(base, START):
-                continue
-            span = (base, last)
-            wrong = track.increase("failure", span) - track.increase(CANCELED, span)
-            requests += track.increase("success", span) + wrong
-            failed += wrong + track.increase("error_answers", span)
-            total_us += track.increase("request_us", span)
+    for track in tracks:
+        last = _index(track, until)
+        base = track.before(since, last) if last >= 0 else last
+        if last <= max(base, START):
+            continue
+        span = (base, last)
+        wrong = track.increase("failure", span) - track.increase(CANCELED, span)
+        requests += track.increase("success", span) + wrong
+        failed += wrong + track.increase("error_answers", span)
+        total_us += track.increase("request_us", span)
     return Arm(requests=round(requests), failed=round(failed), total_us=total_us)

@@ -6,7 +6,7 @@ decides is carried out: in one transaction, that only the first of several proce
 
 import logging
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db import transaction
@@ -46,9 +46,16 @@ MOST_SAMPLES: Final = 5000  # of one look
 TOLD: Final = (Cause.NO_SAMPLES, Cause.NODES_SILENT, Cause.GOLDEN_WAITS, Cause.SATURATED)
 
 
-def rollouts_look(*, now: datetime) -> int:
-    """Judge every rollout. One that fails does not keep the others from it. Returns how many."""
-    rows = list(rollouts_active())
+def rollouts_look(*, now: datetime, unless_within_s: float = 0.0) -> int:
+    """Judge every rollout, but those that were within so many seconds. One that fails does not
+    keep the others from it. Returns how many."""
+    least = timedelta(seconds=unless_within_s)
+    # why abs: a clock that was set back is no wait
+    rows = [
+        row
+        for row in rollouts_active()
+        if row.judged_at is None or abs(now - row.judged_at) >= least
+    ]
     for row in rows:
         try:
             _look(row, now)

@@ -8,7 +8,7 @@ from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
 from rest_framework.test import APIClient
 
-from controlplane.deployments.models import Autoscaler, Deployment, Replica
+from controlplane.deployments.models import Autoscaler, Deployment, Endpoint, Replica
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode
 from wire.samples import ModelCounters, ReplicaSample, SampleBatch
@@ -54,6 +54,34 @@ def test_a_sample_of_what_is_autoscaled_has_it_looked_at(
     found: list[str] = []
     monkeypatch.setattr("celery.Celery.send_task", lambda _, name, **__: found.append(name))
     counters = ModelCounters("digits", "1", pending_request_count=waiting)
+    sample = ReplicaSample(row.pk, "digits", "blue", timezone.now().timestamp(), (counters,))
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = node.post("samples", SampleBatch((sample,)))
+    assert (answer.status_code, answer.json()["sample_interval_s"]) == (200, next_s)
+    assert found == sent
+
+
+@pytest.mark.parametrize(
+    ("mirror", "sent", "next_s"),
+    [({}, [], 2.0), ({"green": 10}, ["operations.rollouts"], 1.0)],
+    ids=["no copies", "copies"],
+)
+def test_a_sample_of_what_gets_copies_has_rollouts_looked_at(
+    api: APIClient,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+    mirror: dict[str, int],
+    sent: list[str],
+    next_s: float,
+) -> None:
+    model_register()
+    node = SimulatedNode()
+    assert api.post("/api/v1/deploy", {"model": "digits"}, format="json").status_code == 202
+    row = Replica.objects.get()
+    Endpoint.objects.update(mirror_traffic=mirror)
+    found: list[str] = []
+    monkeypatch.setattr("celery.Celery.send_task", lambda _, name, **__: found.append(name))
+    counters = ModelCounters("digits", "1")
     sample = ReplicaSample(row.pk, "digits", "blue", timezone.now().timestamp(), (counters,))
     with django_capture_on_commit_callbacks(execute=True):
         answer = node.post("samples", SampleBatch((sample,)))

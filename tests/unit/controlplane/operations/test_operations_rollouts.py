@@ -58,6 +58,16 @@ def verbs() -> list[str]:
     )
 
 
+def test_what_was_looked_at_a_moment_ago_is_left(begun: str) -> None:
+    first = look(2, blue=(450, 0), green=(50, 0))
+    for after_s, judged in ((0.1, first), (0.3, first + timedelta(seconds=0.3))):
+        now = first + timedelta(seconds=after_s)
+        rollouts_look(now=now, unless_within_s=0.2)
+        assert Rollout.objects.get().judged_at == judged
+    rollouts_look(now=first - timedelta(hours=1), unless_within_s=0.2)  # the clock was set back
+    assert Rollout.objects.get().judged_at == first - timedelta(hours=1)
+
+
 def test_it_goes_step_by_step_to_all_of_the_traffic(api: APIClient, begun: str) -> None:
     assert traffic() == {"blue": 90, "green": 10}
     look(2, blue=(450, 0), green=(50, 0))

@@ -109,6 +109,40 @@ def test_a_candidate_that_fails_on_copies_never_gets_traffic(api: APIClient, how
     assert shares() == ({"blue": 100}, {})
 
 
+def test_copies_are_judged_as_soon_as_both_versions_have_told_of_them(api: APIClient) -> None:
+    rollout = begun(api, SHADOW)
+    start = since()
+    copies(start - 1, 100, 0)
+    copies(start + 5, 200, 10)
+    carried(start + 6, "green", answered=12, failed=3)
+    look(start + 6.1, blue=(200, 0))
+    assert api.get(rollout).json()["stages"][0]["requests"] == 10
+    carried(start + 6.2, "blue", answered=230)
+    look(start + 6.3, blue=(0, 0))  # blue has not told of the sixth second, but of a bit more
+    assert api.get(rollout).json()["stages"][0]["requests"] == 10
+    carried(start + 7, "green", answered=15, failed=3)
+    look(start + 7.1, blue=(0, 0))
+    shown = api.get(rollout).json()
+    assert shown["stages"][0]["requests"] == 15
+    assert (shown["figures"][0]["bad"], shown["figures"][0]["stable_of"]) == (3, 130)
+
+
+def test_a_replica_that_has_fallen_silent_does_not_keep_copies_from_being_judged(
+    api: APIClient,
+) -> None:
+    rollout = begun(api, SHADOW)
+    start = since()
+    copies(start - 1, 100, 0)
+    copies(start + 1, 200, 10)
+    carried(start + 8, "green", answered=30)
+    look(start + 8, blue=(200, 0))
+    assert api.get(rollout).json()["stages"][0]["requests"] == 30
+    carried(start + 9, "blue", answered=900)  # what it tells now is counted now
+    carried(start + 9, "green", answered=31)
+    look(start + 9, blue=(200, 0))
+    assert api.get(rollout).json()["figures"][0]["stable_of"] == 800
+
+
 @pytest.mark.parametrize("how", ["abort", "supersede", "promote"])
 def test_copies_end_with_it(api: APIClient, how: str) -> None:
     rollout = begun(api, SHADOW)
