@@ -37,7 +37,7 @@ export function TrafficBar({ traffic, thin = false }: TrafficBarProps) {
     <div className={classes["bar"]} role="img" aria-label={t`Traffic: ${words}`}>
       {parts.length === 0 ? (
         <span className={classes["none"]}>
-          <Trans>No traffic: every request is answered 503</Trans>
+          <Trans>No traffic: every request is answered 404</Trans>
         </span>
       ) : null}
       {parts.map(([name, share], index) => (
