@@ -29,7 +29,9 @@ export function TrafficBar({ traffic, thin = false }: TrafficBarProps) {
             <span key={name} style={{ width: `${(share / sum) * 100}%`, background: fillOf(name, index) }} />
           ))}
         </span>
-        <span className="secondary tabular">{parts.length > 0 ? `${parts.map(([, share]) => share).join(" / ")}\u00a0%` : t({ message: "none", context: "of traffic" })}</span>
+        <span className="secondary tabular">
+          {parts.length > 0 ? `${parts.map(([, share]) => share).join(" / ")}\u00a0%` : t({ message: "none", context: "of traffic" })}
+        </span>
       </span>
     );
   }
