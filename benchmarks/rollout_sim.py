@@ -125,15 +125,6 @@ CASES = (
     Case("the same answers", Version(), bar=GOOD, compares=True),
     Case("the same, 1 % random", Version(random=0.01), bar=GOOD, compares=True),
     Case("the same, 20 % random", Version(random=0.2), bar=GOOD, compares=True),
-    *(
-        Case(f"{name}: 5 % wrong answers", Version(wrong=0.05), bad=True, bar=CAUGHT,
-             compares=True, plan=plan)
-        for name, plan in (("switch", SWITCHED), ("copies", COPIED))
-    ),
-    *(
-        Case(f"{name}: the same answers", Version(), bar=GOOD, compares=True, plan=plan)
-        for name, plan in (("switch", SWITCHED), ("copies", COPIED))
-    ),
 )  # fmt: skip
 
 

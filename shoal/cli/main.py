@@ -11,6 +11,7 @@ from shoal.cli import az
 from shoal.cli.alert import alert
 from shoal.cli.apply import apply, diff, export
 from shoal.cli.audit import audit
+from shoal.cli.autoscale import autoscale
 from shoal.cli.backup import backup, restore
 from shoal.cli.bench import bench
 from shoal.cli.capacity import capacity
@@ -91,6 +92,7 @@ def cli(ctx: click.Context, project_name: str | None) -> None:
 COMMANDS = (
     *(up, deploy, init, dev, endpoint, traffic, rollout, experiment, objective),
     *(test, sweep, tune, bench, why_slow, pipeline, requests, logs, proxy, alert, channel, capture),
+    autoscale,
     *(capacity, prices, model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, project, user, second_factor, service_account, signing_key),

@@ -5,7 +5,7 @@ Where they take ``supersede``, what is under way there is cancelled first instea
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, TypedDict, cast
 
 from shoal.client.administration import quoted
 from shoal.client.transport import Transport
@@ -13,6 +13,22 @@ from shoal.client.types import Deployment, Endpoint, Operation
 
 ACCEPTED: Final = 202  # with the operation that does it
 DRY_RUN: Final = {"dry_run": "true"}
+
+
+class PlannedCount(TypedDict):
+    at: float  # Unix seconds
+    count: int  # replicas from then on
+    reason: str
+
+
+class AutoscalePreview(TypedDict):
+    least: int
+    most: int
+    replica_hours: float
+    seconds: float  # that were looked at
+    measured_s: float  # of these, with samples
+    changes: list[PlannedCount]
+    ignored: list[str]  # targets of which nothing of before tells
 
 
 class Deployments:
@@ -26,6 +42,22 @@ class Deployments:
         """``body``: name, model, version, instance_count, traffic, replace, ..., as in REST."""
         path = f"/endpoints/{quoted(endpoint)}/deployments"
         return self._changed("POST", path, json=dict(body), supersede=supersede)
+
+    def preview_autoscaling(
+        self,
+        endpoint: str,
+        deployment: str,
+        *,
+        autoscale: Mapping[str, Any] | None = None,
+        hours: int = 24,
+    ) -> AutoscalePreview:
+        """What a policy would have done with what the last ``hours`` carried; nothing changes.
+
+        ``autoscale``: as in REST; None: the policy that the deployment has.
+        """
+        body = {"autoscale": None if autoscale is None else dict(autoscale), "hours": hours}
+        path = f"{_path(endpoint, deployment)}/autoscale/preview"
+        return cast(AutoscalePreview, self._transport.json("POST", path, json=body))
 
     def get_deployment(self, endpoint: str, name: str) -> Deployment:
         return cast(Deployment, self._transport.json("GET", _path(endpoint, name)))

@@ -2,7 +2,18 @@
 
 from dataclasses import replace
 
-from benchmarks.rollout_sim import CASES, STAGED, Case, Outcome, Version, outcome, simulated, told
+from benchmarks.rollout_sim import (
+    CASES,
+    COPIED,
+    STAGED,
+    SWITCHED,
+    Case,
+    Outcome,
+    Version,
+    outcome,
+    simulated,
+    told,
+)
 from controlplane.rollouts import Plan, Step
 
 SHORT = replace(STAGED, steps=(Step(1, 20), Step(10, 20), Step(50, 20), Step(100, 0)))
@@ -25,6 +36,15 @@ def test_a_candidate_that_answers_wrongly_is_withdrawn_within_200_inputs() -> No
     assert {run.cause for run in found.runs if run.withdrawn} == {"answers"}
     for name in ("the same answers", "the same, 20 % random"):
         assert outcome(named(name), 20).withdrawn == 0
+
+
+def test_answers_are_judged_alike_whatever_the_strategy() -> None:
+    for case in (named("5 % wrong answers"), replace(named("the same answers"), name="same")):
+        for seed in range(4):
+            runs = [simulated(case, seed, plan) for plan in (STAGED, SWITCHED, COPIED)]
+            assert {(run.withdrawn, run.requests, run.cause) for run in runs} == {
+                (runs[0].withdrawn, runs[0].requests, runs[0].cause)
+            }
 
 
 def test_the_same_version_goes_through() -> None:
