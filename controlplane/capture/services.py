@@ -34,6 +34,7 @@ from controlplane.core.jobs import enqueue_on_commit
 from controlplane.core.models import Event
 from controlplane.deployments.capturing import Capture, capture_from_json
 from controlplane.deployments.models import Deployment, Replica
+from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.drift import Malformed, Summary, merged_summaries, summarised
 from controlplane.nodes.models import Node
 from controlplane.registry.stores import blob_store
@@ -86,17 +87,19 @@ def captured_receive(
         raise DiskFull("There is no room for captured data.")
     first_at, last_at = _moments(found, now)
     with transaction.atomic():
-        CapturedFile.objects.create(
-            id=key,
-            deployment=row,
-            replica=replica,
-            size=len(content),
-            records=content.count(b"\n"),
-            dropped=int(found[4]),
-            first_at=first_at,
-            last_at=last_at,
-            expires_at=now + timedelta(days=capture.keep_days),
-        )
+        values = {
+            "deployment": row,
+            "replica": replica,
+            "size": len(content),
+            "records": content.count(b"\n"),
+            "dropped": int(found[4]),
+            "first_at": first_at,
+            "last_at": last_at,
+            "expires_at": now + timedelta(days=capture.keep_days),
+        }
+        _, new = CapturedFile.objects.get_or_create(id=key, defaults=values)
+        if not new:  # sent again while it was being taken
+            return
         _store(key, content)
         enqueue_on_commit("capture.summarise", queue="ingest", expires_s=15)
     _keep_within(row, capture.keep_bytes)
@@ -349,6 +352,7 @@ def _baseline_set(
     deployment: Deployment, found: Summary, source: str, actor: str, now: datetime
 ) -> CaptureBaseline:
     with transaction.atomic():
+        endpoint_lock(deployment.endpoint.name)  # why: of two people the second one's stays
         row = selectors.baseline_of(deployment) or CaptureBaseline(deployment=deployment)
         row.summary = found
         row.source, row.set_by, row.looked_at = source, actor, None
@@ -388,7 +392,8 @@ def baselines_look(*, now: datetime) -> int:
 def _due(now: datetime) -> Iterator[CaptureBaseline]:
     rows = CaptureBaseline.objects.select_related("deployment__endpoint").order_by("looked_at")
     for row in rows.iterator(chunk_size=20):
-        if row.looked_at is None or row.looked_at <= now - LOOK_EVERY:
+        # why not in the future: the clock was set back, and nothing would be seen until it is there
+        if row.looked_at is None or not now - LOOK_EVERY < row.looked_at <= now:
             yield row
 
 
