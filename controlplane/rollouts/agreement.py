@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from controlplane.rollouts.captured import (
+    CAPTURED,
     ENOUGH,
     Captured,
     captured_from_json,
@@ -130,7 +131,7 @@ def inputs_text(known: Compared, min_requests: int, candidate: str, *, asleep: b
         told.append(f"{candidate} is asleep: they are asked once a request wakes it.")
     if known.unanswered:
         told.append(f"Of {known.unanswered:,} more nothing was learned.")
-    if known.captured.why:
+    if known.captured.why and not known.sources.keys() - {CAPTURED}:  # of others it asks more
         told.append(known.captured.why)
     return " ".join(told)
 

@@ -130,6 +130,13 @@ def test_a_switch_says_of_a_sleeping_candidate_that_it_is_not_asked() -> None:
     assert "green is asleep: they are asked once a request wakes it." in found.reason
 
 
+def test_that_nothing_is_captured_is_said_where_nothing_else_is_asked() -> None:
+    known = replace(asked(9, why="None was captured."), sources={"captured": Tally(0, 9)})
+    assert "None was" in judged(SWITCH, KNOWN, seen(1031), now=1031, compared=known).reason
+    known = replace(known, sources={"captured": Tally(0, 4), "random": Tally(0, 5)})
+    assert "None was" not in judged(SWITCH, KNOWN, seen(1031), now=1031, compared=known).reason
+
+
 def test_inputs_hold_no_step_of_others_and_nothing_after_the_switch() -> None:
     steps = replace(COPIES, compare=Compare(60))
     copies = (copied(1004), copied(1008))
