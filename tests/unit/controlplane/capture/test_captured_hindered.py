@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from controlplane.alerts.evaluation import Observation, verdict
 from controlplane.alerts.rules import RULES, Settings
 from controlplane.alerts.selectors import facts
-from controlplane.capture import services
+from controlplane.capture import baselines, services
 from controlplane.capture.models import CaptureBaseline, CapturedFile, CaptureHour
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Replica
@@ -45,7 +45,7 @@ def node() -> SimulatedNode:
 
 
 def baseline(content: bytes) -> CaptureBaseline:
-    return services.baseline_from_file(
+    return baselines.baseline_from_file(
         deployment=Deployment.objects.get(), content=content, actor="ada", now=timezone.now()
     )
 
@@ -66,7 +66,7 @@ def test_where_nothing_more_comes_nobody_can_tell_and_the_alert_stays(node: Simu
     baseline(normal(400, seed=2))
     assert is_drift() is True
     later = timezone.now() + timedelta(days=2)
-    assert services.baselines_look(now=later) == 1
+    assert baselines.baselines_look(now=later) == 1
     assert is_drift() is None
     assert "0 of 300 rows" in observed().untold
 
@@ -78,9 +78,9 @@ def test_a_clock_that_is_set_back_does_not_end_the_looks(
     """The last look is in its future then."""
     baseline(normal(400))
     then = timezone.now() - back
-    assert services.baselines_look(now=then) == 1
-    assert services.baselines_look(now=then) == 0
-    assert services.baselines_look(now=then + services.LOOK_EVERY) == 1
+    assert baselines.baselines_look(now=then) == 1
+    assert baselines.baselines_look(now=then) == 0
+    assert baselines.baselines_look(now=then + baselines.LOOK_EVERY) == 1
 
 
 def test_a_file_that_comes_twice_at_once_is_kept_once(
