@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from controlplane.accounts.permissions import actor
 from controlplane.accounts.policy import Permission
 from controlplane.accounts.project_views import ProjectAPIView
-from controlplane.capture import selectors, services
+from controlplane.capture import baselines, selectors, services
 from controlplane.capture.models import CaptureBaseline
 from controlplane.capture.replay import inputs_of
 from controlplane.capture.serializers import (
@@ -153,7 +153,7 @@ class CaptureBaselineView(CaptureView):
     def put(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Compare with what was captured in a window of the last seven days."""
         asked = read_body(CaptureBaselineInputSerializer, request)
-        row = services.baseline_from_window(
+        row = baselines.baseline_from_window(
             deployment=selectors.deployment_named(endpoint, deployment),
             actor=actor(request),
             now=timezone.now(),
@@ -164,7 +164,7 @@ class CaptureBaselineView(CaptureView):
     @extend_schema(operation_id="capture_baseline_delete", responses={204: None})
     def delete(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Compare with nothing any more."""
-        services.baseline_delete(
+        baselines.baseline_delete(
             deployment=selectors.deployment_named(endpoint, deployment), actor=actor(request)
         )
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -184,7 +184,7 @@ class CaptureBaselineFileView(CaptureView):
     def put(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Compare with records of a file, such as of training data: 16 MiB at most, a JSON object
         in each line, as captured files have it."""
-        row = services.baseline_from_file(
+        row = baselines.baseline_from_file(
             deployment=selectors.deployment_named(endpoint, deployment),
             content=b"" if request.stream is None else request.stream.read(),
             actor=actor(request),

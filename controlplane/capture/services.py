@@ -24,9 +24,8 @@ from controlplane.capture.errors import (
     CapturedFileNotFound,
     CapturedRequestNotFound,
     CaptureRefused,
-    NoCapturedData,
 )
-from controlplane.capture.models import CaptureBaseline, CapturedFile, CaptureHour
+from controlplane.capture.models import CapturedFile, CaptureHour
 from controlplane.capture.replay import record_of
 from controlplane.core import events
 from controlplane.core.errors import DiskFull, PayloadTooLarge, RateLimited
@@ -47,7 +46,6 @@ MOST_FILES: Final = 20_000  # of one deployment
 MOST_WAITING: Final = 200  # of one deployment, for their statistics
 MOST_AT_ONCE: Final = 200  # files that one job reads
 HOURS_KEPT: Final = timedelta(hours=selectors.LONGEST_HOURS + 1)
-LOOK_EVERY: Final = timedelta(minutes=5)
 _draws = Random()  # noqa: S311 # a sample, no secret
 OLDEST: Final = timedelta(days=7)  # captured so long ago, as a node that was away tells
 
@@ -86,17 +84,19 @@ def captured_receive(
         raise DiskFull("There is no room for captured data.")
     first_at, last_at = _moments(found, now)
     with transaction.atomic():
-        CapturedFile.objects.create(
-            id=key,
-            deployment=row,
-            replica=replica,
-            size=len(content),
-            records=content.count(b"\n"),
-            dropped=int(found[4]),
-            first_at=first_at,
-            last_at=last_at,
-            expires_at=now + timedelta(days=capture.keep_days),
-        )
+        values = {
+            "deployment": row,
+            "replica": replica,
+            "size": len(content),
+            "records": content.count(b"\n"),
+            "dropped": int(found[4]),
+            "first_at": first_at,
+            "last_at": last_at,
+            "expires_at": now + timedelta(days=capture.keep_days),
+        }
+        _, new = CapturedFile.objects.get_or_create(id=key, defaults=values)
+        if not new:  # sent again while it was being taken
+            return
         _store(key, content)
         enqueue_on_commit("capture.summarise", queue="ingest", expires_s=15)
     _keep_within(row, capture.keep_bytes)
@@ -315,86 +315,4 @@ def captured_request_open(
         return found
     raise CapturedRequestNotFound(
         f"No captured data of {deployment.name} has a request {request_id[:64]!r}."
-    )
-
-
-def baseline_from_window(
-    *, deployment: Deployment, begin: datetime, end: datetime, actor: str, now: datetime
-) -> CaptureBaseline:
-    """Raises NoCapturedData."""
-    found = selectors.together(selectors.hours_between(deployment, begin, end))
-    if not found.sketches:
-        raise NoCapturedData(
-            f"Nothing was captured of {deployment} from {begin.isoformat()} to {end.isoformat()}."
-        )
-    source = f"{begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
-    return _baseline_set(deployment, found, source, actor, now)
-
-
-def baseline_from_file(
-    *, deployment: Deployment, content: bytes, actor: str, now: datetime
-) -> CaptureBaseline:
-    """Records as files of captured data have them. Raises CapturedDataInvalid."""
-    try:
-        found = summarised(content.splitlines(), _draws)
-    except Malformed as error:
-        raise CapturedDataInvalid(f"{error}.") from error
-    if not found.sketches:
-        raise CapturedDataInvalid("The file has no tensors, expected one record at least.")
-    digest = hashlib.sha256(content).hexdigest()[:12]
-    return _baseline_set(deployment, found, f"a file ({digest})", actor, now)
-
-
-def _baseline_set(
-    deployment: Deployment, found: Summary, source: str, actor: str, now: datetime
-) -> CaptureBaseline:
-    with transaction.atomic():
-        row = selectors.baseline_of(deployment) or CaptureBaseline(deployment=deployment)
-        row.summary = found
-        row.source, row.set_by, row.looked_at = source, actor, None
-        row.save()
-        events.record(
-            actor=actor,
-            verb="capture.baseline_set",
-            subject=f"endpoint/{deployment.endpoint.name}",
-            message=f"Data of {deployment.name} is compared with {source}, {found.records} records",
-            data={"deployment": deployment.name, "records": found.records},
-        )
-        _look(row, now)
-    return row
-
-
-def baseline_delete(*, deployment: Deployment, actor: str) -> None:
-    """Harmless where there is none."""
-    with transaction.atomic():
-        if CaptureBaseline.objects.filter(deployment=deployment).delete()[0]:
-            events.record(
-                actor=actor,
-                verb="capture.baseline_removed",
-                subject=f"endpoint/{deployment.endpoint.name}",
-                message=f"Data of {deployment.name} is compared with nothing any more",
-                data={"deployment": deployment.name},
-            )
-
-
-def baselines_look(*, now: datetime) -> int:
-    """Compare anew what was compared some minutes ago. Returns how many were."""
-    due = list(_due(now))
-    for row in due:
-        _look(row, now)
-    return len(due)
-
-
-def _due(now: datetime) -> Iterator[CaptureBaseline]:
-    rows = CaptureBaseline.objects.select_related("deployment__endpoint").order_by("looked_at")
-    for row in rows.iterator(chunk_size=20):
-        if row.looked_at is None or row.looked_at <= now - LOOK_EVERY:
-            yield row
-
-
-def _look(row: CaptureBaseline, now: datetime) -> None:
-    found = selectors.statistics(row.deployment, row, hours=selectors.WINDOW_HOURS, now=now)
-    index, feature, told = selectors.worst(found.features)
-    CaptureBaseline.objects.filter(pk=row.pk).update(
-        looked_at=now, worst_psi=index, worst_feature=feature[:300], told=told[:300]
     )

@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.utils import timezone
 
-from controlplane.capture import services
+from controlplane.capture import baselines, services
 
 
 @shared_task(name="capture.summarise")
@@ -13,7 +13,7 @@ def capture_summarise() -> None:
 
 @shared_task(name="capture.compare")
 def capture_compare() -> None:
-    services.baselines_look(now=timezone.now())
+    baselines.baselines_look(now=timezone.now())
 
 
 @shared_task(name="capture.expire")

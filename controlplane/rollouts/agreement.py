@@ -14,7 +14,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
-from controlplane.rollouts.captured import Captured, captured_from_json, captured_to_json
+from controlplane.rollouts.captured import (
+    CAPTURED,
+    ENOUGH,
+    Captured,
+    captured_from_json,
+    captured_to_json,
+)
 from controlplane.rollouts.evidence import NOTHING, START, Tally, confidence, weighed
 
 ANSWERS: Final = "answers"  # its name among the measures
@@ -106,6 +112,28 @@ def compared_text(known: Compared, candidate: str, needed: str, sure: str) -> st
         f"which differed from itself in {old.bad:,} of {old.of:,}: it is worse with a confidence "
         f"of {sure}, {needed} withdraws it.{example}"
     )
+
+
+def inputs_missing(known: Compared | None, min_requests: int) -> int:
+    """How many more are to be compared before all of the traffic goes over at once: as many in all
+    as a step has requests, and no more than find a bad version (``ENOUGH``). None asks for none."""
+    return 0 if known is None else max(0, min(min_requests, ENOUGH) - known.candidate.of)
+
+
+def inputs_text(known: Compared, min_requests: int, candidate: str, *, asleep: bool) -> str:
+    """How many are missing, and what keeps them from being asked."""
+    wanted, few = min(min_requests, ENOUGH), inputs_missing(known, min_requests)
+    told = [
+        f"{known.candidate.of:,} of {wanted:,} inputs were answered by both versions: {few:,} are "
+        f"missing before {candidate} gets all of the traffic."
+    ]
+    if asleep:
+        told.append(f"{candidate} is asleep: they are asked once a request wakes it.")
+    if known.unanswered:
+        told.append(f"Of {known.unanswered:,} more nothing was learned.")
+    if known.captured.why and not known.sources.keys() - {CAPTURED}:  # of others it asks more
+        told.append(known.captured.why)
+    return " ".join(told)
 
 
 def compared_to_json(known: Compared) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from controlplane.metrics.histogram import quantile_us
+from controlplane.rollouts.agreement import inputs_missing, inputs_text
 from controlplane.rollouts.counts import Window
 from controlplane.rollouts.figures import Facts, Figure, figures_of
 from controlplane.rollouts.golden import golden_text, golden_waits
@@ -27,6 +28,7 @@ class Cause(StrEnum):
 
     HOLD_TIME = "hold_time"
     TOO_FEW_REQUESTS = "too_few_requests"
+    TOO_FEW_INPUTS = "too_few_inputs"
     NO_SAMPLES = "no_samples"
     NODES_SILENT = "nodes_silent"
     CATCHING_UP = "catching_up"
@@ -141,6 +143,10 @@ def _onward(plan: Plan, state: State, facts: Facts, now: float) -> tuple[Action,
         if facts.golden is not None and facts.golden.at is not None:
             text += f" {golden_text(facts.golden, name)}"
         return Action.WAIT, Cause.TOO_FEW_REQUESTS, text, missing
+    inputs = inputs_missing(facts.compared, plan.min_requests) if _switches(plan, state) else 0
+    if inputs and facts.compared is not None:
+        text = inputs_text(facts.compared, plan.min_requests, name, asleep=facts.idle)
+        return Action.WAIT, Cause.TOO_FEW_INPUTS, text, inputs
     left_s = stage.hold_s - (now - state.since)
     if left_s > 0:
         return Action.WAIT, Cause.HOLD_TIME, f"{_stage_told(stage)} for {left_s:.0f} s more.", 0
@@ -176,16 +182,20 @@ def _stage_told(stage: Step) -> str:
     return f"{stage.percent} %"
 
 
+def _switches(plan: Plan, state: State) -> bool:
+    """Whether the candidate gets all of the traffic next, and has none now."""
+    if plan.is_watched(state.step):
+        return False
+    return plan.stages[state.step + 1].percent == 100 and not plan.stages[state.step].percent
+
+
 def _next_told(plan: Plan, state: State, name: str) -> str:
     if plan.is_watched(state.step):
         return f"{name} keeps the traffic"
-    following = plan.stages[state.step + 1].percent
     more = "anything more is" if state.step or plan.stages[0].percent else "anything is"
-    return (
-        f"{name} gets all of the traffic"
-        if following == 100 and not plan.stages[state.step].percent
-        else f"{more} sent to {name}"
-    )
+    if _switches(plan, state):
+        return f"{name} gets all of the traffic"
+    return f"{more} sent to {name}"
 
 
 def _done_told(plan: Plan, state: State, stage: Step, now: float) -> str:

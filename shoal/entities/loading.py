@@ -287,7 +287,8 @@ def _check_model(model: object, walk: Walk) -> None:
                        "Download it, and register it with `shoal model create`.")  # fmt: skip
         elif model_reference(model) is None:
             walk.fault("model", f"{model!r} refers to no model",
-                       "azureml:<name>:<version> or azureml:<name>@latest")  # fmt: skip
+                       "azureml:<name>:<version> or azureml:<name>@latest; to register files first:"
+                       " {name: <name>, path: <file or folder>}")  # fmt: skip
     elif isinstance(model, dict) and not (model.get("path") or model.get("name")):
         walk.fault("model.path", "is missing: the file, folder or archive to register")
 

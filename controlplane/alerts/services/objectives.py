@@ -12,6 +12,7 @@ from controlplane.core import events
 from controlplane.core.errors import Invalid
 from controlplane.core.names import name_check
 from controlplane.deployments.selectors import endpoint_get
+from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.objectives import objective_asked
 
 MOST = 10  # of one endpoint: each is looked at every few seconds
@@ -43,17 +44,15 @@ def objective_set(
     }
     with transaction.atomic():
         of = endpoint_get(endpoint)
-        row = of.objectives.select_for_update().filter(name=name).first()
+        endpoint_lock(of.name)  # why: of two who make it at once the second changes what is there
+        row = of.objectives.filter(name=name).first()
         if row is None and of.objectives.count() >= MOST:
             raise TooManyObjectives(f"{endpoint} has {MOST} objectives already.")
         before = _values(row) if row else None
         if row is None:
             name_check(name, field="name")
-            row, created = of.objectives.get_or_create(
-                name=name, defaults={**values, "created_by": actor}
-            )
+            row = of.objectives.create(name=name, created_by=actor, **values)
         else:
-            created = False
             for field, value in values.items():
                 setattr(row, field, value)
             row.save()
@@ -66,7 +65,7 @@ def objective_set(
                 before=before,
                 after=values,
             )
-    return row, created
+    return row, before is None
 
 
 @transaction.atomic

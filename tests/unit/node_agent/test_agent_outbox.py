@@ -140,6 +140,22 @@ def test_a_file_is_kept_until_the_control_plane_has_it(
     assert list(outbox.waiting()) == []
 
 
+def test_what_an_agent_that_was_killed_left_goes_with_the_next_one(
+    outbox: Outbox, folder: ReplicaFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One file had come as far as the outbox, the runtime has finished another one meanwhile."""
+    (folder.captured / NAME).write_text("{}\n")
+    with pytest.raises(ControlError):
+        away = Control(ControlError("away"))
+        asyncio.run(shipping(outbox, folder, away, monkeypatch).run_once())
+    later = "3000-4000-1-0.jsonl"
+    (folder.captured / later).write_text("{}\n")
+    control, again = Control(), Outbox(tmp_path / "captured")
+    asyncio.run(shipping(again, folder, control, monkeypatch).run_once())
+    assert sorted(name for _, name, *_ in control.got) == [NAME, later]
+    assert list(again.waiting()) == []
+
+
 def test_a_file_that_is_refused_does_not_stand_before_the_others(
     outbox: Outbox, folder: ReplicaFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

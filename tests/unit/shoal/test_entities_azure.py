@@ -65,3 +65,16 @@ def test_what_is_written_loads_again(tmp_path: Path) -> None:
         entity.dump(tmp_path / name)
         again = load(tmp_path / name)  # type: ignore[operator]
         assert again._to_dict() == entity._to_dict(), name
+
+
+def test_a_path_in_the_place_of_a_model_is_told_how_it_is_meant(tmp_path: Path) -> None:
+    file = tmp_path / "green.yml"
+    file.write_text("name: green\nendpoint_name: net\nmodel: ./v2/net\n")
+    with pytest.raises(ShoalError) as caught:
+        load_online_deployment(file)
+    assert "'./v2/net' refers to no model" in str(caught.value)
+    (hint,) = caught.value.hints
+    assert "{name: <name>, path: <file or folder>}" in hint
+    file.write_text("name: green\nendpoint_name: net\nmodel: {name: net, path: ./v2/net}\n")
+    loaded = load_online_deployment(file).model
+    assert (loaded.name, str(loaded.path).endswith("v2/net")) == ("net", True)

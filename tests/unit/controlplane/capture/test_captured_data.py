@@ -12,7 +12,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from controlplane.accounts.models import User
-from controlplane.capture import services
+from controlplane.capture import baselines, services
 from controlplane.capture.models import CaptureBaseline, CapturedFile, CaptureHour
 from controlplane.core.models import Event
 from controlplane.deployments.capturing import Capture, capture_to_json
@@ -294,7 +294,7 @@ def test_drift_is_told_of_the_feature_that_moved_and_of_no_other(
     assert (moved["verdict"], still["verdict"]) == ("drift", "stable")
     assert moved["psi"] > 0.25
     assert moved["p_value"] < 1e-6
-    services.baselines_look(now=timezone.now() + timedelta(minutes=6))
+    baselines.baselines_look(now=timezone.now() + timedelta(minutes=6))
     row = CaptureBaseline.objects.get()
     assert (row.worst_feature, row.told) == ("model_inputs/x[0]", "")
     assert row.worst_psi == pytest.approx(moved["psi"])

@@ -11,6 +11,7 @@ from controlplane.operations.models import Rollout
 from controlplane.operations.services import rollouts_look
 from controlplane.registry.models import RepoModel
 from tests.support.compared_versions import Versions, begin, later, shown, versions_of
+from tests.support.gateway_counts import counted
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 INPUT = {"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [1.0, 2.0]}
@@ -119,3 +120,23 @@ def test_a_model_that_cannot_be_asked_at_random_and_has_no_case_is_left_alone(
     assert comparison_ask(begin(api), now=later(5))
     assert versions.asked == []
     assert Rollout.objects.get().compared["candidate"] == [0, 0]
+
+
+def test_a_switch_waits_until_both_have_answered_enough(api: APIClient, versions: Versions) -> None:
+    steps = [{"percent": 0, "hold_s": 5}, {"percent": 100, "hold_s": 600}]
+    rollout = begin(api, strategy="blue_green", steps=steps, min_requests=8)
+    comparison_ask(rollout, now=later(5))
+    counted(later(10).timestamp(), blue=(100, 0))
+    rollouts_look(now=later(10))
+    found = shown(api)
+    assert (found["state"], found["cause"], found["missing_requests"]) == (
+        "Running",
+        "too_few_inputs",
+        7,
+    )
+    assert found["reason"].startswith("1 of 8 inputs were answered by both versions: 7 are missing")
+    assert Endpoint.objects.get().traffic == {"blue": 100}
+    comparison_ask(rollout, now=later(26))
+    counted(later(30).timestamp(), blue=(100, 0))
+    rollouts_look(now=later(30))
+    assert Endpoint.objects.get().traffic == {"green": 100}

@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from controlplane.rollouts import (
     BLUE_GREEN,
     Arm,
+    Captured,
+    Compare,
+    Compared,
     Facts,
     Judgement,
     Plan,
@@ -80,6 +83,69 @@ def test_before_the_switch(
     found = judged(SWITCH, state, *windows, now=now)
     assert (found.action, found.cause) == (action, cause)
     assert text in found.reason
+
+
+def asked(inputs: int, unanswered: int = 0, why: str = "") -> Compared:
+    return Compared(
+        candidate=Tally(0, inputs),
+        stable=Tally(0, 4 * inputs),
+        unanswered=unanswered,
+        captured=Captured(why=why),
+    )
+
+
+@pytest.mark.parametrize(
+    ("compared", "min_requests", "cause", "missing", "text"),
+    [
+        (None, 100, "step_done", 0, "20,900 requests of the stable version"),
+        (asked(100), 100, "step_done", 0, "20,900 requests of the stable version"),
+        (asked(0), 100, "too_few_inputs", 100, "0 of 100 inputs were answered by both versions: "
+         "100 are missing before green gets all of the traffic."),
+        (asked(99, 3), 100, "too_few_inputs", 1, "1 are missing before green gets all of the "
+         "traffic. Of 3 more nothing was learned."),
+        (asked(9, why="None was captured."), 10, "too_few_inputs", 1, "None was captured."),
+        (asked(199), 5000, "too_few_inputs", 1, "199 of 200 inputs"),  # more find nothing more
+        (asked(200), 5000, "step_done", 0, "20,900 requests of the stable version"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("shadow", [None, Shadow(20, 30)])
+def test_a_switch_waits_for_inputs_that_both_answered(
+    shadow: Shadow | None,
+    compared: Compared | None,
+    min_requests: int,
+    cause: str,
+    missing: int,
+    text: str,
+) -> None:
+    plan = replace(SWITCH, min_requests=min_requests, shadow=shadow)
+    copies = tuple(copied(1004, requests=6000) for _ in range(2)) if shadow else ()
+    found = judged(plan, KNOWN, seen(1031), now=1031, copies=copies, compared=compared)
+    assert (found.action, found.cause) == ("next" if cause == "step_done" else "wait", cause)
+    assert found.missing == missing
+    assert shadow or text in found.reason
+
+
+def test_a_switch_says_of_a_sleeping_candidate_that_it_is_not_asked() -> None:
+    found = judged(SWITCH, KNOWN, seen(1031), now=1031, compared=asked(0), idle=True)
+    assert "green is asleep: they are asked once a request wakes it." in found.reason
+
+
+def test_that_nothing_is_captured_is_said_where_nothing_else_is_asked() -> None:
+    known = replace(asked(9, why="None was captured."), sources={"captured": Tally(0, 9)})
+    assert "None was" in judged(SWITCH, KNOWN, seen(1031), now=1031, compared=known).reason
+    known = replace(known, sources={"captured": Tally(0, 4), "random": Tally(0, 5)})
+    assert "None was" not in judged(SWITCH, KNOWN, seen(1031), now=1031, compared=known).reason
+
+
+def test_inputs_hold_no_step_of_others_and_nothing_after_the_switch() -> None:
+    steps = replace(COPIES, compare=Compare(60))
+    copies = (copied(1004), copied(1008))
+    assert judged(steps, KNOWN, seen(1031), now=1031, copies=copies, compared=asked(0)).action == (
+        "next"
+    )
+    after = replace(KNOWN, step=1)
+    found = judged(SWITCH, after, seen(1061, Arm(500), Arm()), now=1061, compared=asked(0))
+    assert (found.action, found.cause) == ("next", "step_done")
 
 
 @pytest.mark.parametrize(
