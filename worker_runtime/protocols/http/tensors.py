@@ -156,7 +156,8 @@ def _elements(part: Part, datatype: DataType) -> list[Any]:
     """Of a list that may begin before it and go on behind it."""
     if len(part.before) > MAX_DEPTH:
         raise InvalidArgument(TOO_DEEP)
-    text = part.alone
+    # what is within an object is no value: a part of it need only be JSON
+    text = part.document if b"{" in part.before else part.alone
     flat = _quick(text, datatype)
     if flat is None:
         data, flat = loosely(text), []
@@ -218,9 +219,12 @@ class _Values:
 
 
 def _joined(parts: list[Any], dtype: "np.dtype[Any]") -> Steps["np.ndarray[Any, Any]"]:
+    """One array of them; ``parts`` is empty then: letting go of millions of texts takes a while."""
     array = np.empty(sum(map(len, parts)), dtype)
     at = 0
-    for part in parts:
+    parts.reverse()
+    while parts:
+        part = parts.pop()
         array[at : at + len(part)] = part
         at += len(part)
         yield None
