@@ -17,7 +17,7 @@ from worker_runtime.protocols.http.slices import Steps
 from worker_runtime.protocols.http.tensors import SLICE_BYTES, read_in_slices
 from worker_runtime.types.tensor import BY_NAME
 
-MOST_SHORT = 1024 * 1024  # bytes of members without texts and long values
+MOST_SHORT = 256 * 1024  # bytes of members without texts and long values
 _WHERE = "the JSON"
 _BOM = b"\xef\xbb\xbf"
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="

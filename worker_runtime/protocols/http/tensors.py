@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from worker_runtime.errors import InvalidArgument, RuntimeFault
+from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.http.json_parser import MAX_DEPTH, TOO_DEEP, loosely, read
 from worker_runtime.protocols.http.json_parts import LONGEST, Part, Parts
 from worker_runtime.protocols.http.json_values import (
@@ -177,13 +177,14 @@ class _Values:
         self._parts: list[Any] = []
         self._long: list[bytes] = []  # what is there of a text that goes on
         self._found = 0
-        self._wrong: RuntimeFault | None = None
-        self._too_large: RuntimeFault | None = None
+        # why not the fault: its frames would keep all that was read until the next collection
+        self._wrong = ""
+        self._too_large = False
 
     def take(self, values: list[Any], part: Part) -> None:
         left = max(0, self._count - self._found)
         self._found += len(values) - (part.text_at is not None)
-        if self._wrong is not None:
+        if self._wrong:
             return
         try:
             # a value too many is noticed before what comes behind it is looked at
@@ -193,9 +194,9 @@ class _Values:
             elif self._found <= self._count:
                 self._parts.append(_numbers(values, self._datatype))
         except BadJson as error:
-            self._wrong = error
+            self._wrong = str(error)
         except OverflowError:
-            self._too_large = _out_of_range(self._datatype, self._name)
+            self._too_large = True
 
     def _glued(self, texts: list[bytes], part: Part) -> list[bytes]:
         """With whole texts only: of the last one more may come."""
@@ -208,12 +209,12 @@ class _Values:
         return texts
 
     def joined(self) -> Steps[Buffer]:
-        if self._wrong is not None:
-            raise self._wrong
+        if self._wrong:
+            raise BadJson(self._wrong)
         if not self._text and self._found != self._count:
             raise BadJson(_COUNT)
-        if self._too_large is not None:
-            raise self._too_large
+        if self._too_large:
+            raise _out_of_range(self._datatype, self._name)
         array = yield from _joined(self._parts, self._datatype.dtype)
         return array if self._text else array.tobytes()
 

@@ -1,13 +1,15 @@
 """One text, number or run of white space of many slices: no piece that anybody decodes is long."""
 
+import gc
 import json
+import weakref
 from typing import Any
 
 import numpy as np
 import pytest
 
-from worker_runtime.errors import InvalidArgument
-from worker_runtime.protocols.http import json_parts
+from worker_runtime.errors import InvalidArgument, RuntimeFault
+from worker_runtime.protocols.http import json_parts, tensors
 from worker_runtime.protocols.http.json_parts import LONGEST, PART_BYTES, Parts
 from worker_runtime.protocols.http.json_values import BadJson
 from worker_runtime.protocols.http.long_texts import character_cut, text_cut
@@ -146,3 +148,26 @@ def test_what_is_no_utf8_is_cut_somewhere() -> None:
     raw = b"\x80" * 20
     assert character_cut(raw, 0, 10) == 10
     assert character_cut("ü".encode(), 0, 1) == 1
+
+
+@pytest.mark.parametrize("data", [b'["a",%b]' % long(b"a"), b"[1e99,%b1]" % (b"2," * LONG)])
+def test_what_was_read_of_refused_values_goes_at_once(
+    data: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not with the next collection: a fault that is kept keeps its frames, and they the rest."""
+    seen = []
+
+    class Watched(tensors._Values):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            seen.append(weakref.ref(self))
+
+    monkeypatch.setattr(tensors, "_Values", Watched)
+    gc.disable()
+    try:
+        at_once(read_in_slices(data, BY_NAME["INT32"], data.count(b",") + 1, "x"))
+    except RuntimeFault:
+        (values,) = seen
+    finally:
+        gc.enable()
+    assert values() is None
