@@ -69,7 +69,10 @@ def generate_in_slices(
     yield None
     document = yield from large_document(body)
     given = dict(document)
-    found = _Found(model, _id(given[_ID]) if _ID in given else "")
+    request_id = given.get(_ID, "")
+    if isinstance(request_id, Long) and request_id.raw.startswith(b'"'):
+        request_id = (yield from text_in_slices(request_id)).decode("utf-8", "surrogateescape")
+    found = _Found(model, _id(request_id))
     yield from found.take_in_slices(document, nested=False)
     return found.request(engine, sink, arrived)
 

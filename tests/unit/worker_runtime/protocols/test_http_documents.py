@@ -84,6 +84,8 @@ BODIES: list[dict[str, Any]] = [
     {"f": {"a": [1] * MANY}},
     {"a": [1] * MANY, "text": "x"},
     {"text": "x" * LONG, "id": 7},
+    {"text": "x", "id": "ü" * LONG},
+    {"text": "x", "id": [1] * MANY},
     {"text": "x", "parameters": [1] * MANY},
     {"text": "x", "parameters": {"a": {"b": [1] * MANY}}},
     {"f": [float("nan")] * MANY},
