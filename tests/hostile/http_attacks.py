@@ -47,9 +47,9 @@ def asked(server: Runtime, *pieces: bytes, ends: bool = True) -> bytes:
         return said(connection)
 
 
-def posted(server: Runtime, body: bytes, *headers: str) -> bytes:
+def posted(server: Runtime, body: bytes, *headers: str, start: str = INFER) -> bytes:
     lines = [f"Content-Length: {len(body)}", "Connection: close", *headers, "", ""]
-    return asked(server, INFER.encode() + "\r\n".join(lines).encode() + body, ends=False)
+    return asked(server, start.encode() + "\r\n".join(lines).encode() + body, ends=False)
 
 
 def _drip(begin: str, drop: bytes, many: int = 100) -> Callable[[Runtime], str]:
@@ -187,6 +187,32 @@ def documents(server: Runtime) -> str:
     return f"{len(DOCUMENTS)} documents"
 
 
+LONG = 12 * 10**5
+# By path, with what is said of each.
+LARGE: tuple[tuple[str, bytes, bytes], ...] = (
+    ("v2/models/echo/infer", _given("[" + "9" * LONG + "]"), b"a number or white space"),
+    ("v2/models/echo/infer", _given("[" + " " * LONG + "1]"), b"a number or white space"),
+    ("v2/models/echo/infer", _given('["' + "\\u00fc" * (LONG // 6) + '"]'), b"non-number"),
+    ("v2/models/echo/generate", b'{"INPUT0":[%b"x"]}' % (b"1," * (LONG // 2)), b"non-number"),
+    (
+        "v2/models/echo/generate",
+        b"{%b}" % b",".join(b'"p%d":1' % number for number in range(LONG // 12)),
+        b"maximum allowed value",
+    ),
+    ("v2/logging", b"[%b1]" % (b"{}," * (LONG // 3)), b"maximum allowed input size"),
+    ("v2/repository/models/echo/load", b"[%b1]" % (b"{}," * (LONG // 3)), b"non-object"),
+)
+
+
+def large_documents(server: Runtime) -> str:
+    """What a quick parser makes millions of objects of, or spends its time on for nothing."""
+    for path, body, words in LARGE:
+        answer = posted(server, body, start=f"POST /{path} HTTP/1.1\r\nHost: x\r\n")
+        assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 500 ")), (path, answer[:200])
+        assert words in answer, (path, answer[:400])
+    return f"{len(LARGE)} documents of up to 1.2 MB"
+
+
 def heads(server: Runtime) -> str:
     """Heads that are too large, or have too many fields."""
     large: Sequence[bytes] = (
@@ -217,5 +243,6 @@ ATTACKS: dict[str, tuple[Callable[[Runtime], str], str]] = {
     "too many connections": (too_many_connections, "too many connections"),
     "compression bombs over HTTP": (bombs, ""),
     "JSON: depth, numbers, shapes": (documents, ""),
+    "JSON: values, members and objects of megabytes": (large_documents, ""),
     "large heads": (heads, "a request cannot be framed"),
 }  # fmt: skip

@@ -1,5 +1,6 @@
 """What models do never holds up the event loop, by what the loop says of its own lateness."""
 
+import base64
 import gzip
 import json
 import re
@@ -93,7 +94,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def server(models: Path) -> Iterator[Runtime]:
-    with runtime(models) as found:
+    with runtime(models, "--model-control-mode=explicit", "--load-model=*") as found:
         yield found
 
 
@@ -191,3 +192,23 @@ def test_large_json_that_only_a_slow_reader_takes_is_read_in_slices(server: Runt
         assert status == 500, answer
         assert said in json.loads(answer)["error"]
         assert late(server) == 0
+
+
+def test_large_bodies_of_generate_and_of_loads_are_read_in_slices(server: Runtime) -> None:
+    """In one piece they stopped all else for one to three seconds; the rest is refused unread."""
+    numbers = b"[%b" % (b"1," * 10_000_000)
+    for body, status, said in (
+        (b'{"INPUT0":%b"x"]}' % numbers, 500, "attempt to access JSON non-number as double"),
+        (b'{"INPUT0":1,"parameters":%b2]}' % numbers, 500, "Expected JSON object for keyword"),
+    ):
+        found, _, answer = server.call("v2/models/echo/generate", body)
+        assert (found, said in answer.decode()) == (status, True), answer[:200]
+    text = base64.b64encode(bytes(12_000_000)).decode()
+    given = {"config": json.dumps({"backend": "identity"}), "file:1/model.bin": text}
+    body = json.dumps({"parameters": given}).encode()
+    status, _, answer = server.call("v2/repository/models/given/load", body)
+    assert status == 200, answer
+    for path in ("v2/systemsharedmemory/region/a/register", "v2/trace/setting", "v2/logging"):
+        status, _, answer = server.call(path, b'{"key":[%b]}' % (b"{}," * 200_000 + b"{}"))
+        assert (status, b"exceeds the maximum allowed input size" in answer) == (400, True)
+    assert late(server) == 0

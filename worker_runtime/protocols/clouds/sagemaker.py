@@ -21,6 +21,7 @@ from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.json_parser import read
 from worker_runtime.protocols.http.json_values import as_string, optional
+from worker_runtime.protocols.http.limits import check_small_document
 from worker_runtime.protocols.http.routes import Route, match
 from worker_runtime.types.listening import Category, Restrictions, SageMakerOptions
 from worker_runtime.types.repository import ModelState
@@ -89,6 +90,7 @@ class SageMakerApp(CloudApp):
         connection.reply(200, msgspec.json.encode(_row(route.name, self._known(route.name))))
 
     def _load(self, connection: Connection, head: Head, _route: Route, body: Any) -> None:
+        check_small_document(len(body))
         document = read(bytes(body))
         name = as_string(optional(document, "model_name", ""))
         url = as_string(optional(document, "url", ""))

@@ -4,7 +4,7 @@ import asyncio
 import base64
 import binascii
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 import msgspec
@@ -12,6 +12,13 @@ import msgspec
 from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault, Unsupported
 from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.http.connection import Connection
+from worker_runtime.protocols.http.documents import (
+    Long,
+    base64_in_slices,
+    large_document,
+    members_in_slices,
+    text_in_slices,
+)
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.json_parser import read
 from worker_runtime.protocols.http.json_values import (
@@ -24,8 +31,13 @@ from worker_runtime.protocols.http.json_values import (
     members,
     optional,
 )
-from worker_runtime.protocols.http.limits import check_document
+from worker_runtime.protocols.http.limits import (
+    LARGE_JSON,
+    check_document,
+    check_small_document,
+)
 from worker_runtime.protocols.http.routes import Route
+from worker_runtime.protocols.http.slices import Steps, in_turns
 from worker_runtime.protocols.http.statistics import statistics_json
 from worker_runtime.protocols.http.tensors import encode_response
 from worker_runtime.types.repository import LoadOverride
@@ -107,8 +119,16 @@ class Admin:
 
     def _load(self, connection: Connection, _head: Head, route: Route, body: Any) -> None:
         _refuse_repository(route)
+        if len(body) >= LARGE_JSON:
+            check_document(len(body), self._limit)
+            self._later(connection, self._load_large(route.name, bytes(body)))
+            return
         override = load_override(self._document(body) if body else None)
         self._later(connection, self._engine.load(route.name, override or None))
+
+    async def _load_large(self, name: str, body: bytes) -> None:
+        override = await in_turns(large_load_override(body))
+        await self._engine.load(name, override or None)
 
     def _unload(self, connection: Connection, _head: Head, route: Route, body: Any) -> None:
         _refuse_repository(route)
@@ -197,6 +217,7 @@ class Admin:
     def _document(self, body: Any) -> Any:
         """The JSON in a body. Raises BadJson and InvalidArgument."""
         check_document(len(body), self._limit)
+        check_small_document(len(body))
         return read(bytes(body))
 
 
@@ -245,13 +266,40 @@ def load_override(document: Any) -> LoadOverride:
     files: dict[str, bytes] = {}
     for key, value in members(parameters).items():
         text = as_string(value)
-        if key == "config":
-            config = text
-        elif key.startswith(_FILE):
+        if _names_file(key):
             files[key.removeprefix(_FILE)] = decode_base64(text, key)
         else:
-            raise Internal("unexpected error on creating Triton parameter")
+            config = text
     return LoadOverride(config, files)
+
+
+def large_load_override(body: bytes) -> Steps[LoadOverride]:
+    """The same of a large document."""
+    document = yield from large_document(body)
+    parameters = dict(document).get("parameters", msgspec.UNSET)
+    if parameters is msgspec.UNSET:
+        return LoadOverride()
+    given: Iterable[tuple[str, Any]]
+    if isinstance(parameters, Long):
+        given = yield from members_in_slices(parameters.raw)
+    else:
+        given = members(parameters).items()
+    config: str | None = None
+    files: dict[str, bytes] = {}
+    for key, value in dict(given).items():
+        text = yield from text_in_slices(value)
+        if _names_file(key):
+            files[key.removeprefix(_FILE)] = yield from base64_in_slices(text, key)
+        else:
+            config = text.decode("utf-8", "surrogateescape")
+    return LoadOverride(config, files)
+
+
+def _names_file(key: str) -> bool:
+    """Else it is the configuration. Raises Internal for what is neither."""
+    if key != "config" and not key.startswith(_FILE):
+        raise Internal("unexpected error on creating Triton parameter")
+    return key != "config"
 
 
 def decode_base64(text: str, name: str) -> bytes:

@@ -17,18 +17,18 @@ from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.http.admin import Admin, Handler
 from worker_runtime.protocols.http.compression import decompress
 from worker_runtime.protocols.http.connection import Connection
-from worker_runtime.protocols.http.decode import (
-    LARGE_JSON,
-    decode,
-    decode_in_slices,
-    has_large_json,
-)
+from worker_runtime.protocols.http.decode import decode, decode_in_slices, has_large_json
 from worker_runtime.protocols.http.encode import encode, encode_any
 from worker_runtime.protocols.http.errors import HttpRefusal, no_room
-from worker_runtime.protocols.http.generate import Generation, StreamedInfer, generate_request
+from worker_runtime.protocols.http.generate import (
+    Generation,
+    StreamedInfer,
+    generate_in_slices,
+    generate_request,
+)
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.http.invocations import Asked, asked, is_invocation
-from worker_runtime.protocols.http.limits import check_document, check_size
+from worker_runtime.protocols.http.limits import LARGE_JSON, check_document, check_size
 from worker_runtime.protocols.http.predictions import Predictions
 from worker_runtime.protocols.http.routes import Route, match
 from worker_runtime.protocols.http.scoring import Scoring, is_scoring_script, scoring_request
@@ -208,6 +208,11 @@ class HttpApp:
     ) -> None:
         if self._forward is not None:
             self._forward_headers(self._forward, head, request)
+        self._start(connection, head, model, request)
+
+    def _start(
+        self, connection: Connection, head: Head, model: Model, request: InferRequest
+    ) -> None:
         if self._tracer.active:
             self._trace(head, model, request)
         if self._requests.active and (found := connection.request_id or id_of(head.headers)):
@@ -238,17 +243,16 @@ class HttpApp:
         if head.content_encoding and head.content_encoding != "identity":
             raise InvalidArgument("Unsupported content-encoding, only 'identity' is supported.")
         sink = Generation(connection, model, streaming=route.kind == "generate_stream")
+        if len(body) >= LARGE_JSON:
+            self._slices.run(
+                generate_in_slices(self._engine, model, bytes(body), sink, self._limit),
+                wanted=lambda: not connection.closed,
+                done=lambda request: self._start(connection, head, model, request),
+                failed=connection.fail_with,
+            )
+            return
         request = generate_request(self._engine, model, bytes(body), sink, self._limit)
-        if self._tracer.active:
-            self._trace(head, model, request)
-        if self._requests.active and (found := connection.request_id or id_of(head.headers)):
-            request.watched, request.x_request_id = self._requests, found
-        connection.request = request
-        try:
-            self._engine.submit(model, request)
-        except RuntimeFault:
-            connection.request = None
-            raise
+        self._start(connection, head, model, request)
 
     def _trace(self, head: Head, model: Model, request: InferRequest) -> None:
         headers = {name.lower(): value for name, value in head.headers}

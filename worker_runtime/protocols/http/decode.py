@@ -20,8 +20,9 @@ from worker_runtime.protocols.forms import (
 from worker_runtime.protocols.http.forms import JSON, HttpForm, build, check_tail
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.json_values import BadJson
-from worker_runtime.protocols.http.limits import check_size
+from worker_runtime.protocols.http.limits import LARGE_JSON, check_size
 from worker_runtime.protocols.http.schema import (
+    Parsed,
     Values,
     decode_large_request,
     decode_request,
@@ -35,10 +36,15 @@ from worker_runtime.protocols.http.tensors import (
     texts_in_slices,
 )
 from worker_runtime.types.request import InferRequest, Sink
-from worker_runtime.types.tensor import check_strings, element_count, parse_strings, string_array
+from worker_runtime.types.tensor import (
+    DataType,
+    check_strings,
+    element_count,
+    parse_strings,
+    string_array,
+)
 
 _ID_START = b'{"id":"'
-LARGE_JSON = 128 * 1024
 _PLAIN_ID = re.compile(rb'\{"id":"([\x20\x21\x23-\x5b\x5d-\x7e]*)",')
 
 
@@ -98,15 +104,18 @@ def decode_in_slices(
         raw = values[item.name] if place == JSON else None
         if isinstance(raw, bytes) and len(raw) > SLICE_BYTES:
             count = element_count(item.wire_shape)
-            if item.byte_size < 0:
-                parsed = yield from texts_in_slices(raw)
-            else:
-                parsed = yield from parsed_in_slices(raw, item.datatype, count)
-            if parsed is None:
-                parsed = yield from read_in_slices(raw, item.datatype, count, item.name)
-            values[item.name] = parsed
+            values[item.name] = yield from values_in_slices(raw, item.datatype, count, item.name)
     inputs = _inputs(engine, model, form, body, len(header), form.id, values)
     return _request(engine, form, inputs, sink, arrived)
+
+
+def values_in_slices(raw: bytes, datatype: DataType, count: int, name: str) -> Steps[Parsed]:
+    """Those of a large tensor, quickly where that goes. ``raw`` is valid JSON."""
+    if datatype.item_size:
+        parsed = yield from parsed_in_slices(raw, datatype, count)
+    else:
+        parsed = yield from texts_in_slices(raw)
+    return parsed or (yield from read_in_slices(raw, datatype, count, name))
 
 
 def _first(

@@ -22,6 +22,7 @@ from worker_runtime.protocols.http.tensors import (
     to_json,
     written_in_slices,
 )
+from worker_runtime.protocols.http.written_texts import is_large, written_texts
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 from worker_runtime.types.tensor import BY_DTYPE, BY_NAME, DataType, write_strings
 
@@ -219,7 +220,7 @@ def _rows(
                 parts.append(raw)
             continue
         row = _described(name, array, datatype)
-        if array.size > SLICE_ELEMENTS:
+        if array.size > SLICE_ELEMENTS or (array.dtype == object and is_large(array)):
             large[len(rows)] = (array, datatype)
         else:
             row["data"] = to_json(array, datatype)
@@ -242,7 +243,11 @@ def _in_slices(
     for number, row in enumerate(rows):
         text += (b"," if number else b"", encode_response(row, finite=finite)[:-1])
         if number in large:
-            data = yield from written_in_slices(*large[number])
+            array, datatype = large[number]
+            if array.dtype == object:
+                data = yield from written_texts(array)
+            else:
+                data = yield from written_in_slices(array, datatype)
             text += (b',"data":', *data)
         text.append(b"}")
     text.append(b"]}")

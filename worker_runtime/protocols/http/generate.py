@@ -12,6 +12,15 @@ from worker_runtime.core.parameters import json_value
 from worker_runtime.errors import InvalidArgument, Unsupported
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.http.connection import Connection
+from worker_runtime.protocols.http.decode import values_in_slices
+from worker_runtime.protocols.http.documents import (
+    Long,
+    Members,
+    count_in_slices,
+    large_document,
+    members_in_slices,
+    text_in_slices,
+)
 from worker_runtime.protocols.http.encode import encode_any, named, wire_type, wire_types
 from worker_runtime.protocols.http.errors import error_body, headers_of, status_of
 from worker_runtime.protocols.http.heads import Head
@@ -26,7 +35,7 @@ from worker_runtime.protocols.http.json_values import (
 from worker_runtime.protocols.http.limits import check_document
 from worker_runtime.protocols.http.replies import Answer
 from worker_runtime.protocols.http.schema import Unparsed
-from worker_runtime.protocols.http.slices import Later, at_once
+from worker_runtime.protocols.http.slices import Later, Steps, at_once
 from worker_runtime.protocols.http.tensors import encode_response, from_json, is_finite, to_json
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue, Response
 from worker_runtime.types.signature import TensorSpec
@@ -45,29 +54,41 @@ def generate_request(
     arrived = monotonic_ns()
     check_document(len(body), limit)
     document = read(body)
-    request_id = ""
-    if isinstance(document, dict) and _ID in document:
-        try:
-            request_id = as_string(document[_ID])
-        except BadJson as error:
-            raise explained(f"Unable to parse '{_ID}'", error) from None
+    request_id = _id(document[_ID]) if isinstance(document, dict) and _ID in document else ""
     found = _Found(model, request_id)
     found.take(members(document), nested=False)
-    plan = engine.plan(model, request_id, tuple(found.forms), None)
-    return InferRequest(
-        plan=plan,
-        inputs=[found.tensors[item.name] for item in plan.inputs],
-        sink=sink,
-        id=request_id,
-        arrived_ns=arrived,
-        parameters=found.parameters or None,
-    )
+    return found.request(engine, sink, arrived)
+
+
+def generate_in_slices(
+    engine: Engine, model: Model, body: bytes, sink: "Generation", limit: int
+) -> Steps[InferRequest]:
+    """The same of a large body."""
+    arrived = monotonic_ns()
+    check_document(len(body), limit)
+    yield None
+    document = yield from large_document(body)
+    given = dict(document)
+    request_id = given.get(_ID, "")
+    if isinstance(request_id, Long) and request_id.raw.startswith(b'"'):
+        request_id = (yield from text_in_slices(request_id)).decode("utf-8", "surrogateescape")
+    found = _Found(model, _id(request_id))
+    yield from found.take_in_slices(document, nested=False)
+    return found.request(engine, sink, arrived)
+
+
+def _id(value: Any) -> str:
+    try:
+        return as_string(value)
+    except BadJson as error:
+        raise explained(f"Unable to parse '{_ID}'", error) from None
 
 
 class _Found:
     """What the members of a generate request turned out to be."""
 
     def __init__(self, model: Model, request_id: str) -> None:
+        self._model = model
         self._inputs = {spec.name: spec for spec in model.signature.inputs}
         self._max_batch_size = model.signature.max_batch_size
         self._request_id = request_id
@@ -75,34 +96,84 @@ class _Found:
         self.tensors: dict[str, Any] = {}
         self.parameters: dict[str, ParameterValue] = {}
 
+    def request(self, engine: Engine, sink: "Generation", arrived: int) -> InferRequest:
+        plan = engine.plan(self._model, self._request_id, tuple(self.forms), None)
+        return InferRequest(
+            plan=plan,
+            inputs=[self.tensors[item.name] for item in plan.inputs],
+            sink=sink,
+            id=self._request_id,
+            arrived_ns=arrived,
+            parameters=self.parameters or None,
+        )
+
     def take(self, document: dict[str, Any], *, nested: bool) -> None:
         for name in names_of(document):
-            value = document[name]
-            if name == _NESTED and not nested:
-                self._take_nested(value)
+            self._take(name, document[name], nested=nested)
+
+    def take_in_slices(self, document: Members, *, nested: bool) -> Steps[None]:
+        for name, value in document:
+            if not isinstance(value, Long):
+                self._take(name, value, nested=nested)
+            elif name == _NESTED and not nested:
+                yield from self._take_long_nested(value)
             elif name in self._inputs:
-                self._take_tensor(self._inputs[name], value)
-            elif nested or name != _ID:
-                self.parameters[name] = json_value(name, value)
+                yield from self._take_long_tensor(self._inputs[name], value)
+            elif not value.raw.startswith(b'"'):
+                json_value(name, None)  # which refuses it
+            else:
+                text = yield from text_in_slices(value)
+                self._take(name, text.decode("utf-8", "surrogateescape"), nested=nested)
+
+    def _take(self, name: str, value: Any, *, nested: bool) -> None:
+        if name == _NESTED and not nested:
+            self._take_nested(value)
+        elif name in self._inputs:
+            self._take_tensor(self._inputs[name], value)
+        elif nested or name != _ID:
+            self.parameters[name] = json_value(name, value)
 
     def _take_nested(self, value: Any) -> None:
-        if _NESTED in self._inputs:
-            raise InvalidArgument(
-                f"Keyword '{_NESTED}' for nested schema also given as input tensor name"
-            )
-        try:
-            as_object(value)
-        except BadJson as error:
-            raise explained(f"Expected JSON object for keyword: '{_NESTED}'", error) from None
+        self._check_nested(is_object=isinstance(value, dict))
         try:
             self.take(value, nested=True)
         except InvalidArgument as error:
             raise explained(f"Converting keyword: '{_NESTED}'", error) from None
 
+    def _take_long_nested(self, value: Long) -> Steps[None]:
+        self._check_nested(is_object=value.raw.startswith(b"{"))
+        try:
+            document = yield from members_in_slices(value.raw)
+            yield from self.take_in_slices(document, nested=True)
+        except InvalidArgument as error:
+            raise explained(f"Converting keyword: '{_NESTED}'", error) from None
+
+    def _check_nested(self, *, is_object: bool) -> None:
+        if _NESTED in self._inputs:
+            raise InvalidArgument(
+                f"Keyword '{_NESTED}' for nested schema also given as input tensor name"
+            )
+        try:
+            as_object({} if is_object else None)
+        except BadJson as error:
+            raise explained(f"Expected JSON object for keyword: '{_NESTED}'", error) from None
+
     def _take_tensor(self, spec: TensorSpec, value: Any) -> None:
         data = value if isinstance(value, list) else [value]
         shape = fitted(spec, self._max_batch_size, len(data))
-        tensor = from_json(Unparsed(data), spec.datatype, len(data), spec.name)
+        self._add(spec, shape, from_json(Unparsed(data), spec.datatype, len(data), spec.name))
+
+    def _take_long_tensor(self, spec: TensorSpec, value: Long) -> Steps[None]:
+        raw, count = value.raw, 1
+        if raw.startswith(b"["):
+            count = yield from count_in_slices(raw)
+        else:
+            raw = b"[%b]" % raw
+        shape = fitted(spec, self._max_batch_size, count)
+        parsed = yield from values_in_slices(raw, spec.datatype, count, spec.name)
+        self._add(spec, shape, parsed.data)
+
+    def _add(self, spec: TensorSpec, shape: tuple[int, ...], tensor: Any) -> None:
         if spec.name in self.tensors:
             raise InvalidArgument(f"input '{spec.name}' already exists in request").for_request(
                 self._request_id

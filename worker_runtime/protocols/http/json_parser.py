@@ -7,6 +7,7 @@ a name given twice the first value. Those bytes are kept as surrogate escapes.
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -89,17 +90,19 @@ def _read_roughly(raw: bytes) -> Any:
     return loosely(raw)
 
 
-def _check_huge(raw: bytes, complaint: str, size: int | None = None, shift: int = 0) -> None:
+def _check_huge(
+    raw: bytes, complaint: str, size: int | None = None, place: Callable[[int], int] = int
+) -> None:
     """Raises BadJson for what nobody reads, so that it is not even decoded."""
     at = _AT.search(complaint)
     if (size or len(raw)) <= _HUGE or at is None:
         return
     if raw[int(at[1])] not in _UNUSUAL:
-        raise _fault("Invalid value.", int(at[1]) + shift)
+        raise _fault("Invalid value.", place(int(at[1])))
 
 
-def loosely(raw: bytes, shift: int = 0) -> Any:
-    """The document in ``raw``, by Python's reader. Raises BadJson, which tells places ``shift``ed.
+def loosely(raw: bytes, place: Callable[[int], int] = int) -> Any:
+    """The document in ``raw``, by Python's reader. Raises BadJson, which tells the ``place``.
 
     why no hook for floats at first: calling one takes longer than all else.
     """
@@ -112,7 +115,7 @@ def loosely(raw: bytes, shift: int = 0) -> Any:
     except json.JSONDecodeError as error:
         what = _ROUGHLY.get(error.msg, "Invalid value.")
         at = len(error.doc[: error.pos].encode("utf-8", "surrogateescape"))
-        raise _fault(what, at + shift) from error
+        raise _fault(what, place(at)) from error
     except ValueError as error:
         raise _fault(_ROUGHLY.get(str(error), "Invalid value."), 0) from error
     return found
@@ -129,8 +132,8 @@ class Checker:
         self._size = size
         self._unusual = False
 
-    def check(self, raw: bytes, shift: int) -> None:
-        """Raises BadJson for a part that is none; it begins at ``shift``."""
+    def check(self, raw: bytes, place: Callable[[int], int]) -> None:
+        """Raises BadJson for a part that is none; ``place`` is where in the whole is what."""
         try:
             msgspec.json.decode(raw, type=msgspec.Raw)
             return
@@ -140,9 +143,9 @@ class Checker:
             try:
                 msgspec.json.decode(raw)  # which counts to another letter of what is no literal
             except (ValueError, RecursionError) as error:
-                _check_huge(raw, str(error), self._size, shift)
+                _check_huge(raw, str(error), self._size, place)
         self._unusual = True
-        loosely(raw, shift)
+        loosely(raw, place)
 
 
 class _Repeating(dict[str, Any]):
@@ -174,6 +177,11 @@ def _finite(text: str) -> float:
 
 def _fault(what: str, at: int) -> BadJson:
     return BadJson(f"{_FAULT}{what} at {at}")
+
+
+def missing_quote(at: int) -> BadJson:
+    """Of a text that begins there and does not end, as ``loosely`` says it."""
+    return _fault(_ROUGHLY["Unterminated string starting at"], at)
 
 
 class _Parser:

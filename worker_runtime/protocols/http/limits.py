@@ -3,6 +3,8 @@
 from worker_runtime.errors import InvalidArgument
 
 _FLAG = "http-max-input-size"
+# From so much JSON on the event loop would have to wait: it is read in slices, or refused.
+LARGE_JSON = 128 * 1024
 _ADVICE = f"Use --{_FLAG} to increase the limit."
 
 
@@ -20,4 +22,13 @@ def check_document(size: int, limit: int) -> None:
     if size > limit:
         raise InvalidArgument(
             f"request JSON size of {size} bytes exceeds the maximum allowed input size. {_ADVICE}"
+        )
+
+
+def check_small_document(size: int) -> None:
+    """Of one that says a few words, in whatever form. Raises InvalidArgument."""
+    if size >= LARGE_JSON:
+        raise InvalidArgument(
+            f"request JSON size of {size} bytes exceeds the maximum allowed input size of "
+            f"{LARGE_JSON - 1} bytes for this request"
         )

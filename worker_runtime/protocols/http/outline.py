@@ -55,7 +55,7 @@ def outlined(raw: bytes, mark: str, limit: int) -> Steps[Outline]:
             return quick
     parts, outliner, checker = Parts(raw), _Outliner(raw, mark, limit), Checker(len(raw))
     while (part := (yield from parts.next())) is not None:
-        checker.check(part.document, part.at - len(part.opening))
+        checker.check(part.document, part.place)
         outliner.take(part)
         yield None
     return outliner.cuts.outline()

@@ -95,3 +95,14 @@ def at_once(steps: Steps[T]) -> T:
         except StopIteration as end:
             result: T = end.value
             return result
+
+
+async def in_turns(steps: Steps[T]) -> T:
+    """The same where somebody awaits it, with a turn of the loop between the slices."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        await asyncio.sleep(0)

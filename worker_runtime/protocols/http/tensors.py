@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from worker_runtime.errors import InvalidArgument, RuntimeFault
+from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.http.json_parser import MAX_DEPTH, TOO_DEEP, loosely, read
-from worker_runtime.protocols.http.json_parts import Part, Parts
+from worker_runtime.protocols.http.json_parts import LONGEST, Part, Parts
 from worker_runtime.protocols.http.json_values import (
     BadJson,
     as_array,
@@ -34,7 +34,7 @@ _COUNT = f"{_DATA}: Shape does not match true shape of 'data' field"
 # A slice holds the event loop up for some tenths of a millisecond.
 SLICE_BYTES = 32 * 1024
 SLICE_ELEMENTS = 4 * 1024
-_MOST_TEXT = 1024 * 1024
+_MOST_TEXT = 256 * 1024
 # The first quote ends a text: one that begins a text has a comma, a bracket or a space in front.
 _BETWEEN_TEXTS = re.compile(rb'[^\\,\[ \t\r\n]"[ \t\r\n]*(,)[ \t\r\n]*"')
 _BRACKETS = bytes.maketrans(b"[]", b"  ")
@@ -95,6 +95,8 @@ def parsed_in_slices(raw: bytes, datatype: DataType, count: int) -> Steps[Parsed
     while begin < len(raw):
         comma = raw.find(b",", begin + SLICE_BYTES)
         end = comma if comma >= 0 else len(raw)
+        if end - begin > SLICE_BYTES + LONGEST:
+            return None
         part, begin = raw[begin:end], end + 1
         if b"[" in part or b"]" in part:
             deepest, depth = _depths(part, depth)
@@ -145,7 +147,7 @@ def read_in_slices(raw: bytes, datatype: DataType, count: int, name: str) -> Ste
     refuse_binary_only(datatype, name)
     parts, values = Parts(raw), _Values(datatype, count, name)
     while (part := (yield from parts.next())) is not None:
-        values.take(_elements(part, datatype))
+        values.take(_elements(part, datatype), part)
         yield None
     return Parsed((yield from values.joined()))
 
@@ -154,7 +156,8 @@ def _elements(part: Part, datatype: DataType) -> list[Any]:
     """Of a list that may begin before it and go on behind it."""
     if len(part.before) > MAX_DEPTH:
         raise InvalidArgument(TOO_DEEP)
-    text = part.alone
+    # what is within an object is no value: a part of it need only be JSON
+    text = part.document if b"{" in part.before else part.alone
     flat = _quick(text, datatype)
     if flat is None:
         data, flat = loosely(text), []
@@ -172,42 +175,57 @@ class _Values:
         self._datatype, self._count, self._name = datatype, count, name
         self._text = datatype.name == "BYTES"
         self._parts: list[Any] = []
+        self._long: list[bytes] = []  # what is there of a text that goes on
         self._found = 0
-        self._wrong: RuntimeFault | None = None
-        self._too_large: RuntimeFault | None = None
+        # why not the fault: its frames would keep all that was read until the next collection
+        self._wrong = ""
+        self._too_large = False
 
-    def take(self, values: list[Any]) -> None:
+    def take(self, values: list[Any], part: Part) -> None:
         left = max(0, self._count - self._found)
-        self._found += len(values)
-        if self._wrong is not None:
+        self._found += len(values) - (part.text_at is not None)
+        if self._wrong:
             return
         try:
             # a value too many is noticed before what comes behind it is looked at
             _check_elements(values if self._text else values[:left], self._datatype)
             if self._text:
-                self._parts.append(string_array(_encoded(values)))
+                self._parts.append(string_array(self._glued(_encoded(values), part)))
             elif self._found <= self._count:
                 self._parts.append(_numbers(values, self._datatype))
         except BadJson as error:
-            self._wrong = error
+            self._wrong = str(error)
         except OverflowError:
-            self._too_large = _out_of_range(self._datatype, self._name)
+            self._too_large = True
+
+    def _glued(self, texts: list[bytes], part: Part) -> list[bytes]:
+        """With whole texts only: of the last one more may come."""
+        if part.text_at is not None:
+            self._long.append(texts[0])
+            if part.text_open and len(texts) == 1:
+                return []
+            texts[0] = b"".join(self._long)
+        self._long = [texts.pop()] if part.text_open else []
+        return texts
 
     def joined(self) -> Steps[Buffer]:
-        if self._wrong is not None:
-            raise self._wrong
+        if self._wrong:
+            raise BadJson(self._wrong)
         if not self._text and self._found != self._count:
             raise BadJson(_COUNT)
-        if self._too_large is not None:
-            raise self._too_large
+        if self._too_large:
+            raise _out_of_range(self._datatype, self._name)
         array = yield from _joined(self._parts, self._datatype.dtype)
         return array if self._text else array.tobytes()
 
 
 def _joined(parts: list[Any], dtype: "np.dtype[Any]") -> Steps["np.ndarray[Any, Any]"]:
+    """One array of them; ``parts`` is empty then: letting go of millions of texts takes a while."""
     array = np.empty(sum(map(len, parts)), dtype)
     at = 0
-    for part in parts:
+    parts.reverse()
+    while parts:
+        part = parts.pop()
         array[at : at + len(part)] = part
         at += len(part)
         yield None
