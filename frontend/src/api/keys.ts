@@ -44,6 +44,7 @@ export const keys = {
   endpoints: {
     all: ["endpoints"] as const,
     list: ["endpoints", "list"] as const,
+    pages: (q: string, state: string, project: string) => ["endpoints", "pages", q, state, project] as const,
     one: (name: string) => ["endpoints", "one", name] as const,
     snippets: (name: string) => ["endpoints", "one", name, "snippets"] as const,
     requests: (name: string, query: Record<string, unknown>) => ["endpoints", "one", name, "requests", query] as const,
