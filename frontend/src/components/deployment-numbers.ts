@@ -54,7 +54,7 @@ const DECLARED = {
   response_cache_bytes: {
     label: t`Response cache`,
     suffix: t`bytes`,
-    placeholder: t`none`,
+    placeholder: t({ message: "none", context: "of a cache" }),
     range: [1_024, 2 ** 40],
     told: (value) => (value ? t`${count(value)} bytes of answers kept` : ""),
     revision: t`response cache`,

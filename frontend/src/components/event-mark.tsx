@@ -7,8 +7,8 @@ import { ToneIcon } from "./status";
 const WENT_WELL = /ready|succeeded|created|online|healthy|routed|registered|joined/;
 
 export function EventMark({ event }: { event: Pick<EventItem, "severity" | "verb"> }) {
-  if (event.severity === "error") return <ToneIcon tone="error" label="error" size={14} />;
-  if (event.severity === "warning") return <ToneIcon tone="warn" label="warning" size={14} />;
+  if (event.severity === "error") return <ToneIcon tone="error" label={t`error`} size={14} />;
+  if (event.severity === "warning") return <ToneIcon tone="warn" label={t`warning`} size={14} />;
   if (WENT_WELL.test(event.verb)) return <ToneIcon tone="ok" label={t`went well`} size={14} />;
-  return <span className={classes["dot"]} role="img" aria-label="info" />;
+  return <span className={classes["dot"]} role="img" aria-label={t({ message: "info", context: "severity" })} />;
 }

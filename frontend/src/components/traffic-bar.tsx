@@ -29,7 +29,9 @@ export function TrafficBar({ traffic, thin = false }: TrafficBarProps) {
             <span key={name} style={{ width: `${(share / sum) * 100}%`, background: fillOf(name, index) }} />
           ))}
         </span>
-        <span className="secondary tabular">{parts.length > 0 ? `${parts.map(([, share]) => share).join(" / ")}\u00a0%` : t`none`}</span>
+        <span className="secondary tabular">
+          {parts.length > 0 ? `${parts.map(([, share]) => share).join(" / ")}\u00a0%` : t({ message: "none", context: "of traffic" })}
+        </span>
       </span>
     );
   }
@@ -37,7 +39,7 @@ export function TrafficBar({ traffic, thin = false }: TrafficBarProps) {
     <div className={classes["bar"]} role="img" aria-label={t`Traffic: ${words}`}>
       {parts.length === 0 ? (
         <span className={classes["none"]}>
-          <Trans>No traffic: every request is answered 503</Trans>
+          <Trans>No traffic: every request is answered 404</Trans>
         </span>
       ) : null}
       {parts.map(([name, share], index) => (

@@ -14,6 +14,7 @@ const SECTIONS = {
   nodes: { label: t`Nodes`, link: paths.nodes() },
   capacity: { label: t`Capacity`, link: paths.capacity() },
   metrics: { label: t`Metrics`, link: paths.compareMetrics() },
+  alerts: { label: t`Alerts`, link: paths.alerts() },
   test: { label: t`Test console`, link: paths.test() },
   operations: { label: t`Operations`, link: paths.operations() },
   activity: { label: t`Activity`, link: paths.activity() },

@@ -47,7 +47,7 @@ function useGroups(opened: boolean, asked: boolean, here: string): items.Group[]
           id: `page ${label}`,
           label,
           icon: "settings",
-          words: "page",
+          words: t`page`,
           act: { kind: "go", link },
         })),
       },

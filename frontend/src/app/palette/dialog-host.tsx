@@ -33,7 +33,7 @@ function DeploymentAsk({
   const deployment = endpoint.deployments.find((one) => one.name === name);
   useEffect(() => {
     if (deployment) return;
-    notifyProblem(new Error("It may have been deleted a moment ago."), t`${endpoint.name} has no deployment ${name}`);
+    notifyProblem(new Error(t`It may have been deleted a moment ago.`), t`${endpoint.name} has no deployment ${name}`);
     onClose();
   }, [deployment, endpoint.name, name, onClose]);
   if (!deployment) return null;

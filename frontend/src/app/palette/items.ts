@@ -305,5 +305,11 @@ export const settingsItems = (): Item[] => [
     words: t`settings files disk`,
     act: { kind: "go", link: paths.storage() },
   },
-  { id: "settings about", label: t`About`, icon: "settings", words: t`settings version`, act: { kind: "go", link: paths.about() } },
+  {
+    id: "settings about",
+    label: t({ message: "About", context: "of the studio" }),
+    icon: "settings",
+    words: t`settings version`,
+    act: { kind: "go", link: paths.about() },
+  },
 ];

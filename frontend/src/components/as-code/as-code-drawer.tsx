@@ -1,4 +1,5 @@
 /** The drawer that says an action in the words of the command line, the REST API and a file. Mounted once, by the shell. */
+import { t } from "@lingui/core/macro";
 import { Drawer } from "@mantine/core";
 import { useState, useSyncExternalStore } from "react";
 import { CodeBlock } from "../copy";
@@ -11,9 +12,9 @@ import { piecesOf } from "./render";
 const FORM_KEY = "shoal.as-code";
 const NAMES: Record<Form, string> = { cli: "CLI", api: "REST API", yaml: "YAML" };
 const HELP: Record<Form, string> = {
-  cli: "On this machine the command line finds the installation by itself; elsewhere run shoal login first.",
-  api: "SHOAL_TOKEN is an API token: make one under Settings, API tokens.",
-  yaml: "Files describe what should be; applying one twice changes nothing.",
+  cli: t`On this machine the command line finds the installation by itself; elsewhere run shoal login first.`,
+  api: t`SHOAL_TOKEN is an API token: make one under Settings, API tokens.`,
+  yaml: t`Files describe what should be; applying one twice changes nothing.`,
 };
 
 /** The form chosen last, if this action has it. */
@@ -26,7 +27,7 @@ function startForm(recipe: Recipe): Form | undefined {
 function Body({ recipe }: { recipe: Recipe }) {
   const forms = formsOf(recipe);
   const [form, setForm] = useState(() => startForm(recipe));
-  if (form === undefined) return <p>This action has no other form.</p>;
+  if (form === undefined) return <p>{t`This action has no other form.`}</p>;
   const choose = (next: Form) => {
     localStorage.setItem(FORM_KEY, next);
     setForm(next);
@@ -35,7 +36,12 @@ function Body({ recipe }: { recipe: Recipe }) {
     <div className={classes["body"]}>
       <p className={classes["title"]}>{recipe.title}</p>
       {forms.length > 1 ? (
-        <Segmented label="Form" value={form} options={forms.map((value) => ({ value, label: NAMES[value] }))} onChange={choose} />
+        <Segmented
+          label={t({ message: "Form", context: "of an action" })}
+          value={form}
+          options={forms.map((value) => ({ value, label: NAMES[value] }))}
+          onChange={choose}
+        />
       ) : null}
       {piecesOf(recipe, form, window.location.origin).map((piece) => (
         <div key={piece.label}>
@@ -57,8 +63,8 @@ export default function AsCodeDrawer() {
       position="right"
       size={560}
       zIndex={320}
-      title="Show as code"
-      closeButtonProps={{ "aria-label": "Close" }}
+      title={t`Show as code`}
+      closeButtonProps={{ "aria-label": t`Close` }}
     >
       {recipe ? <Body recipe={recipe} /> : null}
     </Drawer>

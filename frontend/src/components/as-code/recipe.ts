@@ -1,4 +1,5 @@
 /** What an action of the studio is in other words: commands, calls and files that do the same. */
+import { t } from "@lingui/core/macro";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -40,7 +41,9 @@ export const formsOf = (recipe: Recipe): Form[] => FORMS.filter((form) => (recip
 const SHORT: Record<Form, string> = { cli: "CLI", api: "API", yaml: "YAML" };
 
 /** What the button promises is what there is: "Show as CLI / API". */
-export const asCodeWords = (recipe: Recipe, what = "Show as"): string =>
-  `${what} ${formsOf(recipe)
-    .map((form) => SHORT[form])
-    .join(" / ")}`;
+export const asCodeWords = (recipe: Recipe, words = (forms: string) => t`Show as ${forms}`): string =>
+  words(
+    formsOf(recipe)
+      .map((form) => SHORT[form])
+      .join(" / "),
+  );

@@ -1,4 +1,5 @@
 /** The text of each tab. */
+import { t } from "@lingui/core/macro";
 import { curlCommand } from "./curl";
 import type { Form, Recipe } from "./recipe";
 import { shellLine } from "./shell-lines";
@@ -13,7 +14,7 @@ export interface Piece {
 }
 
 export function piecesOf(recipe: Recipe, form: Form, origin: string): Piece[] {
-  if (form === "cli") return [{ label: "command", code: (recipe.cli ?? []).map(shellLine).join("\n") }];
+  if (form === "cli") return [{ label: t`command`, code: (recipe.cli ?? []).map(shellLine).join("\n") }];
   if (form === "api") {
     return (recipe.api ?? []).map((call) => ({
       label: `${call.method} ${call.path}`,
@@ -24,8 +25,8 @@ export function piecesOf(recipe: Recipe, form: Form, origin: string): Piece[] {
   return (recipe.yaml ?? []).flatMap((file) => [
     { label: file.name, caption: file.name, code: toYaml(file.document) },
     {
-      label: `command that takes ${file.name}`,
-      caption: "then",
+      label: t`command that takes ${file.name}`,
+      caption: t`then`,
       code: shellLine(file.command ?? ["shoal", "apply", "-f", file.name]),
     },
   ]);

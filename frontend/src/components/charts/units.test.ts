@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { sparkPath, thin } from "./sparkline";
 import { axisText, valueText } from "./units";
 
@@ -12,6 +12,15 @@ test("an axis has one unit, chosen by its top tick, and 0 has none", () => {
   expect(plain(axisText("inf/s", [0, 1000, 3000]))).toEqual(["0", "1,000", "3,000"]);
   expect(plain(axisText("inf/s", [0, 5000, 10_000]))).toEqual(["0", "5 k", "10 k"]);
   expect(plain(axisText("percent", [0, 0.25, 1]))).toEqual(["0", "25 %", "100 %"]);
+});
+
+test("an axis has the decimal separator of the language", async () => {
+  vi.resetModules();
+  const { startLanguage } = await import("@/i18n/language");
+  await startLanguage("de");
+  const german = await import("./units");
+  expect(plain(german.axisText("percent", [0, 0.0025, 0.005]))).toEqual(["0", "0,25 %", "0,5 %"]);
+  expect(plain(german.axisText("duration", [0, 500, 1500]))).toEqual(["0", "0,5 ms", "1,5 ms"]);
 });
 
 test("values carry their own unit", () => {

@@ -71,6 +71,7 @@ const PLAIN: readonly Step[] = [
 ];
 
 const TICK = new Intl.NumberFormat(currentLanguage());
+const TICK_PERCENT = new Intl.NumberFormat(currentLanguage(), { maximumSignificantDigits: 3 });
 
 function scaledParts(value: number, steps: readonly Step[]): Measured {
   const [, divisor, unit] = steps.find(([size]) => Math.abs(value) >= size) ?? [0, 1, ""];
@@ -92,7 +93,7 @@ export function axisText(unit: Unit, ticks: readonly number[]): string[] {
   if (unit === "duration") return scaled(ticks, DURATION);
   if (unit === "bytes") return scaled(ticks, BYTES);
   if (unit === "bytes/s") return scaled(ticks, SPEED);
-  if (unit === "percent") return ticks.map((tick) => (tick === 0 ? "0" : `${Number((tick * 100).toPrecision(3))}${GAP}%`));
+  if (unit === "percent") return ticks.map((tick) => (tick === 0 ? "0" : `${TICK_PERCENT.format(tick * 100)}${GAP}%`));
   return scaled(ticks, PLAIN);
 }
 

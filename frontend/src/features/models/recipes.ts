@@ -1,4 +1,5 @@
 /** What one does to models and versions, in the words of the command line and the REST API. */
+import { t } from "@lingui/core/macro";
 import { apiPath } from "@/api/paths";
 import { downloadPath, type Details } from "@/api/models";
 import type { ApiCall, Recipe } from "@/components/as-code";
@@ -14,47 +15,59 @@ interface Archived {
   modelArchived: boolean;
 }
 
+/** The commands of a version and of all its siblings, and what they are called. */
+function archiving({ version, versionArchived, modelArchived }: Archived) {
+  return {
+    one: versionArchived
+      ? { command: "restore", word: t`restore`, words: t`restore version ${version}` }
+      : { command: "archive", word: t`archive`, words: t`archive version ${version}` },
+    all: modelArchived ? { command: "restore", words: t`restore all versions` } : { command: "archive", words: t`archive all versions` },
+  };
+}
+
 /** The menu of a version: download, and hiding or bringing back the version or all of them. */
-export function versionRecipe({ name, version, versionArchived, modelArchived }: Archived): Recipe {
-  const [one, all] = [versionArchived, modelArchived].map((archived) => (archived ? "restore" : "archive"));
+export function versionRecipe(archived: Archived): Recipe {
+  const { name, version } = archived;
+  const { one, all } = archiving(archived);
   const calls: ApiCall[] = [
-    { method: "GET", path: downloadPath(name, version), note: `Download version ${version} as zip` },
-    { method: "POST", path: apiPath("models", name, "versions", version, String(one)), note: `${one} version ${version}` },
-    { method: "POST", path: apiPath("models", name, String(all)), note: `${all} all versions` },
+    { method: "GET", path: downloadPath(name, version), note: t`Download version ${version} as zip` },
+    { method: "POST", path: apiPath("models", name, "versions", version, one.command), note: one.words },
+    { method: "POST", path: apiPath("models", name, all.command), note: all.words },
   ];
   return {
-    title: `Version ${version} of ${name}: download, ${one}, ${all} all versions`,
+    title: t`Version ${version} of ${name}: download, ${one.word}, ${all.words}`,
     cli: [
       ["shoal", "model", "download", ...named(name, version)],
-      ["shoal", "model", String(one), ...named(name, version)],
-      ["shoal", "model", String(all), "--name", name],
+      ["shoal", "model", one.command, ...named(name, version)],
+      ["shoal", "model", all.command, "--name", name],
     ],
     api: calls,
   };
 }
 
 /** Hiding or bringing back one version of an environment, or all of them. */
-export function environmentRecipe({ name, version, versionArchived, modelArchived }: Archived): Recipe {
-  const [one, all] = [versionArchived, modelArchived].map((archived) => (archived ? "restore" : "archive"));
+export function environmentRecipe(archived: Archived): Recipe {
+  const { name, version } = archived;
+  const { one, all } = archiving(archived);
   return {
-    title: `Version ${version} of ${name}: ${one}, ${all} all versions`,
+    title: t`Version ${version} of ${name}: ${one.word}, ${all.words}`,
     cli: [
       ["shoal", "environment", "show", ...named(name, version)],
-      ["shoal", "environment", String(one), ...named(name, version)],
-      ["shoal", "environment", String(all), "--name", name],
+      ["shoal", "environment", one.command, ...named(name, version)],
+      ["shoal", "environment", all.command, "--name", name],
     ],
     api: [
-      { method: "POST", path: apiPath("environments", name, "versions", version, String(one)), note: `${one} version ${version}` },
-      { method: "POST", path: apiPath("environments", name, String(all)), note: `${all} all versions` },
+      { method: "POST", path: apiPath("environments", name, "versions", version, one.command), note: one.words },
+      { method: "POST", path: apiPath("environments", name, all.command), note: all.words },
     ],
   };
 }
 
 export const aliasRecipe = (name: string, version: number, alias: string): Recipe => ({
-  title: `@${alias} is version ${version} of ${name}`,
+  title: t`@${alias} is version ${version} of ${name}`,
   api: [
-    { method: "PUT", path: apiPath("models", name, "aliases", alias), body: { version: String(version) }, note: "Set or move the alias" },
-    { method: "DELETE", path: apiPath("models", name, "aliases", alias), note: "Remove it" },
+    { method: "PUT", path: apiPath("models", name, "aliases", alias), body: { version: String(version) }, note: t`Set or move the alias` },
+    { method: "DELETE", path: apiPath("models", name, "aliases", alias), note: t`Remove it` },
   ],
 });
 
@@ -66,7 +79,7 @@ export function detailsRecipe(name: string, version: number | null, details: Req
   ];
   const path = version === null ? apiPath("models", name) : apiPath("models", name, "versions", version);
   return {
-    title: version === null ? `Description and tags of ${name}` : `Description and tags of version ${version} of ${name}`,
+    title: version === null ? t`Description and tags of ${name}` : t`Description and tags of version ${version} of ${name}`,
     ...(version === null || set.length === 0
       ? {}
       : { cli: [["shoal", "model", "update", ...named(name, version), ...set.flatMap((one) => ["--set", one])]] }),

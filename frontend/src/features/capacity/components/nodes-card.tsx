@@ -45,7 +45,7 @@ const COLUMNS: Column<CapacityNode>[] = [
     ),
   },
   { id: "replicas", header: t`Replicas`, align: "right", hideBelow: "sm", cell: (row) => row.replicas },
-  { id: "idle", header: t`Idle`, align: "right", hideBelow: "sm", cell: (row) => percent(row.idle) },
+  { id: "idle", header: t({ message: "Idle", context: "of a node" }), align: "right", hideBelow: "sm", cell: (row) => percent(row.idle) },
   {
     id: "computing",
     header: t`Processors and GPUs`,

@@ -233,7 +233,7 @@ function EstimateSection({ estimate }: { estimate: PlacementPreview["estimate"] 
       </div>
       <dl className={classes["facts"]}>
         <dt>
-          <Trans>Download</Trans>
+          <Trans context="bytes">Download</Trans>
         </dt>
         <dd>{bytes(estimate.download_bytes)}</dd>
         <dt>

@@ -25,7 +25,7 @@ import classes from "./experiment-view.module.css";
 const of = (bad: number, all: number) => t`${all === 0 ? MISSING : percent(bad / all)} (${count(bad)} of ${count(all)})`;
 
 const DIFFERENCES: Column<ExperimentDifference>[] = [
-  { id: "title", header: t`Measure`, cell: (row) => row.title },
+  { id: "title", header: t({ message: "Measure", context: "of an experiment" }), cell: (row) => row.title },
   { id: "own", header: t`This arm`, align: "right", cell: (row) => of(row.bad, row.of) },
   { id: "baseline", header: t`Baseline`, align: "right", hideBelow: "sm", cell: (row) => of(row.baseline_bad, row.baseline_of) },
   { id: "worse", header: t`Worse with`, align: "right", cell: (row) => sure(row.worse) },

@@ -22,7 +22,7 @@ const MODES = [
   { value: "rate", label: t`requests a second` },
 ];
 const OBJECTIVES = [
-  { value: "", label: t`none` },
+  { value: "", label: t({ message: "none", context: "of an objective" }) },
   { value: "95", label: "p95" },
   { value: "99", label: "p99" },
 ];

@@ -60,7 +60,7 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
           options={[
             { value: "all", label: t`All` },
             { value: "inference-server", label: t`Server` },
-            { value: "storage-initializer", label: t`Download` },
+            { value: "storage-initializer", label: t({ message: "Download", context: "bytes" }) },
           ]}
           onChange={(value) => set({ stream: value === "all" ? undefined : value })}
         />

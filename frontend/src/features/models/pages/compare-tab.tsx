@@ -28,7 +28,12 @@ const WORDS: Record<Change, string> = { added: t`added`, removed: t`removed`, ch
 const TONES: Record<Change, Tone> = { added: "ok", removed: "error", changed: "warn", same: "idle" };
 
 const COLUMNS: Column<FileDifference>[] = [
-  { id: "change", header: t`Change`, width: 110, cell: (row) => <Status plain state={WORDS[row.change]} tone={TONES[row.change]} /> },
+  {
+    id: "change",
+    header: t({ message: "Change", context: "of a file" }),
+    width: 110,
+    cell: (row) => <Status plain state={WORDS[row.change]} tone={TONES[row.change]} />,
+  },
   { id: "path", header: t`Path`, cell: (row) => <span className="mono">{row.path}</span> },
   { id: "before", header: t`Size before`, align: "right", hideBelow: "sm", cell: (row) => bytes(row.before?.size) },
   { id: "after", header: t`Size now`, align: "right", cell: (row) => bytes(row.after?.size) },

@@ -21,7 +21,7 @@ export function SettingsLayout() {
           { label: t`Instance types`, link: paths.instanceTypes() },
           { label: t`Prices`, link: paths.prices() },
           { label: t`Storage`, link: paths.storage() },
-          { label: t`About`, link: paths.about() },
+          { label: t({ message: "About", context: "of the studio" }), link: paths.about() },
         ]}
       />
       <Outlet />

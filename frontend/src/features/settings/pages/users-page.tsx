@@ -118,7 +118,7 @@ export function UsersPage() {
           </Menu.Item>
         ) : null}
         <Menu.Item onClick={() => showAsCode(roleRecipe(row.username, row.role))}>
-          {asCodeWords(roleRecipe(row.username, row.role), t`Show the role as`)}
+          {asCodeWords(roleRecipe(row.username, row.role), (forms) => t`Show the role as ${forms}`)}
         </Menu.Item>
         {row.active ? (
           <Menu.Item onClick={() => setLeaving(row)}>
