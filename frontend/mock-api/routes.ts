@@ -557,7 +557,7 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
       return draft ? ok(draft, method === "POST" ? 201 : 200) : missing("This draft");
     }
     case "placement":
-      return ok(placementPreview(body));
+      return ok(placementPreview(body, state.many));
     case "config":
       return ok({ ok: true, problems: [], config: {}, effective: String(body["text"] ?? "") });
     case "join-tokens":

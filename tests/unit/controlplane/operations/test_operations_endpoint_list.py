@@ -1,4 +1,4 @@
-"""The list of endpoints: searched, chosen by how they serve, with the figures of the last seconds."""
+"""The list of endpoints: searched, chosen by how they serve, with figures of the last seconds."""
 
 import time
 from typing import Any
