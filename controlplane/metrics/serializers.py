@@ -40,6 +40,17 @@ SERIES: Final = {
 }
 
 
+class LiveSerializer(serializers.Serializer[Any]):
+    """Of an endpoint, in the last seconds; None where nothing is known."""
+
+    request_rate = serializers.FloatField(allow_null=True, help_text="per second")
+    p95_us = serializers.FloatField(allow_null=True)
+    error_rate = serializers.FloatField(allow_null=True, help_text="0..1, of `answer_rate`")
+    answer_rate = serializers.FloatField(
+        allow_null=True, help_text="answers of gateways per second, whatever their status"
+    )
+
+
 class ListField(serializers.CharField):
     """``a,b`` as a list without empty entries."""
 

@@ -2,6 +2,7 @@
 
 import hmac
 import re
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -44,11 +45,11 @@ def node_list() -> QuerySet[Node]:
 NODE_STATUSES: Final = ("online", "closed", "lost")
 
 
-def nodes_matching(q: str = "", status: str = "") -> QuerySet[Node]:
-    """Those whose name, address, ``label=value`` or GPUs' names contain ``q``, without regard to
-    case, and that are ``status``: online and open, online and closed to new replicas, or not heard
-    of by the last look, which is seconds old."""
-    rows = node_list()
+def nodes_matching(q: str = "", status: str = "", names: Sequence[str] = ()) -> QuerySet[Node]:
+    """Those of ``names``, or all without any, whose name, address, ``label=value`` or GPUs' names
+    contain ``q``, without regard to case, and that are ``status``: online and open, online and
+    closed to new replicas, or not heard of by the last look, which is seconds old."""
+    rows = node_list().filter(name__in=names) if names else node_list()
     if status == "lost":
         rows = rows.exclude(state=NodeState.ONLINE)
     elif status:

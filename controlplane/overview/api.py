@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from controlplane.accounts.permissions import actor, may
 from controlplane.accounts.policy import PEOPLE, Permission
 from controlplane.core.etags import IF_MATCH, etag_of, if_match
-from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.pagination import MAX_LIMIT, PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import flag, read_body, read_only, read_query
 from controlplane.deployments.selectors.cache import cache_shown
 from controlplane.nodes.models import Node
@@ -70,6 +70,13 @@ class NodesQuery(PageQuery):
     status = serializers.ChoiceField(
         choices=NODE_STATUSES, required=False, default="", allow_blank=True
     )
+    names = serializers.CharField(required=False, default="", allow_blank=True)
+
+    def validate_names(self, value: str) -> list[str]:
+        names = [name for name in value.split(",") if name]
+        if len(names) > MAX_LIMIT:
+            raise serializers.ValidationError(f"{len(names)} names, expected at most {MAX_LIMIT}.")
+        return names
 
 
 class NodesView(APIView):
@@ -89,12 +96,15 @@ class NodesView(APIView):
                 enum=NODE_STATUSES,
                 description="online and open, online and closed to new replicas, or not heard of",
             ),
+            OpenApiParameter(
+                "names", str, description=f"only these, with commas between; {MAX_LIMIT} at most"
+            ),
         ],
         responses=NodePageSerializer,
     )
     def get(self, request: Request) -> Response:
         query = read_query(NodesQuery, request)
-        rows = nodes_matching(query["q"], query["status"])
+        rows = nodes_matching(query["q"], query["status"], query["names"])
         page = paginate(rows, limit=query["limit"], cursor=query["cursor"], order=["name"])
         items = nodes_shown(list(page.items), timezone.now())
         body = {"items": items, "next_cursor": page.next_cursor, "total": rows.count()}

@@ -7,6 +7,7 @@ from controlplane.core.requests import Change
 from controlplane.deployments.serializers.endpoints import Fields, ReplicaSerializer
 from controlplane.deployments.types import ServingState
 from controlplane.events.serializers import EventSerializer
+from controlplane.metrics.serializers import LiveSerializer
 from controlplane.nodes.models import Node
 from controlplane.nodes.types import CONDITIONS
 from controlplane.operations.types import OperationKind, OperationState
@@ -207,15 +208,6 @@ class AttentionSerializer(Fields):
     title = serializers.CharField()
     detail = serializers.CharField(allow_blank=True)
     link = serializers.CharField(help_text="path in the studio")
-
-
-class LiveSerializer(Fields):
-    request_rate = serializers.FloatField(allow_null=True, help_text="per second")
-    p95_us = serializers.FloatField(allow_null=True)
-    error_rate = serializers.FloatField(allow_null=True, help_text="0..1, of `answer_rate`")
-    answer_rate = serializers.FloatField(
-        allow_null=True, help_text="answers of gateways per second, whatever their status"
-    )
 
 
 @extend_schema_serializer(component_name="OverviewModel")

@@ -21,13 +21,19 @@ function nodeFits(node: (typeof nodes)[number], q: string, status: string | null
   return (!status || state === status) && words.some((word) => word.toLowerCase().includes(q.toLowerCase()));
 }
 
-/** `many`: so many nodes, made of the first, in pages as the server makes them. */
-export function nodePage(query: URLSearchParams, many: number) {
-  const all = Array.from({ length: many || nodes.length }, (_, index) => {
+/** `many`: so many nodes, made of the first. */
+export const nodesOf = (many: number) =>
+  Array.from({ length: many || nodes.length }, (_, index) => {
     const name = `node-${String(index).padStart(5, "0")}`;
     return many ? { ...(nodes[0] as (typeof nodes)[number]), id: name, name } : (nodes[index] as (typeof nodes)[number]);
   });
-  const found = all.filter((node) => nodeFits(node, query.get("q") ?? "", query.get("status")));
+
+/** In pages as the server makes them. */
+export function nodePage(query: URLSearchParams, many: number) {
+  const names = query.get("names")?.split(",");
+  const found = nodesOf(many).filter(
+    (node) => (!names || names.includes(node.name)) && nodeFits(node, query.get("q") ?? "", query.get("status")),
+  );
   const start = Number(query.get("cursor") ?? 0);
   const end = start + Number(query.get("limit") ?? 50);
   return { items: found.slice(start, end), next_cursor: end < found.length ? String(end) : null, total: found.length };

@@ -1,5 +1,6 @@
 /** Answers of `/api/v1` from the made-up installation. */
 import type { Overview, RepoModel } from "../src/api/types";
+import { endpointPage, liveOf } from "./endpoint-page";
 import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
 import { environments, named } from "./environments";
 import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, nodePage, system } from "./infrastructure";
@@ -129,12 +130,7 @@ function overview(): Overview {
       recent_events: [],
     };
   }
-  const live = [
-    { request_rate: 1017, p95_us: 7580, error_rate: 0.0006, answer_rate: 1017 },
-    { request_rate: 42.4, p95_us: 812, error_rate: 0, answer_rate: 42.4 },
-    { request_rate: 88.1, p95_us: 48_300, error_rate: 0.031, answer_rate: 88.1 },
-    { request_rate: null, p95_us: null, error_rate: null, answer_rate: null },
-  ];
+  const live = endpoints.map((_, index) => liveOf(index));
   return {
     counts: { endpoints: 4, models: 4, nodes: 2, nodes_online: 2, replicas_ready: 7, replicas_total: 8, attention: 2 },
     totals: totalsOf(live, nodes),
@@ -149,7 +145,7 @@ function overview(): Overview {
     ],
     endpoints: endpoints.map((item, index) => ({
       ...item,
-      live: live[index] ?? { request_rate: null, p95_us: null, error_rate: null, answer_rate: null },
+      live: liveOf(index),
     })),
     nodes,
     recent_operations: operations.slice(0, 7).map((item) => ({
@@ -262,7 +258,7 @@ function endpointRoute(
   ifMatch: string | null,
 ): MockAnswer {
   const [name, section, item, leaf] = path;
-  if (!name) return list(state.empty ? [] : endpoints);
+  if (!name) return state.empty ? list([]) : ok(endpointPage(query, state.many));
   const found = endpoints.find((one) => one.name === name);
   if (!found) return missing(`Endpoint ${name}`);
   if (!section) return method === "DELETE" ? ok(operations[0], 202) : method === "PATCH" ? endpointChange(found, body) : ok(found);
@@ -561,7 +557,7 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
       return draft ? ok(draft, method === "POST" ? 201 : 200) : missing("This draft");
     }
     case "placement":
-      return ok(placementPreview(body));
+      return ok(placementPreview(body, state.many));
     case "config":
       return ok({ ok: true, problems: [], config: {}, effective: String(body["text"] ?? "") });
     case "join-tokens":

@@ -1,4 +1,5 @@
 /** The wizard's part of the made-up installation: one draft at a time, and where its replicas would go. */
+import { nodesOf } from "./infrastructure";
 import { ago, nodes } from "./db";
 
 const GIB = 2 ** 30;
@@ -40,7 +41,7 @@ export function draftChange(method: string, id: string | undefined, body: Record
 }
 
 /** Every replica to the emptiest GPU of the nodes that take work. */
-export function placementPreview(body: Record<string, unknown>) {
+export function placementPreview(body: Record<string, unknown>, many: number) {
   const count = Number(body["instance_count"] ?? 1);
   const open = nodes.filter((node) => !node.cordoned && node.state === "online");
   const added = new Map<string, number>();
@@ -52,6 +53,7 @@ export function placementPreview(body: Record<string, unknown>) {
     added.set(best.gpu.uuid, (added.get(best.gpu.uuid) ?? 0) + ESTIMATE.gpu_memory_bytes);
     return { ordinal, node: best.node, gpus: [best.gpu.uuid] };
   }).filter((one) => one !== null);
+  const named = nodesOf(many).filter((node) => node.name.includes(String(body["q"] ?? "").toLowerCase()));
   return {
     instance_count: count,
     placeable: assigned.length,
@@ -59,8 +61,10 @@ export function placementPreview(body: Record<string, unknown>) {
     why_not: assigned.length < count ? "no GPU has 6.4 GB free" : "",
     instance_type: "gpu",
     estimate: ESTIMATE,
-    items: nodes.map((node) => {
-      const fits = open.includes(node);
+    fitting: many || open.length,
+    matching: named.length,
+    items: named.slice(0, Number(body["limit"] ?? named.length)).map((node) => {
+      const fits = !node.cordoned && node.state === "online";
       return {
         node: node.name,
         rank: fits ? 1 : null,

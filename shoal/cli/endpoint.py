@@ -14,7 +14,7 @@ def endpoint() -> None:
 
 
 @endpoint.command("list")
-@click.option("-q", "--contains", help="Only names that contain this.")
+@click.option("-q", "--contains", help="Only those whose name, description or models contain this.")
 @output_option
 def list_(contains: str | None, output: str) -> None:
     """List endpoints."""

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
 from controlplane.accounts.scope import scope_now
 from controlplane.core.tags import tagged
 from controlplane.deployments.errors import DeploymentNotFound, EndpointNotFound
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
+from controlplane.deployments.selectors.glance import endpoints_glance
 from controlplane.registry.models import RepoModel
 
 VERSION: Final = "revision__model_version"  # of a deployment
@@ -98,17 +99,26 @@ def endpoints_matching(
     q: str = "",
     project: str = "",
     states: Sequence[str] = (),
+    serving_states: Sequence[str] = (),
     created_after: datetime | None = None,
     created_before: datetime | None = None,
     tags: Mapping[str, str] | None = None,
 ) -> QuerySet[Endpoint]:
-    """As ``endpoint_list``; what is empty lets everything through."""
+    """As ``endpoint_list``; what is empty lets everything through. ``q``: in its name, its words,
+    or the name of a model that it serves."""
     wanted = {
-        "name__icontains": q,
         "project": project,
         "provisioning_state__in": states,
         "created_at__gt": created_after,
         "created_at__lt": created_before,
     }
     rows = endpoint_list().filter(**{name: value for name, value in wanted.items() if value})
+    if q:
+        serves = Deployment.objects.filter(
+            endpoint=OuterRef("pk"), revision__model_version__model__name__icontains=q
+        )
+        rows = rows.filter(Q(name__icontains=q) | Q(description__icontains=q) | Exists(serves))
+    if serving_states:  # derived, never stored
+        found = [row.name for row in endpoints_glance() if row.serving_state in serving_states]
+        rows = rows.filter(name__in=found)
     return tagged(rows, tags or {})

@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.core.pagination import MAX_LIMIT
 from controlplane.core.requests import Change
 from controlplane.deployments.serializers.settings import NewSettings
 from controlplane.deployments.types import GpuPolicy
@@ -31,6 +32,21 @@ class PlacementPreviewInputSerializer(NewSettings):
     version = VersionField()
     instance_count = serializers.IntegerField(
         required=False, default=1, min_value=1, max_value=LIMIT_REPLICAS
+    )
+    q = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=255,
+        help_text="only nodes whose names contain this are told of",
+    )
+    limit = serializers.IntegerField(
+        required=False,
+        default=None,
+        allow_null=True,
+        min_value=1,
+        max_value=MAX_LIMIT,
+        help_text="as many nodes as are told of, the best first; all without it",
     )
 
 
@@ -83,6 +99,8 @@ class PlacementPreviewSerializer(Fields):
     why_not = serializers.CharField(allow_blank=True, help_text="of those that have none")
     instance_type = serializers.CharField(allow_null=True)
     estimate = PlacementEstimateSerializer()
+    fitting = serializers.IntegerField(help_text="nodes that would take a replica now")
+    matching = serializers.IntegerField(help_text="nodes whose names contain `q`")
     items = VerdictSerializer(many=True)
 
 

@@ -37,6 +37,8 @@ class Preview:
     why_not: str
     instance_type: str | None
     estimate: Estimate
+    fitting: int  # nodes that would take a replica now
+    matching: int  # nodes whose names were looked for
     items: list[placement.Verdict]
 
 
@@ -49,10 +51,15 @@ def placement_preview(
     instance_type: str,
     node_labels: dict[str, str],
     anti_affinity: str,
+    q: str,
+    limit: int | None,
     now: datetime,
 ) -> Preview:
-    """Nothing is written or reserved. Raises ModelNotFound, ModelNotDeployable, UploadNotFound,
-    InstanceTypeUnknown, Invalid."""
+    """Nothing is written or reserved. ``items``: the ``limit`` best of the nodes whose names
+    contain ``q``, those that would get a replica first.
+
+    Raises ModelNotFound, ModelNotDeployable, UploadNotFound, InstanceTypeUnknown, Invalid.
+    """
     subject = subject_of(model, version, upload_id, None)
     kind = instance_type_wanted(instance_type) if instance_type else None
     need = need_for(kind, backends=subject.backends, size_bytes=subject.size_bytes)
@@ -68,14 +75,20 @@ def placement_preview(
     # nodes that have its files already are better places
     available = offers(placement.Subject(None, None, version_id), now)
     placed = placement.place(need, available)
+    assigned = _assignments(need, available, placed)
+    verdicts = placement.explain(need, available)
+    used = {one.node for one in assigned}
+    named = [one for one in verdicts if q.lower() in one.node.lower()]
     return Preview(
         instance_count=instance_count,
         placeable=len(placed.assigned),
-        assigned=_assignments(need, available, placed),
+        assigned=assigned,
         why_not=placed.why_not() if placed.unplaced else "",
         instance_type=kind.name if kind else None,
         estimate=Estimate(need.size_bytes, need.gpu.count, need.gpu.estimate_bytes),
-        items=placement.explain(need, available),
+        fitting=sum(one.reason is None for one in verdicts),
+        matching=len(named),
+        items=sorted(named, key=lambda one: one.node not in used)[:limit],
     )
 
 

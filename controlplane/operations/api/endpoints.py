@@ -32,7 +32,9 @@ from controlplane.deployments.serializers.endpoints import (
 from controlplane.deployments.services import endpoint_create
 from controlplane.deployments.services.endpoints import LIMITS
 from controlplane.deployments.services.locks import endpoint_lock
-from controlplane.deployments.types import EndpointState
+from controlplane.deployments.types import EndpointState, ServingState
+from controlplane.metrics.selectors import live_now
+from controlplane.metrics.serializers import LiveSerializer
 from controlplane.operations import selectors, services
 from controlplane.operations.api.reading import (
     DRY_RUN,
@@ -57,6 +59,11 @@ ORDERS = ["name", "-name", "created_at", "-created_at", "updated_at", "-updated_
 @extend_schema_serializer(component_name="EndpointPage")
 class EndpointPageSerializer(EndpointItemsSerializer):  # type: ignore[misc, valid-type]
     total = serializers.IntegerField(help_text="endpoints that match, on all pages")
+    live = serializers.DictField(
+        child=LiveSerializer(),
+        required=False,
+        help_text="by name, where `live=true` asked for it: the last seconds of those on this page",
+    )
 
 
 Shape = type[serializers.Serializer[Any]]
@@ -75,6 +82,8 @@ class WithMore:
 
 class EndpointsQuery(PageQuery):
     state = ChoicesField(EndpointState.values)
+    serving_state = ChoicesField(ServingState.values)
+    live = serializers.BooleanField(default=False)
     created_after = serializers.DateTimeField(required=False, default=None)
     created_before = serializers.DateTimeField(required=False, default=None)
     order_by = serializers.ChoiceField(choices=ORDERS, default="name")
@@ -87,9 +96,22 @@ class EndpointsView(WithMore, ProjectAPIView):
     @extend_schema(
         operation_id="endpoints_list",
         parameters=[
-            *PAGE_PARAMETERS,
+            *(each for each in PAGE_PARAMETERS if each.name != "q"),
+            OpenApiParameter(
+                "q",
+                str,
+                description="Only endpoints whose name, description or models' names contain this",
+            ),
             OpenApiParameter(
                 "state", str, description=f"one or several of {','.join(EndpointState.values)}"
+            ),
+            OpenApiParameter(
+                "serving_state",
+                str,
+                description=f"one or several of {','.join(ServingState.values)}",
+            ),
+            OpenApiParameter(
+                "live", bool, description="tell rates, latencies and errors of the last seconds too"
             ),
             OpenApiParameter("created_after", datetime),
             OpenApiParameter("created_before", datetime),
@@ -105,6 +127,7 @@ class EndpointsView(WithMore, ProjectAPIView):
             q=query["q"],
             project=query["project"],
             states=query["state"],
+            serving_states=query["serving_state"],
             created_after=query["created_after"],
             created_before=query["created_before"],
             tags=tags_of(request),
@@ -117,6 +140,8 @@ class EndpointsView(WithMore, ProjectAPIView):
         )
         items = selectors.endpoints_shown(page.items)
         body = {"items": items, "next_cursor": page.next_cursor, "total": rows.count()}
+        if query["live"]:
+            body["live"] = live_now([row.name for row in page.items], timezone.now().timestamp())
         return Response(EndpointPageSerializer(body).data)
 
     @extend_schema(

@@ -1,5 +1,5 @@
 /** Endpoints, deployments, traffic, keys, logs and snippets. */
-import { queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api, everyPage } from "./client";
 import { keys } from "./keys";
 import type { components, operations } from "./schema";
@@ -11,6 +11,37 @@ const of = (endpoint: string) => ({ path: { endpoint } });
 const ofDeployment = (endpoint: string, deployment: string) => ({ path: { endpoint, deployment } });
 const forced = (force: boolean) => ({ query: force ? { force } : {} });
 
+/** Of the list: as many as one looks through, and as travel anew each few seconds. */
+const PAGE = 50;
+const ONE_PAGE_MS = 5_000;
+/** Who has asked for more pages waits longer for them to be read again. */
+const SEVERAL_PAGES_MS = 30_000;
+
+/** What people look for -> the states that it is, as the server takes them. */
+const SERVING = { healthy: "Healthy", trouble: "Degraded,Unavailable", deploying: "Deploying", resting: "Idle,Stopped" };
+export type Serving = keyof typeof SERVING;
+export const SERVINGS = Object.keys(SERVING) as Serving[];
+
+/** The list by name with the figures of the last seconds, chosen by the server, page by page. */
+export const endpointPagesQuery = (q: string, serving: Serving | undefined, project: string) =>
+  infiniteQueryOptions({
+    queryKey: keys.endpoints.pages(q, serving ?? "", project),
+    queryFn: ({ pageParam, signal }) =>
+      answer(
+        api.GET("/api/v1/endpoints", {
+          params: {
+            query: { q, project, cursor: pageParam, limit: PAGE, live: true, ...(serving ? { serving_state: SERVING[serving] } : {}) },
+          },
+          signal,
+        }),
+      ),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next_cursor,
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? SEVERAL_PAGES_MS : ONE_PAGE_MS),
+  });
+
+/** All of them, for who has to name or to choose one. */
 export const endpointsQuery = () =>
   queryOptions({
     queryKey: keys.endpoints.list,

@@ -44,6 +44,7 @@ export const keys = {
   endpoints: {
     all: ["endpoints"] as const,
     list: ["endpoints", "list"] as const,
+    pages: (q: string, state: string, project: string) => ["endpoints", "pages", q, state, project] as const,
     one: (name: string) => ["endpoints", "one", name] as const,
     snippets: (name: string) => ["endpoints", "one", name, "snippets"] as const,
     requests: (name: string, query: Record<string, unknown>) => ["endpoints", "one", name, "requests", query] as const,
@@ -86,6 +87,7 @@ export const keys = {
     all: ["nodes"] as const,
     list: ["nodes", "list"] as const,
     pages: (q: string, status: string) => ["nodes", "pages", q, status] as const,
+    named: (names: readonly string[]) => ["nodes", "named", ...names] as const,
     one: (name: string) => ["nodes", "one", name] as const,
     cache: (name: string, q: string) => ["nodes", "cache", name, q] as const,
     gpus: (name: string) => ["nodes", "gpus", name] as const,

@@ -28,6 +28,15 @@ export const nodePagesQuery = (q: string, status: NodeStatus | undefined) =>
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? SEVERAL_PAGES_MS : 5_000),
   });
 
+/** These, in one answer: of a list that another answer has chosen. */
+export const nodesNamedQuery = (names: readonly string[]) =>
+  queryOptions({
+    queryKey: keys.nodes.named(names),
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/nodes", { params: { query: { names: names.join(","), limit: 500 } }, signal })),
+    placeholderData: keepPreviousData,
+    refetchInterval: 5_000,
+  });
+
 /** All of them, for who has to name or weigh each: rarely where there are many. */
 export const nodesQuery = () =>
   queryOptions({

@@ -11,6 +11,7 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import User
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Replica
+from controlplane.nodes.models import Node
 from controlplane.registry.models import UnpackedFile, Upload
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
@@ -146,6 +147,34 @@ def test_a_preview_of_an_upload_that_is_not_registered(api: APIClient, deployer:
 def test_a_preview_of_what_cannot_be(api: APIClient, body: dict[str, object], code: str) -> None:
     model_register()
     assert api.post(PREVIEW, body, format="json").json()["code"] == code
+
+
+def test_of_many_nodes_as_many_are_told_of_as_are_asked_for(api: APIClient) -> None:
+    model_register()
+    for name in ("east-1", "east-2", "west-1", "west-2"):
+        SimulatedNode(name)
+    Node.objects.filter(name="east-1").update(cordoned=True)
+    asked = {"model": "digits", "instance_count": 2}
+    whole = post(api, PREVIEW, **asked).json()
+    assert (len(whole["items"]), whole["matching"], whole["fitting"]) == (4, 4, 3)
+    given = {one["node"] for one in whole["assigned"]}
+    short = post(api, PREVIEW, **asked, limit=2).json()
+    assert {one["node"] for one in short["items"]} == given  # where it would run comes first
+    assert (short["matching"], short["fitting"], short["placeable"]) == (4, 3, 2)
+    east = post(api, PREVIEW, **asked, q="EAST", limit=1).json()
+    assert ([one["node"] for one in east["items"]], east["matching"]) == (["east-2"], 2)
+    refused = post(api, PREVIEW, **asked, limit=0)
+    assert (refused.status_code, refused.json()["field"]) == (400, "limit")
+
+
+def test_nodes_are_read_by_their_names(api: APIClient) -> None:
+    for name in ("east-1", "east-2", "west-1"):
+        SimulatedNode(name)
+    answer = api.get("/api/v1/nodes?names=west-1,east-1,gone").json()
+    assert ([row["name"] for row in answer["items"]], answer["total"]) == (["east-1", "west-1"], 2)
+    many = ",".join(f"n{number}" for number in range(501))
+    refused = api.get(f"/api/v1/nodes?names={many}")
+    assert (refused.status_code, refused.json()["field"]) == (400, "names")
 
 
 def test_a_wrong_name_is_told_the_right_one(api: APIClient) -> None:

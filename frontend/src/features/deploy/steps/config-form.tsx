@@ -213,7 +213,7 @@ function Instances({ form }: { form: FormContext }) {
 /** Which of a node's GPUs; none chosen means all of them. */
 function Gpus({ form }: { form: FormContext }) {
   const { fields, start, text, onChange } = form;
-  const nodes = useQuery(nodesQuery()).data?.items ?? [];
+  const nodes = useQuery({ ...nodesQuery(), refetchInterval: false }).data?.items ?? [];
   const node = [...nodes].sort((a, b) => b.info.gpus.length - a.info.gpus.length)[0];
   const indices = [...new Set([...(node?.info.gpus.map((gpu) => gpu.index) ?? []), ...fields.gpus])].sort((a, b) => a - b);
   const write = (gpus: readonly number[]) =>

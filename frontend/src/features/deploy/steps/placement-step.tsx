@@ -6,15 +6,18 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import { nodesQuery } from "@/api/nodes";
+import { nodesNamedQuery } from "@/api/nodes";
 import { instanceTypesQuery, type InstanceType, type PlacementAsk, type PlacementPreview, placementPreviewQuery } from "@/api/placement";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { bytes } from "@/components/format";
 import { badLabel, labelsOf, labelText } from "@/components/labels";
+import { ListFilter } from "@/components/list-filter";
 import { ProblemCard } from "@/components/problem-card";
+import { ShowMore } from "@/components/show-more";
 import { SkeletonRows } from "@/components/skeleton";
 import { ToneIcon } from "@/components/status";
+import toolbar from "@/components/toolbar.module.css";
 import { readConfig } from "../config/config-fields";
 import { instancesIn, nodeCards } from "../config/placement-view";
 import type { DeploySource } from "../config/source";
@@ -32,6 +35,9 @@ export interface PlacementStepProps {
 }
 
 const ANY = "any";
+/** Nodes at first, and more at a time; one finds the others by their names. */
+const FIRST = 20;
+const MOST = 200;
 
 function askOf(source: DeploySource, form: DraftForm): PlacementAsk {
   return {
@@ -46,9 +52,12 @@ function askOf(source: DeploySource, form: DraftForm): PlacementAsk {
 }
 
 export function PlacementStep({ source, form, onForm, onBack, onForward }: PlacementStepProps) {
-  const [ask] = useDebouncedValue(askOf(source, form), 200);
+  const [q, setQ] = useState("");
+  const [limit, setLimit] = useState(FIRST);
+  const [ask] = useDebouncedValue({ ...askOf(source, form), q: q.trim(), limit }, 200);
   const preview = useQuery({ ...placementPreviewQuery(ask), placeholderData: keepPreviousData });
-  const nodes = useQuery(nodesQuery());
+  const named = preview.data?.items.map((one) => one.node).sort() ?? [];
+  const nodes = useQuery({ ...nodesNamedQuery(named), enabled: named.length > 0 });
   const texts = useMemo(() => form.texts.map((text) => readConfig(text).fields), [form.texts]);
   // Half a label is no label: the text is kept as it is typed.
   const [labels, setLabels] = useState(() => labelText(form.nodeLabels));
@@ -57,7 +66,7 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
     if (badLabel(text) === null) onForm({ nodeLabels: labelsOf(text) });
   };
   const found = preview.data;
-  const cards = found && nodes.data ? nodeCards(found, nodes.data.items, texts) : null;
+  const cards = found && (nodes.data || named.length === 0) ? nodeCards(found, nodes.data?.items ?? [], texts) : null;
   const fits = found !== undefined && found.placeable >= found.instance_count;
   const lacking = found ? found.instance_count - found.placeable : 0;
   return (
@@ -81,7 +90,7 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
             preview.error || nodes.error ? null : (
               <SkeletonRows rows={6} label={t`Asking the nodes`} />
             )
-          ) : cards.length === 0 ? (
+          ) : cards.length === 0 && !ask.q ? (
             <Card title={t`No node has joined yet`}>
               <p style={{ margin: 0 }}>
                 <Trans>
@@ -94,7 +103,26 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
               </p>
             </Card>
           ) : (
-            <NodeCards cards={cards} />
+            <>
+              {found && (found.matching > FIRST || ask.q) ? (
+                <div className={toolbar["toolbar"]}>
+                  <ListFilter label={t`Filter nodes`} value={q} onChange={setQ} />
+                  <span className="secondary" role="status">
+                    <Trans>
+                      {cards.length} of {plural(found.matching, { one: "# node", other: "# nodes" })}, the best first
+                    </Trans>
+                    {"; "}
+                    {plural(found.fitting, { one: "# could take a replica", other: "# could take a replica" })}
+                  </span>
+                </div>
+              ) : null}
+              <NodeCards cards={cards} />
+              <ShowMore
+                hasNextPage={found !== undefined && found.matching > cards.length && limit < MOST}
+                isFetchingNextPage={preview.isPlaceholderData}
+                fetchNextPage={() => Promise.resolve(setLimit(Math.min(MOST, limit + FIRST)))}
+              />
+            </>
           )}
           {found && !fits ? (
             <div className={classes["refusal"]} style={{ borderLeftColor: "var(--warn)" }} role="alert">

@@ -2,9 +2,9 @@
 import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { IconApi, IconRocket } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { endpointsQuery } from "@/api/endpoints";
+import { endpointPagesQuery, SERVINGS } from "@/api/endpoints";
 import type { Endpoint } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
@@ -13,20 +13,28 @@ import { CopyButton } from "@/components/copy";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { ProjectSwitcher } from "@/components/project-switcher";
+import { type LiveFigures, liveColumns } from "@/components/live-columns";
 import { ListFilter } from "@/components/list-filter";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingLink } from "@/components/refusing-button";
 import { Segmented } from "@/components/segmented";
+import { ShowMore } from "@/components/show-more";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { TrafficBar } from "@/components/traffic-bar";
-import { stateWord } from "@/components/state-words";
+
+interface Filters {
+  q?: string | undefined;
+  status?: string | undefined;
+  sort?: string | undefined;
+}
+type Live = Readonly<Record<string, LiveFigures>>;
 
 const modelText = (row: Endpoint) => row.models.map((item) => `${item.name} v${item.version}`).join(", ");
 
-const COLUMNS: Column<Endpoint>[] = [
+const columnsOf = (live: Live): Column<Endpoint>[] => [
   {
     id: "name",
     header: t`Name`,
@@ -53,15 +61,17 @@ const COLUMNS: Column<Endpoint>[] = [
         </span>
       ),
   },
+  ...liveColumns<Endpoint>((row) => live[row.name]),
   {
     id: "deployments",
+    hideBelow: "lg",
     header: t`Deployments`,
     align: "right",
     sortValue: (row) => row.deployments.length,
     cell: (row) => row.deployments.length,
   },
-  { id: "traffic", header: t`Traffic`, width: 190, hideBelow: "sm", cell: (row) => <TrafficBar thin traffic={row.traffic} /> },
-  { id: "updated", header: t`Updated`, hideBelow: "md", sortValue: (row) => row.updated_at, cell: (row) => <Time at={row.updated_at} /> },
+  { id: "traffic", header: t`Traffic`, width: 170, hideBelow: "sm", cell: (row) => <TrafficBar thin traffic={row.traffic} /> },
+  { id: "updated", header: t`Updated`, hideBelow: "lg", sortValue: (row) => row.updated_at, cell: (row) => <Time at={row.updated_at} /> },
   {
     id: "copy",
     header: (
@@ -76,20 +86,24 @@ const COLUMNS: Column<Endpoint>[] = [
 
 export function EndpointsPage() {
   usePageTitle(t`Endpoints`);
-  const search = useSearch({ from: "/app/endpoints" });
-  const navigate = useNavigate({ from: "/endpoints" });
-  const open = useNavigate();
-  const { data, error, isPending, refetch } = useQuery({ ...endpointsQuery(), refetchInterval: 10_000 });
+  const search: Filters = useSearch({ strict: false });
+  const navigate = useNavigate();
   const project = useChosenProject();
-  const query = search.q ?? "";
-  const needle = query.trim().toLowerCase();
-  const states = [...new Set(data?.items.map((item) => item.serving_state) ?? [])].sort();
-  const rows = data?.items.filter(
-    (item) =>
-      `${item.name} ${item.description} ${modelText(item)}`.toLowerCase().includes(needle) &&
-      (!project || item.project === project) &&
-      (!search.status || item.serving_state === search.status),
+  const q = search.q ?? "";
+  const serving = SERVINGS.find((each) => each === search.status);
+  const { data, error, isPending, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(
+    endpointPagesQuery(q.trim(), serving, project ?? ""),
   );
+  const rows = data?.pages.flatMap((page) => page.items);
+  const total = data?.pages[0]?.total ?? 0;
+  const live: Live = Object.assign({}, ...(data?.pages.map((page) => page.live) ?? []));
+  const filtered = q.trim() !== "" || serving !== undefined;
+  const set = (change: Filters) =>
+    void navigate({
+      to: ".",
+      search: (old: Filters) => Object.fromEntries(Object.entries({ ...old, ...change }).filter(([, value]) => value)),
+      replace: true,
+    });
   const deployButton = (
     <RefusingLink needs="deploy" link={paths.deploy()} leftSection={<IconRocket size={16} />}>
       <Trans>Deploy a model</Trans>
@@ -99,28 +113,26 @@ export function EndpointsPage() {
     <>
       <PageHeader title={t`Endpoints`} actions={deployButton} />
       {error && !data ? <ProblemCard error={error} title={t`The endpoints could not be loaded`} onRetry={() => void refetch()} /> : null}
-      {data && data.items.length > 0 ? (
+      {rows && (rows.length > 0 || filtered || project) ? (
         <div className={toolbar["toolbar"]}>
           <ProjectSwitcher />
-          <ListFilter
-            label={t`Filter endpoints`}
-            value={query}
-            onChange={(q) => void navigate({ search: (old) => ({ ...old, q: q || undefined }), replace: true })}
+          <ListFilter label={t`Filter endpoints`} value={q} onChange={(next) => set({ q: next })} />
+          <Segmented
+            label={t`Status`}
+            value={serving ?? "all"}
+            options={[
+              { value: "all", label: t`All` },
+              { value: "healthy", label: t`Healthy` },
+              { value: "trouble", label: t`In trouble` },
+              { value: "deploying", label: t`Deploying` },
+              { value: "resting", label: t`Idle, stopped` },
+            ]}
+            onChange={(next) => set({ status: next === "all" ? "" : next })}
           />
-          {states.length > 1 ? (
-            <Segmented
-              label={t`Status`}
-              value={search.status ?? "All"}
-              options={[{ value: "All", label: t`All` }, ...states.map((value) => ({ value, label: stateWord(value) }))]}
-              onChange={(value) =>
-                void navigate({ search: (old) => ({ ...old, status: value === "All" ? undefined : value }), replace: true })
-              }
-            />
-          ) : null}
           <span className="secondary" role="status">
-            {rows && rows.length < data.items.length
-              ? t`${rows.length} of ${plural(data.items.length, { one: "# endpoint", other: "# endpoints" })}`
-              : plural(data.items.length, { one: "# endpoint", other: "# endpoints" })}
+            {rows.length < total
+              ? t`${rows.length} of ${plural(total, { one: "# endpoint", other: "# endpoints" })}, by name`
+              : plural(total, { one: "# endpoint", other: "# endpoints" })}
           </span>
         </div>
       ) : null}
@@ -129,15 +141,15 @@ export function EndpointsPage() {
           <DataTable
             label={t`Endpoints`}
             choose="endpoints"
-            columns={COLUMNS}
+            columns={columnsOf(live)}
             rows={rows}
             rowKey={(row) => row.name}
             loading={isPending}
-            sort={search.sort}
-            onSort={(sort) => void navigate({ search: (old) => ({ ...old, sort }), replace: true })}
-            onOpen={(row) => void open(paths.endpoint(row.name))}
+            // Of a part of the list the newest is not the newest: only all of it is sorted.
+            {...(hasNextPage ? {} : { sort: search.sort, onSort: (sort: string | undefined) => set({ sort: sort ?? "" }) })}
+            onOpen={(row) => void navigate(paths.endpoint(row.name))}
             empty={
-              data && data.items.length > 0 ? (
+              filtered || project ? (
                 <EmptyState title={t`No endpoint matches the filter`} />
               ) : (
                 <EmptyState
@@ -151,6 +163,7 @@ export function EndpointsPage() {
           />
         </Card>
       )}
+      <ShowMore hasNextPage={hasNextPage} isFetchingNextPage={isFetchingNextPage} fetchNextPage={fetchNextPage} />
     </>
   );
 }

@@ -5,10 +5,9 @@ import type { Overview } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Sparkline } from "@/components/charts/sparkline";
 import { type Column, DataTable } from "@/components/data-table";
-import { Num } from "@/components/num";
+import { liveColumns } from "@/components/live-columns";
 import { Status } from "@/components/status";
 import { TrafficBar } from "@/components/traffic-bar";
-import { METRICS, metricParts } from "@/metrics/registry";
 import { useRequestRates } from "../hooks/use-request-rates";
 import classes from "./endpoint-table.module.css";
 
@@ -17,6 +16,7 @@ type Row = Overview["endpoints"][number];
 export function EndpointTable({ endpoints }: { endpoints: readonly Row[] }) {
   const navigate = useNavigate();
   const rates = useRequestRates(endpoints);
+  const [rate, p95, errors] = liveColumns<Row>((row) => row.live);
   const columns: Column<Row>[] = [
     {
       id: "name",
@@ -36,12 +36,7 @@ export function EndpointTable({ endpoints }: { endpoints: readonly Row[] }) {
       ),
     },
     { id: "status", header: t`Status`, cell: (row) => <Status state={row.serving_state} /> },
-    {
-      id: "rate",
-      header: METRICS.request_rate.title,
-      align: "right",
-      cell: (row) => <Num parts={metricParts("request_rate", row.live.request_rate)} />,
-    },
+    rate,
     {
       id: "course",
       header: t`Last 5 min`,
@@ -49,18 +44,8 @@ export function EndpointTable({ endpoints }: { endpoints: readonly Row[] }) {
       hideBelow: "lg",
       cell: (row) => <Sparkline values={rates.get(row.name) ?? []} label={t`Requests of ${row.name}, recent course`} />,
     },
-    { id: "p95", header: METRICS.p95_us.label, align: "right", cell: (row) => <Num parts={metricParts("p95_us", row.live.p95_us)} /> },
-    {
-      id: "errors",
-      header: METRICS.error_rate.title,
-      align: "right",
-      hideBelow: "sm",
-      cell: (row) => (
-        <span data-bad={(row.live.error_rate ?? 0) > 0.01 ? "" : undefined} className={classes["errors"]}>
-          <Num parts={metricParts("error_rate", row.live.error_rate)} />
-        </span>
-      ),
-    },
+    p95,
+    errors,
     { id: "traffic", header: t`Traffic`, width: 170, hideBelow: "md", cell: (row) => <TrafficBar thin traffic={row.traffic} /> },
   ];
   return (
