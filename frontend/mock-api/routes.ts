@@ -176,19 +176,39 @@ const TEXTS = [
 
 const NEWEST_LINE = 30_000;
 
+function logLine(id: number) {
+  const text = TEXTS[id % TEXTS.length] ?? "";
+  return {
+    id,
+    at: ago(Math.max(0, NEWEST_LINE - id)),
+    replica_id: id % 3 === 0 ? "r-blue-1" : "r-blue-0",
+    stream: STREAMS[id % 6 === 5 ? 1 : 0] ?? "",
+    text,
+    level: text.startsWith("E ") ? "error" : text.startsWith("W ") ? "warn" : "",
+  };
+}
+
+function logFits(line: ReturnType<typeof logLine>, query: URLSearchParams): boolean {
+  const [q, level, stream, replica] = ["q", "level", "stream", "replica"].map((name) => query.get(name) ?? "");
+  const bad = !level || line.level === "error" || line.level === level;
+  return (
+    bad &&
+    (!stream || line.stream === stream) &&
+    (!replica || line.replica_id === replica) &&
+    line.text.toLowerCase().includes((q ?? "").toLowerCase())
+  );
+}
+
+/** All that is kept is searched; two lines come with each look. */
 function logs(query: URLSearchParams): MockAnswer {
   const [after, before, tail] = ["after", "before", "tail"].map((name) => Number(query.get(name) ?? 0));
-  const size = after ? 2 : Math.min(tail || 200, (before || NEWEST_LINE + 1) - 1);
-  const first = after ? after + 1 : (before || NEWEST_LINE + 1) - size;
-  return ok({
-    lines: Array.from({ length: size }, (_, index) => ({
-      id: first + index,
-      at: ago(Math.max(0, NEWEST_LINE - first - index)),
-      replica_id: (first + index) % 3 === 0 ? "r-blue-1" : "r-blue-0",
-      stream: STREAMS[(first + index) % 6 === 5 ? 1 : 0],
-      text: TEXTS[(first + index) % TEXTS.length],
-    })),
-  });
+  const last = after ? after + 2 : (before || NEWEST_LINE + 1) - 1;
+  const lines: ReturnType<typeof logLine>[] = [];
+  for (let id = last; id > (after ?? 0) && lines.length < (tail || 200); id -= 1) {
+    const line = logLine(id);
+    if (logFits(line, query)) lines.unshift(line);
+  }
+  return ok({ lines, last_id: last });
 }
 
 const STEPS = [2, 5, 10, 30, 60, 300, 600, 3600, 7200];

@@ -295,6 +295,7 @@ class LogLine(TypedDict):
     replica_id: str
     stream: str
     text: str
+    level: str  # warn, error, or nothing
 
 
 class SessionInfo(TypedDict):

@@ -215,11 +215,11 @@ class LogsView(ArmView):
                 field="containerType",
             )
         row = selectors.deployment_get(endpoint, deployment)
-        lines = log_lines(
+        found = log_lines(
             endpoint=endpoint,
             deployment=deployment,
             tail=tail,
             stream=STREAMS.get(stream.lower(), ""),
             since=selectors.told_since(row.endpoint),
         )
-        return Response({"content": "\n".join(line.text for line in lines)})
+        return Response({"content": "\n".join(line.text for line in found.lines)})

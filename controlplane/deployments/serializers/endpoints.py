@@ -36,6 +36,8 @@ from controlplane.deployments.types import (
     ReplicaState,
     ServingState,
 )
+from controlplane.metrics.log_levels import level_of
+from controlplane.metrics.models import LogLine
 
 Fields = serializers.Serializer[Any]
 WORDS: dict[str, Any] = {"description": "", "tags": {}, "declared": {}}
@@ -361,10 +363,18 @@ class LogLineSerializer(Fields):
     replica_id = serializers.CharField()
     stream = serializers.CharField()
     text = serializers.CharField(allow_blank=True)
+    level = serializers.SerializerMethodField(help_text="`warn`, `error`, or nothing")
+
+    def get_level(self, line: LogLine) -> str:
+        return level_of(line.text)
 
 
 class LogLinesSerializer(Fields):
     lines = LogLineSerializer(many=True)
+    last_id = serializers.IntegerField(
+        allow_null=True,
+        help_text="of all that was searched: `after` this there is only what is new",
+    )
 
 
 class SnippetsSerializer(Fields):

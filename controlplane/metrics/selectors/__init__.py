@@ -25,7 +25,7 @@ from controlplane.metrics.selectors.live import (
     live_tracks,
     sample_interval_s,
 )
-from controlplane.metrics.selectors.logs import log_lines, log_owners
+from controlplane.metrics.selectors.logs import LogPage, log_lines, log_owners
 from controlplane.metrics.selectors.replicas import ReplicaHistory, replica_history
 from controlplane.metrics.selectors.requests import (
     MOST_REQUESTS,
@@ -44,6 +44,7 @@ __all__ = [
     "Columns",
     "Following",
     "History",
+    "LogPage",
     "Query",
     "ReplicaHistory",
     "RequestFilter",

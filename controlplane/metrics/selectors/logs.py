@@ -1,6 +1,17 @@
 """Reads of log lines."""
 
+from dataclasses import dataclass
+
+from controlplane.metrics.log_levels import is_level
 from controlplane.metrics.models import LogLine
+
+
+@dataclass(frozen=True, slots=True)
+class LogPage:
+    """``last_id``: the newest line that was looked at, whether or not it is one of these."""
+
+    lines: list[LogLine]
+    last_id: int | None
 
 
 def log_lines(
@@ -13,21 +24,40 @@ def log_lines(
     after: int | None = None,
     before: int | None = None,
     since: float = 0.0,
-) -> list[LogLine]:
+    until: float = 0.0,
+    q: str = "",
+    level: str = "",
+) -> LogPage:
     """The last ``tail`` lines in order, or the last before the id ``before``; with ``after`` the
-    first ``tail`` behind that id. ``since`` is in Unix seconds."""
+    first ``tail`` behind that id. ``since`` and ``until`` are in Unix seconds, ``q`` is in the text
+    without regard to case, and ``level`` the least of ``log_levels.LEVELS``.
+
+    All lines that are kept of a deployment are looked at, KEEP_LOG_LINES and a few more.
+    """
+    chosen = {
+        "replica_id": replica_id,
+        "stream": stream,
+        "at__gte": since,
+        "at__lt": until,
+    }
     lines = LogLine.objects.filter(endpoint=endpoint, deployment=deployment)
-    if replica_id:
-        lines = lines.filter(replica_id=replica_id)
-    if stream:
-        lines = lines.filter(stream=stream)
-    if since:
-        lines = lines.filter(at__gte=since)
-    if after is not None:
-        return list(lines.filter(id__gt=after).order_by("id")[:tail])
+    lines = lines.filter(**{name: value for name, value in chosen.items() if value})
     if before is not None:
         lines = lines.filter(id__lt=before)
-    return list(lines.order_by("-id")[:tail])[::-1]
+    if after is not None:
+        lines = lines.filter(id__gt=after)
+    rows = lines.order_by("-id" if after is None else "id")
+    if not (q or level):
+        rows = rows[:tail]
+    # why not the database's search: one is blind to the case of what is not ASCII, none has levels
+    needle, found, last_id = q.casefold(), list[LogLine](), None
+    for line in rows.iterator():
+        last_id = max(last_id or 0, line.pk)
+        if needle in line.text.casefold() and is_level(line.text, level):
+            found.append(line)
+            if len(found) == tail:
+                break
+    return LogPage(found if after is not None else found[::-1], last_id)
 
 
 def log_owners() -> list[tuple[str, str]]:

@@ -30,6 +30,7 @@ from controlplane.deployments.serializers.endpoints import (
 )
 from controlplane.deployments.services import Spec
 from controlplane.deployments.services.locks import endpoint_lock
+from controlplane.metrics.log_levels import LEVELS
 from controlplane.metrics.selectors import log_lines
 from controlplane.operations import services
 from controlplane.operations.api.reading import (
@@ -69,6 +70,24 @@ class LogsQuery(Fields):
     )
     since = serializers.DateTimeField(
         required=False, default=None, help_text="only lines written then or later"
+    )
+    until = serializers.DateTimeField(
+        required=False, default=None, help_text="only lines written before"
+    )
+    q = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=500,
+        trim_whitespace=False,
+        help_text="only lines with this text, whatever the case of its letters",
+    )
+    level = serializers.ChoiceField(
+        LEVELS,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="only lines that say that they are as bad, or worse",
     )
     after = serializers.IntegerField(required=False, min_value=0, default=None)
     before = serializers.IntegerField(required=False, min_value=0, default=None)
@@ -280,18 +299,21 @@ class LogsView(ProjectAPIView):
     )
     def get(self, request: Request, endpoint: str, deployment: str) -> Response:
         """The last lines, in order; with ``after`` those behind that id, to follow along; with
-        ``before`` the last ones before it, to look back."""
+        ``before`` the last ones before it, to look back. All that is kept is searched."""
         query = read_query(LogsQuery, request)
         row = selectors.deployment_get(endpoint, deployment)
         asked = query["since"].timestamp() if query["since"] else 0.0
-        lines = log_lines(
+        found = log_lines(
             endpoint=endpoint,
             deployment=deployment,
             tail=query["tail"],
             replica_id=query["replica"],
             stream=query["stream"] or query["container"],
             since=max(asked, selectors.told_since(row.endpoint)),
+            until=query["until"].timestamp() if query["until"] else 0.0,
+            q=query["q"],
+            level=query["level"],
             after=query["after"],
             before=query["before"],
         )
-        return Response(LogLinesSerializer({"lines": lines}).data)
+        return Response(LogLinesSerializer(found).data)

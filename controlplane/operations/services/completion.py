@@ -229,7 +229,7 @@ def _with_log(operation: Operation, failure: Failure) -> Failure:
         deployment=operation.deployment,
         replica_id=failure.replica_id,
         tail=LAST_LINES,
-    )
+    ).lines
     if not lines:
         return failure
     text = "\n".join([*filter(None, [failure.detail]), "Last log lines:", *(x.text for x in lines)])

@@ -1,6 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { LogLine } from "@/api/types";
-import { appendLines, lineMatcher, prependLines } from "./log-buffer";
+import { appendLines, expressionOf, prependLines } from "./log-buffer";
 
 const line = (id: number, over: Partial<LogLine> = {}): LogLine => ({
   id,
@@ -8,6 +8,7 @@ const line = (id: number, over: Partial<LogLine> = {}): LogLine => ({
   replica_id: "r0",
   stream: "stdout",
   text: `line ${id}`,
+  level: "",
   ...over,
 });
 
@@ -27,25 +28,15 @@ test("the oldest lines go when it is full", () => {
   expect(held.map((item) => item.id)).toEqual([7, 8, 9, 10]);
 });
 
-describe("the filter", () => {
-  const nothing = { text: "", stream: undefined, replica: undefined };
+test("an expression between slashes is tried here, and says when it is none", () => {
+  const found = expressionOf("/batch of \\d+/");
+  expect(found?.test(line(1, { text: "a BATCH of 8" }))).toBe(true);
+  expect(found?.test(line(1, { text: "a batch of many" }))).toBe(false);
+  expect(expressionOf("/(/")?.error).toMatch(/expression/i);
+});
 
-  test("looks for words without regard to case", () => {
-    expect(lineMatcher({ ...nothing, text: "BATCH" }).test(line(1, { text: "a batch of 8" }))).toBe(true);
-    expect(lineMatcher({ ...nothing, text: "a.b" }).test(line(1, { text: "axb" }))).toBe(false);
-  });
-
-  test("takes an expression between slashes, and says when it is none", () => {
-    expect(lineMatcher({ ...nothing, text: "/batch of \\d+/" }).test(line(1, { text: "a batch of 8" }))).toBe(true);
-    expect(lineMatcher({ ...nothing, text: "/(/" }).error).toMatch(/expression/i);
-  });
-
-  test("narrows to a stream and a replica", () => {
-    const { test: hit } = lineMatcher({ text: "", stream: "stderr", replica: "r1" });
-    expect(hit(line(1, { stream: "stderr", replica_id: "r1" }))).toBe(true);
-    expect(hit(line(1, { stream: "stderr" }))).toBe(false);
-    expect(hit(line(1, { replica_id: "r1" }))).toBe(false);
-  });
+test("anything else is the server's to look for", () => {
+  for (const text of ["", "batch", "/var/log", "//"]) expect(expressionOf(text)).toBeNull();
 });
 
 test("older lines come before, as far as there is room", () => {
@@ -54,9 +45,4 @@ test("older lines come before, as far as there is room", () => {
   expect(prependLines(held, [line(1), line(2), line(3)], 4).map((item) => item.id)).toEqual([2, 3, 5, 6]);
   expect(prependLines(held, [line(1)], 2)).toBe(held);
   expect(prependLines(held, [line(7)])).toBe(held);
-});
-
-test("warnings include errors", () => {
-  const warn = lineMatcher({ text: "", level: "warn", stream: undefined, replica: undefined });
-  expect(["ERROR a", "WARNING b", "c"].map((text) => warn.test(line(1, { text })))).toEqual([true, true, false]);
 });

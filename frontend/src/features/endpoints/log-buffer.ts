@@ -1,6 +1,5 @@
 /** Log lines in memory: ordered by id, without doubles, at most 20,000. */
 import type { LogLine } from "@/api/types";
-import { type Level, levelOf } from "@/components/log-level";
 
 export const MAX_LINES = 20_000;
 /** Longer lines are cut in the view; copying gives the whole line. */
@@ -24,40 +23,19 @@ export function prependLines(held: LogLine[], older: readonly LogLine[], limit: 
   return room === 0 ? held : [...added.slice(-room), ...held];
 }
 
-export interface LogFilter {
-  text: string;
-  /** Only lines of this level or worse. */
-  level?: Level | undefined;
-  stream: string | undefined;
-  replica: string | undefined;
+export interface Expression {
+  test: (line: LogLine) => boolean;
+  error: string | null;
 }
 
-function isLevel(text: string, wanted: Level | undefined): boolean {
-  if (!wanted) return true;
-  const level = levelOf(text);
-  return level === "error" || (level === "warn" && wanted === "warn");
-}
-
-/** `/expr/` is a regular expression; anything else is looked for as it is, without regard to case. */
-export function lineMatcher(filter: LogFilter): { test: (line: LogLine) => boolean; error: string | null } {
-  const { text, stream, replica, level } = filter;
-  let hit: (value: string) => boolean = () => true;
-  let error: string | null = null;
-  const expression = /^\/(.+)\/$/.exec(text);
-  if (expression?.[1]) {
-    try {
-      const regex = new RegExp(expression[1], "i");
-      hit = (value) => regex.test(value);
-    } catch (problem) {
-      error = problem instanceof Error ? problem.message : String(problem);
-    }
-  } else if (text) {
-    const needle = text.toLowerCase();
-    hit = (value) => value.toLowerCase().includes(needle);
+/** `/expr/` is a regular expression, of which only the browser knows; null for anything else, which the server looks for. */
+export function expressionOf(text: string): Expression | null {
+  const source = /^\/(.+)\/$/.exec(text)?.[1];
+  if (!source) return null;
+  try {
+    const regex = new RegExp(source, "i");
+    return { test: (line) => regex.test(line.text), error: null };
+  } catch (problem) {
+    return { test: () => true, error: problem instanceof Error ? problem.message : String(problem) };
   }
-  return {
-    error,
-    test: (line) =>
-      isLevel(line.text, level) && (!stream || line.stream === stream) && (!replica || line.replica_id === replica) && hit(line.text),
-  };
 }

@@ -11,6 +11,7 @@ const line = (id: number, second: number, text: string): LogLine => ({
   replica_id: "r1",
   stream: "inference-server",
   text,
+  level: "",
 });
 
 const mocked = window.fetch;

@@ -10,7 +10,6 @@ import type { LogLine } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { clock } from "@/components/format";
-import { levelOf } from "@/components/log-level";
 import classes from "./log-tail.module.css";
 
 const TAIL = 200;
@@ -101,7 +100,7 @@ export function LogTail({ endpoint, deployment, unfinished }: { endpoint: string
 function Line({ line }: { line: LogLine }) {
   const more = line.text.length - FOLD_AT;
   return (
-    <span className={classes["logLine"]} data-level={levelOf(line.text) ?? undefined}>
+    <span className={classes["logLine"]} data-level={line.level || undefined}>
       <span className={classes["logTime"]}>{clock(line.at)}</span>
       {more > 0 ? `${line.text.slice(0, FOLD_AT)} ${t`… (${more} more characters)`}` : line.text}
     </span>

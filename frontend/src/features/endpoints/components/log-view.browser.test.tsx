@@ -6,7 +6,7 @@ import { show } from "@/testing/show";
 import { LogView } from "./log-view";
 
 const AT = "2026-11-01T12:00:00Z";
-const line = (id: number, text = `line ${id}.`): LogLine => ({ id, at: AT, replica_id: "r-0", stream: "stdout", text });
+const line = (id: number, text = `line ${id}.`): LogLine => ({ id, at: AT, replica_id: "r-0", stream: "stdout", text, level: "" });
 const lines = (from: number, count: number) => Array.from({ length: count }, (_, index) => line(from + index));
 const ORDINALS = new Map([["r-0", 0]]);
 

@@ -6,7 +6,6 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
 import type { LogLine } from "@/api/types";
 import { clock, zonedTime } from "@/components/format";
-import { levelOf } from "@/components/log-level";
 import { MAX_SHOWN } from "../log-buffer";
 import classes from "./log-view.module.css";
 
@@ -77,7 +76,7 @@ export function LogView({ lines, ordinals, wrap, marked, onMark }: LogViewProps)
                 key={item.key}
                 ref={virtual.measureElement}
                 data-index={item.index}
-                data-level={levelOf(line.text) ?? undefined}
+                data-level={line.level || undefined}
                 data-marked={line.id === marked || undefined}
                 className={classes["line"]}
                 style={{ transform: `translateY(${item.start}px)` }}

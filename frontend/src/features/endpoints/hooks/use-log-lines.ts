@@ -1,7 +1,7 @@
 /** Follows the log of a deployment: the tail first, then what is new. */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { readLogs } from "@/api/endpoints";
+import { type LogQuery, readLogs } from "@/api/endpoints";
 import type { LogLine } from "@/api/types";
 import { appendLines, MAX_LINES, prependLines } from "../log-buffer";
 
@@ -18,15 +18,23 @@ export interface LogLines {
   earlier: (() => Promise<void>) | null;
 }
 
-export function useLogLines(endpoint: string, deployment: string, paused: boolean): LogLines {
+/** What the server looks for in all that it keeps of the deployment. */
+export type LogSearch = Pick<LogQuery, "q" | "level" | "stream" | "replica">;
+
+export function useLogLines(endpoint: string, deployment: string, search: LogSearch, paused: boolean): LogLines {
+  const searched = JSON.stringify(search);
   const [lines, setLines] = useState<LogLine[]>([]);
   const held = useRef<LogLine[]>([]);
+  /** The newest line that the server has looked at: what fits no search is not looked at twice. */
+  const seen = useRef<number | undefined>(undefined);
   const [beginning, setBeginning] = useState(false);
   const query = useQuery({
-    queryKey: ["logs", endpoint, deployment],
+    queryKey: ["logs", endpoint, deployment, searched],
     queryFn: async ({ signal }) => {
-      const after = held.current[held.current.length - 1]?.id;
-      const { lines: fresh } = await readLogs(endpoint, deployment, after === undefined ? { tail: TAIL } : { after, tail: TAIL }, signal);
+      const after = seen.current;
+      const asked = { ...search, tail: TAIL, ...(after === undefined ? {} : { after }) };
+      const { lines: fresh, last_id } = await readLogs(endpoint, deployment, asked, signal);
+      seen.current = last_id ?? after;
       if (after === undefined) setBeginning(fresh.length < TAIL);
       held.current = appendLines(held.current, fresh);
       setLines(held.current);
@@ -38,12 +46,13 @@ export function useLogLines(endpoint: string, deployment: string, paused: boolea
   });
   useEffect(() => {
     held.current = [];
+    seen.current = undefined;
     setLines([]);
-  }, [endpoint, deployment]);
+  }, [endpoint, deployment, searched]);
   const earlier = async () => {
     const before = held.current[0]?.id;
     if (before === undefined) return;
-    const { lines: older } = await readLogs(endpoint, deployment, { before, tail: PAGE });
+    const { lines: older } = await readLogs(endpoint, deployment, { ...search, before, tail: PAGE });
     setBeginning(older.length < PAGE);
     held.current = prependLines(held.current, older);
     setLines(held.current);

@@ -2,6 +2,7 @@
 import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { Button, Select, Switch } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { IconDownload, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
@@ -17,8 +18,8 @@ import { SkeletonRows } from "@/components/skeleton";
 import toolbar from "@/components/toolbar.module.css";
 import { LogView } from "../components/log-view";
 import { useEndpoint } from "../hooks/use-endpoint";
-import { useLogLines } from "../hooks/use-log-lines";
-import { lineMatcher } from "../log-buffer";
+import { type LogSearch, useLogLines } from "../hooks/use-log-lines";
+import { expressionOf } from "../log-buffer";
 import classes from "./logs-tab.module.css";
 import { count } from "@/components/format";
 
@@ -29,13 +30,13 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
   const search = useSearch({ from: "/app/endpoints/$name/logs" });
   const navigate = useNavigate({ from: "/endpoints/$name/logs" });
   const [paused, setPaused] = useState(false);
-  const { lines, loading, error, retry, earlier } = useLogLines(endpoint, deployment.name, paused);
+  const text = search.q ?? "";
+  const expression = useMemo(() => expressionOf(text), [text]);
+  const [wanted] = useDebouncedValue(expression ? "" : text, 250);
+  const searched = { q: wanted, level: search.level, stream: search.stream, replica: search.replica } as LogSearch;
+  const { lines, loading, error, retry, earlier } = useLogLines(endpoint, deployment.name, searched, paused);
   const ordinals = useMemo(() => new Map(deployment.replicas.map((replica) => [replica.id, replica.ordinal])), [deployment.replicas]);
   const [fetching, setFetching] = useState(false);
-  const matcher = useMemo(
-    () => lineMatcher({ text: search.q ?? "", level: search.level, stream: search.stream, replica: search.replica }),
-    [search.q, search.level, search.stream, search.replica],
-  );
   const gone = [...new Set(lines.map((line) => line.replica_id))].filter((id) => !ordinals.has(id));
   const back = async () => {
     if (!earlier) return;
@@ -48,7 +49,8 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
       setFetching(false);
     }
   };
-  const shown = useMemo(() => lines.filter(matcher.test), [lines, matcher]);
+  const shown = useMemo(() => (expression ? lines.filter(expression.test) : lines), [lines, expression]);
+  const filtered = Boolean(text || search.level || search.stream || search.replica);
   const set = (change: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
   return (
     <Card flush>
@@ -92,9 +94,14 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
             {count(shown.length)} of {count(lines.length)} lines
           </Trans>
         </span>
-        {matcher.error ? (
+        {expression?.error ? (
           <span className={classes["bad"]} role="alert">
-            {matcher.error}
+            {expression.error}
+          </span>
+        ) : null}
+        {expression && !expression.error && earlier ? (
+          <span className="secondary" role="status">
+            <Trans>An expression looks at the lines that are loaded: earlier ones are not.</Trans>
           </span>
         ) : null}
         <span className={`${toolbar["end"]} ${classes["buttons"]}`}>
@@ -129,8 +136,13 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
         </div>
       ) : null}
       {loading ? <SkeletonRows rows={8} label={t`Loading the log`} /> : null}
-      {lines.length > 0 && shown.length === 0 ? <EmptyState title={t`No line matches the filter`} /> : null}
-      {!loading && lines.length === 0 && !error ? (
+      {!loading && !error && filtered && shown.length === 0 ? (
+        <EmptyState
+          title={t`No line matches the filter`}
+          detail={expression ? undefined : t`All lines that are kept of this deployment were searched.`}
+        />
+      ) : null}
+      {!loading && lines.length === 0 && !error && !filtered ? (
         <EmptyState title={t`No log lines yet`} detail={t`Lines appear within seconds of a replica's start.`} />
       ) : null}
       {shown.length > 0 ? (

@@ -10,7 +10,6 @@ import { EmptyState } from "@/components/empty-state";
 import { clock, zonedTime } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
 import { ListFilter } from "@/components/list-filter";
-import { levelOf } from "@/components/log-level";
 import { ProblemCard } from "@/components/problem-card";
 import { SkeletonRows } from "@/components/skeleton";
 import toolbar from "@/components/toolbar.module.css";
@@ -78,7 +77,7 @@ export function NodeLogsTab() {
       {log.data ? (
         <div className={classes["log"]} ref={box} onScroll={onScroll} tabIndex={0} role="log" aria-live="off" aria-label={t`Log lines`}>
           {lines.map((line) => (
-            <div key={line.id} data-level={levelOf(line.text) ?? undefined}>
+            <div key={line.id} data-level={line.level || undefined}>
               <time dateTime={line.at} title={zonedTime(line.at)}>
                 {clock(line.at)}
               </time>{" "}
