@@ -45,6 +45,7 @@ export const keys = {
     all: ["endpoints"] as const,
     list: ["endpoints", "list"] as const,
     one: (name: string) => ["endpoints", "one", name] as const,
+    trafficWatch: (name: string, at: string) => ["endpoints", "one", name, "traffic-watch", at] as const,
     snippets: (name: string) => ["endpoints", "one", name, "snippets"] as const,
     requests: (name: string, query: Record<string, unknown>) => ["endpoints", "one", name, "requests", query] as const,
     request: (name: string, id: string) => ["endpoints", "one", name, "request", id] as const,
