@@ -25,8 +25,11 @@ def traffic_change_note(
     after = {**before, **shares}
     if not moved(before, after):
         return
-    generation = Endpoint.objects.values_list("generation", flat=True).get(pk=endpoint.pk)
     rows = TrafficChange.objects.filter(pk=endpoint.pk)
+    if not watched:
+        rows.delete()
+        return
+    generation = Endpoint.objects.values_list("generation", flat=True).get(pk=endpoint.pk)
     last = rows.first()
     if last is not None and last.undone_at is None:
         if (last.changed_at, last.actor) == (now, actor):
@@ -39,9 +42,6 @@ def traffic_change_note(
             rows.update(undone_by=actor, undone_at=now)
             return
     if last is not None and (last.undone_at, last.undone_by) == (now, actor):
-        return
-    if not watched:
-        rows.delete()
         return
     TrafficChange.objects.update_or_create(
         endpoint=endpoint,

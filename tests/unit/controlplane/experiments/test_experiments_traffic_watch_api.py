@@ -9,6 +9,7 @@ from rest_framework.test import APIClient
 
 from controlplane.accounts.models import Project
 from controlplane.console.reads import endpoint_state
+from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, TrafficChange
 from controlplane.deployments.services.traffic import shares_write
 from controlplane.operations.services import gateway_confirmed
@@ -22,6 +23,7 @@ from tests.support.simulated_node import SimulatedNode, gateway_confirms
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 DIGITS: Final = "/api/v1/endpoints/digits"
 TENTH: Final = {"blue": 90, "green": 10}
+GREEN: Final = {"name": "green", "model": "digits", "traffic": 10}
 TO_GREEN: Final = {"header": "x-debug", "present": True, "deployment": "green"}
 
 
@@ -200,17 +202,17 @@ def test_what_nothing_leads_back_from_has_no_undo(two: None, anna: APIClient) ->
 def test_rollouts_and_deletions_end_the_watch(two: None, anna: APIClient) -> None:
     put(anna, traffic=TENTH)
     row = Endpoint.objects.get()
-    more = {"blue": 50, "green": 50}
     shares_write(row, dict(row.traffic), actor="rollout", now=timezone.now(), watched=False)
     assert change(anna)["actor"] == "anna"  # it has changed nothing
-    shares_write(row, more, actor="rollout", now=timezone.now(), watched=False)
+    before = {"blue": 100}  # what a rollout puts back nobody has undone
+    shares_write(row, before, actor="rollout", now=timezone.now(), watched=False)
     assert change(anna) is None
     assert not TrafficChange.objects.exists()
 
 
-def test_a_deployment_that_takes_its_share_is_watched_where_others_answered(
-    anna: APIClient,
-) -> None:
+@pytest.fixture
+def node(anna: APIClient) -> SimulatedNode:
+    """With a deployment that answers all; an operation has made it."""
     model_register()
     node = SimulatedNode()
     anna.post("/api/v1/deploy", {"model": "digits"}, format="json")
@@ -218,8 +220,13 @@ def test_a_deployment_that_takes_its_share_is_watched_where_others_answered(
     gateway_confirms()
     assert seen(anna)["traffic"] == {"blue": 100}
     assert change(anna) is None
-    body = {"name": "green", "model": "digits", "traffic": 10}
-    assert anna.post(f"{DIGITS}/deployments", body, format="json").status_code == 202
+    return node
+
+
+def test_a_deployment_that_takes_its_share_is_watched_where_others_answered(
+    node: SimulatedNode, anna: APIClient
+) -> None:
+    assert anna.post(f"{DIGITS}/deployments", GREEN, format="json").status_code == 202
     node.bring_up()
     assert change(anna)["state"] == "routing"
     gateway_confirms()
@@ -229,6 +236,18 @@ def test_a_deployment_that_takes_its_share_is_watched_where_others_answered(
     node.bring_up()
     gateway_confirms()
     assert (seen(anna)["traffic"], change(anna)) == ({"green": 100}, None)
+
+
+def test_an_operation_that_puts_the_traffic_back_says_so(
+    node: SimulatedNode, anna: APIClient
+) -> None:
+    operation = anna.post(f"{DIGITS}/deployments", GREEN, format="json").json()["id"]
+    node.bring_up()
+    assert change(anna)["state"] == "routing"
+    assert anna.post(f"/api/v1/operations/{operation}/cancel").status_code < 300
+    assert (seen(anna)["traffic"], change(anna)) == ({"blue": 100}, None)
+    moved = Event.objects.filter(verb="endpoint.traffic_changed").order_by("-seq")[0]
+    assert (moved.data["traffic"], moved.data["operation"]) == ({"blue": 100}, operation)
 
 
 def test_who_may_not_change_traffic_watches_only(two: None, anna: APIClient) -> None:
