@@ -264,6 +264,7 @@ SPECTACULAR_SETTINGS = {
         "ChannelKindEnum": "controlplane.alerts.types.ChannelKind",
         "ObjectiveKindEnum": ["availability", "latency"],
         "ExperimentVerdictEnum": ["worse", "better", "no_difference", "too_little_data"],
+        "WatchVerdictEnum": ["fine", "too_few", "none_gains", "nobody", "slower", "errors"],
         "DriftVerdictEnum": ["no_baseline", "too_little_data", "stable", "moderate", "drift"],
         "RolloutSourceEnum": ["cases", "random", "captured"],
         "SystemStateEnum": ["ok", "warning", "error", "unknown"],

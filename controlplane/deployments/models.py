@@ -9,6 +9,7 @@ from controlplane.autoscaling import Idle
 from controlplane.core.models import Stamped
 from controlplane.deployments.idling import idle_rule, is_paused
 from controlplane.deployments.spec import RunSettings, settings_from_json
+from controlplane.deployments.traffic_change import TrafficChange as TrafficChange  # noqa: PLC0414
 from controlplane.deployments.types import (
     SWEEP_ACTIVE,
     TUNING_ACTIVE,

@@ -1,4 +1,5 @@
-"""What an experiment shows of an endpoint: its arms, how they compare, what they answered."""
+"""What an experiment shows of an endpoint: its arms, how they compare, what they answered; and
+how the last change of its traffic does."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -9,8 +10,11 @@ from controlplane.core.models import Event
 from controlplane.deployments.errors import DeploymentNotFound
 from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.deployments.rules import rule_text
+from controlplane.deployments.selectors import traffic_change_shown
+from controlplane.deployments.traffic_watch import WatchState, gaining, given
 from controlplane.experiments.comparison import SURE, Comparison, compared
-from controlplane.metrics.selectors import Answered, answered
+from controlplane.experiments.traffic_watch import BEFORE_S, watched
+from controlplane.metrics.selectors import Answered, answered, gateway_samples_since
 from controlplane.operations.models import Rollout
 from controlplane.rollouts import (
     FAILED,
@@ -77,6 +81,33 @@ def experiment(endpoint: Endpoint, *, baseline: str, seconds: float, now: dateti
             }
             for name in arms
         ],
+    }
+
+
+def traffic_watch(endpoint: Endpoint, now: datetime) -> Shown:
+    """How the last change of the traffic of ``endpoint``, as ``endpoint_get`` reads it, does."""
+    change = traffic_change_shown(endpoint, now)
+    if change is None:
+        return {"endpoint": endpoint.name, "change": None, "left_s": None, "found": None}
+    before, after = change["before"], change["after"]
+    changed_at = change["changed_at"].timestamp()
+    routed_at = change["routed_at"].timestamp() if change["routed_at"] else None
+    ends = [at.timestamp() for at in (now, change["watched_until"], change["undone_at"]) if at]
+    names = {row.name for row in endpoint.deployments.all()} | set(given(before))
+    since = max(changed_at - BEFORE_S, endpoint.created_at.timestamp())
+    found = watched(
+        gateway_samples_since(endpoint.name, names, since, min(ends)),
+        gaining(before, after),
+        changed_at=changed_at,
+        since=routed_at,
+        nobody=not given(after),
+    )
+    watching = change["state"] == WatchState.WATCHING
+    return {
+        "endpoint": endpoint.name,
+        "change": change,
+        "left_s": (change["watched_until"] - now).total_seconds() if watching else None,
+        "found": found,
     }
 
 

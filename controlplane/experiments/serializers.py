@@ -1,11 +1,14 @@
-"""JSON of how the arms of a split compare."""
+"""JSON of how the arms of a split compare, and how a change of it does."""
 
 from rest_framework import serializers
 
+from controlplane.deployments.serializers.traffic_change import TrafficChangeSerializer
 from controlplane.experiments.comparison import Verdict
+from controlplane.experiments.traffic_watch import WatchVerdict
 
 LEAST_S, LONGEST_S, DEFAULT_S = 60, 86_400, 3600
 VERDICTS = [(str(one), str(one)) for one in Verdict]
+WATCH_VERDICTS = [(str(one), str(one)) for one in WatchVerdict]
 
 
 class ExperimentQuery(serializers.Serializer[None]):
@@ -97,3 +100,39 @@ class ExperimentSerializer(serializers.Serializer[None]):
     )
     notes = serializers.ListField(child=serializers.CharField())
     arms = ExperimentArmSerializer(many=True, help_text="the baseline first")
+
+
+class WatchFiguresSerializer(serializers.Serializer[None]):
+    requests = serializers.IntegerField()
+    error_share = serializers.FloatField(
+        allow_null=True, help_text="of answers from 400 on, 0 to 1; null: there were no answers"
+    )
+    p95_us = serializers.FloatField(allow_null=True)
+
+
+class WatchGainingSerializer(serializers.Serializer[None]):
+    deployment = serializers.CharField()
+    figures = WatchFiguresSerializer()
+    compared = serializers.BooleanField(help_text="enough came before the change to compare with")
+    verdict = serializers.ChoiceField(choices=WATCH_VERDICTS)
+
+
+class WatchFoundSerializer(serializers.Serializer[None]):
+    before = WatchFiguresSerializer(help_text="of the endpoint, in the five minutes before")
+    gaining = WatchGainingSerializer(
+        many=True, help_text="who got a larger share, or a rule, since the change was routed"
+    )
+    verdict = serializers.ChoiceField(
+        choices=WATCH_VERDICTS,
+        help_text="the worst of them; nobody: no deployment answers; none_gains: none got more",
+    )
+    text = serializers.CharField()
+
+
+class TrafficWatchSerializer(serializers.Serializer[None]):
+    endpoint = serializers.CharField()
+    change = TrafficChangeSerializer(
+        allow_null=True, help_text="as the endpoint has it in `traffic_change`"
+    )
+    left_s = serializers.FloatField(allow_null=True, help_text="null: it is not being watched now")
+    found = WatchFoundSerializer(allow_null=True, help_text="null without a change")

@@ -93,6 +93,7 @@ function endpoint(name: string, deployments: Deployment[], traffic: Record<strin
     rate_limit: null,
     sticky: null,
     traffic_rules: [],
+    traffic_change: null,
     declared: {},
     left_out: [],
     unconfirmed: [],

@@ -17,6 +17,7 @@ import { baselineGone, baselineSet, capturedOf, statisticsOf } from "./capture";
 import { alertAnswer, objectiveGone, objectivePast, objectiveSet, objectivesOf } from "./alerts";
 import { caseRoute, casesAsked } from "./cases";
 import { DIFFERENCES, rolloutBegun, rolloutChanged, rolloutsOf } from "./rollouts";
+import { noted, watchOf } from "./traffic-watch";
 import { trialBegun, trialNow } from "./trials";
 import { draftChange, draftList, placementPreview } from "./wizard";
 
@@ -223,7 +224,8 @@ function metrics(name: string, query: URLSearchParams): unknown {
 }
 
 /** Refuses a body limit of zero, in the server's words. */
-function endpointChange(found: (typeof endpoints)[number], body: Record<string, unknown>): MockAnswer {
+function endpointChange(found: (typeof endpoints)[number], body: Record<string, unknown>, ifMatch: string | null): MockAnswer {
+  if (body["traffic"]) return trafficSet(found, body, ifMatch);
   if (body["max_request_bytes"] === 0) {
     const said = "0 is out of range: expected 1 to 2147483647.";
     return {
@@ -248,6 +250,8 @@ function trafficSet(found: (typeof endpoints)[number], body: Record<string, unkn
     const detail = "It was changed since you read it.";
     return { status: 412, body: { title: "Precondition Failed", status: 412, code: "PreconditionFailed", detail, current: { ...found } } };
   }
+  const traffic = body["traffic"] as Record<string, number> | undefined;
+  if (traffic) found.traffic_change = noted(found, traffic);
   Object.assign(found, { ...body, etag: `W/"${Date.now()}"` });
   return ok({ ...found });
 }
@@ -281,7 +285,7 @@ function endpointRoute(
   if (!name) return state.empty ? list([]) : ok(endpointPage(query, state.many));
   const found = endpoints.find((one) => one.name === name);
   if (!found) return missing(`Endpoint ${name}`);
-  if (!section) return method === "DELETE" ? ok(operations[0], 202) : method === "PATCH" ? endpointChange(found, body) : ok(found);
+  if (!section) return method === "DELETE" ? ok(operations[0], 202) : method === "PATCH" ? endpointChange(found, body, ifMatch) : ok(found);
   if (section === "rollouts" && method === "POST" && !leaf) return ok(rolloutBegun(name, body), 201);
   if (section === "rollouts" && leaf === "differences") return ok({ items: DIFFERENCES });
   if (section === "rollouts") return leaf ? ok(rolloutChanged(leaf)) : list(rolloutsOf(name));
@@ -300,6 +304,7 @@ function endpointRoute(
   if (section === "deployments" && item && leaf === "tunings")
     return method === "GET" ? list(tuningsOf(name)) : tuningStart(tuningBegun(name, item, body));
   if (section === "test-cases") return ok(casesAsked(name, body));
+  if (section === "traffic" && item === "watch") return ok(watchOf(found));
   if (section === "traffic") return trafficSet(found, body, ifMatch);
   if (section === "keys")
     return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from shoal.cli.output import emit, output_option, print_fields, print_rows
+from shoal.cli.traffic_change import traffic_change_lines
 
 
 @click.group()
@@ -36,12 +37,18 @@ def list_(contains: str | None, output: str) -> None:
 @click.argument("name")
 @output_option
 def show(name: str, output: str) -> None:
-    """Show one endpoint with its deployments and replicas."""
+    """Show one endpoint with its deployments and replicas.
+
+    For an hour after its traffic was changed, also how those do who got more of it.
+    """
     from shoal.client import Client
 
+    watch = None
     with Client() as client:
         item = client.get_endpoint(name)
-    emit(item, output, lambda: _print(item))
+        if item.get("traffic_change"):
+            watch = client.get_traffic_watch(name)
+    emit({**item, "traffic_watch": watch}, output, lambda: _print(item, watch))
 
 
 @endpoint.command()
@@ -93,7 +100,7 @@ def _traffic(item: Any) -> str:
     return ", ".join(f"{slot} {percent} %" for slot, percent in item["traffic"].items() if percent)
 
 
-def _print(item: Any) -> None:
+def _print(item: Any, watch: Any) -> None:
     print_fields(
         {
             "Name": item["name"],
@@ -111,6 +118,10 @@ def _print(item: Any) -> None:
         from shoal.sdk.endpoints import unconfirmed_text
 
         click.echo(f"! The newest traffic and keys are {unconfirmed_text(item)}.")
+    if watch and watch["change"]:
+        click.echo()
+        for line in traffic_change_lines(watch):
+            click.echo(line)
     click.echo()
     columns = {
         "DEPLOYMENT": lambda row: row["name"],

@@ -1,4 +1,4 @@
-"""The client's call about how the arms of an endpoint's split compare."""
+"""The client's calls about how the arms of an endpoint's split compare, and a change of it."""
 
 from typing import Any, TypedDict, cast
 
@@ -40,8 +40,20 @@ class Experiment(TypedDict):
     arms: list[Arm]
 
 
+class TrafficWatch(TypedDict):
+    endpoint: str
+    change: dict[str, Any] | None
+    left_s: float | None
+    found: dict[str, Any] | None
+
+
 class Experiments(Administration):
     """A part of ``Client``."""
+
+    def get_traffic_watch(self, endpoint: str) -> TrafficWatch:
+        """How those do who got more of the traffic by its last change, beside how the endpoint did
+        in the five minutes before; ``change`` is None an hour later."""
+        return cast(TrafficWatch, self._get(f"/endpoints/{quoted(endpoint)}/traffic/watch"))
 
     def get_experiment(
         self, endpoint: str, *, baseline: str | None = None, range_s: int | None = None

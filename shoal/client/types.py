@@ -220,6 +220,7 @@ class Endpoint(TypedDict):
     traffic: dict[str, int]
     mirror_traffic: dict[str, int]
     traffic_rules: NotRequired[list[dict[str, Any]]]  # as well
+    traffic_change: NotRequired[dict[str, Any] | None]  # as well
     sticky: NotRequired[dict[str, Any] | None]
     objectives: NotRequired[list[dict[str, Any]]]  # which servers of before do not tell
     scoring_uri: str

@@ -24,7 +24,11 @@ from controlplane.deployments.selectors.rows import (
     told_since,
 )
 from controlplane.deployments.selectors.scraping import ScrapeTarget, scrape_targets
-from controlplane.deployments.selectors.shown import addresses, endpoint_shown
+from controlplane.deployments.selectors.shown import (
+    addresses,
+    endpoint_shown,
+    traffic_change_shown,
+)
 
 __all__ = [
     "Hold",
@@ -50,4 +54,5 @@ __all__ = [
     "routing_view",
     "scrape_targets",
     "told_since",
+    "traffic_change_shown",
 ]

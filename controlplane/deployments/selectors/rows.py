@@ -47,7 +47,8 @@ def _endpoints(
     deployments: QuerySet[Deployment], replicas: QuerySet[Replica], models: "Prefetch[Any] | str"
 ) -> QuerySet[Endpoint]:
     rows = deployments.prefetch_related(Prefetch("replicas", replicas), models)
-    return Endpoint.objects.order_by("name").prefetch_related(Prefetch("deployments", rows))
+    endpoints = Endpoint.objects.order_by("name").select_related("traffic_change")
+    return endpoints.prefetch_related(Prefetch("deployments", rows))
 
 
 def endpoint_get(name: str) -> Endpoint:

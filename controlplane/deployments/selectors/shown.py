@@ -6,8 +6,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.utils import timezone
 
-from controlplane.deployments.models import Deployment, Endpoint, Replica
+from controlplane.deployments.models import Deployment, Endpoint, Replica, TrafficChange
 from controlplane.deployments.serving import (
     DEPLOYMENT_RULES,
     ENDPOINT_RULES,
@@ -16,6 +17,13 @@ from controlplane.deployments.serving import (
     serving,
 )
 from controlplane.deployments.spec import DESCRIPTIVE, ROUTED, settings_to_json
+from controlplane.deployments.traffic_watch import (
+    WATCHED,
+    moved,
+    shares_of,
+    state_of,
+    way_back,
+)
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState, ServingState
 
 Shown = dict[str, Any]
@@ -47,6 +55,7 @@ def endpoint_shown(endpoint: Endpoint, operations: dict[tuple[str, str], str]) -
         "traffic": endpoint.traffic,
         "mirror_traffic": endpoint.mirror_traffic,
         "traffic_rules": endpoint.traffic_rules,
+        "traffic_change": traffic_change_shown(endpoint, timezone.now()),
         **addresses(endpoint.name),
         "routed": is_routed(endpoint),
         "unconfirmed": endpoint.unconfirmed,
@@ -59,6 +68,33 @@ def endpoint_shown(endpoint: Endpoint, operations: dict[tuple[str, str], str]) -
         "created_at": endpoint.created_at,
         "updated_at": endpoint.updated_at,
         "deployments": deployments,
+    }
+
+
+def traffic_change_shown(endpoint: Endpoint, now: datetime) -> Shown | None:
+    """The last change of its traffic, as long as it is told of."""
+    row: TrafficChange | None = getattr(endpoint, "traffic_change", None)
+    if row is None:
+        return None
+    current = shares_of(endpoint)
+    state = state_of(
+        changed_at=row.changed_at, routed_at=row.routed_at, undone_at=row.undone_at, now=now
+    )
+    # why looked at: an operation that fails puts the traffic back without a change of its own
+    if state is None or moved(row.before if row.undone_at else row.after, current):
+        return None
+    names = [deployment.name for deployment in endpoint.deployments.all()]
+    return {
+        "state": state,
+        "before": row.before,
+        "after": row.after,
+        "actor": row.actor,
+        "changed_at": row.changed_at,
+        "routed_at": row.routed_at,
+        "watched_until": row.routed_at + WATCHED if row.routed_at else None,
+        "undone_by": row.undone_by,
+        "undone_at": row.undone_at,
+        "undo": None if row.undone_at else way_back(row.before, row.after, current, names),
     }
 
 

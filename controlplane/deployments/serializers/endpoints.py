@@ -28,6 +28,7 @@ from controlplane.deployments.serializers.settings import (
     ShownSettings,
     setting_shown,
 )
+from controlplane.deployments.serializers.traffic_change import TrafficChangeSerializer
 from controlplane.deployments.spec import REVISIONED, SETTINGS
 from controlplane.deployments.types import (
     AuthMode,
@@ -174,6 +175,9 @@ class EndpointSerializer(Fields):
     traffic = serializers.DictField(child=serializers.IntegerField())
     mirror_traffic = serializers.DictField(child=serializers.IntegerField())
     traffic_rules = TrafficRuleSerializer(many=True)
+    traffic_change = TrafficChangeSerializer(
+        allow_null=True, help_text="the last one, while there is something to tell of it"
+    )
     scoring_uri = serializers.CharField()
     openapi_uri = serializers.CharField(help_text="what clients may call, as OpenAPI")
     grpc_target = serializers.CharField()

@@ -8,6 +8,7 @@ from controlplane.core import events
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.rules import rule_text, rules_without
 from controlplane.deployments.services.generations import endpoint_generation_raise
+from controlplane.deployments.services.traffic_changes import traffic_change_note
 from controlplane.deployments.slots import slots_shared
 from controlplane.deployments.traffic import mirror_beside
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
@@ -21,13 +22,15 @@ def shares_write(
     now: datetime,
     gone: str = "",
     mirror: dict[str, int] | None = None,
+    watched: bool = True,
     **data: Any,
 ) -> None:
     """``traffic``, checked already, and what remains of the copies and rules beside it; gateways
     hear of it.
 
     ``gone`` is a deployment on its way out; ``mirror``: copies instead of those that there are;
-    ``data`` goes into the events.
+    ``watched``: whether people are shown how the change does, and a way back; ``data`` goes into
+    the events.
     """
     wanted = endpoint.mirror_traffic if mirror is None else mirror
     mirror = mirror_beside(wanted, traffic=traffic, gone=gone)
@@ -39,6 +42,15 @@ def shares_write(
         traffic_rules=rules,
         sticky_slots=slots_shared(endpoint.sticky_slots, traffic),
         updated_at=now,
+    )
+    traffic_change_note(
+        endpoint,
+        actor=actor,
+        now=now,
+        watched=watched,
+        traffic=traffic,
+        mirror_traffic=mirror,
+        traffic_rules=rules,
     )
     if traffic != endpoint.traffic:
         events.record(

@@ -1,5 +1,6 @@
 """Reads of what gateways counted, in the order in which it came."""
 
+import math
 from collections.abc import Collection
 from typing import Any
 
@@ -25,7 +26,11 @@ def gateway_samples_after(endpoint: str, key: int, most: int) -> tuple[list[Any]
     return [data for _, data in found], found[-1][0] if found else key
 
 
-def gateway_samples_since(endpoint: str, deployments: Collection[str], since: float) -> list[Any]:
+def gateway_samples_since(
+    endpoint: str, deployments: Collection[str], since: float, until: float = math.inf
+) -> list[Any]:
     """Of these deployments, ``wire.samples.GatewaySample`` as parsed."""
     rows = GatewaySample.objects.filter(endpoint=endpoint, deployment__in=deployments, at__gt=since)
+    if until < math.inf:
+        rows = rows.filter(at__lte=until)
     return list(rows.values_list("data", flat=True))

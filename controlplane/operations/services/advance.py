@@ -188,6 +188,8 @@ def _route(operation: Operation, now: datetime) -> None:
         actor=operation.created_by,
         now=now,
         gone=operation.deployment if leaving else "",
+        # why not: there is no way back to who is gone, and where nobody answered, nothing to lose
+        watched=not leaving and any(endpoint.traffic.values()),
         operation=operation.id,
     )
     endpoint.refresh_from_db(fields=["generation"])

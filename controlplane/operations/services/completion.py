@@ -13,13 +13,13 @@ from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
 from controlplane.deployments.rules import rules_naming
 from controlplane.deployments.selectors import addresses
-from controlplane.deployments.services.generations import endpoint_generation_raise
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.replicas import (
     replicas_remove,
     replicas_retire,
     replicas_stop,
 )
+from controlplane.deployments.services.traffic import shares_write
 from controlplane.deployments.states import DEPLOYMENTS, ENDPOINTS, DeploymentCause, EndpointCause
 from controlplane.deployments.traffic import traffic_check, traffic_without
 from controlplane.deployments.types import DeploymentState, Desired, Failure, failure_data
@@ -140,7 +140,7 @@ def _undo(operation: Operation, cause: DeploymentCause, error: dict[str, Any] | 
     deployment = _deployment(operation)
     parameters = operation.parameters
     replicas_retire(parameters.get("placed_ids", []), timezone.now())
-    _traffic_restore(deployment, parameters)
+    _traffic_restore(deployment, operation)
     if "previous_revision" in parameters:  # the old replicas were never stopped
         back = deployment.revisions.filter(number=parameters["previous_revision"]).first()
         if back is not None:
@@ -163,8 +163,9 @@ def _undo(operation: Operation, cause: DeploymentCause, error: dict[str, Any] | 
     _deployment_move(deployment, cause, error)
 
 
-def _traffic_restore(deployment: Deployment, parameters: dict[str, Any]) -> None:
+def _traffic_restore(deployment: Deployment, operation: Operation) -> None:
     """If this operation has moved the traffic already, move it back."""
+    parameters = operation.parameters
     if "previous_traffic" not in parameters:
         return
     endpoint = Endpoint.objects.get(pk=deployment.endpoint_id)
@@ -173,7 +174,14 @@ def _traffic_restore(deployment: Deployment, parameters: dict[str, Any]) -> None
     if sum(before.values()) not in (0, 100):  # one of them was deleted meanwhile
         before = traffic_without(before, "")
     traffic = traffic_check(before, deployments=names, unready={})
-    endpoint_generation_raise([endpoint.pk], traffic=traffic)
+    shares_write(
+        endpoint,
+        traffic,
+        actor=operation.created_by,
+        now=timezone.now(),
+        watched=False,
+        operation=operation.id,
+    )
 
 
 def _deployment_move(

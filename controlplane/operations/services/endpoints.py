@@ -19,6 +19,7 @@ from controlplane.deployments.services.traffic import (
     shares_write,
     unready_deployments,
 )
+from controlplane.deployments.services.traffic_changes import traffic_change_note
 from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.traffic import mirror_check, traffic_check
 from controlplane.deployments.types import EndpointState
@@ -102,6 +103,7 @@ def rules_set(
     )
     if kept != endpoint.traffic_rules:
         endpoint_generation_raise([endpoint.pk], traffic_rules=kept, updated_at=now)
+        traffic_change_note(endpoint, actor=actor, now=now, traffic_rules=kept)
         rules_record(endpoint, kept, actor=actor)
     return endpoint_get(name)
 

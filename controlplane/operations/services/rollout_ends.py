@@ -64,7 +64,9 @@ def rollout_end(
         mirror = dict(endpoint.mirror_traffic)
         if copied:
             mirror.pop(row.candidate, None)
-        shares_write(endpoint, shares, actor=actor, now=now, mirror=mirror, rollout=row.pk)
+        shares_write(
+            endpoint, shares, actor=actor, now=now, mirror=mirror, watched=False, rollout=row.pk
+        )
     verb, severity = _TOLD[ending]
     rollout_record(row, verb, reason, actor=actor, severity=severity, cause=cause)
     return True

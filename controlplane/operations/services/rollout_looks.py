@@ -187,7 +187,7 @@ def _next(
     stages[found.state.step] = stage_begun(stages[found.state.step], now)
     if not _keep(row, now, stages=stages, **kept):
         return
-    shares_write(endpoint, traffic, actor=ACTOR, now=now, rollout=row.pk)
+    shares_write(endpoint, traffic, actor=ACTOR, now=now, watched=False, rollout=row.pk)
     rollout_record(row, "rollout.step", found.reason, actor=ACTOR, percent=percent)
 
 

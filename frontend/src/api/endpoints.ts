@@ -3,12 +3,14 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 import { answer, api, everyPage } from "./client";
 import { keys } from "./keys";
 import type { components, operations } from "./schema";
-import type { DeployRequest, PolicyRequest } from "./types";
+import { sameThing } from "./same-thing";
+import type { DeployRequest, PolicyRequest, TrafficChange } from "./types";
 
 type Schemas = components["schemas"];
 
 const of = (endpoint: string) => ({ path: { endpoint } });
 const ofDeployment = (endpoint: string, deployment: string) => ({ path: { endpoint, deployment } });
+const WATCH_POLL_MS = 2_000;
 const forced = (force: boolean) => ({ query: force ? { force } : {} });
 
 /** Of the list: as many as one looks through, and as travel anew each few seconds. */
@@ -70,6 +72,17 @@ export const deleteEndpoint = (name: string) => answer(api.DELETE("/api/v1/endpo
 /** `seen`: the `etag` of the endpoint whose shares are replaced; where others have moved them since it is refused (412). */
 export const setTraffic = (name: string, traffic: Record<string, number>, seen: string) =>
   answer(api.PUT("/api/v1/endpoints/{endpoint}/traffic", { params: { ...of(name), header: { "If-Match": seen } }, body: { traffic } }));
+/** Takes the last change of the traffic back, as the server says how. */
+export const undoTraffic = (name: string, back: NonNullable<TrafficChange["undo"]>, seen: string) =>
+  answer(api.PATCH("/api/v1/endpoints/{endpoint}", { params: { ...of(name), header: { "If-Match": seen } }, body: back }));
+/** How those do who got more; asked again while it is watched, and once when that is over. */
+export const trafficWatchQuery = (name: string, { changed_at, state }: TrafficChange) =>
+  queryOptions({
+    queryKey: [...keys.endpoints.trafficWatch(name, changed_at), state],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/endpoints/{endpoint}/traffic/watch", { params: of(name), signal })),
+    refetchInterval: state === "watching" || state === "routing" ? WATCH_POLL_MS : false,
+    placeholderData: sameThing(keys.endpoints.trafficWatch(name, changed_at)),
+  });
 /** Rules by header and what clients are told apart by; `seen` as with the shares. */
 export const setRouting = (name: string, body: Pick<Schemas["TrafficInputRequest"], "traffic_rules" | "sticky">, seen: string) =>
   answer(api.PUT("/api/v1/endpoints/{endpoint}/traffic", { params: { ...of(name), header: { "If-Match": seen } }, body }));

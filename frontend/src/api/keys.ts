@@ -46,6 +46,7 @@ export const keys = {
     list: ["endpoints", "list"] as const,
     pages: (q: string, state: string, project: string) => ["endpoints", "pages", q, state, project] as const,
     one: (name: string) => ["endpoints", "one", name] as const,
+    trafficWatch: (name: string, at: string) => ["endpoints", "one", name, "traffic-watch", at] as const,
     snippets: (name: string) => ["endpoints", "one", name, "snippets"] as const,
     requests: (name: string, query: Record<string, unknown>) => ["endpoints", "one", name, "requests", query] as const,
     request: (name: string, id: string) => ["endpoints", "one", name, "request", id] as const,

@@ -69,6 +69,8 @@ export type Operation = Schemas["Operation"];
 export type TrafficRule = Schemas["TrafficRuleRequest"];
 export type Sticky = Schemas["StickyRequest"];
 export type Experiment = Schemas["Experiment"];
+export type TrafficChange = Schemas["TrafficChange"];
+export type TrafficWatch = Schemas["TrafficWatch"];
 export type ExperimentArm = Schemas["ExperimentArm"];
 export type ExperimentDifference = Schemas["ExperimentDifference"];
 

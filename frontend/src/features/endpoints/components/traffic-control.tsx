@@ -14,7 +14,6 @@ import { ConfirmModal } from "@/components/confirm-modal";
 import { RoleNote } from "@/components/role-note";
 import { trafficRecipe } from "../recipes";
 import { type Edit, isValid, PRESET_SHARES, sameSplit, type Split, splitText, standing, total, withShare } from "../traffic";
-import { beginWatch } from "../watch/store";
 import { TrafficConflict } from "./traffic-conflict";
 import { TrafficPreview } from "./traffic-preview";
 import classes from "./traffic-control.module.css";
@@ -76,9 +75,7 @@ export function useTrafficControl(
   );
   const unwell = notReady.map((deployment) => `${deployment.name} (${stateWord(deployment.serving_state)})`).join(", ");
   const confirm = async () => {
-    const before = now;
     await mutation.mutateAsync(draft);
-    beginWatch(endpoint.name, { before, after: draft, changedAt: Date.now() });
     onApplied?.();
   };
   const conflict =

@@ -1,118 +1,106 @@
-/** For half a minute after traffic was moved: how the deployment that got it does, and the way back. */
+/** After traffic was moved, whoever did it: how those that got more do, and the way back. The server holds it. */
 import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { CloseButton } from "@mantine/core";
 import { IconArrowBackUp } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
-import { readMetrics, setTraffic } from "@/api/endpoints";
+import { useState } from "react";
+import { endpointQuery, trafficWatchQuery, undoTraffic } from "@/api/endpoints";
 import { keys } from "@/api/keys";
-import type { Endpoint } from "@/api/types";
+import { wasOvertaken } from "@/api/problem";
+import type { Endpoint, TrafficChange } from "@/api/types";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { RefusingButton } from "@/components/refusing-button";
 import { ToneIcon } from "@/components/status";
+import { Time } from "@/components/time";
 import { sameSplit, splitText } from "../traffic";
-import { isBeingRouted } from "../components/unconfirmed-note";
-import { endWatch, type TrafficWatch, useWatch } from "./store";
+import { dismiss, isDismissed } from "./dismissed";
 import classes from "./traffic-watch.module.css";
-import { BEFORE_S, verdict, type Verdict, WATCH_METRICS, WATCH_S } from "./verdict";
+import { isTold, verdict, type Verdict } from "./verdict";
 
-const POLL_MS = 2_000;
-const STEP_S = 5;
-/** So long after the half minute the last answers are still on their way. */
-const GRACE_S = 6;
 const WORDS: Record<Verdict["tone"], string> = { info: t`Watching`, ok: t`Good`, warn: t`Warning`, error: t`Error` };
 
-/** Seconds since the change, counted while the banner is shown. */
-function useAge(changedAt: number): number {
-  const [age, setAge] = useState(() => (Date.now() - changedAt) / 1000);
-  const over = age > WATCH_S + GRACE_S;
-  useEffect(() => {
-    if (over) return undefined;
-    const timer = window.setInterval(() => setAge((Date.now() - changedAt) / 1000), 1_000);
-    return () => window.clearInterval(timer);
-  }, [changedAt, over]);
-  return age;
+/** What was moved, and what it is now: shares, or rules alone. */
+function wordsOf({ state, before, after, undone_by }: TrafficChange, names: readonly string[], title: string): string {
+  const rules = sameSplit(before.traffic, after.traffic);
+  const [old, made] = [splitText(before.traffic, names), splitText(after.traffic, names)];
+  if (state === "undone")
+    return rules ? t`${undone_by} has put the rules back` : t`${undone_by} has put the traffic back: it is ${old} again`;
+  if (state === "routing") {
+    return rules ? t`Routing the new rules. Gateways have not confirmed them yet` : t`Routing ${made}. Gateways have not confirmed it yet`;
+  }
+  return rules ? t`The rules are new. ${title}` : t`Traffic is now ${made}. ${title}`;
 }
 
-function Banner({ endpoint, watch }: { endpoint: Endpoint; watch: TrafficWatch }) {
+function Banner({ endpoint, change, onClose }: { endpoint: Endpoint; change: TrafficChange; onClose: () => void }) {
   const queryClient = useQueryClient();
-  const { before, after, changedAt } = watch;
-  const names = Object.keys(after);
-  const age = useAge(changedAt);
-  const watching = age <= WATCH_S + GRACE_S;
-  const { data } = useQuery({
-    queryKey: [...keys.endpoints.one(endpoint.name), "watch", changedAt],
-    queryFn: async ({ signal }) => {
-      const passed = (Date.now() - changedAt) / 1000;
-      const columns = await readMetrics(
-        endpoint.name,
-        { range: Math.ceil(BEFORE_S + passed), step: STEP_S, metrics: WATCH_METRICS },
-        signal,
-      );
-      // why from its end: the clocks of browser and server may differ.
-      return { columns, at: (columns.t[columns.t.length - 1] ?? 0) - passed };
-    },
-    refetchInterval: watching ? POLL_MS : false,
-    staleTime: 0,
-  });
+  const { data } = useQuery(trafficWatchQuery(endpoint.name, change));
+  const names = endpoint.deployments.map((deployment) => deployment.name);
+  const before = splitText(change.before.traffic, names);
   const undo = useMutation({
-    mutationFn: () => setTraffic(endpoint.name, before, endpoint.etag),
+    mutationFn: (back: NonNullable<TrafficChange["undo"]>) => undoTraffic(endpoint.name, back, endpoint.etag),
     onSuccess: (updated) => {
       queryClient.setQueryData(keys.endpoints.one(endpoint.name), updated);
-      endWatch(endpoint.name);
-      notifyDone(t`The traffic is back at ${splitText(before, names)}`);
+      notifyDone(t`The traffic is back at ${before}`);
     },
-    onError: (error) => notifyProblem(error, t`The traffic could not be moved back`),
+    onError: (error) => {
+      // why no more: what is shown then says who changed it, and what there is to take back now.
+      if (wasOvertaken(error)) void queryClient.fetchQuery({ ...endpointQuery(endpoint.name), staleTime: 0 });
+      notifyProblem(error, t`The traffic could not be moved back`);
+    },
   });
-  const found = verdict(data?.columns ?? null, before, after, data?.at ?? 0);
-  const current = sameSplit(endpoint.traffic, after);
-  const routing = current && isBeingRouted(endpoint);
-  const fine = found.tone === "ok" || found.tone === "info";
-  useEffect(() => {
-    if (!watching && fine) endWatch(endpoint.name);
-  }, [watching, fine, endpoint.name]);
+  const { undo: back, state } = change;
+  const found = data?.found ?? null;
+  const { tone: worst, title, detail } = verdict(found);
+  const undone = state === "undone";
+  const tone = undone ? "ok" : worst;
+  if (!isTold(change, found)) return null;
+  const left = state === "watching" ? (data?.left_s ?? null) : null;
   return (
-    <section className={classes["banner"]} data-tone={found.tone} aria-label={t`Traffic change`}>
-      <ToneIcon tone={found.tone} label={WORDS[found.tone]} />
+    <section className={classes["banner"]} data-tone={tone} aria-label={t`Traffic change`}>
+      <ToneIcon tone={tone} label={undone ? t`Undone` : WORDS[tone]} />
       <div className={classes["words"]}>
-        <p role={found.tone === "error" ? "alert" : "status"}>
-          <b>
-            {routing
-              ? t`Routing ${splitText(after, names)}. Gateways have not confirmed it yet`
-              : t`Traffic is now ${splitText(after, names)}. ${found.title}`}
-          </b>
+        <p role={tone === "error" ? "alert" : "status"}>
+          <b>{wordsOf(change, names, title)}</b>
         </p>
         <p className={classes["detail"]}>
-          {found.detail}{" "}
-          {watching && age < WATCH_S ? (
-            <span className="muted">
-              <Trans>{Math.ceil(WATCH_S - age)} s left to watch.</Trans>
-            </span>
-          ) : null}
+          {undone && title ? t`Until then: ${title}. ${detail}` : detail}{" "}
+          <span className="muted">
+            <Trans>
+              Changed by {change.actor}, <Time at={change.changed_at} />.
+            </Trans>{" "}
+            {left === null ? null : <Trans>{Math.ceil(left)} s left to watch.</Trans>}
+          </span>
         </p>
       </div>
-      {current ? (
+      {back ? (
         <RefusingButton
           needs="deploy"
           variant="default"
           leftSection={<IconArrowBackUp size={15} />}
           loading={undo.isPending}
-          onClick={() => undo.mutate()}
+          onClick={() => undo.mutate(back)}
         >
-          <Trans>Undo: back to {splitText(before, names)}</Trans>
+          {back.traffic ? <Trans>Undo: back to {before}</Trans> : <Trans>Undo: back to the rules of before</Trans>}
         </RefusingButton>
-      ) : (
+      ) : undone ? null : (
         <span className="muted">
-          <Trans>It has been changed since.</Trans>
+          <Trans>Who answered before is gone.</Trans>
         </span>
       )}
-      <CloseButton aria-label={t`Stop watching`} onClick={() => endWatch(endpoint.name)} />
+      <CloseButton aria-label={t`Put away, for me alone`} title={t`Put away, for me alone`} onClick={onClose} />
     </section>
   );
 }
 
 export function TrafficWatchBanner({ endpoint }: { endpoint: Endpoint }) {
-  const watch = useWatch(endpoint.name);
-  return watch ? <Banner key={watch.changedAt} endpoint={endpoint} watch={watch} /> : null;
+  const change = endpoint.traffic_change;
+  const mark = change ? `${endpoint.name}@${change.undone_at ?? change.changed_at}` : "";
+  const [closed, setClosed] = useState("");
+  if (!change || closed === mark || isDismissed(mark)) return null;
+  const close = () => {
+    dismiss(mark);
+    setClosed(mark);
+  };
+  return <Banner key={change.changed_at} endpoint={endpoint} change={change} onClose={close} />;
 }
