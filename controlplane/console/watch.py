@@ -120,9 +120,10 @@ class Watch:
         if not all(allows(user, permission) for permission in self._needed):
             return False
         begun = self._begun
-        if begun is not None and not allows(user, begun):
-            if not await in_database(scope_of)(user, begun):
-                return False
+        if begun is not None and not (
+            allows(user, begun) or await in_database(scope_of)(user, begun)
+        ):
+            return False
         if not self._told_of:
             return True
         return self._told_of == [await in_database(scope_of)(user, Permission.READ)]
