@@ -119,7 +119,7 @@ def _told(found: History, begins: Sequence[float]) -> History:
     """With gaps in buckets that began before each key's own time."""
     hidden = [sum(end - found.step_s < begun for end in found.t) for begun in begins]
     parts = [
-        [[None] * count + values[count:] for values, count in zip(of_keys, hidden, strict=True)]
+        [_after(count, values) for count, values in zip(hidden, of_keys, strict=True)]
         for of_keys in (found.v, found.low, found.high)
     ]
     # why not all keys: a size that was seen before would be told of by its name
@@ -130,6 +130,11 @@ def _told(found: History, begins: Sequence[float]) -> History:
     ]
     v, low, high = ([of_keys[place] for place in kept] for of_keys in parts)
     return replace(found, keys=[found.keys[place] for place in kept], v=v, low=low, high=high)
+
+
+def _after(count: int, values: list[Value]) -> list[Value]:
+    """With gaps where the first ``count`` are."""
+    return [*(None for _ in range(count)), *values[count:]]
 
 
 def _scopes_of(endpoint: str, query: Query, now: float) -> set[Scope]:
