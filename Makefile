@@ -25,13 +25,15 @@ SEED ?=
 FUZZ_SECONDS ?=
 # How long `make api-fuzz` asks, in all.
 API_FUZZ_SECONDS ?= 600
+# How long `make prod-outage` takes control plane, broker and database away.
+OUTAGE_S ?= 600
 
 # Parts that keep one core busy, or wait: two at once. Each is told whole when it ends (GNU make 4 and
 # newer), and one that fails fails all. Nothing that measures time or load belongs among them (docs/adr/0358).
 SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help up install studio test check static lint types layers migrations frontend-check test-unit \
-	test-studio test-pages test-chromium ui-budgets test-integration test-load test-frontends test-hostile chaos prod-test test-chaos fuzz fuzz-corpora api-fuzz security helm test-postgres e2e screenshots \
+	test-studio test-pages test-chromium ui-budgets test-integration test-load test-frontends test-hostile chaos prod-test prod-outage test-chaos fuzz fuzz-corpora api-fuzz security helm test-postgres e2e screenshots \
 	examples bench gpu gpu-install scale autoscale-sim rollout-sim autopilot why-slow compatibility \
 	openapi cli-docs state-docs sbom audit notebooks azure azure-oracle seeds lock fmt clean
 
@@ -127,6 +129,11 @@ chaos: $(STAMPS)/dev install ## hurt the whole product: nodes, broker, database,
 prod-test: $(STAMPS)/dev install ## the chart's pods as processes with networks of their own: killed, pulled, away, upgraded under load; prints a table
 	@echo "== production without containers (about a quarter of an hour; needs root)"
 	@$(BIN)/python -m tests.production
+
+prod-outage: $(STAMPS)/dev install ## of these the longest: control plane, broker and database away for ten minutes under load
+	@echo "== ten minutes without a control plane (about a quarter of an hour; needs root)"
+	@PROD_TEST_OUTAGE_S=$(OUTAGE_S) $(BIN)/python -m tests.production \
+		tests/production/test_production_outage.py -k all_of_the_control_plane
 
 test-chaos: $(STAMPS)/dev install ## the most valuable cases of make chaos, in a few minutes
 	@echo "== chaos, the short share"

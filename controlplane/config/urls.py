@@ -18,7 +18,6 @@ from controlplane.events import urls as events
 from controlplane.experiments import urls as experiments
 from controlplane.gateway import urls as gateway
 from controlplane.golden import urls as golden
-from controlplane.metrics import urls as metrics
 from controlplane.nodes import urls as nodes
 from controlplane.operations import urls as operations
 from controlplane.overview import urls as overview
@@ -31,7 +30,6 @@ APPS = [
     registry,
     environments,
     nodes,
-    metrics,
     deployments,
     operations,
     gateway,

@@ -9,7 +9,7 @@ from controlplane.accounts.policy import PEOPLE, Permission
 from controlplane.console import frames
 from controlplane.console.bench import Bench
 from controlplane.console.database import in_database
-from controlplane.console.feeds import tells_of_people
+from controlplane.console.feeds import of_projects, tells_of_people
 from controlplane.console.hub import hub
 from controlplane.console.outbox import Outbox
 from controlplane.console.watch import Watch
@@ -57,6 +57,8 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                     raise frames.BadRequest("TooManyTopics", f"At most {MAX_TOPICS}.", topic)
                 try:
                     await self.watch.see(topic)
+                    if of_projects(topic):
+                        self.outbox.projects = await self.watch.projects()
                     people = tells_of_people(topic) and await self.watch.hold(PEOPLE)
                     await hub().follow(self.outbox, request, people=people)
                 except (NotFound, Forbidden) as refused:

@@ -8,9 +8,11 @@ import asyncio
 import json
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
+from controlplane.accounts.scope import Scope
 from controlplane.console import frames, reads
 from controlplane.console.changes import change_of
 from controlplane.console.database import in_database
@@ -26,6 +28,7 @@ class Feed(ABC):
 
     interval_s: ClassVar[float] = 1.0
     tells_of_people: ClassVar[bool] = False
+    of_projects: ClassVar[bool] = False  # each follower is told of its outbox's projects alone
 
     def __init__(self, topic: str, *, people: bool = False) -> None:
         self.topic = topic
@@ -173,9 +176,14 @@ class OperationFeed(Feed):
 
 
 class EventsFeed(Feed):
-    """Every event once, from where the follower left off."""
+    """Every event once, from where the follower left off.
+
+    The log is read once for all followers, and only what is new of it is asked about for each set
+    of projects: who has nothing to hear costs nothing while nothing happens.
+    """
 
     tells_of_people = True
+    of_projects = True
 
     def __init__(self, topic: str, *, people: bool = False) -> None:
         super().__init__(topic, people=people)
@@ -186,7 +194,7 @@ class EventsFeed(Feed):
         newest, complete = await self._start(), True
         if request.after_seq is not None:
             missed, complete = await in_database(reads.events_missed)(
-                request.after_seq, people=self.people
+                request.after_seq, people=self.people, projects=outbox.projects
             )
             for event in missed:
                 # why not all: what no follower was told yet comes to this one, too, with the
@@ -201,13 +209,27 @@ class EventsFeed(Feed):
         newest = await self._start()
         # why look back: a transaction that took its number earlier may commit later.
         since = max(0, newest - reads.EVENTS_OVERLAP)
-        for event in await in_database(reads.events_after)(since, people=self.people):
-            if event["seq"] not in self._told:
-                self._told.add(event["seq"])
-                newest = max(newest, event["seq"])
-                self.tell(self._frame(event))
+        found = await in_database(reads.events_after)(since, people=self.people)
+        fresh = {event["seq"]: event for event in found if event["seq"] not in self._told}
+        # why all before any is told: where one cannot be read now, all come with the next beat
+        shown = await self._shown(fresh.keys())
+        for seq, event in fresh.items():
+            frame = self._frame(event)
+            for outbox in self.followers:
+                if seq in shown[outbox.projects]:
+                    outbox.put(frame)
+        self._told |= fresh.keys()
+        newest = max(newest, *fresh) if fresh else newest
         self._newest = newest
         self._told = {seq for seq in self._told if seq > newest - 2 * reads.EVENTS_OVERLAP}
+
+    async def _shown(self, seqs: Collection[int]) -> dict[Scope, Collection[int]]:
+        """Of these events those that followers are told, by their projects."""
+        wanted = {outbox.projects for outbox in self.followers}
+        shown: dict[Scope, Collection[int]] = dict.fromkeys(wanted, seqs)
+        for projects in wanted - {None} if seqs else ():
+            shown[projects] = await in_database(reads.events_within)(list(seqs), projects)
+        return shown
 
     async def _start(self) -> int:
         if self._newest is None:
@@ -273,6 +295,10 @@ FEEDS: dict[str, type[Feed]] = {
 
 def tells_of_people(topic: str) -> bool:
     return FEEDS[topic.partition(":")[0]].tells_of_people
+
+
+def of_projects(topic: str) -> bool:
+    return FEEDS[topic.partition(":")[0]].of_projects
 
 
 def feed_for(topic: str, *, people: bool) -> Feed:

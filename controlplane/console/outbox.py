@@ -5,6 +5,8 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 
+from controlplane.accounts.scope import NOTHING, Scope
+
 MAX_WAITING = 1000
 
 
@@ -26,6 +28,8 @@ class Outbox:
         self._wake = asyncio.Event()
         self._full = asyncio.Event()
         self.min_interval_s = 0.0
+        # In which projects its reader is told what happens, where a feed tells each of its own.
+        self.projects: Scope = NOTHING
 
     def put(self, frame: str) -> None:
         self._waiting.append(frame)

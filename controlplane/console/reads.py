@@ -1,12 +1,13 @@
 """What feeds read, as plain data. Synchronous: feeds call these in database threads."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.db.models import Max
 from django.utils import timezone
 
+from controlplane.accounts.scope import Scope, within
 from controlplane.accounts.selectors import events_shown
 from controlplane.bottlenecks.pipeline_reads import pipeline_of
 from controlplane.bottlenecks.serializers import PipelineSerializer
@@ -18,6 +19,7 @@ from controlplane.deployments.selectors import (
     nodes_running,
 )
 from controlplane.deployments.serializers.endpoints import EndpointSerializer
+from controlplane.events.selectors import EventFilter
 from controlplane.events.serializers import EventSerializer
 from controlplane.metrics import selectors as metrics
 from controlplane.metrics.services import watch
@@ -79,16 +81,26 @@ def events_after(seq: int, *, people: bool) -> list[dict[str, Any]]:
     return _shown(events_shown(people=people).filter(seq__gt=seq).order_by("seq")[:EVENTS_LIMIT])
 
 
-def events_missed(seq: int, *, people: bool) -> tuple[list[dict[str, Any]], bool]:
+def events_missed(
+    seq: int, *, people: bool, projects: Scope = None
+) -> tuple[list[dict[str, Any]], bool]:
     """All events behind ``seq``, and True; the newest EVENTS_LIMIT and False when there are more.
+    Of ``projects`` alone, if any are given.
 
     A number beyond the newest is from another database: nothing that its holder knows continues.
     """
     known = seq <= events_newest(people=people)
-    behind = events_shown(people=people).filter(seq__gt=seq if known else 0)
-    rows = behind.order_by("-seq")[: EVENTS_LIMIT + 1]
-    newest = list(rows)[:EVENTS_LIMIT]
-    return _shown(reversed(newest)), known and len(rows) <= EVENTS_LIMIT
+    with within(projects):
+        behind = EventFilter(people=people).rows().filter(seq__gt=seq if known else 0)
+        rows = list(behind.order_by("-seq")[: EVENTS_LIMIT + 1])
+    return _shown(reversed(rows[:EVENTS_LIMIT])), known and len(rows) <= EVENTS_LIMIT
+
+
+def events_within(seqs: Collection[int], projects: Scope) -> set[int]:
+    """Those of the events with these numbers that are about things in ``projects``."""
+    with within(projects):
+        rows = EventFilter(people=False).rows().filter(seq__in=seqs)
+        return set(rows.values_list("seq", flat=True))
 
 
 def _shown(rows: Iterable[Event]) -> list[dict[str, Any]]:

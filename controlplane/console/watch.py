@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from controlplane.accounts.models import User
 from controlplane.accounts.policy import Permission, allows, scope_of
-from controlplane.accounts.scope import within
+from controlplane.accounts.scope import Scope, within
 from controlplane.accounts.selectors import user_of_session
 from controlplane.console.database import in_database
 from controlplane.core.errors import Forbidden
@@ -28,6 +28,7 @@ OF_PROJECTS: Final[Mapping[str, Callable[[str], object]]] = {
     "endpoint": endpoint_get,
     "operation": operation_get,
     "pipeline": lambda name: endpoint_get(name.partition("/")[0]),
+    "events": lambda _: None,  # nothing to find: each is told of its own projects
 }
 
 
@@ -52,6 +53,7 @@ class Watch:
         self._also = also
         self._begun: Permission | None = None
         self._needed: set[Permission] = set()
+        self._told_of: list[Scope] = []  # empty: of nothing that depends on it
         self._task: asyncio.Task[None] | None = None
 
     async def begin(self, needed: Permission) -> bool:
@@ -69,6 +71,13 @@ class Watch:
             return False
         self._needed.add(permission)
         return True
+
+    async def projects(self) -> Scope:
+        """Where the user may read, the same as long as the socket is open: once that is elsewhere
+        it is closed, and may come back for what it missed."""
+        if not self._told_of:
+            self._told_of = [await in_database(scope_of)(await self._user(), Permission.READ)]
+        return self._told_of[0]
 
     def end(self) -> None:
         if self._task is not None:
@@ -101,15 +110,23 @@ class Watch:
         user = await self._user()
         if user is None:
             await self._close(UNAUTHENTICATED)
-        elif not all(allows(user, permission) for permission in self._needed) or (
-            self._begun is not None
-            and not allows(user, self._begun)
-            and not await in_database(scope_of)(user, self._begun)
-        ):
-            await self._close(FORBIDDEN)
-        else:
+        elif await self._may_stay(user):
             return True
+        else:
+            await self._close(FORBIDDEN)
         return False
+
+    async def _may_stay(self, user: User) -> bool:
+        if not all(allows(user, permission) for permission in self._needed):
+            return False
+        begun = self._begun
+        if begun is not None and not (
+            allows(user, begun) or await in_database(scope_of)(user, begun)
+        ):
+            return False
+        if not self._told_of:
+            return True
+        return self._told_of == [await in_database(scope_of)(user, Permission.READ)]
 
     async def _user(self) -> User | None:
         opened_by = self._scope["user"]

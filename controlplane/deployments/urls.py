@@ -2,7 +2,15 @@
 
 from django.urls import path
 
-from controlplane.deployments.api import endpoints, placement, requests, sweeps, trials, tunings
+from controlplane.deployments.api import (
+    endpoints,
+    placement,
+    requests,
+    series,
+    sweeps,
+    trials,
+    tunings,
+)
 
 urlpatterns = [
     path("endpoints/<str:endpoint>/keys/list", endpoints.KeysView.as_view()),
@@ -27,6 +35,7 @@ urlpatterns = [
     path("tunings/<str:tuning_id>", tunings.tuning_or_wait),
     path("tunings/<str:tuning_id>/cancel", tunings.TuningCancelView.as_view()),
     path("tunings/<str:tuning_id>/apply", tunings.TuningApplyView.as_view()),
+    path("metrics/query", series.QueryView.as_view()),
     path("placement/preview", placement.PlacementPreviewView.as_view()),
     path("instance-types", placement.InstanceTypesView.as_view()),
     path("instance-types/<str:name>", placement.InstanceTypeView.as_view()),

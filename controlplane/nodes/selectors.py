@@ -2,11 +2,11 @@
 
 import hmac
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from django.conf import settings
 from django.db.models import F, Q, QuerySet, TextField
@@ -134,6 +134,25 @@ def node_age_s(node: Node, now: datetime) -> float | None:
 def node_state(node: Node, now: datetime) -> Liveness:
     """By age alone, so that it is right even while the job that writes states is late."""
     return liveness_of(node).state(node_age_s(node, now))
+
+
+class NodeDisk(NamedTuple):
+    """Of where a node keeps models, by its last report; zeros where it did not say."""
+
+    node: str
+    total_bytes: float
+    free_bytes: float
+    silent: bool
+
+
+def node_disks(now: datetime) -> Iterator[NodeDisk]:
+    """Of all nodes, without the rest of what they report, which is kilobytes of each."""
+    columns = ("disk_total_bytes", "disk_free_bytes", "heartbeat_interval_s")
+    rows = node_list().values_list("name", "last_seen_at", *(f"info__{one}" for one in columns))
+    for name, seen_at, total, free, interval_s in rows:
+        age_s = None if seen_at is None else max(0.0, (now - seen_at).total_seconds())
+        silent = liveness(float(interval_s or SHORTEST_S)).state(age_s) != "online"
+        yield NodeDisk(name, float(total or 0), float(free or 0), silent)
 
 
 def node_is_late(node: Node, now: datetime) -> bool:

@@ -120,12 +120,15 @@ class Stage:
         self.folder, self._network = folder, network
         self._held = ExitStack()
         self._shown: tuple[Release, Installed] | None = None
+        self._begun = 0
 
     def of(self, release: Release) -> Installed:
         """That of this version, begun if another one is there, or none."""
         if self._shown is None or self._shown[0] != release:
             self.clear()
-            folder = self.folder / f"of-{release.root.name}"
+            # why a new one each time: one that did not begin has left its folder
+            self._begun += 1
+            folder = self.folder / f"of-{release.root.name}-{self._begun}"
             folder.mkdir()
             made = self._held.enter_context(Installed.of(release, folder, self._network))
             self._shown = (release, made)

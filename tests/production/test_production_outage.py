@@ -75,4 +75,5 @@ def test_all_of_the_control_plane_is_away(installed: Installed, case: CallsCase)
         calls.more(100)
     studio.delete("served-on-alone")
     assert calls.unexcused == 0, calls.explain()
+    assert calls.in_flight <= calls.at_once
     case.saw(f"{OUTAGE_S:.0f} s; a replica that died was back before the control plane")

@@ -26,13 +26,15 @@ from controlplane.gateway.models import Gateway
 from controlplane.metrics.selectors import minutes_of
 from controlplane.metrics.stored import merged, value
 from controlplane.metrics.types import Scope
-from controlplane.nodes.selectors import node_age_s, node_list, node_state
+from controlplane.nodes.selectors import node_age_s, node_disks, node_list
 from controlplane.objectives import Burn, Speed
 
 Facts = Callable[[Settings, datetime], Iterator[Observation]]
 INSTALLATION: Final = "installation"
 QUEUE_S: Final = 300.0
 DAY_S: Final = 86_400.0
+# What nodes report of themselves: kilobytes of each, of which the rules look at three numbers.
+LONG_OF_NODES: Final = ("info", "labels")
 
 
 def _objectives(speed: Speed, rule: Settings, now: datetime) -> Iterator[Observation]:
@@ -152,7 +154,7 @@ def drift(rule: Settings, now: datetime) -> Iterator[Observation]:
 
 
 def nodes(rule: Settings, now: datetime) -> Iterator[Observation]:
-    for node in node_list():
+    for node in node_list().defer(*LONG_OF_NODES):
         age_s = node_age_s(node, now)
         if age_s is not None:
             yield _silence(rule, f"node/{node.name}", "the agent", age_s)
@@ -171,13 +173,10 @@ def _silence(rule: Settings, subject: str, who: str, age_s: float) -> Observatio
 
 
 def disks(rule: Settings, now: datetime) -> Iterator[Observation]:
-    for node in node_list():
-        total = float(node.info.get("disk_total_bytes") or 0)
-        if total:
-            silent = node_state(node, now) != "online"
-            free = float(node.info.get("disk_free_bytes") or 0)
-            told = "Its node is silent." if silent else ""
-            yield _disk(rule, f"node/{node.name}", "", free, total, told)
+    for disk in node_disks(now):
+        if disk.total_bytes:
+            told = "Its node is silent." if disk.silent else ""
+            yield _disk(rule, f"node/{disk.node}", "", disk.free_bytes, disk.total_bytes, told)
     seen: set[int] = set()
     for folder in (settings.SHOAL_BLOB_DIR, settings.SHOAL_HOME):
         path = Path(folder)
@@ -209,7 +208,7 @@ def certificates(rule: Settings, now: datetime) -> Iterator[Observation]:
         for part, ends_at in ends.items():
             if ends_at is not None:
                 yield _certificate(rule, f"gateway/{row.name}", part, ends_at, now)
-    for node in node_list():
+    for node in node_list().defer(*LONG_OF_NODES):
         if node.certified_at and node.certificate_ends_at:
             yield _certificate(rule, f"node/{node.name}", "of its agent",
                                node.certificate_ends_at, now)  # fmt: skip

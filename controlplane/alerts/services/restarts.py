@@ -50,7 +50,8 @@ def observe(rule: Settings, now: datetime) -> Iterator[Observation]:
         if marks != before:
             RestartMarks.objects.update_or_create(replica=pk, defaults={"marks": marks, "at": at})
         counts[deployment] = counts.get(deployment, 0) + restarted(marks, at)
-    RestartMarks.objects.exclude(replica__in=[one[0] for one in replicas]).delete()
+    if gone := known.keys() - {one[0] for one in replicas}:
+        RestartMarks.objects.filter(replica__in=gone).delete()
     for of in Deployment.objects.select_related("endpoint").order_by("pk"):
         times = counts.get(of.pk, 0)
         yield Observation(

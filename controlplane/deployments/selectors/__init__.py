@@ -21,6 +21,7 @@ from controlplane.deployments.selectors.rows import (
     endpoints_matching,
     nodes_running,
     revision_list,
+    scopes_told_since,
     told_since,
 )
 from controlplane.deployments.selectors.scraping import ScrapeTarget, scrape_targets
@@ -52,6 +53,7 @@ __all__ = [
     "revision_list",
     "routing_revision",
     "routing_view",
+    "scopes_told_since",
     "scrape_targets",
     "told_since",
     "traffic_change_shown",

@@ -1,16 +1,18 @@
 """Finding endpoints, deployments and their revisions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
 from controlplane.accounts.scope import scope_now
+from controlplane.core.errors import Forbidden
 from controlplane.core.tags import tagged
 from controlplane.deployments.errors import DeploymentNotFound, EndpointNotFound
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
 from controlplane.deployments.selectors.glance import endpoints_glance
+from controlplane.metrics.types import Scope
 from controlplane.registry.models import RepoModel
 
 VERSION: Final = "revision__model_version"  # of a deployment
@@ -66,6 +68,28 @@ def told_since(endpoint: Endpoint) -> float:
     Series and log lines are kept by name, and another project may have had an endpoint of this one.
     """
     return 0.0 if scope_now() is None else endpoint.created_at.timestamp()
+
+
+def scopes_told_since(scopes: Iterable[Scope]) -> dict[Scope, float]:
+    """The same of series of any kind; nothing for who may read all of them. Raises
+    EndpointNotFound for what is not in the caller's projects, and Forbidden."""
+    if scope_now() is None:
+        return {}
+    names = {}
+    for scope in scopes:
+        if scope.kind not in ("endpoint", "deployment"):
+            raise Forbidden(
+                f"by={scope.kind}: nodes, and models by the name that they are served under, are "
+                "of all projects; expected endpoint or deployment.",
+                hints=("For the installation's figures one needs a role there.",),
+                field="by",
+            )
+        names[scope] = scope.name
+    known = {row.name: row for row in Endpoint.objects.filter(name__in=set(names.values()))}
+    for name in names.values():
+        if name not in known:
+            raise EndpointNotFound(f"There is no endpoint called {name}.")
+    return {scope: told_since(known[name]) for scope, name in names.items()}
 
 
 def deployment_get(endpoint: str, name: str) -> Deployment:

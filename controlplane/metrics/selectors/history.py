@@ -5,9 +5,10 @@ lowest and highest in it. Times without samples are gaps.
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Final
 
 from controlplane.metrics import formulas, series, stored
@@ -91,16 +92,49 @@ def endpoint_history(
 
 
 def scope_history(
-    scopes: Sequence[Scope], metrics: Sequence[str], query: Query, *, now: float
+    scopes: Sequence[Scope],
+    metrics: Sequence[str],
+    query: Query,
+    *,
+    now: float,
+    since: Mapping[Scope, float] = MappingProxyType({}),
 ) -> History:
-    """Series ``<metric>.<scope key>`` of any scopes; batch metrics for every size they saw."""
+    """Series ``<metric>.<scope key>`` of any scopes; batch metrics for every size they saw.
+
+    Of a scope in ``since`` nothing of before, in Unix seconds.
+    """
     past = _Past(query, now)
     keys = []
+    begins: list[float] = []
     for scope in scopes:
         for metric in metrics:
             sizes = sorted(past.sizes(scope), key=int) if metric in SIZED else [""]
             keys += [".".join(part for part in (metric, size, scope.key) if part) for size in sizes]
-    return past.answer(keys, {scope.key: scope for scope in scopes})
+            begins += [since.get(scope, 0.0)] * len(sizes)
+    found = past.answer(keys, {scope.key: scope for scope in scopes})
+    return _told(found, begins) if since else found
+
+
+def _told(found: History, begins: Sequence[float]) -> History:
+    """With gaps in buckets that began before each key's own time."""
+    hidden = [sum(end - found.step_s < begun for end in found.t) for begun in begins]
+    parts = [
+        [_after(count, values) for count, values in zip(hidden, of_keys, strict=True)]
+        for of_keys in (found.v, found.low, found.high)
+    ]
+    # why not all keys: a size that was seen before would be told of by its name
+    kept = [
+        place
+        for place, key in enumerate(found.keys)
+        if series.parse(key)[0] not in SIZED or any(one is not None for one in parts[0][place])
+    ]
+    v, low, high = ([of_keys[place] for place in kept] for of_keys in parts)
+    return replace(found, keys=[found.keys[place] for place in kept], v=v, low=low, high=high)
+
+
+def _after(count: int, values: list[Value]) -> list[Value]:
+    """With gaps where the first ``count`` are."""
+    return [*(None for _ in range(count)), *values[count:]]
 
 
 def _scopes_of(endpoint: str, query: Query, now: float) -> set[Scope]:

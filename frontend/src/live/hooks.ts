@@ -101,7 +101,7 @@ export function useOperationUpdates(id: string | null): void {
   });
 }
 
-/** Hears new events of the whole installation; after a break that lasted too long, all is read anew. */
+/** Hears new events, all that one may read; after a break that lasted too long, all is read anew. */
 export function useEvents(onEvent: (event: EventItem) => void): void {
   const queryClient = useQueryClient();
   useTopic("events", (frame) => {

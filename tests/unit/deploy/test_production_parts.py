@@ -1,8 +1,11 @@
 """What `make prod-test` counts as lost, and whom a Service leads to."""
 
+import threading
+import time
+
 import pytest
 
-from tests.production.calls import NOTICED_S, Calls, CallsCase, Loss
+from tests.production.calls import NOTICED_S, Calls, CallsCase, Kill, Loss
 from tests.production.installed import VALUES
 from tests.production.services import Service, named
 from tests.support.helm_chart import rendered
@@ -20,11 +23,34 @@ from tests.support.helm_chart import rendered
 def test_only_what_was_under_way_at_a_death_is_excused(
     began: float, ended: float, excused: bool
 ) -> None:
-    calls = Calls("http://nobody", "key", kills=[(10.0, 10.1 + NOTICED_S)])
+    kill = Kill(10.0, 10.1 + NOTICED_S, heard={0: 10.1 + NOTICED_S})
+    calls = Calls("http://nobody", "key", kills=[kill])
     calls.seen["503"] += 1
     calls.failed.append(Loss(began, ended, "503"))
     assert (calls.lost, calls.in_flight, calls.unexcused) == (1, int(excused), int(not excused))
     assert CallsCase("a case", loads=[calls]).figures()[1] == "1: 1 503"
+
+
+def test_a_caller_is_excused_until_it_is_answered_again() -> None:
+    """However long a proxy takes to run on a busy machine, and each caller for itself."""
+    kill = Kill(10.0, 10.1)
+    late, other = Loss(12.0, 12.5, "503", caller=1), Loss(12.0, 12.5, "503", caller=2)
+    assert kill.excuses(late)
+    kill.heard[1] = 11.0
+    assert (kill.excuses(late), kill.excuses(other)) == (False, True)
+
+
+def test_answers_end_the_excuse() -> None:
+    calls = Calls("http://nobody", "key")
+    with calls.killing():
+        pass
+    kill = calls.kills[0] = Kill(time.monotonic() - 10, time.monotonic() - 9)
+    calls._count("503", None, kill.ended + 1)
+    calls._count("200", None, kill.ended - 1)  # one that was on its way tells nothing
+    assert (calls.unexcused, kill.heard) == (0, {})
+    calls._count("200", None, kill.ended + 2)
+    calls._count("503", None, kill.heard[threading.get_ident()] + 1)
+    assert (calls.lost, calls.unexcused) == (2, 1)
 
 
 def test_services_lead_to_the_ports_of_the_pods_that_they_select() -> None:

@@ -38,7 +38,7 @@ export const MAIN: NavItem[] = [
   { label: t`Models`, icon: IconCube, link: paths.models(), count: "models" },
   { label: t`Environments`, icon: IconPackages, link: paths.environments() },
   { label: t`Endpoints`, icon: IconApi, link: paths.endpoints(), count: "endpoints" },
-  { label: t`Metrics`, icon: IconChartLine, link: paths.compareMetrics(), ofInstallation: true },
+  { label: t`Metrics`, icon: IconChartLine, link: paths.compareMetrics() },
   { label: t`Alerts`, icon: IconBell, link: paths.alerts(), count: "alerts" },
   { label: t`Test console`, icon: IconTerminal2, link: paths.test() },
 ];

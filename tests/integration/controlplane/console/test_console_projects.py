@@ -9,6 +9,8 @@ from socket_harness import Browser
 from controlplane.accounts.models import Membership, User
 from controlplane.accounts.scope import scope_now
 from controlplane.console import watch
+from controlplane.core import events
+from tests.support.people import make_user
 from tests.support.project_world import OURS, THEIRS, member, project_add
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "metrics"])
@@ -34,7 +36,6 @@ async def test_only_topics_of_the_own_project_are_followed(transactional_db: Non
         f"pipeline:{OURS}-endpoint": "DeploymentNotFound",
         "endpoint:nobody": "EndpointNotFound",
         f"operation:{THEIRS}-operation": "OperationNotFound",
-        "events": "Forbidden",
         "overview": "Forbidden",
     }
     for topic, code in refused.items():
@@ -62,6 +63,59 @@ async def test_who_lost_the_role_is_told_no_more(
         while (message := await browser.receive_output(10))["type"] != "websocket.close":
             pass
     assert message["code"] == FORBIDDEN
+    await browser.leave()
+
+
+@database_sync_to_async
+def tell(*subjects: str) -> list[int]:
+    return [
+        events.record(actor="ada", verb="told", subject=subject, message="something").seq
+        for subject in subjects
+    ]
+
+
+async def test_events_are_told_of_the_own_project_alone(transactional_db: None) -> None:
+    """What was missed and what comes, beside somebody who is told of everything."""
+    subjects = f"endpoint/{THEIRS}-endpoint", f"endpoint/{OURS}-endpoint", "node/n1", "user/ada"
+    person = await mia()
+    vera = await database_sync_to_async(make_user)("vera", User.Role.VIEWER)
+    first, own, *_ = await tell(*subjects)
+    browser = await Browser.open("/ws/v1", person)
+    everything = await Browser.open("/ws/v1", vera)
+    for each, missed in ((browser, [own]), (everything, [own, own + 1])):
+        await each.say({"op": "sub", "topic": "events", "after_seq": first})
+        assert [(await each.hear())["data"]["seq"] for _ in missed] == missed
+        assert (await each.hear())["complete"] is True
+    theirs, own, node, _ = await tell(*subjects)
+    assert [(await everything.hear())["data"]["seq"] for _ in range(3)] == [theirs, own, node]
+    assert (await browser.hear())["data"]["subject"] == subjects[1]
+    (own,) = await tell(f"model/{OURS}-model")
+    assert (await browser.hear())["data"]["seq"] == own
+    assert scope_now() is None
+    for each in (browser, everything):
+        await each.leave()
+
+
+@pytest.mark.parametrize("to", [THEIRS, ""])
+async def test_who_is_in_another_project_now_comes_back_for_its_events(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch, to: str
+) -> None:
+    monkeypatch.setattr(watch.Watch.__init__, "__defaults__", (0.05, watch._nothing))
+    person = await mia()
+    browser = await Browser.open("/ws/v1", person)
+    position = await browser.ask({"op": "sub", "topic": "events"})
+    if to:
+        await Membership.objects.filter(user=person).aupdate(project_id=to)
+    else:  # a role in the installation, and with it all projects
+        await User.objects.filter(pk=person.pk).aupdate(role=User.Role.VIEWER)
+    assert await browser.closed_with() == FORBIDDEN
+    await browser.leave()
+    _, theirs = await tell(f"endpoint/{OURS}-endpoint", f"endpoint/{THEIRS}-endpoint")
+    browser = await Browser.open("/ws/v1", person)
+    await browser.say({"op": "sub", "topic": "events", "after_seq": position["seq"]})
+    told = [(await browser.hear())["data"]["seq"] for _ in range(1 if to else 2)]
+    assert told[-1] == theirs
+    assert (await browser.hear())["type"] == "position"
     await browser.leave()
 
 

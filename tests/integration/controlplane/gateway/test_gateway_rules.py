@@ -107,10 +107,15 @@ def test_what_a_rule_or_a_pin_sends_is_counted_for_who_answered(
             assert arm(client, path, **{"x-tier": "gold"}) == "gold"
         assert arm(client, path, **{"x-shoal-deployment": "green"}) == "green"
         assert arm(client, path) == "blue"
-    wait_until(lambda: log.exists() and log.read_text().count(path) >= 5, "the log is written")
-    lines = [line for line in log.read_text().splitlines() if path in line]
-    counted = Counter(entry.deployment for line in lines if (entry := parse(line)))
-    assert counted == {"gold": 3, "green": 1, "blue": 1}
+
+    def counted() -> Counter[str]:
+        # why whole lines: the log is read while Envoy writes it
+        lines = log.read_text().splitlines(keepends=True) if log.exists() else []
+        found = [parse(line) for line in lines if path in line and line.endswith("\n")]
+        return Counter(entry.deployment for entry in found if entry is not None)
+
+    wait_until(lambda: counted().total() >= 5, "all five are in the log")
+    assert counted() == {"gold": 3, "green": 1, "blue": 1}
 
 
 def test_a_rule_opens_nothing_and_is_of_one_endpoint(gateway: Gateway, upstreams: Launch) -> None:

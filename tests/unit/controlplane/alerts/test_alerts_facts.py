@@ -18,6 +18,7 @@ from controlplane.gateway.models import Gateway
 from controlplane.metrics.models import RollUp
 from controlplane.nodes.models import Node
 from tests.support.placed_replicas import replica_place
+from tests.support.rows_read import RowsRead, rows_read
 from tests.support.simulated_node import SimulatedNode
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
@@ -58,6 +59,26 @@ def test_restarts_are_counted_from_rows(node: SimulatedNode) -> None:
     assert seen("replica-restarting")[key].value == 5, "the same ones count once"
     Replica.objects.all().delete()
     assert seen("replica-restarting")[key].value == 0
+
+
+def test_a_look_reads_little_of_what_nodes_report() -> None:
+    """They report kilobytes: graphics cards, versions, what is in their caches."""
+
+    def read(long: int) -> RowsRead:
+        Node.objects.update(
+            info={"disk_total_bytes": 100, "disk_free_bytes": 1, "gpus": ["x" * long]},
+            labels={"rack": "y" * long},
+        )
+        with rows_read() as found:
+            for name in RULES:
+                seen(name)
+        return found
+
+    for number in range(20):
+        Node.objects.create(id=f"n{number}", name=f"n{number}", last_seen_at=timezone.now())
+    assert read(10_000) == read(10)
+    assert len(seen("disk-nearly-full")) >= 20
+    assert seen("disk-nearly-full")["node/n3", ""].value == 99
 
 
 def test_a_queue_that_nobody_measured_is_not_known(node: SimulatedNode) -> None:

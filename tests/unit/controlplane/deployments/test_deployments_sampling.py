@@ -1,6 +1,7 @@
 """Samples of what the autoscaler looks after have it look at once, and others ask nothing of it."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
 from rest_framework.test import APIClient
 
+from controlplane.deployments import agent_api
 from controlplane.deployments.models import Autoscaler, Deployment, Endpoint, Replica
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode
@@ -15,8 +17,6 @@ from wire.samples import ModelCounters, ReplicaSample, SampleBatch
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 POLICY = {"max": 4, "targets": {"in_flight": 1}}
-
-
 LOOK = ["operations.autoscale"]
 
 
@@ -49,12 +49,15 @@ def test_a_sample_of_what_is_autoscaled_has_it_looked_at(
     assert api.post("/api/v1/deploy", {"model": "digits"}, format="json").status_code == 202
     row = Replica.objects.get()
     Deployment.objects.update(autoscale=policy)
-    looked = None if looked_s is None else timezone.now() - timedelta(seconds=looked_s)
+    # why it stands still: on a busy machine "a moment ago" would be due by the time of the post
+    now = timezone.now()
+    monkeypatch.setattr(agent_api, "timezone", SimpleNamespace(now=lambda: now))
+    looked = None if looked_s is None else now - timedelta(seconds=looked_s)
     Autoscaler.objects.create(deployment=row.deployment, decided_at=looked, memory={"soon": soon})
     found: list[str] = []
     monkeypatch.setattr("celery.Celery.send_task", lambda _, name, **__: found.append(name))
     counters = ModelCounters("digits", "1", pending_request_count=waiting)
-    sample = ReplicaSample(row.pk, "digits", "blue", timezone.now().timestamp(), (counters,))
+    sample = ReplicaSample(row.pk, "digits", "blue", now.timestamp(), (counters,))
     with django_capture_on_commit_callbacks(execute=True):
         answer = node.post("samples", SampleBatch((sample,)))
     assert (answer.status_code, answer.json()["sample_interval_s"]) == (200, next_s)

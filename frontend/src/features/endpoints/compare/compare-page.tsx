@@ -10,6 +10,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo } from "react";
 import { endpointsQuery } from "@/api/endpoints";
 import { nodesQuery } from "@/api/nodes";
+import { useSeesInstallation } from "@/api/permissions";
 import { following, parseRange, type Preset, PRESETS, rangeText, stepText } from "@/app/time-range";
 import { downloadFile } from "@/components/download";
 import { ChartGroup } from "@/components/charts/chart-group";
@@ -80,7 +81,10 @@ const dateText = (seconds: number) => absoluteTime(new Date(seconds * 1000).toIS
 function useView() {
   const search = useSearch({ from: "/app/metrics" });
   const navigate = useNavigate({ from: "/metrics" });
-  const kind: Kind = search.by ?? "deployment";
+  // why: nodes, and models by the name that they are served under, are of all projects.
+  const all = useSeesInstallation();
+  const kinds = KIND_WORDS.filter(({ value }) => all || value === "deployment" || value === "endpoint");
+  const kind: Kind = kinds.find(({ value }) => value === search.by)?.value ?? "deployment";
   const range = parseRange(search.range) ?? following(DEFAULT);
   const set = (change: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
   const charts = useMemo(() => new ChartGroup("compare"), []);
@@ -95,6 +99,7 @@ function useView() {
   );
   return {
     kind,
+    kinds,
     ids: chosenIds(kind, search.ids),
     shown: chosenPanels(kind, search.panels),
     all: search.panels === undefined,
@@ -122,7 +127,7 @@ function useChoices({ kind, ids }: View) {
 }
 
 function Choice({ view, known }: { view: View; known: string[] }) {
-  const { kind, ids, shown, all, set } = view;
+  const { kind, kinds, ids, shown, all, set } = view;
   const full = ids.length >= MOST;
   const words = KIND_WORDS.find((one) => one.value === kind)?.label ?? "";
   return (
@@ -130,7 +135,7 @@ function Choice({ view, known }: { view: View; known: string[] }) {
       <Segmented
         label={t`Compare`}
         value={kind}
-        options={KIND_WORDS}
+        options={kinds}
         onChange={(by) => set({ by: by === "deployment" ? undefined : by, ids: undefined, panels: undefined })}
       />
       <MultiSelect
