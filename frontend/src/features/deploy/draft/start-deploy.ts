@@ -2,6 +2,7 @@
 import { createEndpoint, deploy } from "@/api/endpoints";
 import { createConfigRevision, createModel } from "@/api/models";
 import type { Operation } from "@/api/types";
+import { saidIn } from "@/components/lineage";
 import { changedConfigs, type DeploySource } from "../config/source";
 import type { DraftForm } from "./draft";
 import { settingsBody, type Secrets } from "./settings";
@@ -18,12 +19,20 @@ async function register(source: DeploySource, form: DraftForm): Promise<Register
     const made = await createConfigRevision(model, version, configs, "from the deploy wizard");
     return { model, version, revision: made.number };
   }
-  const version = await createModel({
+  const version = await createModel(registerBody(source, form));
+  return { model: version.model, version: version.version, revision: version.config_revisions.at(-1)?.number ?? null };
+}
+
+/** What `POST /models` is sent for a fresh upload. */
+export function registerBody(source: DeploySource, form: DraftForm) {
+  const configs = changedConfigs(source.models, form.texts);
+  const lineage = saidIn(form.lineage);
+  return {
     name: form.modelName,
     upload_id: source.uploadId ?? "",
     ...(Object.keys(configs).length > 0 ? { configs } : {}),
-  });
-  return { model: version.model, version: version.version, revision: version.config_revisions.at(-1)?.number ?? null };
+    ...(Object.keys(lineage).length > 0 ? { lineage } : {}),
+  };
 }
 
 /** `onRegistered` hears of the version, so that a second try after a failure does not make another. */
