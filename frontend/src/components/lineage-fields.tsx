@@ -1,17 +1,10 @@
 /** Five fields that say where a model comes from; those that an import found are not asked. */
 import { t } from "@lingui/core/macro";
 import { TextInput } from "@mantine/core";
-import { isWebLink, STATED_FIELDS, type StatedField, type StatedLineage } from "./lineage";
+import { isWebLink, LABELS, STATED_FIELDS, type StatedField, type StatedLineage } from "./lineage";
 
 export type LineageProblems = Readonly<Partial<Record<StatedField, string>>>;
 
-const LABELS: Record<StatedField, string> = {
-  address: t`Source`,
-  run: t({ message: "Run", context: "of an experiment" }),
-  run_url: t`Page of the run`,
-  commit: t`Commit`,
-  dataset: t`Dataset`,
-};
 const PLACEHOLDERS: Record<StatedField, string> = {
   address: "https://github.com/owner/name",
   run: "train-2026-11-27",

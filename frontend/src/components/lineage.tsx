@@ -9,13 +9,19 @@ export type StatedLineage = Readonly<Record<StatedField, string>>;
 
 export const NOTHING_STATED: StatedLineage = { address: "", run: "", run_url: "", commit: "", dataset: "" };
 
-const RUN = t({ message: "Run", context: "of an experiment" });
+export const LABELS: Readonly<Record<StatedField, string>> = {
+  address: t`Source`,
+  run: t({ message: "Run", context: "of an experiment" }),
+  run_url: t`Page of the run`,
+  commit: t`Commit`,
+  dataset: t`Dataset`,
+};
 const TERMS: [Exclude<keyof Lineage, "address" | "run" | "run_url">, string][] = [
   ["revision", t`Revision`],
-  ["commit", t`Commit`],
+  ["commit", LABELS.commit],
   ["repository", t`Repository`],
   ["experiment", t`Experiment`],
-  ["dataset", t`Dataset`],
+  ["dataset", LABELS.dataset],
   ["etag", "ETag"],
 ];
 
@@ -35,8 +41,8 @@ function Linked({ to, children }: { to: string; children: string }) {
 export function lineageFacts(lineage: Partial<Lineage>): [string, React.ReactNode][] {
   const { address = "", run = "", run_url: page = "", kind = "stated" } = lineage;
   const facts: [string, React.ReactNode][] = [];
-  if (address !== "") facts.push([kind === "stated" ? t`Source` : t`Imported from`, <Linked key="a" to={address} children={address} />]);
-  if (run !== "" || page !== "") facts.push([RUN, <Linked key="r" to={page} children={run || page} />]);
+  if (address !== "") facts.push([kind === "stated" ? LABELS.address : t`Imported from`, <Linked key="a" to={address} children={address} />]);
+  if (run !== "" || page !== "") facts.push([LABELS.run, <Linked key="r" to={page} children={run || page} />]);
   for (const [field, term] of TERMS) {
     const value = lineage[field];
     if (typeof value === "string" && value !== "") facts.push([term, <span key={field} className="mono" children={value} />]);

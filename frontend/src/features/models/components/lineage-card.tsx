@@ -12,7 +12,7 @@ import { toProblem } from "@/api/problem";
 import type { Lineage, ModelVersion } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
-import { foundIn, lineageFacts, saidIn, statedOf } from "@/components/lineage";
+import { foundIn, LABELS, lineageFacts, saidIn, STATED_FIELDS, statedOf } from "@/components/lineage";
 import { LineageFields, lineageProblems } from "@/components/lineage-fields";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
@@ -21,7 +21,9 @@ import { lineageRecipe } from "../recipes";
 import { type Fact, Facts } from "./facts";
 import classes from "../models.module.css";
 
-export function LineageCard({ version }: { version: ModelVersion }) {
+type Traced = Pick<ModelVersion, "model" | "version" | "lineage">;
+
+export function LineageCard({ version }: { version: Traced }) {
   const refusal = useRefusal("deploy");
   const [editing, setEditing] = useState(false);
   const title = t`Where it comes from`;
@@ -53,15 +55,17 @@ function factsOf(lineage: Lineage): Fact[] {
   const imported = lineage.kind !== "stated";
   const facts: Fact[] = lineageFacts(lineage);
   if (imported) facts.push([t`Imported`, <Time key="i" at={lineage.at} />], [t`Imported by`, lineage.by]);
-  if (lineage.stated_at !== null)
+  if (lineage.stated_at !== null) {
+    const fields = STATED_FIELDS.filter((field) => lineage.stated.includes(field)).map((field) => LABELS[field]);
     facts.push(
       [t`Stated`, <Time key="s" at={lineage.stated_at} />],
-      [imported ? t`Stated by, what was not found` : t`Stated by`, lineage.stated_by],
+      [t`Stated by`, imported ? `${lineage.stated_by}: ${fields.join(", ")}` : lineage.stated_by],
     );
+  }
   return facts;
 }
 
-function Editor({ version, onDone }: { version: ModelVersion; onDone: () => void }) {
+function Editor({ version, onDone }: { version: Traced; onDone: () => void }) {
   const queryClient = useQueryClient();
   const { model, version: number, lineage } = version;
   const [stated, setStated] = useState(() => statedOf(lineage));
