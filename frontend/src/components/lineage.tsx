@@ -28,11 +28,13 @@ const TERMS: [Exclude<keyof Lineage, "address" | "run" | "run_url">, string][] =
 /** Somebody typed it: a link only where it is one of the web, whatever else a server may have let through. */
 export const isWebLink = (text: string): boolean => /^https?:\/\//i.test(text);
 
-function Linked({ to, children }: { to: string; children: string }) {
-  if (!isWebLink(to)) return <span className="mono">{children}</span>;
+const mono = (text: string) => <span className="mono">{text}</span>;
+
+function linked(to: string, text: string): React.ReactNode {
+  if (!isWebLink(to)) return mono(text);
   return (
     <a className="link mono" href={to} target="_blank" rel="noopener noreferrer">
-      {children}
+      {text}
     </a>
   );
 }
@@ -41,11 +43,11 @@ function Linked({ to, children }: { to: string; children: string }) {
 export function lineageFacts(lineage: Partial<Lineage>): [string, React.ReactNode][] {
   const { address = "", run = "", run_url: page = "", kind = "stated" } = lineage;
   const facts: [string, React.ReactNode][] = [];
-  if (address !== "") facts.push([kind === "stated" ? LABELS.address : t`Imported from`, <Linked key="a" to={address} children={address} />]);
-  if (run !== "" || page !== "") facts.push([LABELS.run, <Linked key="r" to={page} children={run || page} />]);
+  if (address !== "") facts.push([kind === "stated" ? LABELS.address : t`Imported from`, linked(address, address)]);
+  if (run !== "" || page !== "") facts.push([LABELS.run, linked(page, run || page)]);
   for (const [field, term] of TERMS) {
     const value = lineage[field];
-    if (typeof value === "string" && value !== "") facts.push([term, <span key={field} className="mono" children={value} />]);
+    if (typeof value === "string" && value !== "") facts.push([term, mono(value)]);
   }
   return facts;
 }

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { ModelVersion } from "@/api/types";
 import type { DeploySource } from "../config/source";
 import { deployRecipe } from "./recipe";
 import { firstForm } from "./draft";
+import { keeps } from "./start-deploy";
 
 const source: DeploySource = {
   kind: "upload",
@@ -39,6 +41,14 @@ describe("a deployment as code", () => {
       upload_id: "u1",
       lineage: { run_url: "https://runs.test/7", commit: "c0ffee" },
     });
+  });
+
+  it("knows when a version that was there keeps what it said", () => {
+    const lineage = { run: "7", commit: "" } as NonNullable<ModelVersion["lineage"]>;
+    expect(keeps({ lineage }, { run: "7" })).toBe(true);
+    expect(keeps({ lineage: null })).toBe(true);
+    expect(keeps({ lineage }, { run: "8" })).toBe(false);
+    expect(keeps({ lineage: null }, { commit: "c0ffee" })).toBe(false);
   });
 
   it("of a registered version to an endpoint that is there only deploys", () => {

@@ -111,7 +111,8 @@ function Editor({ version, onDone }: { version: Traced; onDone: () => void }) {
 
 /** What the server refused, at its field. */
 function refused(error: unknown): Record<string, string> {
-  const { field, detail, title } = error ? toProblem(error) : {};
-  const name = field?.startsWith("lineage.") ? field.slice("lineage.".length) : "";
-  return name === "" ? {} : { [name]: (detail || title || "").replace(`lineage.${name}: `, "") };
+  if (!error) return {};
+  const { field, detail, title } = toProblem(error);
+  if (!field?.startsWith("lineage.")) return {};
+  return { [field.slice("lineage.".length)]: (detail || title).replace(`${field}: `, "") };
 }
