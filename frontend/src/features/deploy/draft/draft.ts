@@ -93,5 +93,11 @@ export function firstForm(source: DeploySource, { endpoint, deployment }: Pick<D
 export function formOf(source: DeploySource, data: DraftData): DraftForm {
   const first = firstForm(source, data);
   const texts = data.form.texts?.length === first.texts.length ? data.form.texts : first.texts;
-  return { ...first, ...data.form, texts, settings: { ...first.settings, ...data.form.settings }, lineage: { ...first.lineage, ...data.form.lineage } };
+  return {
+    ...first,
+    ...data.form,
+    texts,
+    settings: { ...first.settings, ...data.form.settings },
+    lineage: { ...first.lineage, ...data.form.lineage },
+  };
 }

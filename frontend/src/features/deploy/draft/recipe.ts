@@ -19,7 +19,13 @@ function deploymentFile(form: DraftForm, version: number | null): Record<string,
   };
 }
 
-const OPTIONS: Record<StatedField, string> = { address: "--source", run: "--run", run_url: "--run-url", commit: "--commit", dataset: "--dataset" };
+const OPTIONS: Record<StatedField, string> = {
+  address: "--source",
+  run: "--run",
+  run_url: "--run-url",
+  commit: "--commit",
+  dataset: "--dataset",
+};
 
 const originOptions = ({ lineage }: DraftForm): string[] =>
   STATED_FIELDS.flatMap((field) => (lineage[field].trim() ? [OPTIONS[field], lineage[field].trim()] : []));
@@ -37,7 +43,22 @@ export function deployRecipe(source: DeploySource, form: DraftForm): Recipe {
     title: t`Deploy ${form.deployment} to ${form.endpoint}`,
     // An edited text goes with the files that are registered: the command line takes it from there.
     cli: [
-      ...(fresh ? [["shoal", "model", "create", "--name", form.modelName, "--path", source.filename, "--type", "triton_model", ...originOptions(form)]] : []),
+      ...(fresh
+        ? [
+            [
+              "shoal",
+              "model",
+              "create",
+              "--name",
+              form.modelName,
+              "--path",
+              source.filename,
+              "--type",
+              "triton_model",
+              ...originOptions(form),
+            ],
+          ]
+        : []),
       ...(endpoint ? [["shoal", "online-endpoint", "create", "-n", form.endpoint, "--auth-mode", form.authMode]] : []),
       form.takeTraffic ? [...create, "--all-traffic"] : create,
     ],

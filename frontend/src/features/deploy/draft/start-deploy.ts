@@ -23,7 +23,8 @@ async function register(source: DeploySource, form: DraftForm): Promise<Register
   }
   const body = registerBody(source, form);
   const version = await createModel(body);
-  if (!keeps(version, body.lineage)) notifyDone(t`Version ${version.version} has this content already, and keeps what was stated of it before`);
+  if (!keeps(version, body.lineage))
+    notifyDone(t`Version ${version.version} has this content already, and keeps what was stated of it before`);
   return { model: version.model, version: version.version, revision: version.config_revisions.at(-1)?.number ?? null };
 }
 

@@ -121,12 +121,7 @@ export function LaterSteps({ step, source, upload, stored, mark, addition, onSte
         question={question}
         origin={
           fresh ? (
-            <OriginSection
-              stated={form.lineage}
-              found={source.lineage}
-              problems={problems}
-              onStated={(lineage) => change({ lineage })}
-            />
+            <OriginSection stated={form.lineage} found={source.lineage} problems={problems} onStated={(lineage) => change({ lineage })} />
           ) : undefined
         }
         originWrong={Object.keys(problems).length > 0}

@@ -43,7 +43,18 @@ export interface InspectStepProps {
   defaults?: { endpoint: string; busy: boolean; failure: unknown; start: () => void };
 }
 
-export function InspectStep({ upload, source, question, origin, originWrong = false, addition, onBack, onCancel, onForward, defaults }: InspectStepProps) {
+export function InspectStep({
+  upload,
+  source,
+  question,
+  origin,
+  originWrong = false,
+  addition,
+  onBack,
+  onCancel,
+  onForward,
+  defaults,
+}: InspectStepProps) {
   const errors = upload ? errorsOf(upload) : [];
   const settled = source !== null && (upload === null || upload.state === "ready" || upload.state === "failed");
   const usable = settled && errors.length === 0 && upload?.state !== "failed" && source.models.length > 0;
