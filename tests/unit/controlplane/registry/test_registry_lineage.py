@@ -239,10 +239,8 @@ def test_it_is_stated_anew_with_an_event(api: APIClient, registered: Callable[..
     told = Event.objects.get(verb="model.version_updated")
     assert told.message == "dora changed stated_lineage of digits:1"
     assert told.data["changed"] == ["stated_lineage"]
-    assert (told.before["stated_lineage"]["run"], told.after["stated_lineage"]["commit"]) == (
-        "7",
-        COMMIT,
-    )
+    was, now = (told.data[side]["stated_lineage"] for side in ("before", "after"))
+    assert (was["run"], now["commit"]) == ("7", COMMIT)
     stale = api.patch(
         VERSION, {"lineage": {"run": "9"}}, format="json", headers={"If-Match": shown["ETag"]}
     )
