@@ -150,8 +150,8 @@ def test_a_file_says_where_it_comes_from(page: Page, tmp_path: Path) -> None:
     expect(run).to_have_attribute("href", "https://runs.example.org/7")
     expect(run).to_have_attribute("rel", "noopener noreferrer")
     page.get_by_role("button", name="Edit: Where it comes from").click()
-    page.get_by_label("Dataset").fill("<b>mnist</b>")
-    page.get_by_label("Source").fill("https://git.example.org/acme/digits")
+    page.get_by_label("Dataset", exact=True).fill("<b>mnist</b>")
+    page.get_by_label("Source", exact=True).fill("https://git.example.org/acme/digits")
     assert violations(page) == []
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("<b>mnist</b>", exact=True)).to_be_visible()
