@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from controlplane.accounts.models import Membership, Project
 from controlplane.core.errors import Invalid
 from controlplane.core.models import Event
 from controlplane.registry.lineage import lineage_of, stated_beside, stated_read
-from controlplane.registry.models import ModelVersion, Upload
+from controlplane.registry.models import Model, ModelVersion, Upload
+from tests.support.project_world import OURS, THEIRS, member
 from tests.support.registered_models import model_register
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -274,3 +276,21 @@ def test_who_only_looks_states_nothing(viewer_api: APIClient) -> None:
     answer = viewer_api.patch(VERSION, {"lineage": {"run": "7"}}, format="json")
     assert answer.status_code == 403
     assert ModelVersion.objects.get().stated_lineage == {}
+
+
+@pytest.mark.django_db(databases=["default", "metrics"])
+def test_projects_state_it_of_their_own_alone(client_of: Callable[[Any], APIClient]) -> None:
+    for name in (OURS, THEIRS):
+        Project.objects.create(name=name)
+        model_register(f"{name}-model")
+        Model.everything.filter(name=f"{name}-model").update(project=name)
+    body = {"lineage": {"run": "7"}}
+    codes = []
+    for role in (Membership.Role.DEPLOYER, Membership.Role.VIEWER):
+        client = client_of(member(OURS, role, name=f"mia-{role}"))
+        for name in (OURS, THEIRS):
+            path = f"/api/v1/models/{name}-model/versions/1"
+            codes.append(client.patch(path, body, format="json").status_code)
+    assert codes == [200, 404, 403, 403]
+    stated = ModelVersion.everything.exclude(stated_lineage={})
+    assert [version.model.name for version in stated] == [f"{OURS}-model"]
