@@ -15,6 +15,15 @@ MINISIG: Final = (
     "8mABdvVxdPylamt/NfkzmUeLBXWsxaM0cWPmCM7cDw==\n"
 )
 WORDS: Final = {"description": "Handwritten digits", "tags": {"team": "vision"}}
+ORIGIN: Final = {
+    "lineage": {
+        "address": "https://github.com/acme/digits",
+        "run": "train-7",
+        "run_url": "https://mlflow.example.org/runs/7",
+        "commit": "9091d72a",
+        "dataset": "mnist@v3",
+    }
+}
 
 EXAMPLES: Final[dict[str, Any]] = {
     "AliasInputRequest": {"version": "3"},
@@ -127,8 +136,14 @@ EXAMPLES: Final[dict[str, Any]] = {
     },
     "KeyRegenerateRequest": {"key_type": "secondary"},
     "MirrorInputRequest": {"mirror_traffic": {"green": 10}},
-    "ModelInputRequest": {"name": "digits", "upload_id": UPLOAD, "apply_fixes": True, **WORDS},
-    "ModelVersionInputRequest": {"upload_id": UPLOAD, "apply_fixes": True, **WORDS},
+    "ModelInputRequest": {
+        "name": "digits",
+        "upload_id": UPLOAD,
+        "apply_fixes": True,
+        **WORDS,
+        **ORIGIN,
+    },
+    "ModelVersionInputRequest": {"upload_id": UPLOAD, "apply_fixes": True, **WORDS, **ORIGIN},
     "PasswordChangeRequest": {"current": "correct horse battery", "password": "staple, correct"},
     "PasswordSetRequest": {"password": None},
     "PatchedDeploymentPatchRequest": {"instance_count": 3},
@@ -137,7 +152,7 @@ EXAMPLES: Final[dict[str, Any]] = {
     "PatchedInstanceTypePatchRequest": {"gpu_policy": "preferred"},
     "PatchedMirrorInputRequest": {"mirror_traffic": {"green": 10}},
     "PatchedModelPatchRequest": WORDS,
-    "PatchedModelVersionPatchRequest": WORDS,
+    "PatchedModelVersionPatchRequest": {**WORDS, **ORIGIN},
     "PatchedNodePatchRequest": {"labels": {"zone": "a"}},
     "PatchedTrafficInputRequest": {"traffic": {"blue": 80, "green": 20}},
     "PatchedUserPatchRequest": {"role": "operator"},

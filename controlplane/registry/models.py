@@ -160,8 +160,10 @@ class ModelVersion(Stamped, Scoped):
     size = models.BigIntegerField()
     file_count = models.PositiveIntegerField()
     source_filename = models.CharField(max_length=255, blank=True)
-    # of its upload, if that was an import
+    # of its upload, if that was an import: never changed
     lineage = models.JSONField(default=dict, blank=True, db_default=models.Value({}, JSON))
+    # what somebody says of its origin that no import found: lineage.LONGEST, by, at
+    stated_lineage = models.JSONField(default=dict, blank=True, db_default=models.Value({}, JSON))
     description = models.TextField(blank=True)
     tags = models.JSONField(default=dict)
     declared = models.JSONField(default=dict, blank=True)  # kept and given back, not acted on

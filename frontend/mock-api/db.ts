@@ -258,6 +258,23 @@ export const versions: Record<string, ModelVersion[]> = {
     version("digits", 3, {
       size: 1_204_331,
       source_filename: "digits.onnx",
+      lineage: {
+        kind: "stated",
+        address: "https://github.com/acme/digits",
+        run: "train-2026-11-27",
+        run_url: "https://mlflow.example.org/#/experiments/4/runs/0a1b",
+        commit: "9091d72a6328f2f6dd48f7c8e1c9aa6a7a0b9c1d",
+        dataset: "mnist@v3",
+        revision: "",
+        etag: "",
+        repository: "",
+        experiment: "",
+        by: "maria",
+        at: ago(90_000),
+        stated: ["address", "run", "run_url", "commit", "dataset"],
+        stated_by: "maria",
+        stated_at: ago(90_000),
+      },
       used_by: ["digits"],
       warnings: ["The graph has no fixed batch axis name; max_batch_size was set to 4."],
       repo_models: [

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from shoal.cli.lineage import lineage_given, lineage_options
 from shoal.cli.options import supersede_option
 from shoal.cli.output import emit, output_option
 
@@ -30,6 +31,7 @@ DEFAULT_TIMEOUT_S = 900
     is_flag=True,
     help="Mend mistakes in config.pbtxt where the inspection of the upload knows the remedy.",
 )
+@lineage_options
 @supersede_option
 @click.option(
     "--wait/--no-wait",
@@ -55,6 +57,7 @@ def deploy(
     wait: bool,
     timeout: float,
     output: str,
+    **origin: str | None,
 ) -> None:
     """Make a model file a live endpoint.
 
@@ -84,6 +87,7 @@ def deploy(
         deployment=deployment,
         instance_count=instance_count,
         apply_fixes=apply_fixes,
+        lineage=lineage_given(**origin),
         supersede=supersede,
         wait=wait,
         timeout_s=timeout,

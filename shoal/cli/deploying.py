@@ -1,5 +1,6 @@
 """The steps of ``shoal deploy``, with progress, and their result. Imported on use: needs httpx."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypedDict
 
@@ -36,6 +37,7 @@ def run(
     deployment: str | None,
     instance_count: int | None,
     apply_fixes: bool = False,
+    lineage: Mapping[str, str] | None = None,
     supersede: bool = False,
     wait: bool,
     timeout_s: float,
@@ -54,7 +56,7 @@ def run(
             on_bytes=progress.sending,
             on_change=progress.upload,
         )
-        version = _register(client, name, upload["id"], progress, apply_fixes=apply_fixes)
+        version = _register(client, name, upload["id"], progress, apply_fixes, lineage)
         operation = client.start_deploy(
             version["model"],
             version["version"],
@@ -124,7 +126,12 @@ def _what_happens(endpoint: Endpoint, version: int, deployment: str) -> str:
 
 
 def _register(
-    client: Client, name: str, upload_id: str, progress: Progress, *, apply_fixes: bool
+    client: Client,
+    name: str,
+    upload_id: str,
+    progress: Progress,
+    apply_fixes: bool,
+    lineage: Mapping[str, str] | None,
 ) -> ModelVersion:
     try:
         newest = client.get_model(name)["latest_version"]
@@ -133,7 +140,7 @@ def _register(
             raise
         newest = 0
     try:
-        version = client.register_model(name, upload_id, apply_fixes=apply_fixes)
+        version = client.register_model(name, upload_id, apply_fixes=apply_fixes, lineage=lineage)
     except Problem as problem:
         problem.hints = tuple(map(_as_option, problem.hints))
         raise

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from shoal.cli.archiving import add_archiving, archived_options, listed, version_option
+from shoal.cli.lineage import lineage_given, lineage_options
 from shoal.cli.options import (
     AzGroup,
     az_options,
@@ -52,6 +53,7 @@ def model() -> None:
 @click.option("--description", "-d", help="What people should know about it.")
 @click.option("--stage", "-s", help="Kept, without effect.")
 @tags_option
+@lineage_options
 @set_option
 @_registry_option
 @az_options
@@ -67,12 +69,15 @@ def create(
     tags: tuple[str, ...],
     settings: tuple[str, ...],
     output: str,
+    **origin: str | None,
 ) -> None:
     """Register a model from files or an address.
 
     What the installation has already is not sent again. Of an address the server fetches the model
     itself, and the version keeps where it is from: https://host/model.onnx,
-    hf://owner/name@revision/path, s3://bucket/path, runs:/RUN_ID/path of MLflow.
+    hf://owner/name@revision/path, s3://bucket/path, runs:/RUN_ID/path of MLflow. What it does not
+    tell can be stated, as of files: --source, --run, --run-url, --commit and --dataset, or a block
+    `lineage` of the file.
     """
     from shoal.cli.session import ml_client
     from shoal.entities import overrides, schemas
@@ -82,6 +87,7 @@ def create(
         raise click.UsageError("Give --path, or --file with a path in it.")
     laid = overrides.settable(settings, schemas.MODEL, schemas.SHOWN_OF_MODEL)
     laid |= {f"tags.{key}": value for key, value in pairs(tags, "--tags").items()}
+    laid |= {f"lineage.{key}": value for key, value in lineage_given(**origin).items()}
     given = {
         "name": name,
         "version": version,
@@ -165,7 +171,7 @@ def show(
 def update(
     name: str, version: str | None, label: str | None, settings: tuple[str, ...], output: str
 ) -> None:
-    """Change a version's description, tags and properties. Never its content."""
+    """Change a version's description, tags, properties and lineage. Never its content."""
     from shoal.cli.session import ml_client
     from shoal.entities import overrides, schemas
     from shoal.entities.loading import load_model
@@ -176,6 +182,8 @@ def update(
         values = client.models.get(name, version, label)._to_dict()
         content = {key: values.get(key) for key in ("name", "version", "path", "type")}
         fixed = {**schemas.SHOWN_OF_MODEL, **content}
+        if values.get("lineage"):  # why: two names of one value, of which lineage.run is set
+            fixed["job_name"] = values.get("job_name")
         laid = overrides.settable(settings, schemas.MODEL, fixed)
         entity = load_model(values, params_override=[laid])
         entity.path = None
@@ -309,14 +317,31 @@ def _code_text(code: Any) -> str | None:
     return f"{states[code['state']]}{by}: {why}"
 
 
+_LINEAGE = {
+    "revision": "Revision",
+    "commit": "Commit",
+    "repository": "Repository",
+    "run": "Run",
+    "run_url": "Run's page",
+    "experiment": "Experiment",
+    "dataset": "Dataset",
+    "etag": "Etag",
+}
+
+
 def _lineage(lineage: Any) -> dict[str, Any]:
-    """What there is of where it was imported from."""
+    """What there is of where it comes from, and who says so."""
     if not lineage:
         return {}
-    names = ("revision", "commit", "repository", "run", "experiment", "dataset", "etag")
-    by = f"{moment(lineage['at'])} by {lineage['by']}"
-    found = {name.capitalize(): lineage[name] or None for name in names}
-    return {"Imported from": lineage["address"], **found, "Imported": by}
+    imported = lineage["kind"] != "stated"
+    told: dict[str, Any] = {"Imported from" if imported else "Source": lineage["address"] or None}
+    told |= {words: lineage.get(name) or None for name, words in _LINEAGE.items()}
+    if imported:
+        told["Imported"] = f"{moment(lineage['at'])} by {lineage['by']}"
+    if stated := lineage.get("stated"):
+        who = f"{moment(lineage['stated_at'])} by {lineage['stated_by']}"
+        told["Stated"] = f"{', '.join(stated)}: {who}" if imported else who
+    return told
 
 
 def _print(item: Any) -> None:

@@ -130,13 +130,15 @@ class Client(
         version: int | None = None,
         tags: Mapping[str, str] | None = None,
         declared: Mapping[str, Any] | None = None,
+        lineage: Mapping[str, str] | None = None,
         apply_fixes: bool = False,
     ) -> ModelVersion:
         """A new model, its next version, or the version that has the same content already.
 
         ``configs`` maps models of the repository to edited config.pbtxt texts; ``version`` asks for
-        a number; ``declared`` is kept and given back; ``apply_fixes`` mends wrong configurations as
-        the inspection of the upload proposes.
+        a number; ``declared`` is kept and given back; ``lineage`` says where it comes from
+        (``address``, ``run``, ``run_url``, ``commit``, ``dataset``); ``apply_fixes`` mends wrong
+        configurations as the inspection of the upload proposes.
         """
         optional = {
             "description": description,
@@ -144,6 +146,7 @@ class Client(
             "version": version,
             "tags": tags,
             "declared": declared,
+            "lineage": lineage,
             "apply_fixes": apply_fixes,
         }
         body: dict[str, Any] = {"name": name, "upload_id": upload_id}
@@ -153,7 +156,7 @@ class Client(
         return cast(ModelVersion, answer)
 
     def update_model_version(self, name: str, version: int | str, **fields: Any) -> ModelVersion:
-        """``fields``: description, tags, declared."""
+        """``fields``: description, tags, declared, lineage: each stands for what there was."""
         path = f"/models/{quoted(name)}/versions/{version}"
         return cast(ModelVersion, self._transport.json("PATCH", path, json=fields))
 

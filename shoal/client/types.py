@@ -26,19 +26,23 @@ class Stage(Step, total=False):
 
 
 class Lineage(TypedDict):
-    """Where an imported model is from. What its source does not tell is empty."""
+    """Where a model comes from, found by its import or stated. What nobody tells is empty."""
 
-    kind: Literal["url", "hub", "s3", "mlflow"]
+    kind: Literal["url", "hub", "s3", "mlflow", "stated"]
     address: str
     revision: str
     commit: str
     etag: str
     repository: str
     run: str
+    run_url: NotRequired[str]
     experiment: str
     dataset: str
     by: str
     at: str
+    stated: NotRequired[list[str]]  # the fields that somebody stated
+    stated_by: NotRequired[str]
+    stated_at: NotRequired[str | None]
 
 
 class Upload(TypedDict):

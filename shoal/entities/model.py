@@ -19,6 +19,8 @@ class Model(Entity):
     flavors: dict[str, dict[str, Any]] | None = None
     job_name: str | None = None
     datastore: str | None = None
+    # where it comes from: address, run, run_url, commit, dataset
+    lineage: dict[str, Any] | None = None
     project: str | None = None  # of a new one; versions go where their model is
 
     def __post_init__(self) -> None:

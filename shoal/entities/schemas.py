@@ -35,6 +35,10 @@ SHOWN_OF_DEPLOYMENT: Final = dict.fromkeys(
 )
 SHOWN_OF_ENDPOINT: Final = dict.fromkeys((*SHOWN_OF_DEPLOYMENT, "openapi_uri", "grpc_target"))
 SHOWN_OF_MODEL: Final = dict.fromkeys(("id", "creation_context"))
+SHOWN_OF_LINEAGE: Final = (
+    *("kind", "revision", "etag", "repository", "experiment", "by", "at"),
+    *("stated", "stated_by", "stated_at"),
+)
 SHOWN_OF_ROLLOUT: Final = (
     *("id", "state", "percent", "previous_traffic", "reason", "cause", "missing_requests"),
     *("figures", "latency", "compared", "golden", "judged_at", "paused_by", "created_by"),
@@ -107,6 +111,11 @@ ENDPOINT: Final[Table] = {
     **{name: Key(anything, Use.KEEP) for name in SHOWN_OF_ENDPOINT},
 }
 
+LINEAGE: Final[Table] = {
+    **{name: Key(text) for name in ("address", "run", "run_url", "commit", "dataset")},
+    **{name: Key(anything, Use.KEEP) for name in SHOWN_OF_LINEAGE},
+}
+
 MODEL: Final[Table] = {
     **COMMON,
     "version": Key(text),
@@ -115,7 +124,8 @@ MODEL: Final[Table] = {
     "type": Key(choice(*MODEL_TYPES)),
     "stage": Key(text, Use.KEEP),
     "flavors": Key(mapping(anything), Use.KEEP),
-    "job_name": Key(text, Use.KEEP),
+    "lineage": Key(block(LINEAGE)),
+    "job_name": Key(text, Use.MAP),  # lineage.run
     "datastore": Key(text, Use.KEEP, "files are kept by the installation itself"),
     **{name: Key(anything, Use.KEEP) for name in SHOWN_OF_MODEL},
 }

@@ -63,6 +63,7 @@ class ModelOperations:
                 description=model.description,
                 tags=tags,
                 declared=given,
+                lineage=lineage_given(model),
             )
         )
 
@@ -93,6 +94,7 @@ class ModelOperations:
                 description=model.description,
                 tags=texts(model.tags),
                 declared=given,
+                lineage=lineage_given(model),
                 project=model.project or "",
             )
 
@@ -110,6 +112,8 @@ class ModelOperations:
         known = self.known_files(name, package, files, number)
         if known is not None:
             self._watcher.note(f"Model {name}:{known['version']} has this content already")
+            if fields.get("lineage"):
+                self._watcher.note("Its lineage stays as it is: `shoal model update` changes it")
             return self._back(known)
         upload = self._client.upload_package(
             package,
@@ -205,6 +209,8 @@ class ModelOperations:
         given = declared(model._to_dict(), MODEL_FIELDS | {"type"})
         if given:
             fields["declared"] = given
+        if (lineage := lineage_given(model)) is not None:
+            fields["lineage"] = lineage
         return self._client.update_model_version(str(model.name), str(model.version), **fields)
 
     def _which(self, name: str, version: Any, label: str | None) -> str | int | None:
@@ -236,6 +242,15 @@ class ModelOperations:
             if manifest == files or (len(files) == 1 and hashes == [files[0][1]]):
                 return shown
         return None
+
+
+def lineage_given(model: Model) -> dict[str, Any] | None:
+    """What the model says of its origin; None where it says nothing at all."""
+    if model.lineage is None and not model.job_name:
+        return None
+    job = {"run": model.job_name} if model.job_name else {}
+    said = {name: value for name, value in (model.lineage or {}).items() if value is not None}
+    return {**job, **said}
 
 
 def package_of(model: Model) -> AbstractContextManager[Package]:

@@ -63,7 +63,9 @@ REQUEST_SETTINGS: Final = tuple(part.name for part in fields(OnlineRequestSettin
 ENVIRONMENT_FIELDS: Final = frozenset(
     {"name", "version", "description", "tags", "image", "conda_file"}
 )
-MODEL_FIELDS: Final = frozenset({"name", "version", "project", "description", "tags", "path"})
+MODEL_FIELDS: Final = frozenset(
+    {"name", "version", "project", "description", "tags", "path", "lineage", "job_name"}
+)
 
 
 def texts(values: Mapping[str, Any] | None) -> dict[str, str]:
@@ -228,6 +230,7 @@ def deployment_of(shown: Deployment) -> OnlineDeployment:
 
 def model_of(shown: VersionSummary) -> Model:
     given = dict(shown.get("declared") or {})
+    lineage = cast(Values, shown.get("lineage") or {})
     values = {
         "type": shown.get("type"),
         **_known(given, Model),
@@ -235,6 +238,9 @@ def model_of(shown: VersionSummary) -> Model:
         "version": str(shown["version"]),
         "description": shown.get("description") or None,
         "tags": shown.get("tags"),
+        "lineage": {name: value for name, value in lineage.items() if value} or None,
+        # Azure's word for the run; versions of before have it declared
+        "job_name": lineage.get("run") or given.get("job_name"),
     }
     model = Model(**values)
     model.id = f"{WORKSPACE}/models/{shown['model']}/versions/{shown['version']}"

@@ -128,6 +128,37 @@ def test_a_repository_with_an_ensemble(page: Page, tmp_path: Path) -> None:
     assert violations(page) == []
 
 
+def test_a_file_says_where_it_comes_from(page: Page, tmp_path: Path) -> None:
+    wizard.upload(page, tiny_model.write(tmp_path / "traced.onnx"))
+    origin = page.locator("details").filter(has_text="Where it comes from")
+    origin.locator("summary").click(timeout=wizard.INSPECT_MS)
+    origin.get_by_label("Page of the run").fill("javascript:alert(1)")
+    expect(origin.get_by_text("Expected a link: https://host/path.")).to_be_visible()
+    expect(page.get_by_role("button", name="Continue to configuration")).to_be_disabled()
+    assert violations(page) == []
+    origin.get_by_label("Page of the run").fill("https://runs.example.org/7")
+    origin.get_by_label("Run", exact=True).fill("train-7")
+    origin.get_by_label("Commit").fill("9091d72a")
+    wizard.to_configuration(page)
+    wizard.to_placement(page)
+    wizard.to_deployment(page)
+    expect(page.get_by_text("9091d72a", exact=True)).to_be_visible()
+    wizard.deploy(page)
+    wizard.must_be_live(page, "traced")
+    page.goto("/models/traced/versions/1/overview")
+    run = page.get_by_role("link", name="train-7")
+    expect(run).to_have_attribute("href", "https://runs.example.org/7")
+    expect(run).to_have_attribute("rel", "noopener noreferrer")
+    page.get_by_role("button", name="Edit: Where it comes from").click()
+    page.get_by_label("Dataset", exact=True).fill("<b>mnist</b>")
+    page.get_by_label("Source", exact=True).fill("https://git.example.org/acme/digits")
+    assert violations(page) == []
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("<b>mnist</b>", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="https://git.example.org/acme/digits")).to_be_visible()
+    assert violations(page) == []
+
+
 def fetch(page: Page, address: str) -> None:
     page.goto("/deploy/new")
     page.get_by_text("From an address", exact=True).click()

@@ -30,6 +30,16 @@ def _policy_completed(body: dict[str, Any]) -> dict[str, Any]:
     return body | {"autoscale": {"enabled": True, "min": 1, **policy}} if policy else body
 
 
+def stated(said: dict[str, str] | None) -> dict[str, Any] | None:
+    """A lineage of which nothing was found, as the control plane shows it."""
+    names = ("address", "run", "run_url", "commit", "dataset")
+    told = {name: said[name] for name in names if said and said.get(name)}
+    when = "2026-11-21T04:00:00Z"
+    empty = dict.fromkeys((*names, "revision", "etag", "repository", "experiment"), "")
+    who = {"by": "ada", "at": when, "stated_by": "ada", "stated_at": when}
+    return {"kind": "stated", **empty, **told, **who, "stated": list(told)} if told else None
+
+
 class FakeServer:
     """Give it to httpx.MockTransport. ``faults`` are used up one per matching request."""
 
@@ -42,6 +52,7 @@ class FakeServer:
         self.blobs: dict[str, bytes] = {}  # files of lists, by SHA-256, as far as they arrived
         self.received: dict[str, bytearray] = {}
         self.models: dict[str, list[dict[str, Any]]] = {}
+        self.registered: list[dict[str, Any]] = []  # bodies, as they were sent
         self.endpoints: dict[str, dict[str, Any]] = {}
         self.operations: dict[str, dict[str, Any]] = {}
         self.environments = FakeEnvironments()
@@ -270,6 +281,7 @@ class FakeServer:
 
     def _register(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content)
+        self.registered.append(body)
         if body.get("configs"):
             return problem(400, "BadArgument", "This fake knows no configs")
         digest = self.uploads[body["upload_id"]]["sha256"]
@@ -284,7 +296,8 @@ class FakeServer:
             "manifest": [
                 file for file in self.uploads[body["upload_id"]]["files"] if "sha256" in file
             ] or [{"path": "net/1/model.onnx", "size": 1, "sha256": digest}],
-            "lineage": self.uploads[body["upload_id"]].get("lineage"),
+            "lineage": self.uploads[body["upload_id"]].get("lineage")
+            or stated(body.get("lineage")),
             "created_at": "2026-11-21T04:00:00Z", "created_by": "ada",
             "description": body.get("description", ""), "tags": body.get("tags", {}),
             "declared": body.get("declared", {}),
@@ -324,7 +337,10 @@ class FakeServer:
     def _patch_version(self, request: httpx.Request, name: str, which: str) -> httpx.Response:
         row = self._version(name, which)
         assert row is not None
-        row |= json.loads(request.content)
+        body = json.loads(request.content)
+        if "lineage" in body:
+            body["lineage"] = stated(body["lineage"])
+        row |= body
         return httpx.Response(200, json=row)
 
     def _create_endpoint(self, request: httpx.Request) -> httpx.Response:

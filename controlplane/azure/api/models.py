@@ -21,6 +21,7 @@ from controlplane.azure.shapes import system_data, texts
 from controlplane.azure.types import DATASTORE, Place, Values
 from controlplane.registry import selectors
 from controlplane.registry.errors import ModelNotFound
+from controlplane.registry.lineage import LONGEST, lineage_of
 from controlplane.registry.models import Model, ModelVersion
 from controlplane.registry.serializers.models import ModelVersionPatchSerializer
 from controlplane.registry.services import registering, versions
@@ -61,6 +62,7 @@ def version_resource(row: ModelVersion, place: Place) -> Values:
             "properties": declared.get("properties") or {},
             "flavors": declared.get("flavors") or {},
             "stage": declared.get("stage"),
+            "jobName": lineage_of(row.lineage, row.stated_lineage).get("run") or None,
             "provisioningState": "Succeeded",
         },
     }
@@ -145,6 +147,7 @@ class VersionView(ArmView):
             description=values["description"],
             tags=values["tags"],
             declared=values["declared"],
+            lineage=_stated(properties),
             configs={},
             version=number,
             actor=actor(request),
@@ -181,11 +184,21 @@ class VersionView(ArmView):
             "version": str(row.version),
             "actor": actor(request),
         }
-        values = checked(ModelVersionPatchSerializer, _words(properties))
+        words = _words(properties)
+        if stated := _stated(properties):  # what else was stated stays
+            known = lineage_of(row.lineage, row.stated_lineage)
+            words["lineage"] = {name: known.get(name, "") for name in LONGEST} | stated
+        values = checked(ModelVersionPatchSerializer, words)
         versions.version_update(**which, **values)
         archived = properties.get("isArchived") is True
         change = versions.version_archive if archived else versions.version_restore
         return version_resource(change(**which), self.place)
+
+
+def _stated(properties: Values) -> dict[str, str]:
+    """The job that made it, in Azure's words, is the run."""
+    job = properties.get("jobName")
+    return {"run": str(job)} if job else {}
 
 
 def _words(properties: Values) -> Values:

@@ -72,7 +72,10 @@ def model_etag(body: Any) -> str:
 
 
 def version_etag(body: Any) -> str:
-    names = ("model", "version", "description", "tags", "declared", "archived", "aliases")
+    names = (
+        *("model", "version", "description", "tags", "declared", "lineage"),
+        *("archived", "aliases"),
+    )
     return etag_of(*(body[name] for name in names))
 
 

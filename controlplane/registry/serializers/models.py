@@ -14,7 +14,7 @@ from controlplane.registry.serializers.inspection import (
     FileEntrySerializer,
     TensorSpecSerializer,
 )
-from controlplane.registry.serializers.uploads import LineageSerializer, lineage_shown
+from controlplane.registry.serializers.lineage import LineageSerializer, lineage_shown
 
 Fields = serializers.Serializer[Any]
 
@@ -44,7 +44,9 @@ class ModelVersionSummarySerializer(Fields):
     size = serializers.IntegerField()
     file_count = serializers.IntegerField(read_only=True)
     source_filename = serializers.CharField(allow_blank=True)
-    lineage = serializers.SerializerMethodField(help_text="of an imported version; else null")
+    lineage = serializers.SerializerMethodField(
+        help_text="where it comes from; null where nobody told"
+    )
     description = serializers.CharField(allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField(allow_blank=True))
     declared = serializers.DictField(help_text="kept and given back as it came")
@@ -63,7 +65,7 @@ class ModelVersionSummarySerializer(Fields):
 
     @extend_schema_field(LineageSerializer(allow_null=True))
     def get_lineage(self, version: ModelVersion) -> dict[str, Any] | None:
-        return lineage_shown(version.lineage)
+        return lineage_shown(version.lineage, version.stated_lineage)
 
     def get_config_etag(self, version: ModelVersion) -> str:
         return configs_etag(version)
@@ -151,6 +153,7 @@ class ModelInputSerializer(Fields):
         child=serializers.CharField(allow_blank=True), required=False, default=dict
     )
     declared = serializers.DictField(required=False, default=dict)
+    lineage = LineageSerializer(required=False, default=None, allow_null=True)
     configs = serializers.DictField(
         child=serializers.CharField(allow_blank=True, max_length=2**20, trim_whitespace=False),
         required=False,
@@ -169,8 +172,11 @@ class ModelVersionInputSerializer(ModelInputSerializer):
 
 
 class ModelVersionPatchSerializer(Change):
-    empty = {"description": "", "tags": {}, "declared": {}}
+    empty = {"description": "", "tags": {}, "declared": {}, "lineage": {}}
 
     description = serializers.CharField(required=False, allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
     declared = serializers.DictField(required=False)
+    lineage = LineageSerializer(
+        required=False, help_text="stands for all that was stated before; null takes it away"
+    )

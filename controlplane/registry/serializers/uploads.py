@@ -13,7 +13,8 @@ from controlplane.registry.serializers.inspection import (
     FileEntrySerializer,
     InspectionSerializer,
 )
-from controlplane.registry.sources.addresses import EXPECTED, LONGEST, Kind
+from controlplane.registry.serializers.lineage import LineageSerializer, lineage_shown
+from controlplane.registry.sources.addresses import EXPECTED, LONGEST
 from controlplane.registry.types import CHUNK_BYTES, EMPTY_SHA256, LIMIT_FILES, STEP_TITLES
 
 Fields = serializers.Serializer[Any]
@@ -26,26 +27,6 @@ class UploadErrorSerializer(Fields):
     message = serializers.CharField()
     detail = serializers.CharField(allow_blank=True)
     hints = serializers.ListField(child=serializers.CharField())
-
-
-class LineageSerializer(Fields):
-    """Where an import's files come from. What the source does not tell is empty."""
-
-    kind = serializers.ChoiceField(choices=[kind.value for kind in Kind])
-    address = serializers.CharField(help_text="without a query, which may be a secret")
-    revision = serializers.CharField(default="", help_text="as it was asked for: a branch, a tag")
-    commit = serializers.CharField(default="", help_text="of the repository, or of the run's code")
-    etag = serializers.CharField(default="")
-    repository = serializers.CharField(default="")
-    run = serializers.CharField(default="", help_text="of MLflow")
-    experiment = serializers.CharField(default="")
-    dataset = serializers.CharField(default="")
-    by = serializers.CharField(help_text="who imported it")
-    at = serializers.DateTimeField()
-
-
-def lineage_shown(lineage: dict[str, Any]) -> dict[str, Any] | None:
-    return dict(LineageSerializer(lineage).data) if lineage else None
 
 
 class UploadStepSerializer(Fields):

@@ -31,6 +31,7 @@ from controlplane.registry.models import (
 )
 from controlplane.registry.services.approvals import code_approve, code_refuse
 from controlplane.registry.services.code_assessment import paths_of, texts_assess, upload_assess
+from controlplane.registry.services.stating import stated_now
 from controlplane.registry.types import InspectedModel, Inspection, Proposal
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
@@ -46,6 +47,7 @@ def model_version_register(
     version: int | None = None,
     tags: dict[str, str] | None = None,
     declared: dict[str, Any] | None = None,
+    lineage: Mapping[str, str] | None = None,
     apply_fixes: bool = False,
     may_run_code: bool = False,
 ) -> tuple[ModelVersion, bool]:
@@ -53,10 +55,11 @@ def model_version_register(
 
     A new model belongs to the project of its upload.
 
-    ``version`` asks for a number; one that exists must have the same content. ``may_run_code``:
+    ``version`` asks for a number; one that exists must have the same content. ``lineage`` is what
+    the actor states of its origin; a version that is there keeps its own. ``may_run_code``:
     the actor may bring code, which is approved by this. Raises NameInvalid, UploadStateConflict,
-    ConfigInvalid, ModelArchived, ModelVersionImmutable, CodeNotAllowed, InspectorUnavailable,
-    NameTaken, ProjectArchived, ProjectQuotaExceeded.
+    Invalid, ConfigInvalid, ModelArchived, ModelVersionImmutable, CodeNotAllowed,
+    InspectorUnavailable, NameTaken, ProjectArchived, ProjectQuotaExceeded.
     """
     if not NAME.fullmatch(name):
         raise NameInvalid(
@@ -71,11 +74,17 @@ def model_version_register(
             hints=("Wait until its `state` is ready; when it failed, upload again.",),
             extra={"state": upload.state},
         )
+    stated = stated_now(upload.lineage, lineage or {}, actor=actor)
     edits = configs_edited(upload.inspection, configs, apply_fixes=apply_fixes)
     upload_assess(upload)
     assessed = texts_assess(edits, paths_of(upload.unpacked))
     code_refuse(upload.filename, upload_reasons(upload, assessed))
-    metadata = {"description": description, "tags": tags or {}, "declared": declared or {}}
+    metadata = {
+        "description": description,
+        "tags": tags or {},
+        "declared": declared or {},
+        "stated_lineage": stated,
+    }
     message = "Edited while registering" if configs else "Completed while registering"
     with transaction.atomic():
         row, created = _register(upload, name, version, metadata, edits, assessed, message, actor)
@@ -253,7 +262,11 @@ def _register(
         verb="model.registered",
         subject=f"model/{name}",
         message=f"{name} version {version.version} registered from {upload.filename}",
-        data={"version": version.version, "digest": digest},
+        data={
+            "version": version.version,
+            "digest": digest,
+            **({"lineage": version.stated_lineage} if version.stated_lineage else {}),
+        },
     )
     return version, True
 

@@ -1,5 +1,6 @@
 """Models and their versions: described, archived, restored, downloaded, deleted."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -16,6 +17,7 @@ from controlplane.registry.models import (
     Model,
     ModelVersion,
 )
+from controlplane.registry.services.stating import stated_anew
 
 
 def model_archive(*, name: str, actor: str) -> Model:
@@ -69,12 +71,21 @@ def _version_set_archived(name: str, version: str, *, archived: bool, actor: str
 
 
 @transaction.atomic
-def version_update(*, name: str, version: str, actor: str, **metadata: Any) -> ModelVersion:
-    """Change the words about a version, never its content. Raises ModelNotFound.
+def version_update(
+    *,
+    name: str,
+    version: str,
+    actor: str,
+    lineage: Mapping[str, str] | None = None,
+    **metadata: Any,
+) -> ModelVersion:
+    """Change the words about a version, never its content. Raises ModelNotFound, Invalid.
 
-    ``metadata``: description, tags, declared.
+    ``metadata``: description, tags, declared. ``lineage`` stands for all that was stated before.
     """
     row = selectors.version_get(name, version)
+    if lineage is not None:
+        metadata |= stated_anew(row, lineage, actor=actor)
     change(
         row,
         metadata,

@@ -4,7 +4,7 @@ import { answer, api, everyPage } from "./client";
 import { keys } from "./keys";
 import { apiPath } from "./paths";
 import type { operations } from "./schema";
-import type { ModelCreate, ModelVersion, ValidateRequest } from "./types";
+import type { LineageStated, ModelCreate, ModelVersion, ValidateRequest } from "./types";
 
 export type ModelSearch = NonNullable<operations["models_list"]["parameters"]["query"]> & { [tag: `tag.${string}`]: string };
 
@@ -63,7 +63,7 @@ export interface Details {
 }
 export const updateModel = (name: string, details: Details) =>
   answer(api.PATCH("/api/v1/models/{name}", { params: of(name), body: details }));
-export const updateVersion = (name: string, version: number, details: Details) =>
+export const updateVersion = (name: string, version: number, details: Details & { lineage?: LineageStated }) =>
   answer(api.PATCH("/api/v1/models/{name}/versions/{version}", { params: ofVersion(name, version), body: details }));
 export const archiveVersion = (name: string, version: number) =>
   answer(api.POST("/api/v1/models/{name}/versions/{version}/archive", { params: ofVersion(name, version) }));

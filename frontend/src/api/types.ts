@@ -34,8 +34,9 @@ export type ValidateRequest = Schemas["ConfigValidateInputRequest"];
 
 export type ManifestFile = Schemas["FileEntry"];
 export type Upload = Schemas["Upload"];
-/** Where an imported model is from. */
+/** Where a model comes from: what its import found, and what somebody stated. */
 export type Lineage = Schemas["Lineage"];
+export type LineageStated = Schemas["LineageRequest"];
 export type RepoModel = Schemas["RepoModel"];
 export type ConfigRevision = Schemas["ConfigRevision"];
 export type Model = Schemas["Model"];

@@ -3,6 +3,7 @@ import { t } from "@lingui/core/macro";
 import { apiPath } from "@/api/paths";
 import { downloadPath, type Details } from "@/api/models";
 import type { ApiCall, Recipe } from "@/components/as-code";
+import { saidIn, STATED_FIELDS, type StatedLineage } from "@/components/lineage";
 
 const named = (name: string, version: number): string[] => ["--name", name, "--version", String(version)];
 
@@ -84,6 +85,16 @@ export function detailsRecipe(name: string, version: number | null, details: Req
       ? {}
       : { cli: [["shoal", "model", "update", ...named(name, version), ...set.flatMap((one) => ["--set", one])]] }),
     api: [{ method: "PATCH", path, body: details }],
+  };
+}
+
+/** Commands set what is named and leave the rest; the REST call stands for all that was stated before. */
+export function lineageRecipe(name: string, version: number, stated: StatedLineage): Recipe {
+  const set = STATED_FIELDS.flatMap((field) => ["--set", `lineage.${field}=${stated[field].trim()}`]);
+  return {
+    title: `Where version ${version} of ${name} comes from`,
+    cli: [["shoal", "model", "update", ...named(name, version), ...set]],
+    api: [{ method: "PATCH", path: apiPath("models", name, "versions", version), body: { lineage: saidIn(stated) } }],
   };
 }
 

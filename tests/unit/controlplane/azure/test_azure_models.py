@@ -53,6 +53,22 @@ def test_what_was_sent_becomes_a_version(api: APIClient) -> None:
     assert [row["name"] for row in api.get(f"{NET}/versions").json()["value"]] == ["1"]
 
 
+def test_the_job_that_made_it_is_its_run(api: APIClient) -> None:
+    send(api)
+    assert model_put(api, jobName="train_7").json()["properties"]["jobName"] == "train_7"
+    version = ModelVersion.objects.get()
+    assert (version.stated_lineage["run"], version.stated_lineage["by"]) == ("train_7", "dora")
+    body = {"lineage": {"run": "train_7", "commit": "c0ffee"}}
+    assert api.patch("/api/v1/models/net/versions/1", body, format="json").status_code == 200
+    # the package sends no job when it changes words; what was stated stays
+    assert model_put(api, description="again").json()["properties"]["jobName"] == "train_7"
+    assert model_put(api, jobName="train_8").json()["properties"]["jobName"] == "train_8"
+    lineage = api.get("/api/v1/models/net/versions/1").json()["lineage"]
+    assert (lineage["run"], lineage["commit"]) == ("train_8", "c0ffee")
+    assert code_of(model_put(api, jobName="a\nb"))[0] == 400
+    assert api.get(f"{NET}/versions/1").json()["properties"]["jobName"] == "train_8"
+
+
 def test_the_same_again_is_the_same_and_other_content_a_conflict(api: APIClient) -> None:
     send(api)
     model_put(api)

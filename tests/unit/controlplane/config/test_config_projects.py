@@ -61,7 +61,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     },
     "POST models/<str:name>/versions": {"upload_id": f"{THEIRS}-upload"},
     "PATCH models/<str:name>": {"description": "ours"},
-    "PATCH models/<str:name>/versions/<str:version>": {"description": "ours"},
+    "PATCH models/<str:name>/versions/<str:version>": {"lineage": {"run": "ours"}},
     "PATCH environments/<str:name>/versions/<str:version>": {"description": "ours"},
     "PUT models/<str:name>/aliases/<str:alias>": {"version": "1"},
     "POST models/<str:name>/versions/<str:version>/signatures": {"signature": "untrusted"},

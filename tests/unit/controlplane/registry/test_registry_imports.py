@@ -79,6 +79,7 @@ def test_a_file_becomes_a_model_that_tells_where_it_is_from(
     assert lineage == {
         "kind": "url", "address": f"{server.url}/digits.onnx", "revision": "", "commit": "",
         "etag": "v1", "repository": "", "run": "", "experiment": "", "dataset": "", "by": "dora",
+        "run_url": "", "stated": [], "stated_by": "", "stated_at": None,
     }  # fmt: skip
 
 

@@ -87,7 +87,7 @@ def test_manifests_become_rows_and_keep_their_digests(migrate: Migrate, deployer
     part.parent.mkdir(parents=True, exist_ok=True)
     part.write_bytes(b"cat")
 
-    migrate("registry", "0013_lineage")
+    migrate("registry", "0014_stated_lineage")
     first, empty = ModelVersion.objects.order_by("version")
     assert (first.manifest(), first.file_count, first.size) == (FILES, 3, 10)
     assert (empty.manifest(), empty.file_count) == ([], 0)

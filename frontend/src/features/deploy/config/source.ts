@@ -1,5 +1,5 @@
 /** What the wizard deploys: a fresh upload or a registered version, in one shape. */
-import type { Code, ErrorDetail, InspectedModel, ModelVersion, Tensor, Upload } from "@/api/types";
+import type { Code, ErrorDetail, InspectedModel, Lineage, ModelVersion, Tensor, Upload } from "@/api/types";
 
 export type Origin = NonNullable<InspectedModel["provenance"]>[string];
 
@@ -40,6 +40,8 @@ export interface DeploySource {
   configErrors: number;
   /** Whether it brings code, and whether that may run. */
   code: Code;
+  /** Where it comes from, as far as that is known to the server. */
+  lineage: Lineage | null;
 }
 
 const withoutBlanks = (text: string) => (text.trim() === "" ? null : text);
@@ -59,6 +61,7 @@ export function sourceOfUpload(upload: Upload): DeploySource | null {
     uploadId: upload.id,
     registered: null,
     code: upload.code,
+    lineage: upload.lineage,
     configErrors: inspection.problems.filter((one) => one.severity === "error" && one.scope === "config").length,
     models: inspection.models.map((model) => ({
       name: model.name,
@@ -93,6 +96,7 @@ export function sourceOfVersion(version: ModelVersion): DeploySource {
     registered: { model: version.model, version: version.version, revision: latest?.number ?? null },
     configErrors: 0,
     code: version.code,
+    lineage: version.lineage,
     models: version.repo_models.map((model) => ({
       name: model.name,
       backend: model.backend,

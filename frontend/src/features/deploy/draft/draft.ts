@@ -2,6 +2,7 @@
 import { suggestEndpoint } from "../config/names";
 import type { DeploySource } from "../config/source";
 import { modelNameFrom } from "../upload/accepted-files";
+import { NOTHING_STATED, type StatedLineage } from "@/components/lineage";
 import { DEFAULT_SETTINGS, type RunSettings } from "./settings";
 
 /** Where the model comes from. */
@@ -37,6 +38,8 @@ export interface DraftForm {
   /** Send all traffic to it once it is ready. */
   takeTraffic: boolean;
   settings: RunSettings;
+  /** Where the file comes from, as somebody states. */
+  lineage: StatedLineage;
   /** Registered by an earlier try of the last step. */
   registered: { model: string; version: number; revision: number | null } | null;
   /** The last trial, and what of: the same is not tried twice. */
@@ -79,6 +82,7 @@ export function firstForm(source: DeploySource, { endpoint, deployment }: Pick<D
     nodeLabels: {},
     tryAnyway: false,
     settings: DEFAULT_SETTINGS,
+    lineage: NOTHING_STATED,
     takeTraffic: endpoint === null,
     registered: source.registered ? { ...source.registered, revision: source.registered.revision } : null,
     tried: null,
@@ -89,5 +93,11 @@ export function firstForm(source: DeploySource, { endpoint, deployment }: Pick<D
 export function formOf(source: DeploySource, data: DraftData): DraftForm {
   const first = firstForm(source, data);
   const texts = data.form.texts?.length === first.texts.length ? data.form.texts : first.texts;
-  return { ...first, ...data.form, texts, settings: { ...first.settings, ...data.form.settings } };
+  return {
+    ...first,
+    ...data.form,
+    texts,
+    settings: { ...first.settings, ...data.form.settings },
+    lineage: { ...first.lineage, ...data.form.lineage },
+  };
 }

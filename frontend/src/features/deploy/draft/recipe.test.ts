@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { ModelVersion } from "@/api/types";
 import type { DeploySource } from "../config/source";
 import { deployRecipe } from "./recipe";
 import { firstForm } from "./draft";
+import { keeps } from "./start-deploy";
 
 const source: DeploySource = {
   kind: "upload",
@@ -11,6 +13,7 @@ const source: DeploySource = {
   registered: null,
   configErrors: 0,
   code: { state: "none", reasons: [], approved_by: null, approved_at: null },
+  lineage: null,
   models: [],
 };
 const form = firstForm(source, { endpoint: null, deployment: null });
@@ -27,6 +30,25 @@ describe("a deployment as code", () => {
     expect(recipe.api?.map((call) => call.path)).toEqual(["/api/v1/models", "/api/v1/deploy"]);
     expect(recipe.api?.at(-1)?.body).toMatchObject({ endpoint: "digits", deployment: "blue", traffic: 100 });
     expect(recipe.yaml?.map((file) => file.name)).toEqual(["endpoint.yml", "blue.yml"]);
+  });
+
+  it("says where the file comes from, where somebody stated it", () => {
+    const stated = { ...form, lineage: { ...form.lineage, commit: " c0ffee ", run_url: "https://runs.test/7" } };
+    const recipe = deployRecipe(source, stated);
+    expect(recipe.cli?.[0]?.slice(-4)).toEqual(["--run-url", "https://runs.test/7", "--commit", "c0ffee"]);
+    expect(recipe.api?.[0]?.body).toEqual({
+      name: "digits",
+      upload_id: "u1",
+      lineage: { run_url: "https://runs.test/7", commit: "c0ffee" },
+    });
+  });
+
+  it("knows when a version that was there keeps what it said", () => {
+    const lineage = { run: "7", commit: "" } as NonNullable<ModelVersion["lineage"]>;
+    expect(keeps({ lineage }, { run: "7" })).toBe(true);
+    expect(keeps({ lineage: null })).toBe(true);
+    expect(keeps({ lineage }, { run: "8" })).toBe(false);
+    expect(keeps({ lineage: null }, { commit: "c0ffee" })).toBe(false);
   });
 
   it("of a registered version to an endpoint that is there only deploys", () => {

@@ -2,10 +2,11 @@
 import { t } from "@lingui/core/macro";
 import { apiPath } from "@/api/paths";
 import type { Recipe } from "@/components/as-code";
+import { STATED_FIELDS, type StatedField } from "@/components/lineage";
 import { changedConfigs, type DeploySource } from "../config/source";
 import type { DraftForm } from "./draft";
 import { secretBlanks, settingsFile } from "./settings";
-import { deployBody } from "./start-deploy";
+import { deployBody, registerBody } from "./start-deploy";
 
 function deploymentFile(form: DraftForm, version: number | null): Record<string, unknown> {
   return {
@@ -17,6 +18,17 @@ function deploymentFile(form: DraftForm, version: number | null): Record<string,
     ...settingsFile(form.settings),
   };
 }
+
+const OPTIONS: Record<StatedField, string> = {
+  address: "--source",
+  run: "--run",
+  run_url: "--run-url",
+  commit: "--commit",
+  dataset: "--dataset",
+};
+
+const originOptions = ({ lineage }: DraftForm): string[] =>
+  STATED_FIELDS.flatMap((field) => (lineage[field].trim() ? [OPTIONS[field], lineage[field].trim()] : []));
 
 export function deployRecipe(source: DeploySource, form: DraftForm): Recipe {
   const fresh = source.registered === null;
@@ -31,7 +43,22 @@ export function deployRecipe(source: DeploySource, form: DraftForm): Recipe {
     title: t`Deploy ${form.deployment} to ${form.endpoint}`,
     // An edited text goes with the files that are registered: the command line takes it from there.
     cli: [
-      ...(fresh ? [["shoal", "model", "create", "--name", form.modelName, "--path", source.filename, "--type", "triton_model"]] : []),
+      ...(fresh
+        ? [
+            [
+              "shoal",
+              "model",
+              "create",
+              "--name",
+              form.modelName,
+              "--path",
+              source.filename,
+              "--type",
+              "triton_model",
+              ...originOptions(form),
+            ],
+          ]
+        : []),
       ...(endpoint ? [["shoal", "online-endpoint", "create", "-n", form.endpoint, "--auth-mode", form.authMode]] : []),
       form.takeTraffic ? [...create, "--all-traffic"] : create,
     ],
@@ -42,7 +69,7 @@ export function deployRecipe(source: DeploySource, form: DraftForm): Recipe {
               method: "POST" as const,
               path: apiPath("models"),
               note: t`Register the uploaded file`,
-              body: { name: form.modelName, upload_id: source.uploadId, ...(edited ? { configs } : {}) },
+              body: registerBody(source, form),
             },
           ]
         : edited

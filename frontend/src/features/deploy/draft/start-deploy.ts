@@ -1,7 +1,10 @@
 /** From a filled-in draft to a running operation: register what is not registered, then deploy. */
+import { t } from "@lingui/core/macro";
 import { createEndpoint, deploy } from "@/api/endpoints";
 import { createConfigRevision, createModel } from "@/api/models";
-import type { Operation } from "@/api/types";
+import type { LineageStated, ModelVersion, Operation } from "@/api/types";
+import { saidIn, STATED_FIELDS } from "@/components/lineage";
+import { notifyDone } from "@/components/notify";
 import { changedConfigs, type DeploySource } from "../config/source";
 import type { DraftForm } from "./draft";
 import { settingsBody, type Secrets } from "./settings";
@@ -18,12 +21,27 @@ async function register(source: DeploySource, form: DraftForm): Promise<Register
     const made = await createConfigRevision(model, version, configs, "from the deploy wizard");
     return { model, version, revision: made.number };
   }
-  const version = await createModel({
+  const body = registerBody(source, form);
+  const version = await createModel(body);
+  if (!keeps(version, body.lineage))
+    notifyDone(t`Version ${version.version} has this content already, and keeps what was stated of it before`);
+  return { model: version.model, version: version.version, revision: version.config_revisions.at(-1)?.number ?? null };
+}
+
+/** Whether the version says what was stated; one that was there says what it said. */
+export const keeps = ({ lineage }: Pick<ModelVersion, "lineage">, stated: LineageStated = {}): boolean =>
+  STATED_FIELDS.every((field) => !stated[field] || lineage?.[field] === stated[field]);
+
+/** What `POST /models` is sent for a fresh upload. */
+export function registerBody(source: DeploySource, form: DraftForm) {
+  const configs = changedConfigs(source.models, form.texts);
+  const lineage = saidIn(form.lineage);
+  return {
     name: form.modelName,
     upload_id: source.uploadId ?? "",
     ...(Object.keys(configs).length > 0 ? { configs } : {}),
-  });
-  return { model: version.model, version: version.version, revision: version.config_revisions.at(-1)?.number ?? null };
+    ...(Object.keys(lineage).length > 0 ? { lineage } : {}),
+  };
 }
 
 /** `onRegistered` hears of the version, so that a second try after a failure does not make another. */

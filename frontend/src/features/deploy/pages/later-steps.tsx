@@ -10,6 +10,7 @@ import { modelsQuery } from "@/api/models";
 import type { Upload } from "@/api/types";
 import { paths } from "@/app/paths";
 import type { WizardStep } from "@/app/search";
+import { lineageProblems } from "@/components/lineage-fields";
 import { notifyProblem } from "@/components/notify";
 import { freeEndpointName, freeModelName, signature, suggestEndpoint } from "../config/names";
 import type { DeploySource } from "../config/source";
@@ -20,6 +21,7 @@ import type { StoredDraftControl } from "../draft/use-stored-draft";
 import { ConfigureStep } from "../steps/configure-step";
 import { DeployStep } from "../steps/deploy-step";
 import { type Addition, InspectStep } from "../steps/inspect-step";
+import { OriginSection } from "../steps/origin-section";
 import { type Clash, NameClash } from "../steps/name-clash";
 import { NotTried } from "../steps/not-tried";
 import { PlacementStep } from "../steps/placement-step";
@@ -109,11 +111,20 @@ export function LaterSteps({ step, source, upload, stored, mark, addition, onSte
   });
   const busy = start.isPending || start.isSuccess;
   if (step === "inspect") {
+    // A version that is there says where it comes from on its own page.
+    const fresh = source.registered === null && form.registered === null;
+    const problems = fresh ? lineageProblems(form.lineage) : {};
     return (
       <InspectStep
         upload={upload}
         source={source}
         question={question}
+        origin={
+          fresh ? (
+            <OriginSection stated={form.lineage} found={source.lineage} problems={problems} onStated={(lineage) => change({ lineage })} />
+          ) : undefined
+        }
+        originWrong={Object.keys(problems).length > 0}
         addition={addition}
         onBack={onRestart}
         onForward={() => onStep("configure")}
@@ -165,6 +176,7 @@ export function LaterSteps({ step, source, upload, stored, mark, addition, onSte
       onSecrets={setSecrets}
       onBack={() => onStep("placement")}
       onConfigure={() => onStep("configure")}
+      onOrigin={() => onStep("inspect")}
       onDeploy={() => start.mutate(form)}
     />
   );

@@ -37,6 +37,8 @@ export interface DeployStepProps {
   onSecrets: (secrets: Secrets) => void;
   onBack: () => void;
   onConfigure: () => void;
+  /** To what somebody stated of the file. */
+  onOrigin: () => void;
   onDeploy: () => void;
 }
 
@@ -113,6 +115,11 @@ export function DeployStep(props: DeployStepProps) {
           <CodeNow source={source} draft={draft} />
           {failure && !isWaiting(failure) ? (
             <ProblemCard error={failure} title={t`The deployment was not started`} onRetry={onDeploy} />
+          ) : null}
+          {failure && toProblem(failure).field?.startsWith("lineage") ? (
+            <Button variant="default" onClick={props.onOrigin}>
+              <Trans>Back to where it comes from</Trans>
+            </Button>
           ) : null}
           {failure && toProblem(failure).field?.startsWith("configs") ? (
             <Button variant="default" onClick={props.onConfigure}>

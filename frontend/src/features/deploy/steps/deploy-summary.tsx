@@ -1,10 +1,12 @@
 /** What is about to be deployed, in one look before the last button. */
 import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
+import { Fragment } from "react";
 import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { bytes } from "@/components/format";
 import { labelText } from "@/components/labels";
+import { lineageFacts, saidIn } from "@/components/lineage";
 import { Chip } from "@/components/status";
 import { changedConfigs, type DeploySource } from "../config/source";
 import classes from "../deploy.module.css";
@@ -37,6 +39,12 @@ export function DeploySummary({ source, draft, nameNote }: DeploySummaryProps) {
         <dd>
           <span className="mono">{source.filename}</span> <span className="secondary">{bytes(source.size)}</span>
         </dd>
+        {lineageFacts({ ...source.lineage, ...(source.registered ? {} : saidIn(draft.lineage)) }).map(([term, value]) => (
+          <Fragment key={term}>
+            <dt>{term}</dt>
+            <dd>{value}</dd>
+          </Fragment>
+        ))}
         <dt>
           <Trans>Configuration</Trans>
         </dt>

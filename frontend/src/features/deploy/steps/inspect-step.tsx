@@ -30,6 +30,9 @@ export interface InspectStepProps {
   source: DeploySource | null;
   /** To be answered before it is deployed. */
   question?: React.ReactNode;
+  /** Where it comes from, to be stated; it says itself what is wrong with it. */
+  origin?: React.ReactNode;
+  originWrong?: boolean;
   /** Files that complete it; `kept`: those chosen before are still at hand. */
   addition: Addition;
   onBack: () => void;
@@ -40,7 +43,18 @@ export interface InspectStepProps {
   defaults?: { endpoint: string; busy: boolean; failure: unknown; start: () => void };
 }
 
-export function InspectStep({ upload, source, question, addition, onBack, onCancel, onForward, defaults }: InspectStepProps) {
+export function InspectStep({
+  upload,
+  source,
+  question,
+  origin,
+  originWrong = false,
+  addition,
+  onBack,
+  onCancel,
+  onForward,
+  defaults,
+}: InspectStepProps) {
   const errors = upload ? errorsOf(upload) : [];
   const settled = source !== null && (upload === null || upload.state === "ready" || upload.state === "failed");
   const usable = settled && errors.length === 0 && upload?.state !== "failed" && source.models.length > 0;
@@ -94,6 +108,7 @@ export function InspectStep({ upload, source, question, addition, onBack, onCanc
                 ) : null}
               </dl>
             </Card>
+            {usable ? origin : null}
             {upload.manifest.length > 0 ? <Layout upload={upload} arranged={arranged.map((one) => one.message)} /> : null}
           </div>
         ) : null}
@@ -129,7 +144,7 @@ export function InspectStep({ upload, source, question, addition, onBack, onCanc
         message={errors.length > 0 ? unusable(upload) : settled ? summary(source) : fetching ? t`Fetching the files` : t`Reading the file`}
         tone={errors.length > 0 ? "error" : undefined}
         second={
-          defaults && usable && toFix === 0 && !question ? (
+          defaults && usable && toFix === 0 && !question && !originWrong ? (
             <Button variant="default" onClick={defaults.start} loading={defaults.busy}>
               <Trans>Deploy with defaults</Trans>
             </Button>
@@ -137,7 +152,7 @@ export function InspectStep({ upload, source, question, addition, onBack, onCanc
         }
         forward={t`Continue to configuration`}
         onForward={onForward}
-        blocked={!usable}
+        blocked={!usable || originWrong}
       />
     </>
   );
@@ -289,7 +304,7 @@ function LineageFacts({ lineage }: { lineage: Lineage | null }) {
   return lineageFacts(lineage).map(([term, value]) => (
     <Fragment key={term}>
       <dt>{term}</dt>
-      <dd className="mono">{value}</dd>
+      <dd>{value}</dd>
     </Fragment>
   ));
 }

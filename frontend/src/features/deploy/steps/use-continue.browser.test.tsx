@@ -40,6 +40,7 @@ const source = (model: string): DeploySource => ({
   registered: { model, version: 1, revision: null },
   models: [MODEL],
   configErrors: 0,
+  lineage: null,
   code: { state: "none", reasons: [], approved_by: null, approved_at: null },
 });
 const DIGITS = source("digits");

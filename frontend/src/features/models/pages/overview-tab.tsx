@@ -11,10 +11,10 @@ import { Card } from "@/components/card";
 import { CopyButton } from "@/components/copy";
 import { EmptyState } from "@/components/empty-state";
 import { bytes } from "@/components/format";
-import { lineageFacts } from "@/components/lineage";
 import { Time } from "@/components/time";
 import { ChecksCard } from "../components/checks-card";
 import { EnsembleCard } from "../components/ensemble-card";
+import { LineageCard } from "../components/lineage-card";
 import { SignaturesCard } from "../components/signatures-card";
 import { TensorTable } from "../components/tensor-table";
 import { DetailsCard } from "../components/details-card";
@@ -27,12 +27,11 @@ function About({ version }: { version: ModelVersion }) {
   const facts: Fact[] = [
     [t`Type`, version.type],
     [
-      version.lineage === null ? t`Uploaded file` : t`Imported file`,
+      version.lineage === null || version.lineage.kind === "stated" ? t`Uploaded file` : t`Imported file`,
       <span key="f" className="mono">
         {version.source_filename || "–"}
       </span>,
     ],
-    ...lineageOf(version),
     [t`Size`, bytes(version.size)],
     [t`Registered`, <Time key="t" at={version.created_at} />],
     [t`By`, version.created_by],
@@ -52,16 +51,6 @@ function About({ version }: { version: ModelVersion }) {
       <Facts facts={facts} />
     </Card>
   );
-}
-
-function lineageOf({ lineage }: ModelVersion): Fact[] {
-  if (lineage === null) return [];
-  const mono = (value: string) => <span className="mono">{value}</span>;
-  return [
-    ...lineageFacts(lineage).map(([term, value]): Fact => [term, mono(value)]),
-    [t`Imported`, <Time key="i" at={lineage.at} />],
-    [t`Imported by`, lineage.by],
-  ];
 }
 
 /** Why it runs code and who let it, where it does. */
@@ -147,6 +136,7 @@ export function OverviewTab() {
       <div className={classes["stack"]}>
         <ChecksCard name={name} version={version.version} repoModel={shown.name} revision={revision} warnings={version.warnings} />
         <About version={version} />
+        <LineageCard key={`lineage ${version.version}`} version={version} />
         <SignaturesCard name={name} version={version.version} revision={revision} />
         <DetailsCard
           key={`version ${version.version}`}

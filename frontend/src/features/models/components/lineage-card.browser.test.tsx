@@ -1,0 +1,101 @@
+import { afterEach, expect, test } from "vitest";
+import { page, userEvent } from "vitest/browser";
+import type { Lineage } from "@/api/types";
+import { show } from "@/testing/show";
+import { LineageCard } from "./lineage-card";
+
+const mocked = window.fetch;
+let asked: unknown[] = [];
+
+afterEach(() => {
+  window.fetch = mocked;
+  asked = [];
+});
+
+function answerWith(status: number, body: object) {
+  window.fetch = async (input, init) => {
+    const request = new Request(input, init);
+    if (request.method !== "PATCH") return mocked(input, init);
+    asked.push(await request.json());
+    const type = status < 300 ? "application/json" : "application/problem+json";
+    return new Response(JSON.stringify(body), { status, headers: { "Content-Type": type } });
+  };
+}
+
+const EMPTY: Lineage = {
+  kind: "stated",
+  address: "",
+  run: "",
+  run_url: "",
+  commit: "",
+  dataset: "",
+  revision: "",
+  etag: "",
+  repository: "",
+  experiment: "",
+  by: "ada",
+  at: "2026-01-01T10:00:00Z",
+  stated: [],
+  stated_by: "ada",
+  stated_at: "2026-01-01T10:00:00Z",
+};
+
+const versionWith = (lineage: Partial<Lineage> | null) => ({
+  model: "digits",
+  version: 3,
+  lineage: lineage && { ...EMPTY, ...lineage },
+});
+
+test("only addresses of the web are links, and nothing is read as HTML", async () => {
+  const version = versionWith({
+    address: "s3://bucket/net",
+    run: "train 7",
+    run_url: "https://runs.test/7",
+    dataset: "<img src=x onerror=alert(1)>",
+    stated: ["address", "run", "run_url", "dataset"],
+  });
+  await show(<LineageCard version={version} />);
+  const run = page.getByRole("link", { name: "train 7" });
+  await expect.element(run).toHaveAttribute("href", "https://runs.test/7");
+  await expect.element(run).toHaveAttribute("rel", "noopener noreferrer");
+  await expect.element(page.getByText("<img src=x onerror=alert(1)>")).toBeVisible();
+  await expect.element(page.getByText("s3://bucket/net")).toBeVisible();
+  expect(page.getByRole("link").all()).toHaveLength(1);
+});
+
+test("what another server lets through is no link all the same", async () => {
+  await show(<LineageCard version={versionWith({ run: "x", run_url: "javascript:alert(1)", stated: ["run", "run_url"] })} />);
+  await expect.element(page.getByText("x", { exact: true })).toBeVisible();
+  expect(page.getByRole("link").all()).toHaveLength(0);
+});
+
+test("of an import only what it did not find is asked, and sent", async () => {
+  answerWith(200, versionWith(null));
+  const version = versionWith({ kind: "hub", address: "hf://acme/net", commit: "c0ffee", run: "7", stated: ["run"] });
+  await show(<LineageCard version={version} />);
+  await expect.element(page.getByText("ada: Run")).toBeVisible();
+  await userEvent.click(page.getByRole("button", { name: "Edit: Where it comes from" }));
+  await expect.element(page.getByLabelText("Run", { exact: true })).toHaveValue("7");
+  await expect.element(page.getByLabelText("Commit")).not.toBeInTheDocument();
+  await expect.element(page.getByLabelText("Source")).not.toBeInTheDocument();
+  await userEvent.fill(page.getByLabelText("Dataset"), " mnist ");
+  await userEvent.click(page.getByRole("button", { name: "Save" }));
+  await expect.poll(() => asked).toEqual([{ lineage: { run: "7", dataset: "mnist" } }]);
+});
+
+test("what is wrong is said at its field, before and after it was sent", async () => {
+  answerWith(400, { title: "Bad", detail: "lineage.run: too odd.", code: "BadArgument", field: "lineage.run" });
+  await show(<LineageCard version={versionWith(null)} />);
+  await expect.element(page.getByText("Nobody said where it comes from.")).toBeVisible();
+  await userEvent.click(page.getByRole("button", { name: "Edit: Where it comes from" }));
+  await userEvent.fill(page.getByLabelText("Page of the run"), "javascript:alert(1)");
+  await userEvent.click(page.getByRole("button", { name: "Save" }));
+  await expect.element(page.getByText("Expected a link: https://host/path.")).toBeVisible();
+  expect(asked).toEqual([]);
+  await userEvent.fill(page.getByLabelText("Page of the run"), "");
+  await userEvent.fill(page.getByLabelText("Run", { exact: true }), "odd");
+  await userEvent.click(page.getByRole("button", { name: "Save" }));
+  await expect.element(page.getByText("too odd.")).toBeVisible();
+  await userEvent.fill(page.getByLabelText("Run", { exact: true }), "plain");
+  await expect.element(page.getByText("too odd.")).not.toBeInTheDocument();
+});
