@@ -139,7 +139,11 @@ class EndpointsView(WithMore, ProjectAPIView):
             order=list(dict.fromkeys([query["order_by"], "id"])),
         )
         items = selectors.endpoints_shown(page.items)
-        body = {"items": items, "next_cursor": page.next_cursor, "total": rows.count()}
+        body: dict[str, Any] = {
+            "items": items,
+            "next_cursor": page.next_cursor,
+            "total": rows.count(),
+        }
         if query["live"]:
             body["live"] = live_now([row.name for row in page.items], timezone.now().timestamp())
         return Response(EndpointPageSerializer(body).data)
