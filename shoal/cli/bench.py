@@ -27,7 +27,7 @@ URL = re.compile(r"[a-z]+://.*|[^/]+:[0-9]+(/.*)?|localhost(/.*)?")
 @click.option(
     "--header", "-H", "headers", multiple=True, metavar="NAME:VALUE", help="Sent with each request."
 )
-@load_options
+@load_options()
 @output_option
 def bench(
     target: str,

@@ -36,7 +36,7 @@ def sweep() -> None:
 @sweep.command(cls=AzCommand, short_help="Begin to measure.")
 @click.argument("endpoint")
 @click.argument("deployment")
-@load_options
+@load_options()
 @click.option("--model", "-m", default="", help="As clients call it. Default: the first.")
 @click.option("--case", "case_name", help="Name of a saved case; default: random data.")
 @click.option("--while-serving", is_flag=True, help="Though clients send it traffic meanwhile.")

@@ -29,7 +29,7 @@ def tune() -> None:
 @tune.command(cls=AzCommand, short_help="Begin to search.")
 @click.argument("endpoint")
 @click.argument("deployment")
-@load_options
+@load_options(levels="4,16,64", seconds=2.0, warm_up_s=0.5)
 @click.option("--instances", metavar="VALUES", help="1,2,4 or 1..8. Default: by its processors.")
 @click.option(
     "--batch-sizes", metavar="VALUES", help="max_batch_size. Default: from what it is now to 64."

@@ -63,10 +63,18 @@ def test_levels(text: str, levels: list[float]) -> None:
     assert levels_of(text, "--rate") == levels
 
 
-@pytest.mark.parametrize("text", ["", "many", "1,,2", "1:2", "1..", "a..b", "1:2:x"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "many", "1,,2", "1:2", "1..", "a..b", "1:2:x", "8:64:0", "64:8:8", "8:64:-8", "4,64:8:8",
+     "8..4"],
+)  # fmt: skip
 def test_what_is_no_level(text: str) -> None:
     with pytest.raises(click.BadParameter, match=r"expected 4, 1\.\.32 or 8:64:8"):
         levels_of(text, "--rate")
+
+
+def test_a_long_row_of_levels_is_cut_before_it_is_made() -> None:
+    assert len(levels_of("1:1e15:1", "--rate")) == 1000
 
 
 def test_objectives_and_shapes() -> None:
