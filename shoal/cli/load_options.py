@@ -1,7 +1,7 @@
 """What ``shoal sweep`` and ``shoal bench`` ask and print alike."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import click
@@ -99,13 +99,21 @@ def _stepping(first: float, last: float, step: float) -> list[float]:
     return [first + step * number for number in range(count)]
 
 
-def load_asked(concurrency: str | None, rate: str | None) -> tuple[str, list[float]]:
-    """Mode and levels."""
+def load_asked(load: Mapping[str, Any], usual: str = DEFAULT_LEVELS) -> dict[str, Any]:
+    """``load_options`` as REST names them; no levels where neither is given and ``usual`` empty."""
+    concurrency, rate = load["concurrency"], load["rate"]
     if concurrency and rate:
         raise click.UsageError("--concurrency and --rate are two ways: give one.")
-    if rate:
-        return "rate", levels_of(rate, "--rate")
-    return "concurrency", levels_of(concurrency or DEFAULT_LEVELS, "--concurrency")
+    text = rate or concurrency or usual
+    percentile, slo_ms = slo_asked(load["slo"])
+    return {
+        "mode": "rate" if rate else "concurrency",
+        "levels": levels_of(text, "--rate" if rate else "--concurrency") if text else [],
+        "slo_percentile": percentile,
+        "slo_ms": slo_ms,
+        "shapes": shapes_asked(load["shapes"]),
+        **{name: load[name] for name in ("batch", "seconds", "warm_up_s")},
+    }
 
 
 def slo_asked(text: str | None) -> tuple[int | None, float | None]:

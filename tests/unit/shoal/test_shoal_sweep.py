@@ -129,6 +129,21 @@ def test_ctrl_c_ends_it(installed: FakeServer) -> None:
     assert installed.calls[-1] == "POST /sweeps/s1/cancel"
 
 
+def test_ctrl_c_as_it_ends_is_no_failure(installed: FakeServer, capsys: Capture) -> None:
+    def interrupted(_: httpx.Request) -> httpx.Response:
+        raise KeyboardInterrupt
+
+    def ended(_: httpx.Request) -> httpx.Response:
+        problem = {"code": "OperationFinished", "detail": "It has ended already: Succeeded."}
+        return httpx.Response(409, json=problem)
+
+    Sent(installed, f"POST {PATH}", SWEEP, status=202)
+    installed.fail_next("GET /sweeps/s1", interrupted)
+    installed.fail_next("POST /sweeps/s1/cancel", ended)
+    assert main(["sweep", "start", "net", "blue", "--watch"]) == 130
+    assert "ended already" not in capsys.readouterr().err
+
+
 def test_they_are_listed_shown_and_cancelled(
     installed: FakeServer, capsys: Capture, tmp_path: Path
 ) -> None:

@@ -92,6 +92,21 @@ def test_ctrl_c_ends_it(installed: FakeServer) -> None:
     assert installed.calls[-1] == "POST /tunings/t1/cancel"
 
 
+def test_ctrl_c_as_it_ends_is_no_failure(installed: FakeServer, capsys: Capture) -> None:
+    def interrupted(_: httpx.Request) -> httpx.Response:
+        raise KeyboardInterrupt
+
+    def ended(_: httpx.Request) -> httpx.Response:
+        problem = {"code": "OperationFinished", "detail": "It has ended already: Succeeded."}
+        return httpx.Response(409, json=problem)
+
+    Sent(installed, f"POST {PATH}", TUNING, status=202)
+    installed.fail_next("GET /tunings/t1", interrupted)
+    installed.fail_next("POST /tunings/t1/cancel", ended)
+    assert main(["tune", "start", "net", "blue", "--watch"]) == 130
+    assert "ended already" not in capsys.readouterr().err
+
+
 def test_it_is_saved_and_rolled_out(installed: FakeServer, capsys: Capture) -> None:
     Sent(installed, "POST /tunings/t1/apply", DONE | {"applied": 2})
     assert main(["tune", "apply", "t1"]) == 0
