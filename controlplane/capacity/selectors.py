@@ -22,7 +22,8 @@ from controlplane.capacity.models import THE_ONE, Prices
 from controlplane.capacity.peaks import deployments_measured, nodes_peaks
 from controlplane.deployments import placement
 from controlplane.deployments.models import Deployment, LoadSweep, Replica
-from controlplane.deployments.selectors.sweeps import last_sweeps, plan_of, points_of
+from controlplane.deployments.selectors.runs import plan_of
+from controlplane.deployments.selectors.sweeps import last_sweeps, points_of
 from controlplane.deployments.services.capacity import needs_of, subject_of
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.nodes.models import Node

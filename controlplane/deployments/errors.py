@@ -81,7 +81,7 @@ class TrialNotFound(NotFound):
     tries = ("They are kept for a day: start another.",)
 
 
-class TrialFinished(Conflict):
+class RunFinished(Conflict):
     code = "OperationFinished"
     tries = ("Read it for its outcome, or start another.",)
 
@@ -106,11 +106,6 @@ class SweepNotFound(NotFound):
     tries = ("`GET .../deployments/{deployment}/sweeps` lists those that are kept.",)
 
 
-class SweepFinished(Conflict):
-    code = "OperationFinished"
-    tries = ("Read it for its outcome, or start another.",)
-
-
 class SweepInProgress(Conflict):
     code = "SweepInProgress"
     tries = ("Wait until it has ended, or cancel it: two would measure each other.",)
@@ -119,11 +114,6 @@ class SweepInProgress(Conflict):
 class TuningNotFound(NotFound):
     code = "TuningNotFound"
     tries = ("`GET .../deployments/{deployment}/tunings` lists those that are kept.",)
-
-
-class TuningFinished(Conflict):
-    code = "OperationFinished"
-    tries = ("Read it for its outcome, or start another.",)
 
 
 class TuningInProgress(Conflict):

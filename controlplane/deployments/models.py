@@ -11,17 +11,14 @@ from controlplane.deployments.idling import idle_rule, is_paused
 from controlplane.deployments.spec import RunSettings, settings_from_json
 from controlplane.deployments.traffic_change import TrafficChange as TrafficChange  # noqa: PLC0414
 from controlplane.deployments.types import (
-    SWEEP_ACTIVE,
-    TUNING_ACTIVE,
+    RUN_ACTIVE,
     AuthMode,
     DeploymentState,
     Desired,
     EndpointState,
     GpuPolicy,
     ReplicaState,
-    SweepState,
-    TrialState,
-    TuningState,
+    RunState,
 )
 
 # what control planes of before write, who do not know the column
@@ -292,7 +289,25 @@ class GpuFootprint(Stamped):
         return f"{self.model_version} {self.kind}: {self.least_bytes}"
 
 
-class TryLoad(Stamped, Scoped):
+class Run(Stamped, Scoped):
+    """What a node does once and reports. How it begins and ends: ``states`` and ``services.runs``.
+
+    It is in the node's desired state until it has ended, so that a lost message costs one poll.
+    """
+
+    node = models.ForeignKey("nodes.Node", null=True, on_delete=models.SET_NULL, related_name="+")
+    node_name = models.CharField(max_length=100)
+    state = models.CharField(max_length=16, choices=RunState, default=RunState.QUEUED)
+    error = models.JSONField(null=True, blank=True)
+    deadline_at = models.DateTimeField()  # of a tuning: of what it measures now
+    finished_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.CharField(max_length=150)
+
+    class Meta:
+        abstract = True
+
+
+class TryLoad(Run):
     """One look at whether something loads on a node: a runtime that is started, asked, ended."""
 
     project_paths: ClassVar[tuple[str, ...]] = ("model_version__model__project", "upload__project")
@@ -313,83 +328,66 @@ class TryLoad(Stamped, Scoped):
     )
     configs = models.JSONField(default=dict)  # repo model -> config.pbtxt text that is tried
     allow_code = models.JSONField(null=True, blank=True)  # as on DeploymentRevision
-    node = models.ForeignKey("nodes.Node", null=True, on_delete=models.SET_NULL, related_name="+")
-    node_name = models.CharField(max_length=100)
     gpus = models.JSONField(null=True, blank=True)  # as on Replica
-    state = models.CharField(max_length=16, choices=TrialState, default=TrialState.QUEUED)
     observed = models.JSONField(default=dict)  # wire.messages.ObservedReplica as last reported
-    error = models.JSONField(null=True, blank=True)
-    deadline_at = models.DateTimeField()
-    finished_at = models.DateTimeField(null=True, blank=True)
-    created_by = models.CharField(max_length=150)
 
     def __str__(self) -> str:
         return f"{self.model_version or self.upload} on {self.node_name}"
 
 
-def _one_on_a_node(name: str, active: tuple[models.TextChoices, ...]) -> models.UniqueConstraint:
+def _one_on_a_node(name: str) -> models.UniqueConstraint:
     """Two would measure each other."""
-    states = [str(state) for state in active]
+    states = [str(state) for state in RUN_ACTIVE]
     return models.UniqueConstraint(fields=["node"], condition=models.Q(state__in=states), name=name)
 
 
-class LoadSweep(Stamped, Scoped):
-    """What a node's agent measured of one replica under more and more load."""
+class Measurement(Run):
+    """A run that asks a model of a deployment for answers, more and more of them."""
 
     project_paths: ClassVar[tuple[str, ...]] = ("deployment__endpoint__project",)
 
-    id = models.CharField(max_length=32, primary_key=True)
-    deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="load_sweeps")
+    deployment: models.ForeignKey[Deployment, Deployment]
     revision = models.ForeignKey(DeploymentRevision, on_delete=models.CASCADE, related_name="+")
-    replica = models.CharField(max_length=32)  # its id; it may be gone
-    node = models.ForeignKey("nodes.Node", null=True, on_delete=models.SET_NULL, related_name="+")
-    node_name = models.CharField(max_length=100)
     plan = models.JSONField()  # wire.load.LoadPlan; the bytes of a case go when it ends
     case = models.CharField(max_length=100, blank=True)  # name of the saved case; empty: random
-    traffic = models.PositiveIntegerField(default=0)  # percent that clients sent it meanwhile
-    state = models.CharField(max_length=16, choices=SweepState, default=SweepState.QUEUED)
-    points = models.JSONField(default=list)  # wire.load.LoadPoint, by rising level
-    stopped_by = models.CharField(max_length=256, blank=True)
-    error = models.JSONField(null=True, blank=True)
-    deadline_at = models.DateTimeField()
-    finished_at = models.DateTimeField(null=True, blank=True)
-    created_by = models.CharField(max_length=150)
 
     class Meta:
-        constraints = [_one_on_a_node("one_load_sweep_at_a_time_on_a_node", SWEEP_ACTIVE)]
+        abstract = True
+
+
+class LoadSweep(Measurement):
+    """What a node's agent measured of one replica under more and more load."""
+
+    id = models.CharField(max_length=32, primary_key=True)
+    deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="load_sweeps")
+    replica = models.CharField(max_length=32)  # its id; it may be gone
+    traffic = models.PositiveIntegerField(default=0)  # percent that clients sent it meanwhile
+    points = models.JSONField(default=list)  # wire.load.LoadPoint, by rising level
+    stopped_by = models.CharField(max_length=256, blank=True)
+
+    class Meta:
+        constraints = [_one_on_a_node("one_load_sweep_at_a_time_on_a_node")]
 
     def __str__(self) -> str:
         return f"{self.deployment} on {self.node_name}"
 
 
-class Tuning(Stamped, Scoped):
+class Tuning(Measurement):
     """A search for a model's configuration: private replicas, one after the other, under load."""
-
-    project_paths: ClassVar[tuple[str, ...]] = ("deployment__endpoint__project",)
 
     id = models.CharField(max_length=16, primary_key=True)
     deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="tunings")
-    revision = models.ForeignKey(DeploymentRevision, on_delete=models.CASCADE, related_name="+")
     model = models.CharField(max_length=255)  # as clients call it
-    node = models.ForeignKey("nodes.Node", null=True, on_delete=models.SET_NULL, related_name="+")
-    node_name = models.CharField(max_length=100)
     gpus = models.JSONField(null=True, blank=True)  # as on Replica
-    plan = models.JSONField()  # this and the next as on LoadSweep
-    case = models.CharField(max_length=100, blank=True)
     space = models.JSONField()  # tuning.space: what is sought among, and what runs today
     budget = models.PositiveIntegerField()  # runs
-    state = models.CharField(max_length=16, choices=TuningState, default=TuningState.QUEUED)
     step = models.PositiveIntegerField(default=0)  # number of the run under way
     current = models.JSONField(null=True, blank=True)  # that run; see services.tunings
     runs = models.JSONField(default=list)  # those that have ended
     applied = models.PositiveIntegerField(null=True, blank=True)  # a ConfigRevision's number
-    error = models.JSONField(null=True, blank=True)
-    deadline_at = models.DateTimeField()  # of the run
-    finished_at = models.DateTimeField(null=True, blank=True)
-    created_by = models.CharField(max_length=150)
 
     class Meta:
-        constraints = [_one_on_a_node("one_tuning_at_a_time_on_a_node", TUNING_ACTIVE)]
+        constraints = [_one_on_a_node("one_tuning_at_a_time_on_a_node")]
 
     def __str__(self) -> str:
         return f"{self.model} of {self.deployment} on {self.node_name}"

@@ -4,19 +4,16 @@ What answers now is not among them: ``serving`` derives it whenever somebody loo
 """
 
 from enum import StrEnum
-from typing import Final, TypeVar
-
-from django.db.models import TextChoices
+from typing import Final
 
 from controlplane.core.states import Machine, Move
 from controlplane.deployments.types import (
+    RUN_ACTIVE,
     DeploymentState,
     Desired,
     EndpointState,
     ReplicaState,
-    SweepState,
-    TrialState,
-    TuningState,
+    RunState,
 )
 
 
@@ -108,30 +105,25 @@ class RunCause(StrEnum):
     DELETE = "delete"
 
 
-RunStateT = TypeVar("RunStateT", bound=TextChoices)
-
-
-def _run(name: str, states: type[RunStateT], **when: str) -> Machine[RunStateT, RunCause]:
+def _run(name: str, **when: str) -> Machine[RunState, RunCause]:
     """``when``: of each cause that is not the same for all of them, in words."""
-    queued, running, *ended = states
-    active = (queued, running)
     said = {"expire": "its deadline has passed", "cancel": "somebody cancelled it"} | when
-    leads = dict(zip(("succeed", "fail", "cancel"), ended, strict=True))
-    leads |= {"observe": running, "expire": leads["fail"]}
-    moves = [
-        Move(cause, active, (leads[cause.value],), said[cause.value])
-        for cause in (
-            RunCause.OBSERVE, RunCause.SUCCEED, RunCause.FAIL, RunCause.EXPIRE, RunCause.CANCEL
-        )
-    ]  # fmt: skip
-    moves.append(Move(RunCause.FORGET, tuple(ended), (), said["forget"]))
-    moves.append(Move(RunCause.DELETE, tuple(states), (), said["delete"]))
-    return Machine(name, states, starts=(queued,), moves=moves)
+    leads = {
+        RunCause.OBSERVE: RunState.RUNNING,
+        RunCause.SUCCEED: RunState.SUCCEEDED,
+        RunCause.FAIL: RunState.FAILED,
+        RunCause.EXPIRE: RunState.FAILED,
+        RunCause.CANCEL: RunState.CANCELED,
+    }
+    moves = [Move(cause, RUN_ACTIVE, (new,), said[cause.value]) for cause, new in leads.items()]
+    ended = tuple(state for state in RunState if state not in RUN_ACTIVE)
+    moves.append(Move(RunCause.FORGET, ended, (), said["forget"]))
+    moves.append(Move(RunCause.DELETE, tuple(RunState), (), said["delete"]))
+    return Machine(name, RunState, starts=(RunState.QUEUED,), moves=moves)
 
 
 TRIALS: Final = _run(
     "trial",
-    TrialState,
     observe="its node reports how far it is",
     succeed="its node reports that it loads",
     fail="its node reports that it does not",
@@ -140,7 +132,6 @@ TRIALS: Final = _run(
 )
 SWEEPS: Final = _run(
     "load sweep",
-    SweepState,
     observe="its node has begun, or has a point",
     succeed="its node has measured all of it",
     fail="its node reports that it cannot go on",
@@ -149,7 +140,6 @@ SWEEPS: Final = _run(
 )
 TUNINGS: Final = _run(
     "tuning",
-    TuningState,
     observe="its node has begun, has a point, or is given the next configuration",
     succeed="nothing promises more, or its runs are used up",
     fail="what runs today cannot be measured, or three in a row cannot",

@@ -69,24 +69,10 @@ class ReplicaState(TextChoices):
     UNKNOWN = "unknown"  # its node is silent
 
 
-class TrialState(TextChoices):
-    QUEUED = "Queued"  # its node has not heard of it yet
-    RUNNING = "Running"
-    SUCCEEDED = "Succeeded"
-    FAILED = "Failed"
-    CANCELED = "Canceled"
+class RunState(TextChoices):
+    """Of what a node does once: trials, load sweeps, tunings."""
 
-
-class SweepState(TextChoices):
-    QUEUED = "Queued"  # its node has not begun yet
-    RUNNING = "Running"
-    SUCCEEDED = "Succeeded"
-    FAILED = "Failed"
-    CANCELED = "Canceled"
-
-
-class TuningState(TextChoices):
-    QUEUED = "Queued"  # its node has not begun yet
+    QUEUED = "Queued"  # its node has not heard of it, or has not begun yet
     RUNNING = "Running"
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
@@ -104,9 +90,7 @@ class ServingState(TextChoices):
     IDLE = "Idle"
 
 
-TRIAL_ACTIVE: Final = (TrialState.QUEUED, TrialState.RUNNING)
-SWEEP_ACTIVE: Final = (SweepState.QUEUED, SweepState.RUNNING)
-TUNING_ACTIVE: Final = (TuningState.QUEUED, TuningState.RUNNING)
+RUN_ACTIVE: Final = (RunState.QUEUED, RunState.RUNNING)
 NO_GPU_MEMORY: Final = "GpuOutOfMemory"  # the code that node agents report
 
 

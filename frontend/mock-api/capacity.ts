@@ -2,7 +2,7 @@
 import type { Capacity, CapacityAmount, CapacityDeployment, CapacityNode, Prices, Room, WasteItem, WhatIf } from "../src/api/types";
 import { nodes } from "./db";
 import { permissions } from "./people";
-import type { MockAnswer } from "./routes";
+import type { MockAnswer } from "./answers";
 
 const amount = (total: number, used: number, promised: number): CapacityAmount => ({
   total,

@@ -63,7 +63,7 @@ const OVER: Tuning = {
   revision: 3,
   model: "resnet50",
   registered_model: "resnet50",
-  version: 3,
+  version: 7,
   config_revision: 1,
   node: "gpu-a1",
   case: "",

@@ -5,14 +5,7 @@ from typing import Any
 
 import click
 
-from shoal.cli.load_options import (
-    load_asked,
-    load_options,
-    point_line,
-    print_points,
-    shapes_asked,
-    slo_asked,
-)
+from shoal.cli.load_options import load_asked, load_options, point_line, print_points
 from shoal.cli.options import AzCommand
 from shoal.cli.output import emit, output_option
 
@@ -27,7 +20,7 @@ URL = re.compile(r"[a-z]+://.*|[^/]+:[0-9]+(/.*)?|localhost(/.*)?")
 @click.option(
     "--header", "-H", "headers", multiple=True, metavar="NAME:VALUE", help="Sent with each request."
 )
-@load_options
+@load_options()
 @output_option
 def bench(
     target: str,
@@ -35,14 +28,8 @@ def bench(
     model_version: str,
     deployment: str | None,
     headers: tuple[str, ...],
-    concurrency: str | None,
-    rate: str | None,
-    seconds: float,
-    warm_up_s: float,
-    slo: str | None,
-    batch: int,
-    shapes: tuple[str, ...],
     output: str,
+    **load: Any,
 ) -> int:
     """Measure a server of KServe's v2 protocol, or an endpoint through its gateway, from here.
 
@@ -61,26 +48,25 @@ def bench(
     from shoal.cli.report import note
     from wire.load import LoadPlan, LoadPoint
 
-    mode, levels = load_asked(concurrency, rate)
-    percentile, slo_ms = slo_asked(slo)
+    asked = load_asked(load)
     where, named = _where(target, deployment, _headers(headers), model)
     plan = LoadPlan(
         model=named,
         version=model_version,
-        mode=mode,
-        levels=tuple(levels),
-        seconds=seconds,
-        warm_up_s=warm_up_s,
-        batch=batch,
-        shapes={name: tuple(shape) for name, shape in shapes_asked(shapes).items()},
-        slo_percentile=percentile or 0,
-        slo_us=1000 * (slo_ms or 0.0),
+        mode=asked["mode"],
+        levels=tuple(asked["levels"]),
+        seconds=asked["seconds"],
+        warm_up_s=asked["warm_up_s"],
+        batch=asked["batch"],
+        shapes={name: tuple(shape) for name, shape in asked["shapes"].items()},
+        slo_percentile=asked["slo_percentile"] or 0,
+        slo_us=1000 * (asked["slo_ms"] or 0.0),
     )
     points: list[LoadPoint] = []
 
     def tell(point: LoadPoint) -> None:
         points.append(point)
-        note(point_line(points_shown(points, plan)["points"][-1], mode))
+        note(point_line(points_shown(points, plan)["points"][-1], plan.mode))
 
     stopped_by, failed = "", ""
     try:
@@ -95,9 +81,7 @@ def bench(
     found: dict[str, Any] = {
         "target": target,
         "model": named,
-        "mode": mode,
-        "slo_percentile": percentile,
-        "slo_ms": slo_ms,
+        **{name: asked[name] for name in ("mode", "slo_percentile", "slo_ms")},
         "stopped_by": stopped_by,
         "failed": failed,
         **points_shown(points, plan),

@@ -1,7 +1,7 @@
 """What ``shoal sweep`` and ``shoal bench`` ask and print alike."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import click
@@ -10,28 +10,31 @@ from shoal.cli.output import print_fields, print_rows
 from shoal.display.units import duration, significant
 
 DEFAULT_LEVELS: Final = "1..32"
+MOST_STEPS: Final = 1000  # more than any plan may have: the server refuses it in its words
 BUSY: Final = 0.9  # of a processor: from here on the load client may have been the limit
 _SLO = re.compile(r"p(95|99)=([0-9]+(?:\.[0-9]+)?)(?:ms)?")
 CommandT = TypeVar("CommandT", bound=Any)
 
 
-def load_options(command: CommandT) -> CommandT:
-    """Adds what is asked for, and how long."""
+def load_options(
+    *, levels: str = DEFAULT_LEVELS, seconds: float = 5.0, warm_up_s: float = 1.0
+) -> Callable[[CommandT], CommandT]:
+    """Adds what is asked for, and how long; the arguments are what is usual."""
     options = (
         click.option(
             "--concurrency",
             metavar="LEVELS",
-            help="Requests at a time: 1,2,4, 1..32 (doubling), 8:64:8.  [default: 1..32]",
+            help=f"Requests at a time: 1,2,4, 1..32 (doubling), 8:64:8.  [default: {levels}]",
         ),
         click.option("--rate", metavar="LEVELS", help="Instead: requests a second, likewise."),
         click.option(
-            "--seconds", type=float, default=5.0, show_default=True, help="Of each point."
+            "--seconds", type=float, default=seconds, show_default=True, help="Of each point."
         ),
         click.option(
             "--warm-up",
             "warm_up_s",
             type=float,
-            default=1.0,
+            default=warm_up_s,
             show_default=True,
             help="Seconds at each level before what counts.",
         ),
@@ -49,9 +52,13 @@ def load_options(command: CommandT) -> CommandT:
             help="Of an input of any size, without the batch; may be repeated.",
         ),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+
+    def with_them(command: CommandT) -> CommandT:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return with_them
 
 
 def levels_of(text: str, option: str) -> list[float]:
@@ -64,8 +71,7 @@ def levels_of(text: str, option: str) -> list[float]:
                 found += _doubling(first, last)
             elif ":" in part:
                 first, last, step = (float(word) for word in part.split(":"))
-                count = int((last - first) / step) if step > 0 else -1
-                found += [first + step * number for number in range(count + 1)][:1000]
+                found += _stepping(first, last, step)
             else:
                 found.append(float(part))
         except (ValueError, OverflowError) as error:
@@ -76,19 +82,38 @@ def levels_of(text: str, option: str) -> list[float]:
 
 
 def _doubling(first: float, last: float) -> list[float]:
+    """Raises ValueError."""
+    if first > last:
+        raise ValueError("falling")
     found = [first]
     while 0 < found[-1] * 2 <= last and len(found) < 64:
         found.append(found[-1] * 2)
     return found if found[-1] >= last else [*found, last]
 
 
-def load_asked(concurrency: str | None, rate: str | None) -> tuple[str, list[float]]:
-    """Mode and levels."""
+def _stepping(first: float, last: float, step: float) -> list[float]:
+    """Raises ValueError."""
+    if first > last or step <= 0:
+        raise ValueError("falling, or without an end")
+    count = min(int((last - first) / step) + 1, MOST_STEPS)
+    return [first + step * number for number in range(count)]
+
+
+def load_asked(load: Mapping[str, Any], usual: str = DEFAULT_LEVELS) -> dict[str, Any]:
+    """``load_options`` as REST names them; no levels where neither is given and ``usual`` empty."""
+    concurrency, rate = load["concurrency"], load["rate"]
     if concurrency and rate:
         raise click.UsageError("--concurrency and --rate are two ways: give one.")
-    if rate:
-        return "rate", levels_of(rate, "--rate")
-    return "concurrency", levels_of(concurrency or DEFAULT_LEVELS, "--concurrency")
+    text = rate or concurrency or usual
+    percentile, slo_ms = slo_asked(load["slo"])
+    return {
+        "mode": "rate" if rate else "concurrency",
+        "levels": levels_of(text, "--rate" if rate else "--concurrency") if text else [],
+        "slo_percentile": percentile,
+        "slo_ms": slo_ms,
+        "shapes": shapes_asked(load["shapes"]),
+        **{name: load[name] for name in ("batch", "seconds", "warm_up_s")},
+    }
 
 
 def slo_asked(text: str | None) -> tuple[int | None, float | None]:

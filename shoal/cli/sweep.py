@@ -1,23 +1,14 @@
 """``shoal sweep``: how a deployment does under more and more load, measured beside it."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
-from shoal.cli.load_options import (
-    load_asked,
-    load_options,
-    point_line,
-    print_points,
-    shapes_asked,
-    slo_asked,
-)
+from shoal.cli.load_options import load_asked, load_options, point_line, print_points
 from shoal.cli.options import AzCommand
-from shoal.cli.output import emit, output_option, print_fields, print_rows
-from shoal.display.units import moment
-
-ID = click.argument("sweep_id")
+from shoal.cli.output import emit, output_option, print_fields
+from shoal.cli.runs import Measuring, Tell, add_commands
 
 
 @click.group(short_help="Measure a deployment under more and more load.")
@@ -36,7 +27,7 @@ def sweep() -> None:
 @sweep.command(cls=AzCommand, short_help="Begin to measure.")
 @click.argument("endpoint")
 @click.argument("deployment")
-@load_options
+@load_options()
 @click.option("--model", "-m", default="", help="As clients call it. Default: the first.")
 @click.option("--case", "case_name", help="Name of a saved case; default: random data.")
 @click.option("--while-serving", is_flag=True, help="Though clients send it traffic meanwhile.")
@@ -45,18 +36,12 @@ def sweep() -> None:
 def start(
     endpoint: str,
     deployment: str,
-    concurrency: str | None,
-    rate: str | None,
-    seconds: float,
-    warm_up_s: float,
-    slo: str | None,
-    batch: int,
-    shapes: tuple[str, ...],
     model: str,
     case_name: str | None,
     while_serving: bool,
     watch: bool,
     output: str,
+    **load: Any,
 ) -> int:
     """Ask a ready replica more and more, and measure it at each level.
 
@@ -64,62 +49,17 @@ def start(
     """
     from shoal.client import Client
 
-    mode, levels = load_asked(concurrency, rate)
-    percentile, slo_ms = slo_asked(slo)
+    asked = load_asked(load)
     with Client() as client:
         more: dict[str, Any] = {"case": case_called(client, case_name, model)} if case_name else {}
-        item: Any = client.start_sweep(
-            endpoint,
-            deployment,
-            levels,
-            mode=mode,
-            slo_percentile=percentile,
-            slo_ms=slo_ms,
-            while_serving=while_serving,
-            shapes=shapes_asked(shapes),
-            model=model,
-            batch=batch,
-            seconds=seconds,
-            warm_up_s=warm_up_s,
-            **more,
+        item = client.start_sweep(
+            endpoint, deployment, while_serving=while_serving, model=model, **asked, **more
         )
-        if watch:
-            try:
-                item = _follow(client, item)
-            except KeyboardInterrupt:
-                client.cancel_sweep(item["id"])
-                raise
-    emit(item, output, lambda: _print(item))
-    return 0 if not watch or item["state"] == "Succeeded" else 1
-
-
-@sweep.command("list")
-@click.argument("endpoint")
-@click.argument("deployment")
-@output_option
-def list_(endpoint: str, deployment: str, output: str) -> None:
-    """List sweeps of a deployment, the newest first."""
-    from shoal.client import Client
-
-    with Client() as client:
-        items = list(client.list_sweeps(endpoint, deployment))
-    columns = {
-        "ID": lambda item: item["id"],
-        "STATE": lambda item: item["state"],
-        "REVISION": lambda item: item["revision"],
-        "MODEL": lambda item: item["model"],
-        "INPUTS": lambda item: item["case"] or "random",
-        "BY": lambda item: item["mode"],
-        "POINTS": lambda item: f"{item['measured']} of {len(item['levels'])}",
-        "NODE": lambda item: item["node"],
-        "STARTED": lambda item: moment(item["created_at"]),
-    }
-    none = f"No sweep yet: shoal sweep start {endpoint} {deployment}"
-    emit(items, output, lambda: print_rows(items, columns, none))
+        return KIND.begun(client, item, output, watch=watch)
 
 
 @sweep.command(cls=AzCommand, short_help="Show what was measured, and what it means.")
-@ID
+@click.argument("sweep_id")
 @click.option(
     "--csv", "csv_file", type=click.Path(dir_okay=False, path_type=Path), help="Write points here."
 )
@@ -137,31 +77,6 @@ def show(sweep_id: str, csv_file: Path | None, output: str) -> None:
     emit(item, output, lambda: _print(item))
 
 
-@sweep.command()
-@ID
-@output_option
-def watch(sweep_id: str, output: str) -> int:
-    """Follow a sweep to its end; exit code 1 unless it succeeds. Ctrl-C leaves it running."""
-    from shoal.client import Client
-
-    with Client() as client:
-        item = _follow(client, client.get_sweep(sweep_id))
-    emit(item, output, lambda: _print(item))
-    return 0 if item["state"] == "Succeeded" else 1
-
-
-@sweep.command()
-@ID
-@output_option
-def cancel(sweep_id: str, output: str) -> None:
-    """End a sweep; what was measured until then is kept."""
-    from shoal.client import Client
-
-    with Client() as client:
-        item = client.cancel_sweep(sweep_id)
-    emit(item, output, lambda: _print(item))
-
-
 def case_called(client: Any, name: str, model: str) -> str:
     found = [case for case in client.list_test_cases(model=model) if case["name"] == name]
     if len(found) != 1:
@@ -173,20 +88,19 @@ def case_called(client: Any, name: str, model: str) -> str:
     return str(found[0]["id"])
 
 
-def _follow(client: Any, item: Any) -> Any:
+def _teller(begun: Any) -> Tell:
     from shoal.cli.report import note
-    from shoal.client.sweeps import ACTIVE_SWEEP
 
     told = 0
-    note(f"Sweep {item['id']} on {item['node']}, about {item['expected_s']:.0f} s")
-    while True:
+    note(f"Sweep {begun['id']} on {begun['node']}, about {begun['expected_s']:.0f} s")
+
+    def tell(item: Any) -> None:
+        nonlocal told
         for point in item["points"][told:]:
             note(point_line(point, item["mode"]))
         told = len(item["points"])
-        if item["state"] not in ACTIVE_SWEEP:
-            return item
-        client.concurrency.pause(0.5)
-        item = client.get_sweep(item["id"])
+
+    return tell
 
 
 def _print(item: Any) -> None:
@@ -204,3 +118,22 @@ def _print(item: Any) -> None:
     )
     click.echo()
     print_points(item)
+
+
+KIND: Final = Measuring(
+    noun="sweep",
+    get=lambda client, run_id: client.get_sweep(run_id),
+    cancel=lambda client, run_id: client.cancel_sweep(run_id),
+    every=lambda client, endpoint, deployment: client.list_sweeps(endpoint, deployment),
+    columns={
+        "REVISION": lambda item: item["revision"],
+        "MODEL": lambda item: item["model"],
+        "INPUTS": lambda item: item["case"] or "random",
+        "BY": lambda item: item["mode"],
+        "POINTS": lambda item: f"{item['measured']} of {len(item['levels'])}",
+        "NODE": lambda item: item["node"],
+    },
+    teller=_teller,
+    show=_print,
+)
+add_commands(sweep, KIND)

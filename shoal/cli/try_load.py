@@ -6,10 +6,8 @@ import click
 
 from shoal.cli.hints import as_commands
 from shoal.cli.output import emit, output_option, print_fields
+from shoal.cli.runs import exit_code, follow
 from shoal.display.units import byte_count, duration
-
-OVER = ("Succeeded", "Failed", "Canceled")
-POLL_S = 0.5
 
 
 @click.command("try-load", short_help="Load a model on a node once, to see whether it does.")
@@ -38,6 +36,7 @@ def try_load(
     """
     from shoal.cli.report import note
     from shoal.client import Client
+    from shoal.client.runs import UNDER_WAY
 
     name, _, version = model.partition(":")
     with Client() as client:
@@ -50,18 +49,17 @@ def try_load(
             only_approved=only_approved,
         )
         phase = ""
-        try:
-            while trial["state"] not in OVER:
-                if trial["phase"] != phase:
-                    phase = trial["phase"]
-                    note(f"… {phase} on {trial['node'] or 'a node'}")
-                client.concurrency.pause(POLL_S)
-                trial = client.get_try_load(trial["id"])
-        except KeyboardInterrupt:
-            client.cancel_try_load(trial["id"])
-            raise
-    emit(trial, output, lambda: print_fields(_fields(trial)))
-    return 0 if trial["state"] == "Succeeded" else 1
+
+        def tell(seen: Any) -> None:
+            nonlocal phase
+            if seen["phase"] != phase and seen["state"] in UNDER_WAY:
+                phase = seen["phase"]
+                note(f"… {phase} on {seen['node'] or 'a node'}")
+
+        again, cancel = client.get_try_load, client.cancel_try_load
+        ended = follow(client, trial, tell, again, cancel=cancel)
+    emit(ended, output, lambda: print_fields(_fields(ended)))
+    return exit_code(ended)
 
 
 def _fields(trial: Any) -> dict[str, object]:

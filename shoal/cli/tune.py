@@ -1,14 +1,15 @@
 """``shoal tune``: seeks instances, batch size and delay for a deployment's model."""
 
-from typing import Any
+from typing import Any, Final
 
 import click
 
-from shoal.cli.load_options import levels_of, load_options, shapes_asked, slo_asked
+from shoal.cli.load_options import levels_of, load_asked, load_options
 from shoal.cli.options import AzCommand
 from shoal.cli.output import emit, output_option, print_fields, print_rows
+from shoal.cli.runs import Measuring, Tell, add_commands
 from shoal.cli.sweep import case_called
-from shoal.display.units import byte_count, duration, moment, significant
+from shoal.display.units import byte_count, duration, significant
 
 ID = click.argument("tuning_id")
 
@@ -29,7 +30,7 @@ def tune() -> None:
 @tune.command(cls=AzCommand, short_help="Begin to search.")
 @click.argument("endpoint")
 @click.argument("deployment")
-@load_options
+@load_options(levels="4,16,64", seconds=2.0, warm_up_s=0.5)
 @click.option("--instances", metavar="VALUES", help="1,2,4 or 1..8. Default: by its processors.")
 @click.option(
     "--batch-sizes", metavar="VALUES", help="max_batch_size. Default: from what it is now to 64."
@@ -45,13 +46,6 @@ def tune() -> None:
 def start(
     endpoint: str,
     deployment: str,
-    concurrency: str | None,
-    rate: str | None,
-    seconds: float,
-    warm_up_s: float,
-    slo: str | None,
-    batch: int,
-    shapes: tuple[str, ...],
     instances: str | None,
     batch_sizes: str | None,
     delays: str | None,
@@ -62,6 +56,7 @@ def start(
     while_serving: bool,
     watch: bool,
     output: str,
+    **load: Any,
 ) -> int:
     """Seek the most answers a second within --slo; with --rate, the least latency at that rate.
 
@@ -69,65 +64,23 @@ def start(
     """
     from shoal.client import Client
 
-    if concurrency and rate:
-        raise click.UsageError("--concurrency and --rate are two ways: give one.")
-    percentile, slo_ms = slo_asked(slo)
-    levels = levels_of(rate, "--rate") if rate else []
-    if concurrency:
-        levels = levels_of(concurrency, "--concurrency")
+    asked = load_asked(load, usual="")
     with Client() as client:
         more: dict[str, Any] = {"case": case_called(client, case_name, model)} if case_name else {}
-        item: Any = client.start_tuning(
+        item = client.start_tuning(
             endpoint,
             deployment,
             instances=_whole(instances, "--instances"),
             batch_sizes=_whole(batch_sizes, "--batch-sizes"),
             delays_us=_whole(delays, "--delays"),
-            slo_percentile=percentile,
-            slo_ms=slo_ms,
-            shapes=shapes_asked(shapes),
-            levels=levels,
-            mode="rate" if rate else "concurrency",
             model=model,
-            batch=batch,
-            seconds=seconds,
-            warm_up_s=warm_up_s,
             runs=runs,
             node=node,
             while_serving=while_serving,
+            **asked,
             **more,
         )
-        if watch:
-            try:
-                item = _follow(client, item)
-            except KeyboardInterrupt:
-                client.cancel_tuning(item["id"])
-                raise
-    emit(item, output, lambda: _print(item))
-    return 0 if not watch or item["state"] == "Succeeded" else 1
-
-
-@tune.command("list")
-@click.argument("endpoint")
-@click.argument("deployment")
-@output_option
-def list_(endpoint: str, deployment: str, output: str) -> None:
-    """List tunings of a deployment, the newest first."""
-    from shoal.client import Client
-
-    with Client() as client:
-        items = list(client.list_tunings(endpoint, deployment))
-    columns = {
-        "ID": lambda item: item["id"],
-        "STATE": lambda item: item["state"],
-        "MODEL": lambda item: item["model"],
-        "RUNS": lambda item: f"{item['measured']} of {item['configurations']}",
-        "NODE": lambda item: item["node"],
-        "SAVED AS": lambda item: item["applied"],
-        "STARTED": lambda item: moment(item["created_at"]),
-    }
-    none = f"No tuning yet: shoal tune start {endpoint} {deployment}"
-    emit(items, output, lambda: print_rows(items, columns, none))
+        return KIND.begun(client, item, output, watch=watch)
 
 
 @tune.command(cls=AzCommand, short_help="Show what was measured, and which to take.")
@@ -142,31 +95,6 @@ def show(tuning_id: str, output: str) -> None:
 
     with Client() as client:
         item = client.get_tuning(tuning_id)
-    emit(item, output, lambda: _print(item))
-
-
-@tune.command()
-@ID
-@output_option
-def watch(tuning_id: str, output: str) -> int:
-    """Follow a tuning to its end; exit code 1 unless it succeeds. Ctrl-C leaves it running."""
-    from shoal.client import Client
-
-    with Client() as client:
-        item = _follow(client, client.get_tuning(tuning_id))
-    emit(item, output, lambda: _print(item))
-    return 0 if item["state"] == "Succeeded" else 1
-
-
-@tune.command()
-@ID
-@output_option
-def cancel(tuning_id: str, output: str) -> None:
-    """End a tuning; what was measured until then is kept."""
-    from shoal.client import Client
-
-    with Client() as client:
-        item = client.cancel_tuning(tuning_id)
     emit(item, output, lambda: _print(item))
 
 
@@ -205,27 +133,27 @@ def _whole(text: str | None, option: str) -> list[int]:
     return [int(value) for value in found]
 
 
-def _follow(client: Any, item: Any) -> Any:
+def _teller(begun: Any) -> Tell:
     from shoal.cli.report import note
-    from shoal.client.tunings import ACTIVE_TUNING
 
     told, under_way = 0, None
     note(
-        f"Tuning {item['id']} on {item['node']}: {item['budget']} of "
-        f"{item['configurations']} configurations at most"
+        f"Tuning {begun['id']} on {begun['node']}: {begun['budget']} of "
+        f"{begun['configurations']} configurations at most"
     )
-    while True:
+
+    def tell(item: Any) -> None:
+        nonlocal told, under_way
         for run in item["runs"][told:]:
             note(f"… {setting_words(run['setting'])}: {_outcome(run)}")
         told = len(item["runs"])
-        if item["state"] not in ACTIVE_TUNING:
-            return item
-        setting = item["current"].get("setting")
+        current = item["current"] or {}
+        setting = current.get("setting")
         if setting is not None and setting != under_way:
-            note(f"  measuring {setting_words(setting)}: {item['current']['reason']}")
+            note(f"  measuring {setting_words(setting)}: {current['reason']}")
             under_way = setting
-        client.concurrency.pause(0.5)
-        item = client.get_tuning(item["id"])
+
+    return tell
 
 
 def setting_words(setting: Any) -> str:
@@ -317,3 +245,20 @@ def _marks(run: Any) -> str:
     elif not run["within"]:
         marks.append("over the objective")
     return ", ".join(marks)
+
+
+KIND: Final = Measuring(
+    noun="tuning",
+    get=lambda client, run_id: client.get_tuning(run_id),
+    cancel=lambda client, run_id: client.cancel_tuning(run_id),
+    every=lambda client, endpoint, deployment: client.list_tunings(endpoint, deployment),
+    columns={
+        "MODEL": lambda item: item["model"],
+        "RUNS": lambda item: f"{item['measured']} of {item['configurations']}",
+        "NODE": lambda item: item["node"],
+        "SAVED AS": lambda item: item["applied"],
+    },
+    teller=_teller,
+    show=_print,
+)
+add_commands(tune, KIND)

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict, cast
 
 from shoal.client.administration import Administration, quoted
-
-ACTIVE_SWEEP = ("Queued", "Running")
+from shoal.client.runs import Measurement, load_body, path_of
 
 
 class SweepPoint(TypedDict):
@@ -29,32 +28,13 @@ class SweepPoint(TypedDict):
     client_busy: float
 
 
-class SweepRow(TypedDict):
-    id: str
-    state: str
-    endpoint: str
-    deployment: str
-    revision: int
+class SweepRow(Measurement):
     replica: str
-    node: str
-    model: str
     model_version: str
-    case: str
     batch: int
     shapes: dict[str, list[int]]
-    mode: str
-    levels: list[float]
-    seconds: float
-    warm_up_s: float
-    slo_percentile: int | None
-    slo_ms: float | None
     expected_s: float
     traffic: int
-    stopped_by: str
-    error: dict[str, Any] | None
-    created_by: str
-    created_at: str
-    finished_at: str | None
 
 
 class SweepSummary(SweepRow):
@@ -91,18 +71,15 @@ class Sweeps(Administration):
         ``more``: model, model_version, case (an id), batch, seconds, warm_up_s, as in REST.
         """
         body: dict[str, Any] = {"levels": list(levels), "mode": mode, **more}
-        if slo_percentile is not None or slo_ms is not None:
-            body |= {"slo_percentile": slo_percentile, "slo_ms": slo_ms}
+        body |= load_body(slo_percentile, slo_ms, shapes)
         if while_serving:
             body["while_serving"] = True
-        if shapes:
-            body["shapes"] = {name: list(shape) for name, shape in shapes.items()}
-        path = _path(endpoint, deployment)
+        path = path_of(endpoint, deployment, "sweeps")
         return cast(LoadSweep, self._transport.json("POST", path, json=body))
 
     def list_sweeps(self, endpoint: str, deployment: str) -> Iterator[SweepSummary]:
         """The newest first."""
-        for item in self._items(_path(endpoint, deployment)):
+        for item in self._items(path_of(endpoint, deployment, "sweeps")):
             yield cast(SweepSummary, item)
 
     def get_sweep(self, sweep_id: str) -> LoadSweep:
@@ -116,7 +93,3 @@ class Sweeps(Administration):
     def sweep_csv(self, sweep_id: str) -> str:
         """A head line, and a line for each point."""
         return b"".join(self._transport.stream(f"/sweeps/{quoted(sweep_id)}/csv")).decode()
-
-
-def _path(endpoint: str, deployment: str) -> str:
-    return f"/endpoints/{quoted(endpoint)}/deployments/{quoted(deployment)}/sweeps"

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict, cast
 
 from shoal.client.administration import Administration, quoted
+from shoal.client.runs import Measurement, load_body, path_of
 from shoal.client.sweeps import SweepPoint
-
-ACTIVE_TUNING = ("Queued", "Running")
 
 
 class Setting(TypedDict):
@@ -30,24 +29,10 @@ class TuningRun(TypedDict):
     points: list[SweepPoint]
 
 
-class TuningSummary(TypedDict):
-    id: str
-    state: str
-    endpoint: str
-    deployment: str
-    revision: int
-    model: str
+class TuningSummary(Measurement):
     registered_model: str
     version: int
     config_revision: int | None
-    node: str
-    case: str
-    mode: str
-    levels: list[float]
-    seconds: float
-    warm_up_s: float
-    slo_percentile: int | None
-    slo_ms: float | None
     instances: list[int]
     batch_sizes: list[int]
     delays_us: list[int]
@@ -56,12 +41,7 @@ class TuningSummary(TypedDict):
     budget: int
     measured: int
     current: dict[str, Any] | None
-    stopped_by: str
     applied: int | None
-    error: dict[str, Any] | None
-    created_by: str
-    created_at: str
-    finished_at: str | None
 
 
 class Tuning(TuningSummary):
@@ -96,16 +76,13 @@ class Tunings(Administration):
             "delays_us": list(delays_us),
             **more,
         }
-        if slo_percentile is not None or slo_ms is not None:
-            body |= {"slo_percentile": slo_percentile, "slo_ms": slo_ms}
-        if shapes:
-            body["shapes"] = {name: list(shape) for name, shape in shapes.items()}
-        path = _path(endpoint, deployment)
+        body |= load_body(slo_percentile, slo_ms, shapes)
+        path = path_of(endpoint, deployment, "tunings")
         return cast(Tuning, self._transport.json("POST", path, json=body))
 
     def list_tunings(self, endpoint: str, deployment: str) -> Iterator[TuningSummary]:
         """The newest first."""
-        for item in self._items(_path(endpoint, deployment)):
+        for item in self._items(path_of(endpoint, deployment, "tunings")):
             yield cast(TuningSummary, item)
 
     def get_tuning(self, tuning_id: str) -> Tuning:
@@ -122,7 +99,3 @@ class Tunings(Administration):
         """
         path, body = f"/tunings/{quoted(tuning_id)}/apply", {"setting": setting}
         return cast(Tuning, self._transport.json("POST", path, json=body))
-
-
-def _path(endpoint: str, deployment: str) -> str:
-    return f"/endpoints/{quoted(endpoint)}/deployments/{quoted(deployment)}/tunings"

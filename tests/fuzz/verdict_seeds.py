@@ -11,7 +11,8 @@ import tarfile
 import zlib
 from collections.abc import Iterator
 
-from tests.support import hostile_uploads as corpus
+from tests.support.hostile_uploads import HONEST, HOSTILE
+from tests.support.hostile_uploads import contents as corpus
 
 BETWEEN = b"\n--\n"
 MOST_ENTRIES = 20
@@ -84,7 +85,7 @@ def _packed(*entries: tuple[int, str, bytes]) -> bytes:
 def seeds() -> Iterator[bytes]:
     given = {content: 4 + number for number, (content, _) in enumerate(PLANTED)}
     given |= {content: 4 + len(PLANTED) + number for number, content in enumerate(GIVEN)}
-    for upload in (*corpus.HOSTILE, *corpus.HONEST):
+    for upload in (*HOSTILE, *HONEST):
         files = upload.files.items()
         yield _packed(*((given.get(body, RAW), path, body) for path, body in files))
     config = (RAW, "m/config.pbtxt", corpus.SERVED.encode())

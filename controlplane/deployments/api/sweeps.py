@@ -6,16 +6,15 @@ import io
 from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import status
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.accounts.permissions import actor
 from controlplane.accounts.project_views import ProjectAPIView
-from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
-from controlplane.core.requests import read_query
-from controlplane.core.waiting import WAIT, or_wait
+from controlplane.core.pagination import PAGE_PARAMETERS, page_of
+from controlplane.core.waiting import WAIT
+from controlplane.deployments.api import runs
 from controlplane.deployments.models import LoadSweep
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.selectors.sweeps import (
@@ -24,21 +23,15 @@ from controlplane.deployments.selectors.sweeps import (
     sweep_get,
     sweep_list,
     sweep_shown,
-    sweep_state,
 )
 from controlplane.deployments.serializers.sweeps import SweepRowSerializer, SweepSerializer
 from controlplane.deployments.services.sweeps import sweep_cancel
-from controlplane.deployments.types import SWEEP_ACTIVE
 
 SweepPageSerializer = page_of(SweepRowSerializer)
 
 
 def begun(row: LoadSweep) -> Response:
-    return Response(
-        SweepSerializer(sweep_shown(row)).data,
-        status=status.HTTP_202_ACCEPTED,
-        headers={"Location": f"/api/v1/sweeps/{row.pk}", "Retry-After": "1"},
-    )
+    return runs.begun(SweepSerializer(sweep_shown(row)).data, "sweeps")
 
 
 class SweepsView(ProjectAPIView):
@@ -47,18 +40,8 @@ class SweepsView(ProjectAPIView):
     )
     def get(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Of a deployment, without their points, the newest first."""
-        query = read_query(PageQuery, request)
         rows = sweep_list().filter(deployment=deployment_get(endpoint, deployment))
-        if query["q"]:
-            rows = rows.filter(created_by__icontains=query["q"])
-        page = paginate(
-            rows, limit=query["limit"], cursor=query["cursor"], order=["-created_at", "-id"]
-        )
-        body = {
-            "items": [summary_shown(row) for row in page.items],
-            "next_cursor": page.next_cursor,
-        }
-        return Response(SweepPageSerializer(body).data)
+        return runs.newest_first(request, rows, summary_shown, SweepPageSerializer, q="created_by")
 
 
 class SweepView(ProjectAPIView):
@@ -73,10 +56,7 @@ class SweepCancelView(ProjectAPIView):
     @extend_schema(
         operation_id="sweeps_cancel",
         request=None,
-        responses={
-            200: SweepSerializer,
-            409: OpenApiResponse(description="`OperationFinished`"),
-        },
+        responses=runs.cancelling(SweepSerializer),
     )
     def post(self, request: Request, sweep_id: str) -> Response:
         """What was measured until then is kept."""
@@ -97,4 +77,4 @@ class SweepCsvView(ProjectAPIView):
         return response
 
 
-sweep_or_wait = or_wait(SweepView, key="sweep_id", state=sweep_state, active=SWEEP_ACTIVE)
+sweep_or_wait = runs.or_wait(SweepView, LoadSweep, key="sweep_id")

@@ -2,25 +2,20 @@
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.accounts.permissions import actor, may
 from controlplane.accounts.policy import Permission
 from controlplane.accounts.project_views import ProjectAPIView
-from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
-from controlplane.core.requests import read_body, read_query
-from controlplane.core.waiting import WAIT, or_wait
+from controlplane.core.pagination import PAGE_PARAMETERS, page_of
+from controlplane.core.requests import read_body
+from controlplane.core.waiting import WAIT
 from controlplane.deployments import services
-from controlplane.deployments.selectors.trials import (
-    trial_get,
-    trial_list,
-    trial_shown,
-    trial_state,
-)
+from controlplane.deployments.api.runs import begun, cancelling, newest_first, or_wait
+from controlplane.deployments.models import TryLoad
+from controlplane.deployments.selectors.trials import trial_get, trial_list, trial_shown
 from controlplane.deployments.serializers.trials import TryLoadInputSerializer, TryLoadSerializer
-from controlplane.deployments.types import TRIAL_ACTIVE
 
 TryLoadPageSerializer = page_of(TryLoadSerializer)
 
@@ -36,17 +31,11 @@ class TryLoadsView(ProjectAPIView):
     )
     def get(self, request: Request) -> Response:
         """The newest first; they are kept for a day."""
-        query = read_query(PageQuery, request)
         rows = trial_list()
         if model := request.query_params.get("model", ""):
             rows = rows.filter(model_version__model__name=model)
-        if query["q"]:
-            rows = rows.filter(model_version__model__name__icontains=query["q"])
-        page = paginate(
-            rows, limit=query["limit"], cursor=query["cursor"], order=["-created_at", "-id"]
-        )
-        body = {"items": [trial_shown(row) for row in page.items], "next_cursor": page.next_cursor}
-        return Response(TryLoadPageSerializer(body).data)
+        q = "model_version__model__name"
+        return newest_first(request, rows, trial_shown, TryLoadPageSerializer, q=q)
 
     @extend_schema(
         operation_id="try_loads_create",
@@ -67,12 +56,7 @@ class TryLoadsView(ProjectAPIView):
             now=timezone.now(),
             may_run_code=not only_approved and may(request, Permission.CODE),
         )
-        place = f"/api/v1/try-loads/{row.pk}"
-        return Response(
-            TryLoadSerializer(trial_shown(row)).data,
-            status=status.HTTP_202_ACCEPTED,
-            headers={"Location": place, "Retry-After": "1"},
-        )
+        return begun(TryLoadSerializer(trial_shown(row)).data, "try-loads")
 
 
 class TryLoadView(ProjectAPIView):
@@ -87,14 +71,11 @@ class TryLoadCancelView(ProjectAPIView):
     @extend_schema(
         operation_id="try_loads_cancel",
         request=None,
-        responses={
-            200: TryLoadSerializer,
-            409: OpenApiResponse(description="`OperationFinished`"),
-        },
+        responses=cancelling(TryLoadSerializer),
     )
     def post(self, request: Request, try_load_id: str) -> Response:
         row = services.trial_cancel(trial_id=try_load_id, actor=actor(request), now=timezone.now())
         return Response(TryLoadSerializer(trial_shown(row)).data)
 
 
-try_load_or_wait = or_wait(TryLoadView, key="try_load_id", state=trial_state, active=TRIAL_ACTIVE)
+try_load_or_wait = or_wait(TryLoadView, TryLoad, key="try_load_id")

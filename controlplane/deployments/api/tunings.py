@@ -2,15 +2,15 @@
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.accounts.permissions import actor
 from controlplane.accounts.project_views import ProjectAPIView
-from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
-from controlplane.core.requests import read_body, read_query
-from controlplane.core.waiting import WAIT, or_wait
+from controlplane.core.pagination import PAGE_PARAMETERS, page_of
+from controlplane.core.requests import read_body
+from controlplane.core.waiting import WAIT
+from controlplane.deployments.api import runs
 from controlplane.deployments.models import Tuning
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.selectors.tunings import (
@@ -18,7 +18,6 @@ from controlplane.deployments.selectors.tunings import (
     tuning_get,
     tuning_list,
     tuning_shown,
-    tuning_state,
 )
 from controlplane.deployments.serializers.tunings import (
     TuningApplyInputSerializer,
@@ -27,18 +26,13 @@ from controlplane.deployments.serializers.tunings import (
 )
 from controlplane.deployments.services.tuned import tuning_apply
 from controlplane.deployments.services.tunings import tuning_cancel
-from controlplane.deployments.types import TUNING_ACTIVE
 from controlplane.tuning.space import Setting
 
 TuningPageSerializer = page_of(TuningRowSerializer)
 
 
 def begun(row: Tuning) -> Response:
-    return Response(
-        TuningSerializer(tuning_shown(row)).data,
-        status=status.HTTP_202_ACCEPTED,
-        headers={"Location": f"/api/v1/tunings/{row.pk}", "Retry-After": "1"},
-    )
+    return runs.begun(TuningSerializer(tuning_shown(row)).data, "tunings")
 
 
 class TuningsView(ProjectAPIView):
@@ -47,18 +41,8 @@ class TuningsView(ProjectAPIView):
     )
     def get(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Of a deployment, without their runs, the newest first."""
-        query = read_query(PageQuery, request)
         rows = tuning_list().filter(deployment=deployment_get(endpoint, deployment))
-        if query["q"]:
-            rows = rows.filter(model__icontains=query["q"])
-        page = paginate(
-            rows, limit=query["limit"], cursor=query["cursor"], order=["-created_at", "-id"]
-        )
-        body = {
-            "items": [summary_shown(row) for row in page.items],
-            "next_cursor": page.next_cursor,
-        }
-        return Response(TuningPageSerializer(body).data)
+        return runs.newest_first(request, rows, summary_shown, TuningPageSerializer, q="model")
 
 
 class TuningView(ProjectAPIView):
@@ -73,10 +57,7 @@ class TuningCancelView(ProjectAPIView):
     @extend_schema(
         operation_id="tunings_cancel",
         request=None,
-        responses={
-            200: TuningSerializer,
-            409: OpenApiResponse(description="`OperationFinished`"),
-        },
+        responses=runs.cancelling(TuningSerializer),
     )
     def post(self, request: Request, tuning_id: str) -> Response:
         """What was measured until then is kept."""
@@ -102,4 +83,4 @@ class TuningApplyView(ProjectAPIView):
         return Response(TuningSerializer(tuning_shown(row)).data)
 
 
-tuning_or_wait = or_wait(TuningView, key="tuning_id", state=tuning_state, active=TUNING_ACTIVE)
+tuning_or_wait = runs.or_wait(TuningView, Tuning, key="tuning_id")

@@ -23,7 +23,7 @@ from controlplane.deployments.selectors.trials import (
 )
 from controlplane.deployments.selectors.tunings import run_id, tuning_load, tunings_active
 from controlplane.deployments.spec import RUN_SETTINGS, SETTINGS, RunSettings
-from controlplane.deployments.types import TRIAL_ACTIVE, TUNING_ACTIVE, Desired
+from controlplane.deployments.types import RUN_ACTIVE, Desired
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now
 from controlplane.registry.code import KINDS
@@ -225,8 +225,8 @@ def inline_files(revision: DeploymentRevision) -> dict[str, str]:
 def node_may_read(node: Node, sha256: str) -> bool:
     """Only blobs that a replica, a trial or a tuning desired on this node uses."""
     running = _replicas(node).values("revision__model_version")
-    tried = trial_list().filter(state__in=TRIAL_ACTIVE, node=node)
-    tuned = Tuning.objects.filter(state__in=TUNING_ACTIVE, node=node)
+    tried = trial_list().filter(state__in=RUN_ACTIVE, node=node)
+    tuned = Tuning.objects.filter(state__in=RUN_ACTIVE, node=node)
     return (
         ModelFile.objects.filter(sha256=sha256)
         .filter(

@@ -7,7 +7,13 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from controlplane.deployments.errors import SweepNotFound
 from controlplane.deployments.models import LoadSweep
-from controlplane.deployments.types import SWEEP_ACTIVE, SweepState
+from controlplane.deployments.selectors.runs import (
+    measurement_shown,
+    plan_of,
+    run_get,
+    runs_active,
+)
+from controlplane.deployments.types import RUN_ACTIVE, RunState
 from controlplane.nodes.models import Node
 from load_client import perf_analyzer
 from load_client.plans import nominal_s
@@ -27,34 +33,22 @@ def sweep_list() -> QuerySet[LoadSweep]:
 
 def sweep_get(sweep_id: str) -> LoadSweep:
     """Raises SweepNotFound."""
-    row = sweep_list().filter(pk=sweep_id).first()
-    if row is None:
-        raise SweepNotFound(
-            "There is no such load sweep; they are kept for 90 days, and 50 of a deployment."
-        )
-    return row
+    missing = SweepNotFound(
+        "There is no such load sweep; they are kept for 90 days, and 50 of a deployment."
+    )
+    return run_get(sweep_list(), sweep_id, missing)
 
 
 def sweeps_active(node: Node | None = None) -> list[LoadSweep]:
-    rows = sweep_list().filter(state__in=SWEEP_ACTIVE).order_by("created_at")
-    return list(rows if node is None else rows.filter(node=node))
-
-
-def sweep_state(sweep_id: str) -> tuple[Any, ...] | None:
-    """State alone, the cheapest look; None when there is none."""
-    return LoadSweep.objects.filter(pk=sweep_id).values_list("state").first()
+    return runs_active(sweep_list(), node)
 
 
 def desired_loads(node: Node) -> tuple[DesiredLoad, ...]:
-    rows = LoadSweep.objects.filter(state__in=SWEEP_ACTIVE, node=node).order_by("created_at")
+    rows = runs_active(LoadSweep.objects.all(), node)
     return tuple(
-        DesiredLoad(row.pk, row.replica, plan_of(row), begun=row.state == SweepState.RUNNING)
+        DesiredLoad(row.pk, row.replica, plan_of(row), begun=row.state == RunState.RUNNING)
         for row in rows
     )
-
-
-def plan_of(row: LoadSweep) -> LoadPlan:
-    return codec.from_data(LoadPlan, row.plan)
 
 
 def points_of(row: LoadSweep) -> list[LoadPoint]:
@@ -68,7 +62,7 @@ def last_sweeps(deployments: Collection[int]) -> dict[int, LoadSweep]:
             deployment=OuterRef("deployment"), revision=OuterRef("deployment__revision")
         )
         .exclude(points=[])
-        .exclude(state__in=SWEEP_ACTIVE)
+        .exclude(state__in=RUN_ACTIVE)
         .order_by("-created_at", "-id")
         .values("pk")[:1]
     )
@@ -94,31 +88,15 @@ def summary_shown(row: LoadSweep) -> dict[str, Any]:
 
 def _summary(row: LoadSweep, plan: LoadPlan) -> dict[str, Any]:
     return {
-        "id": row.id,
-        "state": row.state,
-        "endpoint": row.deployment.endpoint.name,
-        "deployment": row.deployment.name,
-        "revision": row.revision.number,
+        **measurement_shown(row, plan),
         "replica": row.replica,
-        "node": row.node_name,
         "model": plan.model,
         "model_version": plan.version,
-        "case": row.case,
         "batch": plan.batch,
         "shapes": {name: list(shape) for name, shape in plan.shapes.items()},
-        "mode": plan.mode,
-        "levels": list(plan.levels),
-        "seconds": plan.seconds,
-        "warm_up_s": plan.warm_up_s,
-        "slo_percentile": plan.slo_percentile or None,
-        "slo_ms": plan.slo_us / 1000 if plan.slo_percentile else None,
         "expected_s": nominal_s(plan),
         "traffic": row.traffic,
         "stopped_by": row.stopped_by,
-        "error": row.error,
-        "created_by": row.created_by,
-        "created_at": row.created_at,
-        "finished_at": row.finished_at,
     }
 
 

@@ -6,7 +6,8 @@ from django.db.models import QuerySet
 
 from controlplane.deployments.errors import TrialNotFound
 from controlplane.deployments.models import TryLoad
-from controlplane.deployments.types import TRIAL_ACTIVE, ReplicaState
+from controlplane.deployments.selectors.runs import run_get, runs_active
+from controlplane.deployments.types import ReplicaState
 from controlplane.nodes.models import Node
 from controlplane.registry.types import FileEntry
 
@@ -19,15 +20,12 @@ def trial_list() -> QuerySet[TryLoad]:
 
 def trial_get(trial_id: str) -> TryLoad:
     """Raises TrialNotFound."""
-    row = trial_list().filter(pk=trial_id).first()
-    if row is None:
-        raise TrialNotFound("There is no such trial; they are kept for a day.")
-    return row
+    missing = TrialNotFound("There is no such trial; they are kept for a day.")
+    return run_get(trial_list(), trial_id, missing)
 
 
 def trials_active(node: Node | None = None) -> list[TryLoad]:
-    rows = trial_list().filter(state__in=TRIAL_ACTIVE).order_by("created_at")
-    return list(rows if node is None else rows.filter(node=node))
+    return runs_active(trial_list(), node)
 
 
 def trial_manifest(row: TryLoad) -> list[FileEntry]:
@@ -41,11 +39,6 @@ def trial_models(row: TryLoad) -> list[str]:
         return sorted(row.model_version.repo_models.values_list("name", flat=True))
     inspection = (row.upload.inspection if row.upload else None) or {}
     return sorted(model["name"] for model in inspection.get("models", []))
-
-
-def trial_state(trial_id: str) -> tuple[Any, ...] | None:
-    """State alone, the cheapest look; None when there is none."""
-    return TryLoad.objects.filter(pk=trial_id).values_list("state").first()
 
 
 def phase(observed: dict[str, Any]) -> str:

@@ -7,7 +7,12 @@ from django.db.models import QuerySet
 
 from controlplane.deployments.errors import TuningNotFound
 from controlplane.deployments.models import Tuning
-from controlplane.deployments.types import TUNING_ACTIVE
+from controlplane.deployments.selectors.runs import (
+    measurement_shown,
+    plan_of,
+    run_get,
+    runs_active,
+)
 from controlplane.nodes.models import Node
 from controlplane.tuning.outcome import Outcome, latency_us, outcome_of
 from controlplane.tuning.search import Measured, choice, frontier
@@ -29,22 +34,14 @@ def tuning_list() -> QuerySet[Tuning]:
 
 def tuning_get(tuning_id: str) -> Tuning:
     """Raises TuningNotFound."""
-    row = tuning_list().filter(pk=tuning_id).first()
-    if row is None:
-        raise TuningNotFound(
-            "There is no such tuning; they are kept for 90 days, and 50 of a deployment."
-        )
-    return row
+    missing = TuningNotFound(
+        "There is no such tuning; they are kept for 90 days, and 50 of a deployment."
+    )
+    return run_get(tuning_list(), tuning_id, missing)
 
 
 def tunings_active(node: Node | None = None) -> list[Tuning]:
-    rows = tuning_list().filter(state__in=TUNING_ACTIVE).order_by("created_at")
-    return list(rows if node is None else rows.filter(node=node))
-
-
-def tuning_state(tuning_id: str) -> tuple[Any, ...] | None:
-    """State alone, the cheapest look; None when there is none."""
-    return Tuning.objects.filter(pk=tuning_id).values_list("state").first()
+    return runs_active(tuning_list(), node)
 
 
 def run_id(row: Tuning) -> str:
@@ -59,11 +56,7 @@ def tuning_load(row: Tuning) -> DesiredLoad | None:
     if current.get("phase") != MEASURING:
         return None
     run = run_id(row)
-    return DesiredLoad(run, run, tuning_plan(row), begun=bool(current.get("begun")))
-
-
-def tuning_plan(row: Tuning) -> LoadPlan:
-    return codec.from_data(LoadPlan, row.plan)
+    return DesiredLoad(run, run, plan_of(row), begun=bool(current.get("begun")))
 
 
 def space_of(row: Tuning) -> Space:
@@ -81,7 +74,7 @@ def run_points(run: dict[str, Any]) -> list[LoadPoint]:
 
 
 def measured_of(row: Tuning) -> list[Measured]:
-    plan = tuning_plan(row)
+    plan = plan_of(row)
     return [_measured(run, outcome_of(run_points(run), plan)) for run in row.runs]
 
 
@@ -98,7 +91,7 @@ def choice_of(row: Tuning) -> Setting | None:
 
 
 def tuning_shown(row: Tuning) -> dict[str, Any]:
-    plan = tuning_plan(row)
+    plan = plan_of(row)
     chosen = choice_of(row)
     shown = [_run_shown(run, plan) for run in row.runs]
     known = [run for run in shown if run["throughput"] is not None and not run["error"]]
@@ -141,26 +134,14 @@ def _gain(shown: list[dict[str, Any]], plan: LoadPlan) -> float | None:
 
 def summary_shown(row: Tuning) -> dict[str, Any]:
     """Without its runs."""
-    plan, space, current = tuning_plan(row), space_of(row), row.current
+    plan, space, current = plan_of(row), space_of(row), row.current
     config = row.revision.config_revision
     return {
-        "id": row.id,
-        "state": row.state,
-        "endpoint": row.deployment.endpoint.name,
-        "deployment": row.deployment.name,
-        "revision": row.revision.number,
+        **measurement_shown(row, plan),
         "model": row.model,
         "registered_model": row.revision.model_version.model.name,
         "version": row.revision.model_version.version,
         "config_revision": config.number if config else None,
-        "node": row.node_name,
-        "case": row.case,
-        "mode": plan.mode,
-        "levels": list(plan.levels),
-        "seconds": plan.seconds,
-        "warm_up_s": plan.warm_up_s,
-        "slo_percentile": plan.slo_percentile or None,
-        "slo_ms": plan.slo_us / 1000 if plan.slo_percentile else None,
         "instances": list(space.instances),
         "batch_sizes": [size for size in space.batches if size],
         "delays_us": list(space.delays_us) if space.batches != (0,) else [],
@@ -173,8 +154,4 @@ def summary_shown(row: Tuning) -> dict[str, Any]:
         | {"points": len(current.get("points", []))},
         "stopped_by": row.space.get("stopped_by", ""),
         "applied": row.applied,
-        "error": row.error,
-        "created_by": row.created_by,
-        "created_at": row.created_at,
-        "finished_at": row.finished_at,
     }

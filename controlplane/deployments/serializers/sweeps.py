@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.deployments.serializers.endpoints import ProblemSerializer
-from controlplane.deployments.types import SweepState
+from controlplane.deployments.types import RunState
 from load_client.plans import LONGEST_POINT_S, PERCENTILES, SHORTEST_POINT_S
 from wire.load import CONCURRENCY, MODES, MOST_LEVELS
 
@@ -133,7 +133,7 @@ class SweepPointSerializer(Fields):
 
 class SweepSummarySerializer(Fields):
     id = serializers.CharField()
-    state = serializers.ChoiceField(choices=SweepState.choices)
+    state = serializers.ChoiceField(choices=RunState.choices)
     endpoint = serializers.CharField()
     deployment = serializers.CharField()
     revision = serializers.IntegerField()

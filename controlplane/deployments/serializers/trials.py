@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.deployments.serializers.endpoints import ProblemSerializer
-from controlplane.deployments.types import TrialState
+from controlplane.deployments.types import RunState
 from controlplane.registry.serializers.versions import VersionField
 
 Fields = serializers.Serializer[Any]
@@ -55,7 +55,7 @@ class TryLoadInputSerializer(Fields):
 @extend_schema_serializer(component_name="TryLoad")
 class TryLoadSerializer(Fields):
     id = serializers.CharField()
-    state = serializers.ChoiceField(choices=TrialState.choices)
+    state = serializers.ChoiceField(choices=RunState.choices)
     model = serializers.CharField(allow_null=True)
     version = serializers.IntegerField(allow_null=True)
     config_revision = serializers.IntegerField(allow_null=True)

@@ -11,7 +11,7 @@ from controlplane.deployments.serializers.sweeps import (
     SweepInputSerializer,
     SweepPointSerializer,
 )
-from controlplane.deployments.types import TuningState
+from controlplane.deployments.types import RunState
 from controlplane.tuning.search import MOST_RUNS
 from controlplane.tuning.space import LONGEST_DELAY_US, MOST_BATCH, MOST_INSTANCES, MOST_VALUES
 from load_client.plans import LONGEST_POINT_S, PERCENTILES, SHORTEST_POINT_S
@@ -119,7 +119,7 @@ class RunSerializer(Fields):
 
 class TuningSummarySerializer(Fields):
     id = serializers.CharField()
-    state = serializers.ChoiceField(choices=TuningState.choices)
+    state = serializers.ChoiceField(choices=RunState.choices)
     endpoint = serializers.CharField()
     deployment = serializers.CharField()
     revision = serializers.IntegerField(help_text="of the deployment, when it began")

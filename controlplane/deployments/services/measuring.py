@@ -2,7 +2,7 @@
 
 from controlplane.deployments.errors import SweepInProgress, TuningInProgress
 from controlplane.deployments.models import LoadSweep, Replica, Tuning
-from controlplane.deployments.types import SWEEP_ACTIVE, TUNING_ACTIVE, Desired
+from controlplane.deployments.types import RUN_ACTIVE, Desired
 from controlplane.nodes.models import Node
 
 
@@ -10,9 +10,9 @@ def measuring_check(node: Node) -> None:
     """In the transaction that begins one, behind a change of the node's row, which makes others
     wait. Raises SweepInProgress, TuningInProgress."""
     # why everything: a node does one at a time, whoever asked for it
-    if LoadSweep.everything.filter(node=node, state__in=SWEEP_ACTIVE).exists():
+    if LoadSweep.everything.filter(node=node, state__in=RUN_ACTIVE).exists():
         raise SweepInProgress(f"A load sweep is under way on {node.name}.")
-    if Tuning.everything.filter(node=node, state__in=TUNING_ACTIVE).exists():
+    if Tuning.everything.filter(node=node, state__in=RUN_ACTIVE).exists():
         raise TuningInProgress(f"A tuning is under way on {node.name}.")
 
 

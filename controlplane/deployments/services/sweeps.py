@@ -1,40 +1,27 @@
 """Load sweeps: how a replica does under more and more load, asked by the agent of its node.
 
-They travel in the node's desired state, as trials do, and end like them: by what the node reports,
-by a deadline, or because somebody cancels.
+They travel in the node's desired state, as trials do, and end like them (``runs``).
 """
 
-import dataclasses
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Final
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from controlplane.core import events
 from controlplane.core.errors import Invalid
-from controlplane.core.models import Event
-from controlplane.deployments.errors import (
-    DeploymentServes,
-    NoReadyReplica,
-    SweepFinished,
-    SweepInProgress,
-)
+from controlplane.deployments.errors import DeploymentServes, NoReadyReplica, SweepInProgress
 from controlplane.deployments.models import Deployment, LoadSweep, Replica
 from controlplane.deployments.selectors import deployment_get
-from controlplane.deployments.selectors.sweeps import plan_of, sweep_get, sweeps_active
+from controlplane.deployments.selectors.runs import plan_of
+from controlplane.deployments.selectors.sweeps import sweep_get, sweeps_active
 from controlplane.deployments.services.measuring import measuring_check
+from controlplane.deployments.services.runs import LOOK_AT_NODE, Measurements, runs_forget
 from controlplane.deployments.states import SWEEPS, RunCause
-from controlplane.deployments.types import (
-    SWEEP_ACTIVE,
-    Desired,
-    Failure,
-    ReplicaState,
-    SweepState,
-    failure_data,
-)
+from controlplane.deployments.types import RUN_ACTIVE, Desired, ReplicaState, RunState
 from controlplane.nodes.models import Node
 from controlplane.nodes.services import node_generation_raise
 from load_client.plans import BadPlan, check, longest_s
@@ -42,11 +29,33 @@ from wire import codec
 from wire.load import LoadInput, LoadPlan
 from wire.messages import ObservedLoad
 
-KEPT: Final = timedelta(days=90)
-MOST_KEPT: Final = 50  # of a deployment
 BEGIN_S: Final = 60.0  # for its node to hear of it
 MOST_BYTES: Final = 1 << 20  # of a case, as base64: it is in what the node asks for all the time
 Plan = LoadPlan  # for who makes one of a request
+
+
+class Sweeps(Measurements[LoadSweep]):
+    machine = SWEEPS
+    verb, id_field = "load_sweep", "sweep"
+    ended = MappingProxyType(
+        {
+            RunState.SUCCEEDED: "has been measured under load",
+            RunState.FAILED: "could not be measured under load",
+            RunState.CANCELED: "is not measured under load any more",
+        }
+    )
+
+    def get(self, run_id: str) -> LoadSweep:
+        return sweep_get(run_id)
+
+    def about(self, row: LoadSweep) -> str:
+        return str(row.deployment)
+
+    def data(self, row: LoadSweep) -> dict[str, Any]:
+        return {**super().data(row), "replica": row.replica}
+
+
+RUNS: Final = Sweeps()
 
 
 def plan_made(*, inputs: Iterable[dict[str, Any]] = (), **values: Any) -> LoadPlan:
@@ -105,17 +114,13 @@ def sweep_start(
                 deadline_at=now + timedelta(seconds=BEGIN_S + longest_s(plan)),
                 created_by=actor,
             )
-            _record(
-                sweep,
-                actor,
-                "load_sweep.started",
-                f"{actor} measures {row} under load, on {replica.node.name}"
-                + (f", while it serves clients ({', '.join(uses)})" if uses else ""),
-                Event.Severity.WARNING if uses else Event.Severity.INFO,
-            )
+            text = f"{actor} measures {row} under load, on {replica.node.name}"
+            if uses:
+                text += f", while it serves clients ({', '.join(uses)})"
+            RUNS.record(sweep, actor, "started", text, warns=bool(uses))
     except IntegrityError as error:
         # why everything: a node does one at a time, whoever asked for it
-        if not LoadSweep.everything.filter(node=replica.node, state__in=SWEEP_ACTIVE).exists():
+        if not LoadSweep.everything.filter(node=replica.node, state__in=RUN_ACTIVE).exists():
             raise
         raise SweepInProgress(f"A load sweep is under way on {replica.node.name}.") from error
     return sweep_get(sweep.pk)
@@ -148,7 +153,7 @@ def _replica(row: Deployment) -> Replica:
     )
     if not ready:
         raise NoReadyReplica(f"No replica of {row} is ready with its newest revision.")
-    busy = LoadSweep.everything.filter(state__in=SWEEP_ACTIVE).values_list("node_id", flat=True)
+    busy = LoadSweep.everything.filter(state__in=RUN_ACTIVE).values_list("node_id", flat=True)
     busy_ids = set(busy)
     return next((one for one in ready if one.node_id not in busy_ids), ready[0])
 
@@ -165,12 +170,11 @@ def sweeps_observe(node: Node, loads: Iterable[ObservedLoad], now: datetime) -> 
         points = [codec.as_data(point) for point in load.points[: len(plan_of(row).levels)]]
         measured: dict[str, Any] = {"points": points, "stopped_by": load.stopped_by}
         if load.state == "finished":
-            _end(row, RunCause.SUCCEED, now, **measured)
+            RUNS.end(row, RunCause.SUCCEED, now, **measured)
         elif load.state == "failed":
             problem = codec.as_data(load.error) if load.error else None
-            error = problem or failure_data(Failure("SweepFailed", "It failed."))
-            _end(row, RunCause.FAIL, now, error=error, **measured)
-        elif row.state == SweepState.QUEUED or points != row.points:
+            RUNS.fail(row, now, problem, "SweepFailed", **measured)
+        elif row.state == RunState.QUEUED or points != row.points:
             rows = LoadSweep.objects.filter(pk=row.pk)
             SWEEPS.write(rows, RunCause.OBSERVE, updated_at=timezone.now(), **measured)
 
@@ -180,70 +184,16 @@ def sweeps_tick(*, now: datetime) -> None:
     for row in sweeps_active():
         if now < row.deadline_at:
             continue
-        if row.state == SweepState.QUEUED:
+        if row.state == RunState.QUEUED:
             text = f"The agent of {row.node_name} has not begun it in time."
-            hints = ("Is the node online, and its agent of the control plane's version?",)
+            hint = "Is the node online, and its agent of the control plane's version?"
         else:
             text = f"The agent of {row.node_name} has not ended it in time."
-            hints = ("Look at the node; what was measured until then is kept.",)
-        failure = Failure("DeadlineExceeded", text, hints=hints)
-        _end(row, RunCause.EXPIRE, now, error=failure_data(failure))
-    LoadSweep.objects.filter(finished_at__lt=now - KEPT).delete()
+            hint = LOOK_AT_NODE
+        RUNS.expire(row, now, text, hint)
+    runs_forget(LoadSweep, now - RUNS.kept)
 
 
 def sweep_cancel(*, sweep_id: str, actor: str, now: datetime) -> LoadSweep:
-    """What was measured until then is kept. Raises SweepNotFound, SweepFinished."""
-    row = sweep_get(sweep_id)
-    if row.state not in SWEEP_ACTIVE or not _end(row, RunCause.CANCEL, now, actor=actor):
-        raise SweepFinished(f"It has ended already: {sweep_get(sweep_id).state}.")
-    return sweep_get(sweep_id)
-
-
-@transaction.atomic
-def _end(
-    row: LoadSweep, cause: RunCause, now: datetime, *, actor: str = "system", **values: Any
-) -> bool:
-    """Whether this call ended it; its node stops what it no longer finds desired."""
-    plan = plan_of(row)
-    inputs = tuple(dataclasses.replace(one, data=None) for one in plan.inputs)
-    kept = codec.as_data(dataclasses.replace(plan, inputs=inputs))
-    if not SWEEPS.move(row, cause, finished_at=now, updated_at=timezone.now(), plan=kept, **values):
-        return False
-    if row.node_id:
-        node_generation_raise([row.node_id])
-    new = SWEEPS.target(cause)
-    error = values.get("error") or {}
-    text = {
-        SweepState.SUCCEEDED: "has been measured under load",
-        SweepState.FAILED: "could not be measured under load",
-        SweepState.CANCELED: "is not measured under load any more",
-    }[new]
-    failed = new == SweepState.FAILED
-    _record(
-        row,
-        actor,
-        f"load_sweep.{new.value.lower()}",
-        f"{row.deployment} {text}" + (f": {error['message']}" if failed and error else ""),
-        Event.Severity.WARNING if failed else Event.Severity.INFO,
-    )
-    newest = LoadSweep.objects.filter(deployment=row.deployment_id).order_by("-created_at", "-id")
-    old = list(newest.exclude(state__in=SWEEP_ACTIVE).values_list("pk", flat=True)[MOST_KEPT:])
-    if old:
-        LoadSweep.objects.filter(pk__in=old).delete()
-    return True
-
-
-def _record(row: LoadSweep, actor: str, verb: str, message: str, severity: Event.Severity) -> None:
-    events.record(
-        actor=actor,
-        verb=verb,
-        subject=f"endpoint/{row.deployment.endpoint.name}",
-        message=message,
-        severity=severity,
-        data={
-            "deployment": row.deployment.name,
-            "sweep": row.pk,
-            "replica": row.replica,
-            "node": row.node_name,
-        },
-    )
+    """What was measured until then is kept. Raises SweepNotFound, RunFinished."""
+    return RUNS.cancel(sweep_id, actor=actor, now=now)

@@ -6,29 +6,23 @@ end like operations: by what the node reports, by a deadline, or because somebod
 
 import secrets
 from datetime import datetime, timedelta
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Final
 
 from django.db import transaction
 from django.utils import timezone
 
-from controlplane.core import events
 from controlplane.core.errors import Invalid
-from controlplane.core.models import Event
 from controlplane.deployments import placement
-from controlplane.deployments.errors import TooManyTrials, TrialFinished, TrialImpossible
+from controlplane.deployments.errors import TooManyTrials, TrialImpossible
 from controlplane.deployments.models import InstanceType, TryLoad
 from controlplane.deployments.selectors.instance_types import instance_type_wanted
 from controlplane.deployments.selectors.trials import trial_get, trials_active
 from controlplane.deployments.services.capacity import need_for, offers
+from controlplane.deployments.services.runs import Runs, runs_forget
 from controlplane.deployments.services.subjects import Subject, subject_of
 from controlplane.deployments.states import TRIALS, RunCause
-from controlplane.deployments.types import (
-    TRIAL_ACTIVE,
-    Failure,
-    ReplicaState,
-    TrialState,
-    failure_data,
-)
+from controlplane.deployments.types import RUN_ACTIVE, ReplicaState, RunState
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import node_get
 from controlplane.nodes.services import node_generation_raise
@@ -41,7 +35,29 @@ from wire import codec
 from wire.messages import ObservedReplica
 
 MOST_PER_NODE: Final = 4
-KEPT: Final = timedelta(days=1)
+
+
+class Trials(Runs[TryLoad]):
+    machine = TRIALS
+    kept = timedelta(days=1)
+    verb, id_field = "trial", "try_load"
+    ended = MappingProxyType(
+        {
+            RunState.SUCCEEDED: "loads",
+            RunState.FAILED: "does not load",
+            RunState.CANCELED: "was not tried to the end",
+        }
+    )
+
+    def get(self, run_id: str) -> TryLoad:
+        return trial_get(run_id)
+
+    def subject(self, row: TryLoad) -> str:
+        model = row.model_version.model.name if row.model_version else ""
+        return f"model/{model}" if model else f"upload/{row.upload_id}"
+
+
+RUNS: Final = Trials()
 
 
 def trial_start(
@@ -89,7 +105,7 @@ def trial_start(
             deadline_at=now + timedelta(seconds=timeout_s),
             created_by=actor,
         )
-        _record(row, actor, "trial.started", f"{actor} tries whether {row} loads")
+        RUNS.record(row, actor, "started", f"{actor} tries whether {row} loads")
         node_generation_raise([chosen.pk])
     return trial_get(row.pk)
 
@@ -128,7 +144,7 @@ def _place(
         )
     best = node_get(verdicts[0].node)
     # why of everything: a node has as much to do as all projects give it
-    if TryLoad.everything.filter(node=best, state__in=TRIAL_ACTIVE).count() >= MOST_PER_NODE:
+    if TryLoad.everything.filter(node=best, state__in=RUN_ACTIVE).count() >= MOST_PER_NODE:
         raise TooManyTrials(
             f"{MOST_PER_NODE} trials are under way on {best.name}.",
             hints=("Wait for one, or cancel it.",),
@@ -150,10 +166,9 @@ def trials_observe(node: Node, replicas: tuple[ObservedReplica, ...], now: datet
             continue
         # why configs: an adopted trial is ready before it has been asked
         if observed.state == ReplicaState.READY and observed.configs:
-            _end(row, RunCause.SUCCEED, now, observed=data)
+            RUNS.end(row, RunCause.SUCCEED, now, observed=data)
         elif observed.state == ReplicaState.FAILED:
-            error = data["error"] or failure_data(Failure("ReplicaFailed", "It failed."))
-            _end(row, RunCause.FAIL, now, observed=data, error=error)
+            RUNS.fail(row, now, data["error"], "ReplicaFailed", observed=data)
         else:
             rows = TryLoad.objects.filter(pk=row.pk)
             TRIALS.write(rows, RunCause.OBSERVE, observed=data, updated_at=timezone.now())
@@ -165,63 +180,11 @@ def trials_tick(*, now: datetime) -> None:
         if now < row.deadline_at:
             continue
         phase = row.observed.get("state", "not started by the node yet")
-        failure = Failure(
-            "DeadlineExceeded",
-            f"It did not load in time; it got as far as: {phase}.",
-            hints=("Give it more time, or look at the node.",),
-        )
-        _end(row, RunCause.EXPIRE, now, error=failure_data(failure))
-    TryLoad.objects.filter(finished_at__lt=now - KEPT).delete()
+        text = f"It did not load in time; it got as far as: {phase}."
+        RUNS.expire(row, now, text, "Give it more time, or look at the node.")
+    runs_forget(TryLoad, now - RUNS.kept)
 
 
 def trial_cancel(*, trial_id: str, actor: str, now: datetime) -> TryLoad:
-    """Raises TrialNotFound, TrialFinished."""
-    row = trial_get(trial_id)
-    if row.state not in TRIAL_ACTIVE or not _end(row, RunCause.CANCEL, now, actor=actor):
-        raise TrialFinished(f"It has ended already: {trial_get(trial_id).state}.")
-    return trial_get(trial_id)
-
-
-@transaction.atomic
-def _end(
-    row: TryLoad, cause: RunCause, now: datetime, *, actor: str = "system", **values: Any
-) -> bool:
-    """Whether this call ended it; its node stops what it no longer finds desired."""
-    if not TRIALS.move(row, cause, finished_at=now, updated_at=timezone.now(), **values):
-        return False
-    new = TRIALS.target(cause)
-    if row.node_id:
-        node_generation_raise([row.node_id])
-    text = {
-        TrialState.SUCCEEDED: "loads",
-        TrialState.FAILED: "does not load",
-        TrialState.CANCELED: "was not tried to the end",
-    }[new]
-    failed = new == TrialState.FAILED
-    error = values.get("error") or {}
-    _record(
-        row,
-        actor,
-        f"trial.{new.value.lower()}",
-        f"{row} {text}" + (f": {error['message']}" if failed and error else ""),
-        Event.Severity.WARNING if failed else Event.Severity.INFO,
-    )
-    return True
-
-
-def _record(
-    row: TryLoad,
-    actor: str,
-    verb: str,
-    message: str,
-    severity: Event.Severity = Event.Severity.INFO,
-) -> None:
-    model = row.model_version.model.name if row.model_version else ""
-    events.record(
-        actor=actor,
-        verb=verb,
-        subject=f"model/{model}" if model else f"upload/{row.upload_id}",
-        message=message,
-        severity=severity,
-        data={"try_load": row.pk, "node": row.node_name},
-    )
+    """Raises TrialNotFound, RunFinished."""
+    return RUNS.cancel(trial_id, actor=actor, now=now)

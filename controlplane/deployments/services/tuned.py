@@ -11,7 +11,7 @@ from controlplane.deployments.selectors.tunings import (
     tuning_get,
 )
 from controlplane.deployments.services.load_settings import text_with
-from controlplane.deployments.types import TUNING_ACTIVE
+from controlplane.deployments.types import RUN_ACTIVE
 from controlplane.registry.services.configs import revision_create
 from controlplane.tuning.space import Setting
 
@@ -51,7 +51,7 @@ def tuning_apply(*, tuning_id: str, setting: Setting | None, actor: str) -> Tuni
 
 def _wanted(row: Tuning, setting: Setting | None) -> Setting:
     """Raises NothingToApply."""
-    if row.state in TUNING_ACTIVE:
+    if row.state in RUN_ACTIVE:
         raise NothingToApply("It is not done: wait for its end, or cancel it.")
     current = deployment_get(row.deployment.endpoint.name, row.deployment.name).revision
     ran = row.revision

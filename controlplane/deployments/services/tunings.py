@@ -8,19 +8,19 @@ the row, so that a search goes on whoever is started anew meanwhile.
 import dataclasses
 import logging
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Final
 
 from django.db import transaction
 from django.utils import timezone
 
-from controlplane.core import events
 from controlplane.core.errors import Invalid
-from controlplane.core.models import Event
-from controlplane.deployments.errors import NodeServes, TuningFinished, TuningImpossible
+from controlplane.deployments.errors import NodeServes, TuningImpossible
 from controlplane.deployments.models import Deployment, Tuning
 from controlplane.deployments.selectors import deployment_get
+from controlplane.deployments.selectors.runs import plan_of
 from controlplane.deployments.selectors.tunings import (
     CHOOSING,
     MEASURING,
@@ -30,7 +30,6 @@ from controlplane.deployments.selectors.tunings import (
     setting_now,
     space_of,
     tuning_get,
-    tuning_plan,
     tunings_active,
 )
 from controlplane.deployments.services.capacity import gpus_give, placement_explained
@@ -41,14 +40,9 @@ from controlplane.deployments.services.load_settings import (
     text_with,
 )
 from controlplane.deployments.services.measuring import measuring_check, serving_count
+from controlplane.deployments.services.runs import LOOK_AT_NODE, Measurements, runs_forget
 from controlplane.deployments.states import TUNINGS, RunCause
-from controlplane.deployments.types import (
-    TUNING_ACTIVE,
-    Failure,
-    ReplicaState,
-    TuningState,
-    failure_data,
-)
+from controlplane.deployments.types import Failure, ReplicaState, RunState, failure_data
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import node_get
 from controlplane.nodes.services import node_generation_raise
@@ -61,13 +55,34 @@ from wire.messages import ObservedLoad, ObservedReplica
 
 logger = logging.getLogger(__name__)
 
-KEPT: Final = timedelta(days=90)
-MOST_KEPT: Final = 50  # of a deployment
 START_S: Final = 420.0  # for a replica to be ready: as long as others may load, and some
 MOST_FAILED: Final = 3  # in a row
 MOST_ATTEMPTS: Final = 2  # more, of a run that was disturbed
 # What says nothing of the configuration: its run is begun anew.
 DISTURBED: Final = ("AgentRestarted", "ReplicaNotReady", "LoadClientEnded", "LoadClientFailed")
+
+
+class Tunings(Measurements[Tuning]):
+    machine = TUNINGS
+    verb = id_field = "tuning"
+    ended = MappingProxyType(
+        {
+            RunState.SUCCEEDED: "has been tuned",
+            RunState.FAILED: "could not be tuned",
+            RunState.CANCELED: "is not tuned any more",
+        }
+    )
+
+    def get(self, run_id: str) -> Tuning:
+        return tuning_get(run_id)
+
+    def end(
+        self, row: Tuning, cause: RunCause, now: datetime, *, actor: str = "system", **values: Any
+    ) -> bool:
+        return super().end(row, cause, now, actor=actor, current=None, **values)
+
+
+RUNS: Final = Tunings()
 
 
 def tuning_start(
@@ -128,7 +143,7 @@ def tuning_start(
             deadline_at=now + timedelta(seconds=START_S),
             created_by=actor,
         )
-        _record(made, actor, "tuning.started", f"{actor} tunes {made}, in {budget} runs at most")
+        RUNS.record(made, actor, "started", f"{actor} tunes {made}, in {budget} runs at most")
     return tuning_get(made.pk)
 
 
@@ -221,10 +236,10 @@ def _observe(
         if replica.state == ReplicaState.READY and replica.configs:
             current |= {"phase": MEASURING, "load_seconds": replica.load_seconds}
             _set(row, current, raised=True)
-        elif row.state == TuningState.QUEUED:
+        elif row.state == RunState.QUEUED:
             _set(row, current)
     elif load is not None and current["phase"] == MEASURING:
-        points = [codec.as_data(one) for one in load.points[: len(tuning_plan(row).levels)]]
+        points = [codec.as_data(one) for one in load.points[: len(plan_of(row).levels)]]
         if load.state == "running":
             if points != current["points"] or not current.get("begun"):
                 _set(row, {**current, "points": points, "begun": True})
@@ -276,7 +291,7 @@ def _again(row: Tuning, current: dict[str, Any], error: dict[str, Any], now: dat
 
 
 def _deadline(row: Tuning, now: datetime) -> datetime:
-    return now + timedelta(seconds=START_S + longest_s(tuning_plan(row)))
+    return now + timedelta(seconds=START_S + longest_s(plan_of(row)))
 
 
 def tunings_tick(*, now: datetime) -> None:
@@ -286,7 +301,7 @@ def tunings_tick(*, now: datetime) -> None:
             _advance(row, now)
         except Exception:
             logger.exception("The tuning %s cannot be advanced, the next pass tries again", row.pk)
-    Tuning.objects.filter(finished_at__lt=now - KEPT).delete()
+    runs_forget(Tuning, now - RUNS.kept)
 
 
 def _advance(row: Tuning, now: datetime) -> None:
@@ -297,12 +312,8 @@ def _advance(row: Tuning, now: datetime) -> None:
             MEASURING: "measured it",
             CHOOSING: "been told what is next",
         }
-        failure = Failure(
-            "DeadlineExceeded",
-            f"The agent of {row.node_name} has not {how[current['phase']]} in time.",
-            hints=("Look at the node; what was measured until then is kept.",),
-        )
-        _end(row, RunCause.EXPIRE, now, error=failure_data(failure))
+        text = f"The agent of {row.node_name} has not {how[current['phase']]} in time."
+        RUNS.expire(row, now, text, LOOK_AT_NODE)
     elif current["phase"] == CHOOSING:
         _choose(row, now)
 
@@ -310,12 +321,12 @@ def _advance(row: Tuning, now: datetime) -> None:
 def _choose(row: Tuning, now: datetime) -> None:
     last = [run["error"] for run in row.runs[-MOST_FAILED:]]
     if last and all(last) and len(row.runs) in (1, *range(MOST_FAILED, MOST_RUNS + 1)):
-        _end(row, RunCause.FAIL, now, error=last[-1])
+        RUNS.end(row, RunCause.FAIL, now, error=last[-1])
         return
     following = next_setting(measured_of(row), space_of(row), setting_now(row), row.budget)
     if following.setting is None:
         space = {**row.space, "stopped_by": following.reason}
-        _end(row, RunCause.SUCCEED, now, space=space)
+        RUNS.end(row, RunCause.SUCCEED, now, space=space)
         return
     current = {
         "setting": dataclasses.asdict(following.setting),
@@ -329,65 +340,5 @@ def _choose(row: Tuning, now: datetime) -> None:
 
 
 def tuning_cancel(*, tuning_id: str, actor: str, now: datetime) -> Tuning:
-    """What was measured until then is kept. Raises TuningNotFound, TuningFinished."""
-    row = tuning_get(tuning_id)
-    if row.state not in TUNING_ACTIVE or not _end(row, RunCause.CANCEL, now, actor=actor):
-        raise TuningFinished(f"It has ended already: {tuning_get(tuning_id).state}.")
-    return tuning_get(tuning_id)
-
-
-@transaction.atomic
-def _end(
-    row: Tuning, cause: RunCause, now: datetime, *, actor: str = "system", **values: Any
-) -> bool:
-    """Whether this call ended it; its node stops what it no longer finds desired."""
-    plan = tuning_plan(row)
-    inputs = tuple(dataclasses.replace(one, data=None) for one in plan.inputs)
-    kept = codec.as_data(dataclasses.replace(plan, inputs=inputs))
-    ended: dict[str, Any] = {
-        "finished_at": now,
-        "updated_at": timezone.now(),
-        "plan": kept,
-        "current": None,
-    }
-    if not TUNINGS.move(row, cause, **ended, **values):
-        return False
-    if row.node_id:
-        node_generation_raise([row.node_id])
-    new = TUNINGS.target(cause)
-    error: Mapping[str, Any] = values.get("error") or {}
-    failed = new == TuningState.FAILED
-    text = {
-        TuningState.SUCCEEDED: "has been tuned",
-        TuningState.FAILED: "could not be tuned",
-        TuningState.CANCELED: "is not tuned any more",
-    }[new]
-    _record(
-        row,
-        actor,
-        f"tuning.{new.value.lower()}",
-        f"{row} {text}" + (f": {error['message']}" if failed and error else ""),
-        Event.Severity.WARNING if failed else Event.Severity.INFO,
-    )
-    newest = Tuning.objects.filter(deployment=row.deployment_id).order_by("-created_at", "-id")
-    old = list(newest.exclude(state__in=TUNING_ACTIVE).values_list("pk", flat=True)[MOST_KEPT:])
-    if old:
-        Tuning.objects.filter(pk__in=old).delete()
-    return True
-
-
-def _record(
-    row: Tuning,
-    actor: str,
-    verb: str,
-    message: str,
-    severity: Event.Severity = Event.Severity.INFO,
-) -> None:
-    events.record(
-        actor=actor,
-        verb=verb,
-        subject=f"endpoint/{row.deployment.endpoint.name}",
-        message=message,
-        severity=severity,
-        data={"deployment": row.deployment.name, "tuning": row.pk, "node": row.node_name},
-    )
+    """What was measured until then is kept. Raises TuningNotFound, RunFinished."""
+    return RUNS.cancel(tuning_id, actor=actor, now=now)

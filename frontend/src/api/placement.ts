@@ -1,6 +1,7 @@
 /** Where something would run, and what machines can be asked for. */
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api, everyPage } from "./client";
+import { untilEnded } from "./runs";
 import type { components } from "./schema";
 
 type Schemas = components["schemas"];
@@ -29,11 +30,9 @@ export const instanceTypesQuery = () =>
 const of = (id: string) => ({ params: { path: { try_load_id: id } } });
 export const startTryLoad = (body: TryLoadAsk) => answer(api.POST("/api/v1/try-loads", { body }));
 export const cancelTryLoad = (id: string) => answer(api.POST("/api/v1/try-loads/{try_load_id}/cancel", of(id)));
-const ENDED = new Set(["succeeded", "failed", "canceled"]);
-export const isTried = (trial: TryLoad): boolean => ENDED.has(trial.state.toLowerCase());
 export const tryLoadQuery = (id: string) =>
   queryOptions({
     queryKey: ["try-loads", id] as const,
     queryFn: ({ signal }) => answer(api.GET("/api/v1/try-loads/{try_load_id}", { ...of(id), signal })),
-    refetchInterval: (query) => (query.state.data && isTried(query.state.data) ? false : 700),
+    refetchInterval: untilEnded(700),
   });

@@ -3,16 +3,13 @@ import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 import { keys } from "./keys";
 import { apiPath } from "./paths";
+import { untilEnded, whileUnderWay } from "./runs";
 import type { LoadSweep, LoadSweepInput } from "./types";
 
 const LATEST = 50;
-const SOON_MS = 1_000;
-const LATER_MS = 15_000;
 
 const of = (endpoint: string, deployment: string) => ({ path: { endpoint, deployment } });
 const at = (id: string) => ({ params: { path: { sweep_id: id } } });
-
-export const isMeasuring = (sweep: Pick<LoadSweep, "state">): boolean => sweep.state === "Queued" || sweep.state === "Running";
 
 export const sweepsQuery = (endpoint: string, deployment: string) =>
   queryOptions({
@@ -26,14 +23,14 @@ export const sweepsQuery = (endpoint: string, deployment: string) =>
       );
       return page.items;
     },
-    refetchInterval: ({ state }) => (state.data?.some(isMeasuring) ? SOON_MS : LATER_MS),
+    refetchInterval: whileUnderWay,
   });
 
 export const sweepQuery = (id: string) =>
   queryOptions({
     queryKey: keys.endpoints.sweep(id),
     queryFn: ({ signal }) => answer(api.GET("/api/v1/sweeps/{sweep_id}", { ...at(id), signal })),
-    refetchInterval: ({ state }) => (state.data && !isMeasuring(state.data) ? false : SOON_MS),
+    refetchInterval: untilEnded(),
   });
 
 export const startSweep = (endpoint: string, deployment: string, body: LoadSweepInput) =>

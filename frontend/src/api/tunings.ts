@@ -2,16 +2,13 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 import { keys } from "./keys";
+import { untilEnded, whileUnderWay } from "./runs";
 import type { Tuning, TuningInput, TuningSetting } from "./types";
 
 const LATEST = 50;
-const SOON_MS = 1_000;
-const LATER_MS = 15_000;
 
 const of = (endpoint: string, deployment: string) => ({ path: { endpoint, deployment } });
 const at = (id: string) => ({ params: { path: { tuning_id: id } } });
-
-export const isTuning = (tuning: Pick<Tuning, "state">): boolean => tuning.state === "Queued" || tuning.state === "Running";
 
 export const tuningsQuery = (endpoint: string, deployment: string) =>
   queryOptions({
@@ -25,14 +22,14 @@ export const tuningsQuery = (endpoint: string, deployment: string) =>
       );
       return page.items;
     },
-    refetchInterval: ({ state }) => (state.data?.some(isTuning) ? SOON_MS : LATER_MS),
+    refetchInterval: whileUnderWay,
   });
 
 export const tuningQuery = (id: string) =>
   queryOptions({
     queryKey: keys.endpoints.tuning(id),
     queryFn: ({ signal }) => answer(api.GET("/api/v1/tunings/{tuning_id}", { ...at(id), signal })),
-    refetchInterval: ({ state }) => (state.data && !isTuning(state.data) ? false : SOON_MS),
+    refetchInterval: untilEnded(),
   });
 
 export const startTuning = (endpoint: string, deployment: string, body: TuningInput) =>

@@ -63,10 +63,18 @@ def test_levels(text: str, levels: list[float]) -> None:
     assert levels_of(text, "--rate") == levels
 
 
-@pytest.mark.parametrize("text", ["", "many", "1,,2", "1:2", "1..", "a..b", "1:2:x"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "many", "1,,2", "1:2", "1..", "a..b", "1:2:x", "8:64:0", "64:8:8", "8:64:-8", "4,64:8:8",
+     "8..4"],
+)  # fmt: skip
 def test_what_is_no_level(text: str) -> None:
     with pytest.raises(click.BadParameter, match=r"expected 4, 1\.\.32 or 8:64:8"):
         levels_of(text, "--rate")
+
+
+def test_a_long_row_of_levels_is_cut_before_it_is_made() -> None:
+    assert len(levels_of("1:1e15:1", "--rate")) == 1000
 
 
 def test_objectives_and_shapes() -> None:
@@ -119,6 +127,21 @@ def test_ctrl_c_ends_it(installed: FakeServer) -> None:
     Sent(installed, "POST /sweeps/s1/cancel", SWEEP | {"state": "Canceled"})
     assert main(["sweep", "start", "net", "blue", "--watch"]) == 130
     assert installed.calls[-1] == "POST /sweeps/s1/cancel"
+
+
+def test_ctrl_c_as_it_ends_is_no_failure(installed: FakeServer, capsys: Capture) -> None:
+    def interrupted(_: httpx.Request) -> httpx.Response:
+        raise KeyboardInterrupt
+
+    def ended(_: httpx.Request) -> httpx.Response:
+        problem = {"code": "OperationFinished", "detail": "It has ended already: Succeeded."}
+        return httpx.Response(409, json=problem)
+
+    Sent(installed, f"POST {PATH}", SWEEP, status=202)
+    installed.fail_next("GET /sweeps/s1", interrupted)
+    installed.fail_next("POST /sweeps/s1/cancel", ended)
+    assert main(["sweep", "start", "net", "blue", "--watch"]) == 130
+    assert "ended already" not in capsys.readouterr().err
 
 
 def test_they_are_listed_shown_and_cancelled(

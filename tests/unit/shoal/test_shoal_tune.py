@@ -65,6 +65,15 @@ def test_one_is_started_followed_and_printed(installed: FakeServer, capsys: Capt
         assert text in shown.out
 
 
+def test_its_defaults_are_those_of_rest(installed: FakeServer, capsys: Capture) -> None:
+    sent = Sent(installed, f"POST {PATH}", TUNING, status=202)
+    assert main(["tune", "start", "net", "blue"]) == 0
+    assert (sent.bodies[0]["seconds"], sent.bodies[0]["warm_up_s"]) == (2.0, 0.5)
+    assert main(["tune", "start", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "default: 4,16,64" in shown and "1..32]" not in shown
+
+
 def test_one_that_fails_exits_1_and_says_why(installed: FakeServer, capsys: Capture) -> None:
     failed = TUNING | {"state": "Failed", "error": FAILED, "current": None, "runs": []}
     Sent(installed, f"POST {PATH}", failed, status=202)
@@ -81,6 +90,21 @@ def test_ctrl_c_ends_it(installed: FakeServer) -> None:
     Sent(installed, "POST /tunings/t1/cancel", TUNING | {"state": "Canceled", "current": None})
     assert main(["tune", "start", "net", "blue", "--watch"]) == 130
     assert installed.calls[-1] == "POST /tunings/t1/cancel"
+
+
+def test_ctrl_c_as_it_ends_is_no_failure(installed: FakeServer, capsys: Capture) -> None:
+    def interrupted(_: httpx.Request) -> httpx.Response:
+        raise KeyboardInterrupt
+
+    def ended(_: httpx.Request) -> httpx.Response:
+        problem = {"code": "OperationFinished", "detail": "It has ended already: Succeeded."}
+        return httpx.Response(409, json=problem)
+
+    Sent(installed, f"POST {PATH}", TUNING, status=202)
+    installed.fail_next("GET /tunings/t1", interrupted)
+    installed.fail_next("POST /tunings/t1/cancel", ended)
+    assert main(["tune", "start", "net", "blue", "--watch"]) == 130
+    assert "ended already" not in capsys.readouterr().err
 
 
 def test_it_is_saved_and_rolled_out(installed: FakeServer, capsys: Capture) -> None:
@@ -113,6 +137,8 @@ def test_they_are_listed_shown_and_cancelled(installed: FakeServer, capsys: Capt
         (["--rate", "1", "--concurrency", "1"], "give one"),
         (["--instances", "1.5"], "whole numbers"),
         (["--delays", "soon"], "--delays"),
+        (["--instances", "8:1:1"], "8:1:1"),
+        (["--concurrency", "64:4:4"], "64:4:4"),
     ],
 )
 def test_what_makes_no_sense_is_refused(

@@ -25,7 +25,7 @@ from controlplane.deployments.states import (
     ReplicaCause,
     RunCause,
 )
-from controlplane.deployments.types import TRIAL_ACTIVE, ReplicaState
+from controlplane.deployments.types import RUN_ACTIVE, ReplicaState
 from controlplane.nodes.states import DUTIES, NODES, DutyCause, NodeCause
 from controlplane.operations.states import OPERATIONS, ROLLOUTS, OperationCause, RolloutCause
 from controlplane.operations.types import ACTIVE, ROLLING
@@ -118,7 +118,7 @@ def test_cancelling_is_legal_until_the_end() -> None:
     assert ROLLOUTS.sources(RolloutCause.ABORT) == set(ROLLING)
     assert OPERATIONS.sources(OperationCause.CANCEL) == set(ACTIVE)
     assert OPERATIONS.sources(OperationCause.SUPERSEDE) == set(ACTIVE)
-    assert TRIALS.sources(RunCause.CANCEL) == set(TRIAL_ACTIVE)
+    assert TRIALS.sources(RunCause.CANCEL) == set(RUN_ACTIVE)
     assert UPLOADS.sources(UploadCause.REFUSE) == set(INGESTING)
 
 

@@ -12,7 +12,7 @@ from controlplane.accounts.models import User
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, LoadSweep
 from controlplane.deployments.selectors.sweeps import last_sweeps
-from controlplane.deployments.services import sweeps
+from controlplane.deployments.services import runs
 from controlplane.operations import services
 from tests.support.people import make_user
 from tests.support.registered_models import model_register
@@ -246,7 +246,7 @@ def test_a_silent_node_does_not_keep_it_open(
 def test_old_ones_are_forgotten(
     api: APIClient, node: SimulatedNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweeps, "MOST_KEPT", 2)
+    monkeypatch.setattr(runs, "MOST_KEPT", 2)
     made = []
     for _ in range(4):
         made.append(start(api)["id"])

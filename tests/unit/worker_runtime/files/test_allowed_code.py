@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.hostile_uploads import ELF, SERVED, padded_pickle
+from tests.support.hostile_uploads.contents import ELF, SERVED, padded_pickle
 from worker_runtime.config import parse
 from worker_runtime.config.arguments import UsageError
 from worker_runtime.errors import RuntimeFault

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { page } from "vitest/browser";
 import { startTryLoad } from "@/api/placement";
 import { show } from "@/testing/show";
@@ -65,6 +65,22 @@ function Step({ of = DIGITS, instanceType = "" }: { of?: DeploySource; instanceT
       <Button onClick={() => setTexts([TEXT])}>On a CPU</Button>
       <Button onClick={going.press}>Continue</Button>
       <Button onClick={going.skip}>Skip</Button>
+      <Button
+        onClick={() => {
+          going.press();
+          setTexts([ON_GPU]);
+        }}
+      >
+        Continue and edit
+      </Button>
+      <Button
+        onClick={() => {
+          going.press();
+          going.skip();
+        }}
+      >
+        Continue and skip
+      </Button>
       <p>{going.waiting ? "waits" : going.refused ? "refused" : "rests"}</p>
       <p>Trial: {tried?.id ?? "none"}</p>
       <p>Line: {line ?? "none"}</p>
@@ -132,6 +148,51 @@ test.each([
   await expect.element(page.getByText(said)).toBeVisible();
   await expect.element(page.getByText("Trial: none")).toBeVisible();
 });
+
+test("who edits before it has begun stays, whatever is answered then", async () => {
+  await show(<Step instanceType="full" />);
+  await press("Continue and edit");
+  await press("On a CPU");
+  await expect.element(page.getByText("It could not be tried")).toBeVisible();
+  await expect.element(page.getByText("Gone on: no")).toBeVisible();
+});
+
+test("who skips before it has begun goes on once", async () => {
+  await show(<Step instanceType="full" />);
+  await press("Continue and skip");
+  await expect.element(page.getByText("It could not be tried")).toBeVisible();
+  await expect.element(page.getByText("Gone on: tried or skipped", { exact: true })).toBeVisible();
+});
+
+test("what was begun for a text that is edited since is ended", async () => {
+  await show(<Step />);
+  await press("Continue and edit");
+  await expect.element(page.getByText(/^Trial: trial-/)).toBeVisible();
+  await press("On a CPU");
+  await expect.element(page.getByText("It was canceled.")).toBeVisible();
+  await expect.element(page.getByText("Gone on: no")).toBeVisible();
+});
+
+test("a server that is away for a while ends no trial", async () => {
+  const real = window.fetch;
+  let asked = 0;
+  const away = vi.spyOn(window, "fetch").mockImplementation((input, init) => {
+    const request = new Request(input, init);
+    if (request.method !== "GET" || !request.url.includes("/try-loads/") || ++asked === 1) return real(request);
+    return Promise.resolve(Response.json({ title: "Bad gateway", status: 502, code: "BadGateway", detail: "away" }, { status: 502 }));
+  });
+  try {
+    await show(<Step />);
+    await press("Continue");
+    // The first answers, which the query asks for again at once, and one of its clock.
+    await expect.poll(() => asked, { timeout: 12_000 }).toBeGreaterThan(4);
+    await expect.element(page.getByText("waits")).toBeVisible();
+    await expect.element(page.getByText("gpu-a1: pending")).toBeVisible();
+  } finally {
+    away.mockRestore();
+  }
+  await expect.element(page.getByText("Gone on: tried or skipped"), { timeout: 12_000 }).toBeVisible();
+}, 30_000);
 
 test("who asks for it has code run that nobody approved", async () => {
   await expect(startTryLoad({ model: "unapproved" })).resolves.toMatchObject({ state: "Queued" });

@@ -1,7 +1,7 @@
 /** Continue from a configuration: it is loaded once on a node first, so that what does not load is told here and not by the last step. */
 import { useEffect, useRef, useState } from "react";
-import { isTried } from "@/api/placement";
 import { ApiProblem, problemText } from "@/api/problem";
+import { isUnderWay } from "@/api/runs";
 import type { TryLoadControl } from "./use-try-load";
 
 /** Nothing is wrong with the configuration: it could not be tried now, or may not be. */
@@ -27,11 +27,11 @@ interface Wanted {
 export function useContinue(trying: TryLoadControl, onForward: (untried: string | null) => void): ContinueControl {
   const [wanted, setWanted] = useState<Wanted | null>(null);
   const { of, trial, running } = trying;
-  const ended = trial !== undefined && isTried(trial);
+  const ended = trial !== undefined && !isUnderWay(trial);
   const loads = ended && trial.state === "Succeeded";
   const answer = ended && wanted?.not !== trial.id;
-  const latest = useRef({ onForward, cancel: trying.cancel });
-  latest.current = { onForward, cancel: trying.cancel };
+  const latest = useRef({ onForward, cancel: trying.cancel, wanted });
+  latest.current = { onForward, cancel: trying.cancel, wanted };
 
   useEffect(() => {
     if (wanted === null) return;
@@ -53,6 +53,8 @@ export function useContinue(trying: TryLoadControl, onForward: (untried: string 
     setWanted({ of, not: ended ? trial.id : null });
     if (running) return;
     trying.start(true, (error) => {
+      // Edited or skipped meanwhile: it is nobody's answer.
+      if (latest.current.wanted?.of !== of) return;
       setWanted(null);
       if (error instanceof ApiProblem && NOT_TRIED.has(error.code)) latest.current.onForward(problemText(error));
     });

@@ -1,8 +1,8 @@
 /** One trial at a time, of the configuration as it is: what was tried is known again, also after a reload. */
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
-import { cancelTryLoad, isTried, startTryLoad, tryLoadQuery, type TryLoad, type TryLoadAsk } from "@/api/placement";
-import { ApiProblem } from "@/api/problem";
+import { useMemo, useRef } from "react";
+import { cancelTryLoad, startTryLoad, tryLoadQuery, type TryLoad, type TryLoadAsk } from "@/api/placement";
+import { isGone, isUnderWay } from "@/api/runs";
 import { changedConfigs, type DeploySource } from "../config/source";
 import type { DraftForm, Tried } from "../draft/draft";
 import { crc32 } from "../upload/crc32";
@@ -47,30 +47,33 @@ export function useTryLoad(
   const { texts, instanceType } = form;
   const ask = useMemo(() => tryLoadAsk(source, { texts, instanceType }), [source, texts, instanceType]);
   const of = useMemo(() => digestOf(ask), [ask]);
+  const cancel = useMutation({ mutationFn: cancelTryLoad });
+  // Cancelled before it had begun: there was nothing to name yet.
+  const unwanted = useRef(false);
   const start = useMutation({
     mutationFn: (wanted: { ask: TryLoadAsk; of: string }) => startTryLoad(wanted.ask),
-    onSuccess: (trial, wanted) => onTried({ id: trial.id, of: wanted.of }),
+    onSuccess: (trial, wanted) => {
+      onTried({ id: trial.id, of: wanted.of });
+      if (unwanted.current) cancel.mutate(trial.id);
+    },
   });
-  const cancel = useMutation({ mutationFn: cancelTryLoad });
   const id = tried !== null && tried.of === of ? tried.id : null;
-  const { data, error } = useQuery({
-    ...tryLoadQuery(id ?? ""),
-    enabled: id !== null,
-    // They are kept for a day, drafts for longer.
-    retry: (count, failure) => !(failure instanceof ApiProblem && failure.status === 404) && count < 3,
-  });
+  const { data, error } = useQuery({ ...tryLoadQuery(id ?? ""), enabled: id !== null });
   const asked = start.variables?.of === of;
-  const trial = id === null ? undefined : data;
+  const trial = id === null || isGone(error) ? undefined : data;
   return {
     of,
     trial,
-    running: (asked && start.isPending) || (id !== null && error === null && !(trial && isTried(trial))),
+    running: (asked && start.isPending) || (id !== null && !isGone(error) && !(trial && !isUnderWay(trial))),
     failure: asked ? start.error : null,
-    start: (onlyApproved, onError) =>
-      start.mutate({ ask: onlyApproved ? { ...ask, only_approved: true } : ask, of }, onError ? { onError } : {}),
+    start: (onlyApproved, onError) => {
+      unwanted.current = false;
+      start.mutate({ ask: onlyApproved ? { ...ask, only_approved: true } : ask, of }, onError ? { onError } : {});
+    },
     cancel: () => {
       // What runs on for an earlier text, too.
-      if (tried !== null) cancel.mutate(tried.id);
+      if (start.isPending) unwanted.current = true;
+      else if (tried !== null) cancel.mutate(tried.id);
     },
     canceling: cancel.isPending,
   };

@@ -4,7 +4,8 @@ import { Trans } from "@lingui/react/macro";
 import { Button, Select } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { cancelSweep, isMeasuring, sweepCsvPath, sweepQuery } from "@/api/sweeps";
+import { isUnderWay } from "@/api/runs";
+import { cancelSweep, sweepCsvPath, sweepQuery } from "@/api/sweeps";
 import type { LoadSweep, LoadSweepPoint, LoadSweepSummary } from "@/api/types";
 import { Card } from "@/components/card";
 import { CopyField } from "@/components/copy";
@@ -84,7 +85,7 @@ export function SweepView({ id, others, beside, onBeside }: SweepViewProps) {
   if (error && !sweep) return <LoadProblem error={error} what={t`The sweep`} needs="read" onRetry={() => void refetch()} />;
   if (!sweep) return <SkeletonRows rows={4} label={t`Loading the sweep`} />;
   const latency = chosen ?? (sweep.slo_percentile === 99 ? "p99" : "p95");
-  const measuring = isMeasuring(sweep);
+  const measuring = isUnderWay(sweep);
   const choices = others.filter((one) => one.id !== id && one.measured > 0);
   return (
     <Card

@@ -2,7 +2,8 @@
 import { t } from "@lingui/core/macro";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { isMeasuring, sweepsQuery } from "@/api/sweeps";
+import { isUnderWay } from "@/api/runs";
+import { sweepsQuery } from "@/api/sweeps";
 import type { Deployment, LoadSweepSummary } from "@/api/types";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
@@ -91,7 +92,7 @@ function Sweeps({ deployment }: { deployment: Deployment }) {
       <SweepForm
         endpoint={endpoint}
         deployment={deployment}
-        busy={sweeps?.some(isMeasuring) ?? false}
+        busy={sweeps?.some(isUnderWay) ?? false}
         onBegun={(sweep) => look(sweep.id)}
       />
       {shown === undefined ? null : (

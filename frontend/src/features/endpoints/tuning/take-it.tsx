@@ -14,7 +14,7 @@ import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton } from "@/components/refusing-button";
 import { applyRecipe, rollOutRecipe } from "./recipes";
 import classes from "./tuning.module.css";
-import { sameSetting, settingText } from "./words";
+import { sameSetting, settingText, savedUse } from "./words";
 
 export interface TakeItProps {
   tuning: Tuning;
@@ -37,8 +37,8 @@ export function TakeIt({ tuning, run, deployment }: TakeItProps) {
       ]);
     },
   });
-  const { applied } = tuning;
-  const runsIt = applied !== null && deployment.model === tuning.registered_model && deployment.config_revision === applied;
+  const { applied, version, deployment: name } = tuning;
+  const use = savedUse(tuning, deployment);
   const today = run !== undefined && sameSetting(run.setting, tuning.now);
   const usable = run !== undefined && run.throughput !== null && !run.error && !today;
   const what = run ? settingText(run.setting) : "";
@@ -66,18 +66,20 @@ export function TakeIt({ tuning, run, deployment }: TakeItProps) {
       {applied === null ? null : (
         <div className={classes["actions"]} role="status">
           <span>
-            {runsIt
+            {use === "runs it"
               ? t`Saved as configuration revision ${applied}, which ${tuning.deployment} runs.`
-              : t`Saved as configuration revision ${applied}. Nothing that serves has changed yet.`}
+              : use === "could run it"
+                ? t`Saved as configuration revision ${applied}. Nothing that serves has changed yet.`
+                : t`Saved as configuration revision ${applied} of version ${version}, which ${name} does not run any more.`}
           </span>
-          {runsIt ? null : (
+          {use === "could run it" ? (
             <>
               <RefusingButton needs="deploy" onClick={() => setAsked(true)}>
                 <Trans>Roll out</Trans>
               </RefusingButton>
               <AsCodeButton recipe={() => rollOutRecipe(tuning, applied)} />
             </>
-          )}
+          ) : null}
         </div>
       )}
       <ConfirmModal

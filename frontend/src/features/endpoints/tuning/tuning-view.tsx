@@ -3,7 +3,8 @@ import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { cancelTuning, isTuning, tuningQuery } from "@/api/tunings";
+import { isUnderWay } from "@/api/runs";
+import { cancelTuning, tuningQuery } from "@/api/tunings";
 import type { Deployment, Tuning, TuningRun, TuningSetting } from "@/api/types";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
@@ -89,7 +90,7 @@ export function TuningView({ id, deployment }: { id: string; deployment: Deploym
   const [picked, setPicked] = useState<TuningSetting>();
   if (error && !tuning) return <LoadProblem error={error} what={t`The tuning`} needs="read" onRetry={() => void refetch()} />;
   if (!tuning) return <SkeletonRows rows={4} label={t`Loading the tuning`} />;
-  const running = isTuning(tuning);
+  const running = isUnderWay(tuning);
   const chosen = tuning.runs.find((run) => run.chosen);
   const selected = tuning.runs.find((run) => picked && sameSetting(run.setting, picked)) ?? chosen;
   const select = (setting: TuningSetting) => setPicked(setting);

@@ -3,7 +3,7 @@ import type { Tuning, TuningRun, TuningSetting } from "@/api/types";
 import { logTicks, pictureOf, placeLabels } from "./frontier";
 import { applyRecipe, rollOutRecipe, startRecipe } from "./recipes";
 import { readValues } from "./values";
-import { findings, objectiveText, progressText, runText, settingText } from "./words";
+import { findings, objectiveText, progressText, runText, settingText, savedUse } from "./words";
 
 const setting = (instances: number, batch = 8, delay_us = 100): TuningSetting => ({ instances, batch, delay_us });
 const run = (instances: number, throughput: number | null, latency_us: number | null, more: Partial<TuningRun> = {}): TuningRun =>
@@ -124,6 +124,18 @@ test("objective and progress in words", () => {
     "2 of at most 6 configurations measured. Measuring 2 instances, batch 8, delay 100 µs: 1 of 2 points.",
   );
   expect(progressText(tuning({ state: "Running", current: { phase: "choosing", points: 0 } }))).toContain("Choosing the next");
+});
+
+test.each([
+  ["none saved", null, "nets", 4, 2],
+  ["runs it", 2, "nets", 4, 2],
+  ["could run it", 2, "nets", 4, null],
+  // Another version has a second revision of its own.
+  ["runs another version", 2, "nets", 5, 2],
+  ["runs another version", 2, "others", 4, 2],
+] as const)("what was saved: a deployment %s", (use, applied, model, version, revision) => {
+  const deployment = { model, version, config_revision: revision };
+  expect(savedUse({ applied, registered_model: "nets", version: 4 }, deployment)).toBe(use);
 });
 
 test("a tuning as commands and calls", () => {

@@ -1,7 +1,8 @@
 /** Tunings of a deployment: begin one, look at one, and those there were. */
 import { t } from "@lingui/core/macro";
 import { useQuery } from "@tanstack/react-query";
-import { isTuning, tuningsQuery } from "@/api/tunings";
+import { isUnderWay } from "@/api/runs";
+import { tuningsQuery } from "@/api/tunings";
 import type { Deployment, Endpoint, TuningSummary } from "@/api/types";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
@@ -46,7 +47,7 @@ export function Tunings({ endpoint, deployment, asked, onLook }: TuningsProps) {
       <TuningForm
         endpoint={endpoint}
         deployment={deployment}
-        busy={tunings?.some(isTuning) ?? false}
+        busy={tunings?.some(isUnderWay) ?? false}
         onBegun={(tuning) => onLook(tuning.id)}
       />
       {shown === undefined ? null : <TuningView key={shown} id={shown} deployment={deployment} />}

@@ -1,6 +1,6 @@
 /** What is said of tunings and their runs. */
 import { plural, t } from "@lingui/core/macro";
-import type { Tuning, TuningRun, TuningSetting, TuningSummary } from "@/api/types";
+import type { Deployment, Tuning, TuningRun, TuningSetting, TuningSummary } from "@/api/types";
 import { bytes, count, duration, fixed, significant } from "@/components/format";
 import { rateText } from "../load/words";
 
@@ -15,6 +15,16 @@ export function settingText(setting: TuningSetting): string {
   if (setting.batch === 0) return instances;
   if (setting.batch === 1) return t`${instances}, batch ${setting.batch}`;
   return t`${instances}, batch ${setting.batch}, delay ${setting.delay_us} µs`;
+}
+
+/** What the deployment does with the revision that was saved. Revisions are counted anew for each version of a model. */
+export function savedUse(
+  { applied, registered_model: model, version }: Pick<Tuning, "applied" | "registered_model" | "version">,
+  deployment: Pick<Deployment, "model" | "version" | "config_revision">,
+): "none saved" | "runs it" | "could run it" | "runs another version" {
+  if (applied === null) return "none saved";
+  if (deployment.model !== model || deployment.version !== version) return "runs another version";
+  return deployment.config_revision === applied ? "runs it" : "could run it";
 }
 
 export const percentileOf = (tuning: Pick<TuningSummary, "slo_percentile">): string => `p${tuning.slo_percentile ?? 99}`;
