@@ -58,7 +58,11 @@ def lineage_of(found: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str,
     told = {name: text for name, text in stated.items() if name in LONGEST}
     who = {"by": stated["by"], "at": stated["at"]}
     return {
-        **{"kind": STATED, "address": "", **who, **found, **told},
+        "kind": STATED,
+        "address": "",
+        **who,
+        **found,
+        **told,
         "stated": list(told),
         "stated_by": who["by"],
         "stated_at": who["at"],

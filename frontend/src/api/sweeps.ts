@@ -4,7 +4,7 @@ import { answer, api } from "./client";
 import { keys } from "./keys";
 import { apiPath } from "./paths";
 import { untilEnded, whileUnderWay } from "./runs";
-import type { LoadSweep, LoadSweepInput } from "./types";
+import type { LoadSweepInput } from "./types";
 
 const LATEST = 50;
 

@@ -3,7 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 import { keys } from "./keys";
 import { untilEnded, whileUnderWay } from "./runs";
-import type { Tuning, TuningInput, TuningSetting } from "./types";
+import type { TuningInput, TuningSetting } from "./types";
 
 const LATEST = 50;
 

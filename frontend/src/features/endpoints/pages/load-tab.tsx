@@ -89,12 +89,7 @@ function Sweeps({ deployment }: { deployment: Deployment }) {
   const look = (sweep: string) => void navigate({ search: { dep: deployment.name, sweep }, replace: true });
   return (
     <div className={classes["stack"]}>
-      <SweepForm
-        endpoint={endpoint}
-        deployment={deployment}
-        busy={sweeps?.some(isUnderWay) ?? false}
-        onBegun={(sweep) => look(sweep.id)}
-      />
+      <SweepForm endpoint={endpoint} deployment={deployment} busy={sweeps?.some(isUnderWay) ?? false} onBegun={(sweep) => look(sweep.id)} />
       {shown === undefined ? null : (
         <SweepView
           key={shown}
