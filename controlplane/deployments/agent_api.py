@@ -13,7 +13,7 @@ from controlplane.core.jobs import enqueue_on_commit
 from controlplane.core.sending import bytes_response, has_seen
 from controlplane.deployments.selectors.desired import desired_state, node_may_read
 from controlplane.deployments.selectors.ownership import Claim, claims_upheld
-from controlplane.deployments.selectors.sampling import copied, look_due, sampling_s
+from controlplane.deployments.selectors.sampling import looks_at, sampling_s
 from controlplane.metrics.selectors import request_salt
 from controlplane.metrics.services import logs_ingest, samples_ingest
 from controlplane.nodes.auth import NodeRequest, NodeView, message, reply
@@ -51,15 +51,16 @@ class SamplesView(NodeView):
         endpoints = {sample.endpoint for sample in batch.samples}
         models = [model for sample in batch.samples for model in sample.models]
         waiting = any(model.pending_request_count for model in models)
-        if look_due(endpoints, timezone.now()):
+        looks = looks_at(endpoints)
+        if looks.due(timezone.now()):
             enqueue_on_commit("operations.autoscale", expires_s=5)
-        if copied(endpoints):
+        if looks.copied:
             enqueue_on_commit("operations.rollouts", expires_s=5, unless_within_s=LOOKED_S)
         pace = cadence_now()
         return reply(
             ReportReply(
                 desired_generation=node.desired_generation,
-                sample_interval_s=sampling_s(endpoints, pace, waiting=waiting),
+                sample_interval_s=sampling_s(endpoints, pace, looks, waiting=waiting),
                 poll_interval_s=pace.poll_s,
                 heartbeat_interval_s=pace.report_s,
                 request_salt=request_salt(),

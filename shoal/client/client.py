@@ -18,6 +18,7 @@ from shoal.client.discovery import Installation, find_installation
 from shoal.client.environments import Environments
 from shoal.client.experiments import Experiments
 from shoal.client.key_types import EndpointToken, Keys
+from shoal.client.logs import Logs
 from shoal.client.objectives import Objectives
 from shoal.client.packages import Packages
 from shoal.client.packing import packaged
@@ -31,7 +32,6 @@ from shoal.client.tunings import Tunings
 from shoal.client.types import (
     DeployResult,
     Endpoint,
-    LogLine,
     Model,
     ModelVersion,
     Operation,
@@ -60,6 +60,7 @@ class Client(
     SeenRequests,
     Sweeps,
     Tunings,
+    Logs,
     Deployments,
 ):
     """``Client()`` finds the installation as the command line does; ``Client(url, token)`` says it.
@@ -271,29 +272,6 @@ class Client(
         """A token that opens the endpoint until it expires; the server records that it was made."""
         path = f"/endpoints/{quoted(name)}/token"
         return cast(EndpointToken, self._transport.json("POST", path))
-
-    def get_logs(
-        self,
-        endpoint: str,
-        deployment: str,
-        *,
-        tail: int = 200,
-        replica: str | None = None,
-        stream: str | None = None,
-        after: int | None = None,
-        since: str | None = None,
-        q: str | None = None,
-        level: str | None = None,
-    ) -> list[LogLine]:
-        """Lines of the deployment's replicas, oldest first; ``after``: the last id already seen.
-
-        ``q``: only lines with this text; ``level``: ``warn`` or ``error``, and what is worse;
-        ``since``: an ISO 8601 time. All that is kept is searched.
-        """
-        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(deployment)}/logs"
-        chosen = {"replica": replica, "stream": stream, "since": since, "q": q, "level": level}
-        body = self._get(path, tail=tail, after=after, **chosen)
-        return cast(list[LogLine], body["lines"])
 
     # operations -----------------------------------------------------------------------------------
 

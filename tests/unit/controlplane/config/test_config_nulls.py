@@ -50,7 +50,10 @@ TABLE: dict[type[Change], dict[str, Any]] = {
         "node_labels": {},
     },
     ModelPatchSerializer: {"description": "", "tags": {}},
-    ModelVersionPatchSerializer: {"description": "", "tags": {}, "declared": {}},
+    ModelVersionPatchSerializer: {
+        "description": "", "tags": {}, "declared": {},
+        "lineage": {"address": "", "run": "", "run_url": "", "commit": "", "dataset": ""},
+    },
     NodePatchSerializer: {"labels": {}},
 }  # fmt: skip
 FILLED = {"model": "digits"}
