@@ -92,3 +92,11 @@ test("keys that go somewhere do so only where nobody types", async () => {
   await userEvent.keyboard("gm");
   await expect.poll(shown.address).toBe("/models");
 });
+
+test("of thousands of models the last is found, too", async () => {
+  localStorage.setItem("mock.many", "1200");
+  await show(<Page />);
+  await opened();
+  await userEvent.keyboard("model-01199");
+  await expect.element(item(/^model-01199/)).toBeVisible();
+});
