@@ -179,7 +179,9 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
                   data-opens={onOpen ? "" : undefined}
                   tabIndex={row === stop ? 0 : -1}
                   onFocus={() => setFocused(row.id)}
-                  onKeyDown={(event) => onRowKey(event, { open: onOpen && (() => onOpen(original)), tick: onTick && (() => onTick(original)) })}
+                  onKeyDown={(event) =>
+                    onRowKey(event, { open: onOpen && (() => onOpen(original)), tick: onTick && (() => onTick(original)) })
+                  }
                   onClick={
                     onOpen
                       ? (event) => {

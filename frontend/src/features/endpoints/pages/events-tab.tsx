@@ -117,12 +117,7 @@ export function EndpointEvents({ name, kind, onKind, chosen, onChoose }: Endpoin
   return (
     <>
       <div className={toolbar["toolbar"]}>
-        <Segmented
-          label={t`Kind of event`}
-          value={kind}
-          options={KINDS}
-          onChange={onKind}
-        />
+        <Segmented label={t`Kind of event`} value={kind} options={KINDS} onChange={onKind} />
       </div>
       <Card title={t`Events`} hint={t`newest first; open one for what it changed`} flush>
         {isPending ? <SkeletonRows label={t`Loading events`} /> : null}
@@ -141,7 +136,11 @@ export function EndpointEvents({ name, kind, onKind, chosen, onChoose }: Endpoin
         {shown && shown.length === 0 ? (
           <EmptyState
             title={
-              kind === "all" ? t`Nothing has happened yet` : hasNextPage ? t`No event of this kind among those read` : t`No event of this kind`
+              kind === "all"
+                ? t`Nothing has happened yet`
+                : hasNextPage
+                  ? t`No event of this kind among those read`
+                  : t`No event of this kind`
             }
             detail={t`Deployments, traffic changes, keys and failures are recorded here.`}
           />
@@ -153,7 +152,9 @@ export function EndpointEvents({ name, kind, onKind, chosen, onChoose }: Endpoin
             </Button>
           </div>
         ) : null}
-        {error && data ? <ProblemCard error={error} title={t`Older events could not be loaded`} onRetry={() => void fetchNextPage()} /> : null}
+        {error && data ? (
+          <ProblemCard error={error} title={t`Older events could not be loaded`} onRetry={() => void fetchNextPage()} />
+        ) : null}
       </Card>
     </>
   );
