@@ -26,6 +26,8 @@ from tests.e2e.product import Product
 from tests.support.runtime_process import wait_until
 
 NAME, TUNED = "colours", "tuned"
+# refused at first: whoever tunes on a node that serves must say that clients may wait
+ASKED_FIRST = f"/api/v1/endpoints/{TUNED}/deployments/blue/tunings"
 REQUESTS, BATCH = 200, 4
 CHANGE_MS = 90_000
 SETTLE_MS = 6_000
@@ -68,7 +70,7 @@ def cookies(product: Product, browser: Browser) -> list[Any]:
 @pytest.fixture
 def page(product: Product, browser: Browser, cookies: list[Any]) -> Iterator[Page]:
     """What went wrong on it fails the test at its end."""
-    watched = WatchedPage(browser, product.url)
+    watched = WatchedPage(browser, product.url, expected=(ASKED_FIRST,))
     watched.context.add_cookies(cookies)
     try:
         yield watched.page
