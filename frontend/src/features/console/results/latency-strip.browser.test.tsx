@@ -28,5 +28,7 @@ test("the bar is what serving took, the model first; the studio's own part is to
   // why not its whole width: pixels are rounded, and there are gaps.
   expect((compute?.clientWidth ?? 0) / bar.element().clientWidth).toBeCloseTo(0.4, 1);
   await expect.element(page.getByText(`${duration(5_000)} as a client of the endpoint has it`)).toBeVisible();
-  await expect.element(page.getByText(`after ${duration(72_000)}: ${duration(67_000)} of that are the browser's and the studio's own`)).toBeVisible();
+  await expect
+    .element(page.getByText(`after ${duration(72_000)}: ${duration(67_000)} of that are the browser's and the studio's own`))
+    .toBeVisible();
 });
