@@ -1,12 +1,21 @@
 """The one way to say that something happened: an audit row, a hint to live sockets on commit."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from controlplane.core import fanout, seals
 from controlplane.core.models import Event
 
 EVENTS_GROUP = "events"
+# Who looked at something. They are in the log for whoever asks it, and no news to anybody else.
+LOOKS: Final = frozenset(
+    {
+        "capture.downloaded",
+        "endpoint.keys_revealed",
+        "events.exported",
+        "model.file_downloaded",
+    }
+)
 
 
 def record(

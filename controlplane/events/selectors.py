@@ -9,6 +9,7 @@ from django.db.models.functions import Concat, Substr
 
 from controlplane.accounts.scope import scope_now
 from controlplane.accounts.selectors import events_shown
+from controlplane.core.events import LOOKS
 from controlplane.core.models import Event
 from controlplane.deployments.models import Endpoint
 from controlplane.environments.models import EnvironmentVersion
@@ -35,6 +36,7 @@ class EventFilter:
     verb: str = ""  # or what it begins with
     since: datetime | None = None
     until: datetime | None = None  # not included
+    looks: bool = True  # with those who only looked: at keys, files, the log
 
     def rows(self) -> QuerySet[Event]:
         rows = events_shown(people=self.people)
@@ -50,6 +52,8 @@ class EventFilter:
             rows = rows.filter(Q(subject=self.kind) | Q(subject__startswith=f"{self.kind}/"))
         if self.actor:
             rows = rows.filter(actor=self.actor)
+        if not self.looks:
+            rows = rows.exclude(verb__in=LOOKS)
         if self.verb:
             rows = rows.filter(verb__startswith=self.verb)
         if self.severity:

@@ -48,6 +48,11 @@ class EventFilters(Fields):
     )
     since = serializers.DateTimeField(required=False, default=None)
     until = serializers.DateTimeField(required=False, default=None, help_text="not included")
+    looks = serializers.BooleanField(
+        required=False,
+        default=True,
+        help_text="`false`: without those who only looked at keys, files, captured data or the log",
+    )
 
 
 @extend_schema_field(OpenApiTypes.STR)

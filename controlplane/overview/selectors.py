@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from controlplane.accounts.selectors import events_shown
+from controlplane.core.events import LOOKS
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.selectors.glance import EndpointGlance, endpoints_glance
@@ -296,4 +297,5 @@ def _item(severity: str, title: str, detail: str, link: str) -> Shown:
 
 
 def events_recent(*, people: bool) -> list[Event]:
-    return list(events_shown(people=people).order_by("-seq")[:RECENT])
+    rows = events_shown(people=people).exclude(verb__in=LOOKS)
+    return list(rows.order_by("-seq")[:RECENT])

@@ -13,11 +13,15 @@ export interface MockAnswer {
   body: unknown;
 }
 
+const MANY = new URLSearchParams(location.search).get("many") ?? 0;
 export const state = {
   authenticated: localStorage.getItem("mock.signed-out") !== "1",
   secondFactor: false,
   empty: new URLSearchParams(location.search).has("empty"),
-  many: Number(new URLSearchParams(location.search).get("many") ?? 0),
+  /** By the address that the page was opened at, or as a test wishes. */
+  get many() {
+    return Number(localStorage.getItem("mock.many") ?? MANY);
+  },
 };
 export const ok = (body: unknown, status = 200): MockAnswer => ({ status, body });
 export const list = (items: unknown[]): MockAnswer => ok({ items, next_cursor: null, total: items.length });

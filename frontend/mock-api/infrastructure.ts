@@ -140,11 +140,25 @@ const DATA: Record<string, Record<string, unknown>> = {
   "traffic.set": { traffic: { blue: 80, green: 20 }, before: { blue: 100 }, operation: "0b7c1e52-aa" },
 };
 
+/** More than a page of 500: what is old is there, too. */
+const LONG_AGO: EventItem[] = Array.from({ length: 700 }, (_, index) => ({
+  seq: 800 - index,
+  at: ago(100_000 + index * 60),
+  actor: "maria",
+  verb: index % 2 ? "endpoint.keys_revealed" : "traffic.set",
+  subject: "endpoint/resnet50-prod",
+  severity: "info",
+  message: index % 2 ? `maria looked at the keys (${index})` : `Traffic set to blue 80, green 20 (${index})`,
+  data: {},
+  link: null,
+  digest: "",
+}));
+
 /** Filtered as the server filters. */
-export function eventPage(query: URLSearchParams): EventItem[] {
+export function eventPage(query: URLSearchParams): { items: EventItem[]; next_cursor: string | null } {
   const text = (query.get("q") ?? "").toLowerCase();
   const kind = query.get("kind");
-  return events
+  const found = [...events, ...LONG_AGO]
     .map((event) => ({ ...event, data: DATA[event.verb] ?? event.data }))
     .filter(
       (event) =>
@@ -152,7 +166,11 @@ export function eventPage(query: URLSearchParams): EventItem[] {
         (!kind || event.subject === kind || event.subject.startsWith(`${kind}/`)) &&
         (!query.get("actor") || event.actor === query.get("actor")) &&
         (!query.get("severity") || event.severity === query.get("severity")) &&
+        (query.get("looks") !== "false" || event.verb !== "endpoint.keys_revealed") &&
+        event.seq < Number(query.get("cursor") || Number.MAX_SAFE_INTEGER) &&
         `${event.message} ${event.verb} ${event.subject}`.toLowerCase().includes(text),
-    )
-    .slice(0, Number(query.get("limit") ?? 100));
+    );
+  const limit = Number(query.get("limit") ?? 100);
+  const items = found.slice(0, limit);
+  return { items, next_cursor: found.length > limit ? String(items.at(-1)?.seq) : null };
 }

@@ -237,7 +237,7 @@ def test_a_stream_shows_its_responses_as_they_come(watched: WatchedPage) -> None
     expect(page.get_by_text("responses 4")).to_be_visible()
     responses.nth(2).click()
     assert answer(page, "OUT")["data"] == [2]
-    expect(page.get_by_text("from the browser and back")).to_be_visible()
+    expect(page.get_by_text("the browser's and the studio's own")).to_be_visible()
 
 
 def fill_stream(page: Page, *, count: int, delay_ms: int) -> None:

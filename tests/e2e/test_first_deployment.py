@@ -112,7 +112,7 @@ def ask_in_the_console(page: Page, watched: WatchedPage) -> None:
     expect(page.get_by_role("list", name="Classes").get_by_role("listitem").first).to_contain_text(
         str(best)
     )
-    expect(page.get_by_text("from the browser and back")).to_be_visible()
+    expect(page.get_by_text("the browser's and the studio's own")).to_be_visible()
     watched.shoot("console")
 
 

@@ -32,6 +32,7 @@ export const keys = {
   models: {
     all: ["models"] as const,
     list: (search: Record<string, unknown>) => ["models", "list", search] as const,
+    every: (q: string) => ["models", "every", q] as const,
     one: (name: string) => ["models", "one", name] as const,
     versions: (name: string) => ["models", "one", name, "versions"] as const,
     version: (name: string, version: number | "latest") => ["models", "one", name, "versions", version] as const,

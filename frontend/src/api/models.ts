@@ -17,6 +17,15 @@ export const modelsQuery = (search: ModelSearch = {}) =>
     queryFn: ({ signal }) => answer(api.GET("/api/v1/models", { params: { query: search }, signal })),
   });
 
+/** All of them, or all that contain `q`, for who looks for one by its name: the first page may not have it. */
+export const allModelsQuery = (q = "") =>
+  queryOptions({
+    queryKey: keys.models.every(q),
+    queryFn: ({ signal }) => everyPage((page) => api.GET("/api/v1/models", { params: { query: { ...page, q } }, signal })),
+    // why not at each look: there may be thousands. Whoever asks for one name wants what is there now.
+    staleTime: q === "" ? 30_000 : 0,
+  });
+
 export const modelQuery = (name: string) =>
   queryOptions({
     queryKey: keys.models.one(name),

@@ -1,5 +1,5 @@
 /** Operations (long-running changes with stages), events and the overview. */
-import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 import { keys } from "./keys";
 import type { operations } from "./schema";
@@ -54,10 +54,38 @@ export const operationQuery = (id: string) =>
 export const cancelOperation = (id: string) => answer(api.POST("/api/v1/operations/{operation_id}/cancel", of(id)));
 export const retryOperation = (id: string) => answer(api.POST("/api/v1/operations/{operation_id}/retry", of(id)));
 
-export const eventsQuery = (subject?: string, limit = 100) =>
+/** The newest that changed something: not who looked at keys or files. */
+export const newsQuery = (subject: string, limit: number) =>
   queryOptions({
-    queryKey: [...keys.events(subject), limit],
-    queryFn: ({ signal }) => answer(api.GET("/api/v1/events", { params: { query: { subject, limit } }, signal })),
+    queryKey: [...keys.events(subject), "news", limit],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/events", { params: { query: { subject, limit, looks: false } }, signal })),
+  });
+
+const EVENTS_PAGE = 100;
+/** Who opens a link to an old event waits for fewer answers so. */
+const EVENTS_PAGE_TO = 500;
+
+/** All events of one thing, newest first, page by page; with `seq`, pages that are large enough to be there soon. */
+export const eventPagesQuery = (subject: string, seq?: number) =>
+  infiniteQueryOptions({
+    queryKey: [...keys.events(subject), "pages", seq !== undefined],
+    queryFn: ({ pageParam, signal }) =>
+      answer(
+        api.GET("/api/v1/events", {
+          params: { query: { subject, cursor: pageParam, limit: seq === undefined ? EVENTS_PAGE : EVENTS_PAGE_TO } },
+          signal,
+        }),
+      ),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next_cursor,
+    placeholderData: keepPreviousData,
+  });
+
+/** The newest, or those of a time: what was long ago is not among the newest. */
+export const eventsQuery = (subject?: string, limit = 100, time: { since?: string; until?: string } = {}) =>
+  queryOptions({
+    queryKey: [...keys.events(subject), limit, time],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/events", { params: { query: { subject, limit, ...time } }, signal })),
   });
 
 export const isFinished = (operation: Operation) =>

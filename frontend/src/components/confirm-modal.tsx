@@ -11,8 +11,8 @@ export interface ConfirmModalProps {
   onClose: () => void;
   title: string;
   children?: React.ReactNode;
-  /** Says what happens: "Delete blue". */
-  confirmLabel: string;
+  /** Says what happens: "Delete blue". Null while there is nothing to confirm: then there is no button for it. */
+  confirmLabel: string | null;
   danger?: boolean;
   /** Must be typed before the button works. */
   typeToConfirm?: string | undefined;
@@ -51,7 +51,8 @@ export function ConfirmModal(props: ConfirmModalProps) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void confirm();
+          // why: Enter in a field sends a form without a button, too.
+          if (confirmLabel !== null) void confirm();
         }}
       >
         <div className={classes["body"]}>
@@ -71,14 +72,16 @@ export function ConfirmModal(props: ConfirmModalProps) {
           <Button variant="default" onClick={onClose}>
             <Trans>Cancel</Trans>
           </Button>
-          <Button
-            type="submit"
-            {...(danger ? { color: "red" } : {})}
-            loading={busy}
-            disabled={blocked || (typeToConfirm !== undefined && typed !== typeToConfirm)}
-          >
-            {confirmLabel}
-          </Button>
+          {confirmLabel === null ? null : (
+            <Button
+              type="submit"
+              {...(danger ? { color: "red" } : {})}
+              loading={busy}
+              disabled={blocked || (typeToConfirm !== undefined && typed !== typeToConfirm)}
+            >
+              {confirmLabel}
+            </Button>
+          )}
         </div>
       </form>
     </Modal>

@@ -65,7 +65,7 @@ test("the keyboard walks over the rows, ticks and opens; keys of a button in a r
   await userEvent.keyboard("kx{Enter}");
   expect(onTick.mock.calls).toEqual([[ROWS[1]]]);
   expect(onOpen.mock.calls).toEqual([[ROWS[1]]]);
-  await userEvent.tab();
+  await userEvent.keyboard("{ArrowRight}");
   await expect.element(page.getByRole("button", { name: "Stop green" })).toHaveFocus();
   await userEvent.keyboard("{Enter}x");
   expect(onOpen).toHaveBeenCalledTimes(1);
@@ -106,10 +106,73 @@ test("a table wider than its box scrolls in it by keys, and the page does not", 
     cell: (row) => row.name,
   }));
   await show(<DataTable label="Wide" columns={wide} rows={ROWS} rowKey={(row) => row.name} />);
-  const box = page.getByRole("group", { name: "Wide" });
+  const table = page.getByRole("table", { name: "Wide" });
   await userEvent.tab();
-  await expect.element(box).toHaveFocus();
+  await expect.element(page.getByRole("row").nth(1)).toHaveFocus();
   await userEvent.keyboard("{ArrowRight}");
-  await expect.poll(() => box.element().scrollLeft).toBeGreaterThan(0);
+  await expect.poll(() => table.element().parentElement?.scrollLeft).toBeGreaterThan(0);
   expect(document.documentElement.scrollWidth).toBe(320);
+});
+
+test("a table is one stop of the Tab key, at the row that had the focus last; arrows reach all that is in it", async () => {
+  const onOpen = vi.fn();
+  await show(
+    <>
+      <button type="button">Before</button>
+      <Table onOpen={onOpen} choose="stops" />
+      <button type="button">Behind</button>
+    </>,
+  );
+  page.getByRole("button", { name: "Before" }).element().focus();
+  await userEvent.tab();
+  await expect.element(page.getByRole("row", { name: "blue" })).toHaveFocus();
+  await userEvent.tab();
+  await expect.element(page.getByRole("button", { name: "Behind" })).toHaveFocus();
+  await userEvent.tab({ shift: true });
+  await userEvent.keyboard("{End}");
+  await expect.element(page.getByRole("row", { name: "canary" })).toHaveFocus();
+  await userEvent.keyboard("{ArrowRight}");
+  await expect.element(page.getByRole("button", { name: "Stop canary" })).toHaveFocus();
+  await userEvent.tab();
+  await expect.element(page.getByRole("button", { name: "Behind" })).toHaveFocus();
+  await userEvent.tab({ shift: true });
+  await expect.element(page.getByRole("row", { name: "canary" })).toHaveFocus();
+  await userEvent.keyboard("{Home}{ArrowUp}");
+  await expect.element(page.getByRole("button", { name: "Name" })).toHaveFocus();
+  await userEvent.keyboard("{ArrowRight}{Enter}{ArrowRight}");
+  await expect.element(page.getByRole("columnheader", { name: "Rate" })).toHaveAttribute("aria-sort", "ascending");
+  await expect.element(page.getByRole("button", { name: "Columns" })).toHaveFocus();
+  await userEvent.keyboard("{ArrowDown}");
+  await expect.element(page.getByRole("row", { name: "blue" })).toHaveFocus();
+  expect(onOpen).not.toHaveBeenCalled();
+});
+
+const NARROW: Column<Row>[] = [
+  { id: "name", header: "Name", cell: (row) => row.name },
+  { id: "rate", header: "Rate", hideBelow: "sm", cell: (row) => `${row.rate ?? "–"} req/s` },
+  { id: "node", header: "Node", hideBelow: "lg", cell: (row) => <a href={`#${row.name}`}>{`node of ${row.name}`}</a> },
+];
+
+test("what a narrow window hides is in the row's detail, and nothing that it shows", async () => {
+  await page.viewport(1280, 800);
+  const shown = await show(<DataTable label="Narrow" columns={NARROW} rows={ROWS} rowKey={(row) => row.name} />);
+  const further = page.getByRole("button", { name: "Further columns of row 1" });
+  expect(further.elements()).toHaveLength(0);
+  await shown.unmount();
+  await page.viewport(1000, 800);
+  const middle = await show(<DataTable label="Narrow" columns={NARROW} rows={ROWS} rowKey={(row) => row.name} />);
+  await further.click();
+  const detail = page.getByRole("definition");
+  await expect.element(detail).toHaveTextContent("node of blue");
+  expect(detail.elements()).toHaveLength(1);
+  await middle.unmount();
+  await page.viewport(360, 640);
+  await show(<DataTable label="Narrow" columns={NARROW} rows={ROWS} rowKey={(row) => row.name} />);
+  await userEvent.tab();
+  await userEvent.keyboard("{ArrowRight}{Enter}");
+  await expect.element(detail.first()).toHaveTextContent("9 req/s");
+  expect(detail.elements()).toHaveLength(2);
+  await userEvent.keyboard("{ArrowRight}");
+  await expect.element(page.getByRole("link", { name: "node of blue" })).toHaveFocus();
+  expect(document.documentElement.scrollWidth).toBe(360);
 });

@@ -1,4 +1,7 @@
-/** A real `<table>`: sortable headings with `aria-sort`, loading and empty states, keys `j`, `k`, `x` and Enter on rows. */
+/**
+ * A real `<table>`: sortable headings with `aria-sort`, loading and empty states, one stop of the Tab key (`table-keys.ts`), and a
+ * detail for each row of what a narrow window hides.
+ */
 import { t } from "@lingui/core/macro";
 import {
   type ColumnDef,
@@ -9,12 +12,13 @@ import {
   tableFeatures,
   useTable,
 } from "@tanstack/react-table";
-import { IconChevronDown, IconChevronUp } from "@tabler/icons-react";
-import { type KeyboardEvent, useMemo, useRef } from "react";
+import { IconChevronDown, IconChevronRight, IconChevronUp } from "@tabler/icons-react";
+import { Fragment, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { optional } from "./column-choice";
 import { ColumnMenu, useColumnChoice } from "./column-menu";
 import classes from "./data-table.module.css";
 import { SkeletonRows } from "./skeleton";
+import { onRowKey, oneStop } from "./table-keys";
 
 const features = tableFeatures({
   rowSortingFeature,
@@ -63,19 +67,10 @@ function nextSort(id: string, sort: string | undefined): string | undefined {
   return sort === `-${id}` ? undefined : id;
 }
 
-function onRowKey(event: KeyboardEvent<HTMLTableRowElement>, open: () => void, tick: (() => void) | undefined): void {
-  if (event.target !== event.currentTarget) return;
-  const row = event.currentTarget;
-  const go = (sibling: Element | null) => {
-    if (sibling instanceof HTMLElement) sibling.focus();
-  };
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "Enter") open();
-  else if (event.key === "x" && tick) tick();
-  else if (event.key === "j" || event.key === "ArrowDown") go(row.nextElementSibling);
-  else if (event.key === "k" || event.key === "ArrowUp") go(row.previousElementSibling);
-  else return;
-  event.preventDefault();
+const WIDTHS = ["sm", "md", "lg"] as const;
+/** The widest window in which one of them is hidden. */
+function hiddenBelow<Row>(columns: readonly Column<Row>[]): (typeof WIDTHS)[number] | undefined {
+  return WIDTHS.findLast((width) => columns.some((column) => column.hideBelow === width));
 }
 
 /** Whether a click means the row: not something to press in it, and not a menu or dialog of its own that lies elsewhere on the page. */
@@ -119,14 +114,24 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
     getRowId: (row) => rowKey(row),
   });
 
+  const element = useRef<HTMLTableElement>(null);
+  // why after each: links and buttons of cells come and go with the rows.
+  useLayoutEffect(() => {
+    if (element.current) oneStop(element.current);
+  });
+  const [focused, setFocused] = useState<string>();
+  const [detailed, setDetailed] = useState<readonly string[]>([]);
+  const narrow = hiddenBelow(columns);
+  const modelRows = table.getRowModel().rows;
+  const stop = modelRows.find((row) => row.id === focused) ?? modelRows[0];
+
   if (loading && !rows) return <SkeletonRows rows={4} label={t`Loading ${label}`} />;
   if (rows && rows.length === 0 && empty) return <>{empty}</>;
   return (
-    // why tabIndex: where no row takes the focus, a table wider than its box must still be scrolled by keys.
-    <div className={classes["scroll"]} {...(onOpen ? {} : { tabIndex: 0, role: "group", "aria-label": label })}>
-      <table className={`${classes["table"]} ${compact ? classes["compact"] : ""}`} aria-label={label}>
+    <div className={classes["scroll"]}>
+      <table ref={element} className={`${classes["table"]} ${compact ? classes["compact"] : ""}`} aria-label={label}>
         <thead>
-          <tr>
+          <tr onKeyDown={(event) => onRowKey(event, { open: undefined, tick: undefined })}>
             {columns.map((column) => {
               const direction = sort === column.id ? "ascending" : sort === `-${column.id}` ? "descending" : undefined;
               const Chevron = direction === "descending" ? IconChevronDown : IconChevronUp;
@@ -156,33 +161,79 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
                 {menu}
               </th>
             ) : null}
+            {narrow ? (
+              <th scope="col" className={classes["more"]} data-narrow={narrow}>
+                <span className="sr-only">{t`Further columns`}</span>
+              </th>
+            ) : null}
           </tr>
         </thead>
         <tbody>
-          {table.getRowModel().rows.map((row) => (
-            <tr
-              key={row.id}
-              data-opens={onOpen ? "" : undefined}
-              tabIndex={onOpen ? 0 : undefined}
-              onKeyDown={
-                onOpen ? (event) => onRowKey(event, () => onOpen(row.original), onTick && (() => onTick(row.original))) : undefined
-              }
-              onClick={
-                onOpen
-                  ? (event) => {
-                      if (meansRow(event.target, event.currentTarget)) onOpen(row.original);
-                    }
-                  : undefined
-              }
-            >
-              {columns.map((column) => (
-                <td key={column.id} data-align={column.align} data-hide={column.hideBelow}>
-                  {column.cell(row.original)}
-                </td>
-              ))}
-              {menu && !actions ? <td aria-hidden /> : null}
-            </tr>
-          ))}
+          {modelRows.map((row) => {
+            const { original } = row;
+            const opened = detailed.includes(row.id);
+            return (
+              <Fragment key={row.id}>
+                <tr
+                  data-row=""
+                  data-opens={onOpen ? "" : undefined}
+                  tabIndex={row === stop ? 0 : -1}
+                  onFocus={() => setFocused(row.id)}
+                  onKeyDown={(event) =>
+                    onRowKey(event, { open: onOpen && (() => onOpen(original)), tick: onTick && (() => onTick(original)) })
+                  }
+                  onClick={
+                    onOpen
+                      ? (event) => {
+                          if (meansRow(event.target, event.currentTarget)) onOpen(original);
+                        }
+                      : undefined
+                  }
+                >
+                  {columns.map((column) => (
+                    <td key={column.id} data-align={column.align} data-hide={column.hideBelow}>
+                      {column.cell(original)}
+                    </td>
+                  ))}
+                  {menu && !actions ? <td aria-hidden /> : null}
+                  {narrow ? (
+                    <td className={classes["more"]} data-narrow={narrow}>
+                      <button
+                        type="button"
+                        className={classes["detail"]}
+                        aria-expanded={opened}
+                        aria-label={t`Further columns of row ${modelRows.indexOf(row) + 1}`}
+                        onClick={() => setDetailed(opened ? detailed.filter((id) => id !== row.id) : [...detailed, row.id])}
+                      >
+                        {opened ? <IconChevronDown size={15} aria-hidden /> : <IconChevronRight size={15} aria-hidden />}
+                      </button>
+                    </td>
+                  ) : null}
+                </tr>
+                {narrow && opened ? (
+                  <tr
+                    data-detail=""
+                    data-narrow={narrow}
+                    onFocus={() => setFocused(row.id)}
+                    onKeyDown={(event) => onRowKey(event, { open: undefined, tick: undefined })}
+                  >
+                    <td colSpan={columns.length + (menu && !actions ? 2 : 1)}>
+                      <dl className={classes["further"]}>
+                        {columns.map(({ id, header, hideBelow, cell }) =>
+                          hideBelow ? (
+                            <div key={id} data-narrow={hideBelow}>
+                              <dt>{header}</dt>
+                              <dd>{cell(original)}</dd>
+                            </div>
+                          ) : null,
+                        )}
+                      </dl>
+                    </td>
+                  </tr>
+                ) : null}
+              </Fragment>
+            );
+          })}
         </tbody>
       </table>
     </div>

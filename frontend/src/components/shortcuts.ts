@@ -13,6 +13,7 @@ export const SHORTCUTS: readonly (readonly [keys: string, what: string])[] = [
   ["g s", t`system`],
   ["/", t`filter the list`],
   ["j k", t`move in a list`],
+  ["← →", t`move in a row, over what can be pressed`],
   ["x", t`tick a row, where rows can be ticked`],
   [t`Enter`, t`open`],
   ["?", t`show these keys`],

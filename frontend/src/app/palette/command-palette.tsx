@@ -6,7 +6,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { endpointsQuery } from "@/api/endpoints";
-import { modelsQuery } from "@/api/models";
+import { allModelsQuery } from "@/api/models";
 import { nodesQuery } from "@/api/nodes";
 import { operationsQuery } from "@/api/operations";
 import { heldSomewhere } from "@/api/permissions";
@@ -29,7 +29,7 @@ const asGiven: SpotlightFilterFunction = (_query, actions) => actions;
 
 /** What there is now, read only while the palette is open. */
 function useGroups(opened: boolean, asked: boolean, here: string): items.Group[] {
-  const models = useQuery({ ...modelsQuery({ limit: 500 }), enabled: opened }).data?.items;
+  const models = useQuery({ ...allModelsQuery(), enabled: opened }).data?.items;
   const endpoints = useQuery({ ...endpointsQuery(), enabled: opened }).data?.items;
   const nodes = useQuery({ ...nodesQuery(), enabled: opened, refetchInterval: false }).data?.items;
   const operations = useQuery({ ...operationsQuery(), enabled: opened }).data?.items;

@@ -1,5 +1,6 @@
 """The log of events: filtered, and in pages that nothing shifts."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,6 +49,25 @@ def verbs(client: APIClient, **query: Any) -> list[str]:
 )
 def test_filters(log: None, viewer_api: APIClient, query: dict[str, Any], found: list[str]) -> None:
     assert verbs(viewer_api, **query) == found
+
+
+def test_who_only_looked_is_left_out_when_wished(log: None, viewer_api: APIClient) -> None:
+    for verb in (*sorted(events.LOOKS), "endpoint.key_regenerated"):
+        events.record(actor="eve", verb=verb, subject="endpoint/digits", message=f"eve: {verb}")
+    every = verbs(viewer_api, subject="endpoint/digits")
+    changes = verbs(viewer_api, subject="endpoint/digits", looks="false")
+    assert set(every) - set(changes) == events.LOOKS
+    assert changes == ["endpoint.key_regenerated", "replica.failed", "endpoint.created"]
+    shown = viewer_api.get("/api/v1/overview").json()["recent_events"]
+    told = [event["verb"] for event in shown]
+    assert "endpoint.key_regenerated" in told
+    assert not events.LOOKS & set(told)
+
+
+def test_every_look_is_an_event_that_is_recorded() -> None:
+    """So that none of them is misspelt, or goes on to be left out under an old name."""
+    code = "".join(path.read_text() for path in Path("controlplane").rglob("*.py"))
+    assert [verb for verb in events.LOOKS if f'verb="{verb}"' not in code] == []
 
 
 def test_pages_go_back_in_time_and_end(log: None, viewer_api: APIClient) -> None:

@@ -11,11 +11,14 @@ import { latencySegments } from "./latency";
 
 export function LatencyStrip({ timing, roundTripUs, first }: { timing: Timing; roundTripUs: number; first: boolean }) {
   const segments = latencySegments(timing, roundTripUs);
-  const words = segments.map((segment) => `${segment.label} ${duration(segment.us)}`).join(", ");
+  // why not in the bar: it is no part of serving, and where the model is quick it would be most of it.
+  const serving = segments.filter((segment) => segment.key !== "studio");
+  const studio = segments.find((segment) => segment.key === "studio")?.us ?? null;
+  const words = serving.map((segment) => `${segment.label} ${duration(segment.us)}`).join(", ");
   return (
     <Card
       title={t`Time`}
-      hint={t`${duration(roundTripUs)} from the browser and back`}
+      hint={timing.total_us === null ? undefined : t`${duration(timing.total_us)} as a client of the endpoint has it`}
       actions={
         first ? (
           <Chip>
@@ -25,7 +28,7 @@ export function LatencyStrip({ timing, roundTripUs, first }: { timing: Timing; r
       }
     >
       <div className={classes["strip"]} role="img" aria-label={words}>
-        {segments.map((segment) =>
+        {serving.map((segment) =>
           segment.us ? (
             <span
               key={segment.key}
@@ -36,7 +39,7 @@ export function LatencyStrip({ timing, roundTripUs, first }: { timing: Timing; r
         )}
       </div>
       <ul className={shared["legend"]} aria-hidden>
-        {segments.map((segment) => (
+        {serving.map((segment) => (
           <li key={segment.key}>
             <i style={{ background: segment.colour }} />
             <span>{segment.label}</span>
@@ -44,6 +47,13 @@ export function LatencyStrip({ timing, roundTripUs, first }: { timing: Timing; r
           </li>
         ))}
       </ul>
+      {studio === null ? null : (
+        <p className={`secondary ${classes["studio"]}`}>
+          <Trans>
+            This page had the answer after {duration(roundTripUs)}: {duration(studio)} of that are the browser's and the studio's own.
+          </Trans>
+        </p>
+      )}
     </Card>
   );
 }

@@ -19,12 +19,17 @@ describe("latencySegments", () => {
     expect(segments.find((segment) => segment.key === "gateway")?.us).toBe(2800);
   });
 
+  it("begin with the model, and end with what is the studio's own", () => {
+    const keys = latencySegments(TIMING, 8000).map(({ key }) => key);
+    expect(keys).toEqual(["compute", "input", "output", "queue", "gateway", "studio"]);
+  });
+
   it("show a stream from outside", () => {
     const segments = latencySegments({ ...TIMING, first_us: 1500 }, 5600);
     expect(segments.map(({ key, us }) => [key, us])).toEqual([
-      ["studio", 600],
       ["first", 1500],
       ["further", 3500],
+      ["studio", 600],
     ]);
   });
 

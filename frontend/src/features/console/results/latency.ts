@@ -16,6 +16,7 @@ const colour = (metric: "queue_us" | "compute_input_us" | "compute_infer_us" | "
 /**
  * `total_us` is the call as the studio's server sees it; the rest of the round trip is between browser and studio. The total
  * less what the runtime accounts for is the way through the gateway; without the runtime's parts only what was measured there.
+ * The model's time leads; the studio's own part, which no client of the endpoint has, comes last.
  */
 export function latencySegments(timing: Timing, roundTripUs: number): Segment[] {
   if (timing.first_us !== undefined && timing.first_us !== null) return streamSegments(timing, timing.first_us, roundTripUs);
@@ -26,12 +27,12 @@ export function latencySegments(timing: Timing, roundTripUs: number): Segment[] 
   const gateway = total !== null && complete ? Math.max(0, total - known) : timing.gateway_us;
   const studio = total === null ? null : Math.max(0, roundTripUs - total);
   return [
-    { key: "studio", label: t`Browser and studio`, us: studio, colour: "var(--ink-3)" },
-    { key: "gateway", label: t`Gateway and network`, us: gateway, colour: "var(--s5)" },
-    { key: "queue", label: t`Queue`, us: timing.queue_us, colour: colour("queue_us") },
-    { key: "input", label: t`Input`, us: timing.compute_input_us, colour: colour("compute_input_us") },
     { key: "compute", label: t`Compute`, us: timing.compute_infer_us, colour: colour("compute_infer_us") },
+    { key: "input", label: t`Input`, us: timing.compute_input_us, colour: colour("compute_input_us") },
     { key: "output", label: t`Output`, us: timing.compute_output_us, colour: colour("compute_output_us") },
+    { key: "queue", label: t`Queue`, us: timing.queue_us, colour: colour("queue_us") },
+    { key: "gateway", label: t`Gateway and network`, us: gateway, colour: "var(--s5)" },
+    { key: "studio", label: t`Browser and studio`, us: studio, colour: "var(--ink-3)" },
   ];
 }
 
@@ -39,8 +40,8 @@ export function latencySegments(timing: Timing, roundTripUs: number): Segment[] 
 function streamSegments(timing: Timing, firstUs: number, roundTripUs: number): Segment[] {
   const total = timing.total_us ?? firstUs;
   return [
-    { key: "studio", label: t`Browser and studio`, us: Math.max(0, roundTripUs - total), colour: "var(--ink-3)" },
     { key: "first", label: t`Until the first response`, us: firstUs, colour: "var(--s2)" },
     { key: "further", label: t`Further responses`, us: Math.max(0, total - firstUs), colour: "var(--s1)" },
+    { key: "studio", label: t`Browser and studio`, us: Math.max(0, roundTripUs - total), colour: "var(--ink-3)" },
   ];
 }

@@ -6,7 +6,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { endpointsNowQuery } from "@/api/endpoints";
 import { keys } from "@/api/keys";
-import { modelsQuery } from "@/api/models";
+import { allModelsQuery } from "@/api/models";
 import type { Upload } from "@/api/types";
 import { paths } from "@/app/paths";
 import type { WizardStep } from "@/app/search";
@@ -50,7 +50,7 @@ function useNaming({ modelName: name, nextOf }: DraftForm, source: DeploySource)
   const [settled] = useDebouncedValue(name, 300);
   // why a search: asking for a model that is not there would be an error on the browser's console.
   const { data } = useQuery({
-    ...modelsQuery({ q: settled, limit: 100 }),
+    ...allModelsQuery(settled),
     enabled: source.registered === null && settled !== "",
   });
   if (source.registered) return { note: t`version ${source.registered.version}`, known: true, clash: null };

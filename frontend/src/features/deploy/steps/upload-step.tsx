@@ -6,7 +6,7 @@ import { IconPackage } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Dropped } from "@/app/dropped-files";
-import { modelsQuery } from "@/api/models";
+import { allModelsQuery } from "@/api/models";
 import type { Upload } from "@/api/types";
 import { Card } from "@/components/card";
 import { bytes, joined, seconds, significant } from "@/components/format";
@@ -189,13 +189,16 @@ function Transfer({ view, onCancel }: { view: UploadView; onCancel: () => void }
 }
 
 function Registered({ onVersion }: { onVersion: (model: string, version: number) => void }) {
-  const { data } = useQuery(modelsQuery({ limit: 100 }));
+  const { data } = useQuery(allModelsQuery());
   const models = (data?.items ?? []).filter((model) => !model.archived && model.latest_version !== null);
   if (models.length === 0) return null;
   return (
     <Card title={t`Or a model that is here already`}>
       <Select
         searchable
+        // why: of thousands so many are drawn at a time; what is typed looks through all.
+        limit={100}
+        nothingFoundMessage={t`No model of that name`}
         label={t`Registered model`}
         placeholder={t`Choose a model`}
         data={models.map((model) => ({ value: model.name, label: `${model.name} v${model.latest_version}` }))}

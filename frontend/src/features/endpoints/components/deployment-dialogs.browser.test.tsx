@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { page } from "vitest/browser";
 import { endpointQuery } from "@/api/endpoints";
 import { show } from "@/testing/show";
+import { UpdateDialog } from "./update-dialog";
 import { DeleteDialog, PauseDialog } from "./deployment-dialogs";
 
 function Asked({ traffic, Dialog }: { traffic: Record<string, number>; Dialog: typeof DeleteDialog }) {
@@ -22,4 +23,21 @@ test("what becomes of the traffic of a deployment that goes is told as it will b
   await alone.unmount();
   await show(<Asked Dialog={PauseDialog} traffic={{ blue: 50, green: 50 }} />);
   await expect.element(dialog).toHaveTextContent("Those requests will be refused");
+});
+
+function Updated() {
+  const { data } = useQuery(endpointQuery("resnet50-prod"));
+  const [blue] = data?.deployments ?? [];
+  return blue ? <UpdateDialog endpoint="resnet50-prod" deployment={blue} opened onClose={() => undefined} /> : null;
+}
+
+test("an update that changes nothing offers no button; one that does, says what runs then", async () => {
+  await show(<Updated />);
+  const dialog = page.getByRole("dialog", { name: "Update blue" });
+  await expect.element(dialog.getByRole("status")).toHaveTextContent(/^Nothing to change: blue runs resnet50 v\d+ with this configuration/);
+  expect(dialog.getByRole("button", { name: /^Run / }).elements()).toHaveLength(0);
+  expect(dialog.getByRole("button", { name: "Nothing to change" }).elements()).toHaveLength(0);
+  await dialog.getByRole("combobox", { name: /^Version of/ }).click();
+  await page.getByRole("option").filter({ hasNotText: "runs now" }).first().click();
+  await expect.element(dialog.getByRole("button", { name: /^Run resnet50 v\d+$/ })).toBeEnabled();
 });

@@ -40,9 +40,8 @@ export function UpdateDialog({ endpoint, deployment, opened, onClose }: UpdateDi
       opened={opened}
       onClose={onClose}
       title={t`Update ${deployment.name}`}
-      confirmLabel={changes ? t`Run ${deployment.model} v${chosen}` : t`Nothing to change`}
+      confirmLabel={changes ? t`Run ${deployment.model} v${chosen}` : null}
       onConfirm={async () => {
-        if (!changes) throw new Error(t`${deployment.name} runs ${deployment.model} v${chosen} with this configuration already.`);
         await rollDeployment(endpoint, deployment.name, body);
         await queryClient.invalidateQueries({ queryKey: keys.endpoints.one(endpoint) });
         notifyDone(t`${deployment.name} is being updated to ${deployment.model} v${chosen}`);
@@ -84,7 +83,17 @@ export function UpdateDialog({ endpoint, deployment, opened, onClose }: UpdateDi
           revision can be rolled back at any time.
         </Trans>
       </p>
-      <AsCodeButton wide recipe={() => updateRecipe(endpoint, deployment.name, body)} />
+      {changes ? (
+        <AsCodeButton wide recipe={() => updateRecipe(endpoint, deployment.name, body)} />
+      ) : (
+        <p role="status">
+          <b>
+            <Trans>
+              Nothing to change: {deployment.name} runs {deployment.model} v{chosen} with this configuration already.
+            </Trans>
+          </b>
+        </p>
+      )}
     </ConfirmModal>
   );
 }

@@ -3,10 +3,10 @@ import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { Button } from "@mantine/core";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
-import { eventsQuery } from "@/api/operations";
+import { eventPagesQuery } from "@/api/operations";
 import type { EventItem } from "@/api/types";
 import { Card } from "@/components/card";
 import { CopyButton } from "@/components/copy";
@@ -21,9 +21,6 @@ import { useEvents } from "@/live/hooks";
 import { changesOf, factsOf, isKind, KINDS, type Kind } from "../event-details";
 import { useEndpoint } from "../hooks/use-endpoint";
 import classes from "./events-tab.module.css";
-
-const PAGE = 100;
-const MOST = 500;
 
 function Details({ event }: { event: EventItem }) {
   const changes = changesOf(event);
@@ -89,30 +86,38 @@ function Row({ event, open, onToggle }: { event: EventItem; open: boolean; onTog
   );
 }
 
-export function EventsTab() {
-  const endpoint = useEndpoint();
-  const search = useSearch({ from: "/app/endpoints/$name/events" });
-  const navigate = useNavigate({ from: "/endpoints/$name/events" });
-  const [limit, setLimit] = useState(search.event ? MOST : PAGE);
-  const { data, error, isPending, refetch } = useQuery({
-    ...eventsQuery(`endpoint/${endpoint.name}`, limit),
-    placeholderData: (previous) => previous,
-  });
+export interface EndpointEventsProps {
+  name: string;
+  kind: Kind;
+  onKind: (kind: Kind) => void;
+  /** The one that is open. */
+  chosen: number | undefined;
+  onChoose: (seq: number | undefined) => void;
+}
+
+export function EndpointEvents({ name, kind, onKind, chosen, onChoose }: EndpointEventsProps) {
+  const subject = `endpoint/${name}`;
+  // why only the first: an event that one opens in the list is there already.
+  const [linked] = useState(chosen);
+  const { data, error, isPending, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(
+    eventPagesQuery(subject, linked),
+  );
   useEvents((event) => {
-    if (event.subject === `endpoint/${endpoint.name}`) void refetch();
+    if (event.subject === subject) void refetch();
   });
-  const kind: Kind = KINDS.find((item) => item.value === search.kind)?.value ?? "all";
-  const shown = data?.items.filter((event) => isKind(event, kind));
-  if (error) return <ProblemCard error={error} title={t`The events could not be loaded`} onRetry={() => void refetch()} />;
+  const held = data?.pages.flatMap((page) => page.items);
+  const shown = held?.filter((event) => isKind(event, kind));
+  const oldest = held?.at(-1)?.seq;
+  // Read on to the event that a link names, however old it is.
+  const before = linked !== undefined && oldest !== undefined && linked < oldest && hasNextPage;
+  useEffect(() => {
+    if (before && !isFetchingNextPage && !error) void fetchNextPage();
+  }, [before, error, fetchNextPage, isFetchingNextPage]);
+  if (error && !data) return <ProblemCard error={error} title={t`The events could not be loaded`} onRetry={() => void refetch()} />;
   return (
     <>
       <div className={toolbar["toolbar"]}>
-        <Segmented
-          label={t`Kind of event`}
-          value={kind}
-          options={KINDS}
-          onChange={(value) => void navigate({ search: (old) => ({ ...old, kind: value === "all" ? undefined : value }), replace: true })}
-        />
+        <Segmented label={t`Kind of event`} value={kind} options={KINDS} onChange={onKind} />
       </div>
       <Card title={t`Events`} hint={t`newest first; open one for what it changed`} flush>
         {isPending ? <SkeletonRows label={t`Loading events`} /> : null}
@@ -122,31 +127,52 @@ export function EventsTab() {
               <Row
                 key={event.seq}
                 event={event}
-                open={search.event === event.seq}
-                onToggle={() =>
-                  void navigate({
-                    search: (old) => ({ ...old, event: search.event === event.seq ? undefined : event.seq }),
-                    replace: true,
-                  })
-                }
+                open={chosen === event.seq}
+                onToggle={() => onChoose(chosen === event.seq ? undefined : event.seq)}
               />
             ))}
           </ol>
         ) : null}
         {shown && shown.length === 0 ? (
           <EmptyState
-            title={kind === "all" ? t`Nothing has happened yet` : t`No event of this kind`}
+            title={
+              kind === "all"
+                ? t`Nothing has happened yet`
+                : hasNextPage
+                  ? t`No event of this kind among those read`
+                  : t`No event of this kind`
+            }
             detail={t`Deployments, traffic changes, keys and failures are recorded here.`}
           />
         ) : null}
-        {data && data.items.length >= limit && limit < MOST ? (
+        {hasNextPage ? (
           <div className={classes["more"]}>
-            <Button variant="default" onClick={() => setLimit(MOST)}>
-              <Trans>Show up to {MOST}</Trans>
+            <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+              <Trans>Older events</Trans>
             </Button>
           </div>
         ) : null}
+        {error && data ? (
+          <ProblemCard error={error} title={t`Older events could not be loaded`} onRetry={() => void fetchNextPage()} />
+        ) : null}
       </Card>
     </>
+  );
+}
+
+export function EventsTab() {
+  const endpoint = useEndpoint();
+  const search = useSearch({ from: "/app/endpoints/$name/events" });
+  const navigate = useNavigate({ from: "/endpoints/$name/events" });
+  const set = (change: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
+  return (
+    <EndpointEvents
+      key={endpoint.name}
+      name={endpoint.name}
+      kind={KINDS.find((item) => item.value === search.kind)?.value ?? "all"}
+      onKind={(kind) => set({ kind: kind === "all" ? undefined : kind })}
+      chosen={search.event}
+      onChoose={(event) => set({ event })}
+    />
   );
 }

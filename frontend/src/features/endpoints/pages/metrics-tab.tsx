@@ -72,7 +72,10 @@ export function MetricsTab() {
     [charts, navigate],
   );
 
-  const events = useQuery(eventsQuery(`endpoint/${endpoint.name}`, EVENTS));
+  const iso = (at: number) => new Date(at * 1000).toISOString();
+  const events = useQuery(
+    eventsQuery(`endpoint/${endpoint.name}`, EVENTS, range.kind === "fixed" ? { since: iso(range.from), until: iso(range.to) } : {}),
+  );
   useEvents((event) => {
     if (event.subject === `endpoint/${endpoint.name}`) void events.refetch();
   });

@@ -3,7 +3,7 @@ import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { eventsQuery } from "@/api/operations";
+import { newsQuery } from "@/api/operations";
 import { RANGE_SECONDS, RANGES, type Range } from "@/app/search";
 import { Card } from "@/components/card";
 import { EventList } from "@/components/event-list";
@@ -24,7 +24,7 @@ import classes from "./overview-tab.module.css";
 const SHOWN_EVENTS = 6;
 
 function RecentEvents({ endpoint }: { endpoint: string }) {
-  const events = useQuery(eventsQuery(`endpoint/${endpoint}`, SHOWN_EVENTS));
+  const events = useQuery(newsQuery(`endpoint/${endpoint}`, SHOWN_EVENTS));
   const { refetch } = events;
   useEvents((event) => {
     if (event.subject === `endpoint/${endpoint}`) void refetch();

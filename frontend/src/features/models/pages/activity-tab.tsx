@@ -1,7 +1,9 @@
 /** What happened to this model: registered, aliases moved, configurations edited, downloads, archived. */
 import { t } from "@lingui/core/macro";
-import { useQuery } from "@tanstack/react-query";
-import { eventsQuery } from "@/api/operations";
+import { Trans } from "@lingui/react/macro";
+import { Button } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { eventPagesQuery } from "@/api/operations";
 import { Card } from "@/components/card";
 import { EmptyState } from "@/components/empty-state";
 import { EventList } from "@/components/event-list";
@@ -10,12 +12,11 @@ import { SkeletonRows } from "@/components/skeleton";
 import { useEvents } from "@/live/hooks";
 import { useVersion } from "../hooks";
 
-const LIMIT = 200;
-
 export function ActivityTab() {
   const { name } = useVersion();
   const subject = `model/${name}`;
-  const { data, error, isPending, refetch } = useQuery(eventsQuery(subject, LIMIT));
+  const { data, error, isPending, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(eventPagesQuery(subject));
+  const events = data?.pages.flatMap((page) => page.items);
   useEvents((event) => {
     if (event.subject === subject) void refetch();
   });
@@ -23,8 +24,15 @@ export function ActivityTab() {
   return (
     <Card title={t`Activity`} hint={t`all versions of ${name}, newest first`} flush>
       {isPending ? <SkeletonRows label={t`Loading the activity`} /> : null}
-      {data && data.items.length > 0 ? <EventList events={data.items} /> : null}
-      {data && data.items.length === 0 ? (
+      {events && events.length > 0 ? <EventList events={events} /> : null}
+      {hasNextPage ? (
+        <p style={{ padding: "0 12px 12px", margin: 0 }}>
+          <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            <Trans>Older events</Trans>
+          </Button>
+        </p>
+      ) : null}
+      {events && events.length === 0 ? (
         <EmptyState title={t`Nothing is recorded`} detail={t`Uploads, aliases, descriptions and archiving appear here as they happen.`} />
       ) : null}
     </Card>
