@@ -4,7 +4,7 @@ import { cancelDraw, requestDraw } from "./flush";
 import { Ring } from "./ring";
 
 /** A silence longer than this is drawn as a gap, not bridged by a line. */
-const GAP_S = 2.5;
+export const GAP_S = 2.5;
 
 export class Series {
   readonly ring = new Ring();

@@ -143,7 +143,7 @@ export function LiveChart(props: LiveChartProps) {
         return;
       }
       tableAt = now;
-      setRows(summarise(current, plot.raw));
+      setRows(summarise(current, plot.times, plot.raw));
     };
     const observer = new ResizeObserver(() => plot.resize(element.clientWidth));
     observer.observe(element);
