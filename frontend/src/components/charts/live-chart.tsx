@@ -8,6 +8,7 @@ import { requestDraw } from "@/live/flush";
 import type { Series } from "@/live/series";
 import { absoluteTime, clock } from "../format";
 import type { ChartGroup } from "./chart-group";
+import { ChartReader } from "./chart-reader";
 import classes from "./charts.module.css";
 import { type Level, levelOf, worse } from "./level";
 import { Plot, type Line } from "./plot";
@@ -67,6 +68,9 @@ export function LiveChart(props: LiveChartProps) {
     height = 144,
   } = props;
   const host = useRef<HTMLDivElement>(null);
+  const stop = useRef<HTMLDivElement>(null);
+  const said = useRef<HTMLSpanElement>(null);
+  const reader = useRef<ChartReader>(null);
   const values = useRef<(HTMLElement | null)[]>([]);
   const stamp = useRef<HTMLSpanElement>(null);
   const chip = useRef<HTMLSpanElement>(null);
@@ -127,11 +131,30 @@ export function LiveChart(props: LiveChartProps) {
         requestDraw(label);
       },
     });
+    const moment = (time: number) => stampText(time, rangeRef.current);
+    const reads = new ChartReader({
+      plot,
+      group,
+      title,
+      moment,
+      words: (index) => {
+        const time = plot.times[index] ?? 0;
+        const mark = group.markNear(time, rangeRef.current * MARK_SHARE);
+        const figures = current.map((line, at) => `${line.label} ${valueText(unit, plot.raw[at]?.[index] ?? null)}`);
+        return [`${moment(time)}: ${figures.join(", ")}`, mark?.label].filter(Boolean).join("; ");
+      },
+      say: (words) => {
+        if (said.current) said.current.textContent = words;
+      },
+    });
+    reader.current = reads;
+    if (group.takesFocus(title)) stop.current?.focus();
     const draw = () => {
       const now = performance.now();
       if (!seen && now - drawnAt < UNSEEN_EVERY_MS) return;
       drawnAt = now;
       plot.update();
+      if (reads.reads) reads.redraw();
       label();
       judge();
       if (!asTable) return;
@@ -155,7 +178,7 @@ export function LiveChart(props: LiveChartProps) {
       { rootMargin: NEAR },
     );
     // why the panel: the plot itself has no size while the table is shown.
-    sight.observe(element.parentElement ?? element);
+    sight.observe(element.closest("section") ?? element);
     const stopDraw = series.onDraw(draw);
     const stopZoom = group.onZoom(() => requestDraw(draw));
     return () => {
@@ -164,10 +187,11 @@ export function LiveChart(props: LiveChartProps) {
       stopZoom();
       observer.disconnect();
       sight.disconnect();
+      reader.current = null;
       plot.destroy();
     };
     // why the scheme: colours are read from the theme when the chart is built.
-  }, [series, shape, unit, stacked, envelope, height, group, levels, scheme, asTable]);
+  }, [series, shape, unit, stacked, envelope, height, group, levels, scheme, asTable, title]);
 
   return (
     <section className={classes["panel"]} data-dimmed={dimmed || undefined} aria-label={title}>
@@ -193,12 +217,28 @@ export function LiveChart(props: LiveChartProps) {
         </span>
       </header>
       <div
-        ref={host}
-        role="img"
-        aria-label={t`${title}: live chart of ${lines.map((line) => line.label).join(", ")}`}
+        ref={stop}
+        role="application"
+        aria-roledescription={t`chart`}
+        aria-label={t`${title}, read by arrow keys`}
+        tabIndex={asTable ? -1 : 0}
         className={classes["plot"]}
-        style={{ height, display: asTable ? "none" : undefined }}
-      />
+        style={{ display: asTable ? "none" : undefined }}
+        onKeyDown={(event) => {
+          if (event.ctrlKey || event.metaKey || event.altKey || !reader.current?.press(event.key, event.shiftKey)) return;
+          event.preventDefault();
+          event.stopPropagation();
+        }}
+        onBlur={() => reader.current?.leave()}
+      >
+        <div
+          ref={host}
+          role="img"
+          aria-label={t`${title}: live chart of ${lines.map((line) => line.label).join(", ")}`}
+          style={{ height }}
+        />
+        <span ref={said} className="sr-only" aria-live="polite" />
+      </div>
       {asTable ? <SummaryTable label={title} rows={rows} unit={unit} height={height} /> : null}
       <ul className={classes["legend"]}>
         {lines.map((line, index) => (

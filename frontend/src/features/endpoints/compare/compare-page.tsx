@@ -84,14 +84,16 @@ function useView() {
   const range = parseRange(search.range) ?? following(DEFAULT);
   const set = (change: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
   const charts = useMemo(() => new ChartGroup("compare"), []);
+  const zoomed = range.kind === "fixed";
   useEffect(
     () =>
       charts.onSelect(
         (selected) =>
           // why a new entry: the way back from a zoom is the browser's back button, or a double click.
           void navigate({ search: (old) => ({ ...old, range: selected ? rangeText(selected[0], selected[1]) : undefined }) }),
+        zoomed,
       ),
-    [charts, navigate],
+    [charts, navigate, zoomed],
   );
   return {
     kind,

@@ -62,14 +62,16 @@ export function MetricsTab() {
   const charts = useMemo(() => new ChartGroup(`metrics ${endpoint.name}`), [endpoint.name]);
   const set = (change: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
 
+  const zoomed = range.kind === "fixed";
   useEffect(
     () =>
       charts.onSelect(
         (selected) =>
           // why a new entry: the way back from a zoom is the browser's back button, or a double click.
           void navigate({ search: (old) => ({ ...old, range: selected ? rangeText(selected[0], selected[1]) : undefined }) }),
+        zoomed,
       ),
-    [charts, navigate],
+    [charts, navigate, zoomed],
   );
 
   const events = useQuery(eventsQuery(`endpoint/${endpoint.name}`, EVENTS));
