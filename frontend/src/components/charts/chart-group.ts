@@ -16,6 +16,7 @@ export class ChartGroup {
   private selected: ((range: readonly [number, number] | null) => void) | null = null;
   private selectedZoomed = false;
   private focused: string | null = null;
+  private explain: ((key: string, time: number) => string) | null = null;
 
   constructor(key: string) {
     this.key = key;
@@ -80,6 +81,19 @@ export class ChartGroup {
       if (distance <= tolerance && (!nearest || distance < Math.abs(nearest.at - at))) nearest = mark;
     }
     return nearest;
+  }
+
+  /** Who knows why a series has no value at a point. Answers what takes that back. */
+  onGap(explain: (key: string, time: number) => string): () => void {
+    this.explain = explain;
+    return () => {
+      if (this.explain === explain) this.explain = null;
+    };
+  }
+
+  /** Empty where nobody knows. */
+  gapReason(key: string, time: number): string {
+    return this.explain?.(key, time) ?? "";
   }
 
   onZoom(listener: () => void): () => void {

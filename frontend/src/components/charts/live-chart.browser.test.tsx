@@ -184,6 +184,30 @@ test("a chart that a selection builds anew has the focus again, once", async () 
   expect(group.takesFocus("Throughput")).toBe(false);
 });
 
+test("a gap tells its reason to the pointer and to the keyboard", async () => {
+  const series = new Series();
+  const t = Array.from({ length: RANGE + 1 }, (_, index) => END - RANGE + index);
+  series.accept({
+    type: "snapshot",
+    topic: "",
+    keys: ["climbs", "stays"],
+    t,
+    v: [t.map((at) => (at < END - 20 ? null : 1)), t.map(() => 5)],
+  });
+  const group = new ChartGroup("gaps");
+  group.onGap((key, time) => `${key} had no request at ${time - END}`);
+  await show(chart(series, group));
+  await expect.element(legend("blue")).toHaveTextContent("blue 1");
+  const { width, height } = plot().getBoundingClientRect();
+  await userEvent.hover(page.elementLocator(plot()), { position: { x: width / 2, y: height / 2 } });
+  await expect.element(panel).toHaveTextContent("blue: climbs had no request at -30");
+  await userEvent.hover(page.elementLocator(plot()), { position: { x: width - 4, y: height / 2 } });
+  await expect.element(panel).not.toHaveTextContent("had no request");
+  focus();
+  await userEvent.keyboard("{Home}");
+  await expect.poll(said).toMatch(/blue –, green 5; blue: climbs had no request at -60$/);
+});
+
 test("axe has nothing to say", async () => {
   await show(chart(minute()));
   await expect.element(legend("blue")).toHaveTextContent("blue 60");

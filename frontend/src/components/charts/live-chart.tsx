@@ -11,6 +11,7 @@ import type { ChartGroup } from "./chart-group";
 import { ChartReader } from "./chart-reader";
 import classes from "./charts.module.css";
 import { type Level, levelOf, worse } from "./level";
+import { gapText } from "./gap-text";
 import { Plot, type Line } from "./plot";
 import { SummaryTable, type SummaryRow, summarise } from "./summary-table";
 import { type Unit, valueText } from "./units";
@@ -71,6 +72,7 @@ export function LiveChart(props: LiveChartProps) {
   const stop = useRef<HTMLDivElement>(null);
   const said = useRef<HTMLSpanElement>(null);
   const reader = useRef<ChartReader>(null);
+  const gap = useRef<HTMLSpanElement>(null);
   const values = useRef<(HTMLElement | null)[]>([]);
   const stamp = useRef<HTMLSpanElement>(null);
   const chip = useRef<HTMLSpanElement>(null);
@@ -95,6 +97,13 @@ export function LiveChart(props: LiveChartProps) {
     let seen = true;
     let drawnAt = Number.NEGATIVE_INFINITY;
 
+    const gapAt = (index: number): string =>
+      gapText(
+        current.map((line, at) => {
+          const value = plot.raw[at]?.[index] ?? null;
+          return { label: line.label, reason: value === null ? group.gapReason(line.key, plot.times[index] ?? 0) : null };
+        }),
+      );
     const label = () => {
       const at = cursor ?? plot.times.length - 1;
       current.forEach((_, index) => {
@@ -102,6 +111,8 @@ export function LiveChart(props: LiveChartProps) {
         const text = valueText(unit, plot.raw[index]?.[at] ?? null);
         if (target && target.textContent !== text) target.textContent = text;
       });
+      const why = cursor === null ? "" : gapAt(cursor);
+      if (gap.current && gap.current.textContent !== why) gap.current.textContent = why;
       const time = cursor === null ? undefined : plot.times[cursor];
       const mark = time === undefined ? null : group.markNear(time, rangeRef.current * MARK_SHARE);
       const words = mark?.label ?? (time === undefined ? "" : stampText(time, rangeRef.current));
@@ -141,7 +152,7 @@ export function LiveChart(props: LiveChartProps) {
         const time = plot.times[index] ?? 0;
         const mark = group.markNear(time, rangeRef.current * MARK_SHARE);
         const figures = current.map((line, at) => `${line.label} ${valueText(unit, plot.raw[at]?.[index] ?? null)}`);
-        return [`${moment(time)}: ${figures.join(", ")}`, mark?.label].filter(Boolean).join("; ");
+        return [`${moment(time)}: ${figures.join(", ")}`, gapAt(index), mark?.label].filter(Boolean).join("; ");
       },
       say: (words) => {
         if (said.current) said.current.textContent = words;
@@ -237,6 +248,7 @@ export function LiveChart(props: LiveChartProps) {
           aria-label={t`${title}: live chart of ${lines.map((line) => line.label).join(", ")}`}
           style={{ height }}
         />
+        <span ref={gap} className={classes["gap"]} aria-hidden />
         <span ref={said} className="sr-only" aria-live="polite" />
       </div>
       {asTable ? <SummaryTable label={title} rows={rows} unit={unit} height={height} /> : null}

@@ -25,6 +25,7 @@ import { MetricTables } from "../components/metric-tables";
 import { PanelGrid } from "../components/panel-grid";
 import { marksOf } from "../event-marks";
 import { useEndpoint } from "../hooks/use-endpoint";
+import { useGapReasons } from "../hooks/use-gap-reasons";
 import { freshEvery, useMetrics } from "../hooks/use-metrics";
 import { toCsv } from "../metrics-csv";
 import { panelGroups } from "../panels";
@@ -60,6 +61,7 @@ export function MetricsTab() {
   });
   const keys = useSeriesKeys(series);
   const charts = useMemo(() => new ChartGroup(`metrics ${endpoint.name}`), [endpoint.name]);
+  useGapReasons(charts, series, endpoint);
   const set = (change: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
 
   const zoomed = range.kind === "fixed";
