@@ -12,9 +12,9 @@ import { following, parseRange, type Preset, PRESETS, rangeText, stepText } from
 import { downloadFile } from "@/components/download";
 import { ChartGroup } from "@/components/charts/chart-group";
 import { EmptyState } from "@/components/empty-state";
-import { absoluteTime } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
 import { ProblemCard } from "@/components/problem-card";
+import { RangeFields } from "@/components/range-fields";
 import { Segmented } from "@/components/segmented";
 import { Skeleton } from "@/components/skeleton";
 import { useEvents, useLiveState, useSeriesKeys } from "@/live/hooks";
@@ -38,10 +38,6 @@ const DEFAULT: Preset = "15m";
 /** Whether a series ever had a value other than none: what decides if a panel of a rare feature is shown. */
 function hasValues(series: Series, key: string): boolean {
   return series.ring.read(key, 0).some((value) => value !== null);
-}
-
-function dateText(seconds: number): string {
-  return absoluteTime(new Date(seconds * 1000).toISOString());
 }
 
 export function MetricsTab() {
@@ -116,17 +112,11 @@ export function MetricsTab() {
           options={PRESETS.map((value) => ({ value, label: value }))}
           onChange={(value) => set({ range: value === DEFAULT ? undefined : value })}
         />
+        <RangeFields range={range} onChange={(text) => void navigate({ search: (old) => ({ ...old, range: text }) })} />
         {range.kind === "fixed" ? (
-          <>
-            <span className={classes["fixed"]}>
-              <Trans>
-                {dateText(range.from)} to {dateText(range.to)}
-              </Trans>
-            </span>
-            <Button variant="default" leftSection={<IconZoomReset size={15} />} onClick={() => set({ range: undefined })}>
-              <Trans>Follow live values</Trans>
-            </Button>
-          </>
+          <Button variant="default" leftSection={<IconZoomReset size={15} />} onClick={() => set({ range: undefined })}>
+            <Trans>Follow live values</Trans>
+          </Button>
         ) : null}
         {names.length > 1 ? (
           <Segmented
