@@ -7,7 +7,7 @@ import type { TimeRange } from "@/app/time-range";
 import { absoluteTime } from "./format";
 import classes from "./range-fields.module.css";
 import { typedRange } from "./typed-range";
-import { zoneAt } from "./zone";
+import { zoneNow } from "./zone";
 
 interface RangeFieldsProps {
   range: TimeRange;
@@ -21,7 +21,7 @@ function Fields({ from: first, to: last, onChange }: { from: string; to: string;
   const [from, setFrom] = useState(first);
   const [to, setTo] = useState(last);
   const [wrong, setWrong] = useState<{ field: "from" | "to"; message: string } | null>(null);
-  const zone = zoneAt(new Date());
+  const zone = zoneNow();
   const show = () => {
     const typed = typedRange(from, to, Date.now());
     if ("range" in typed) onChange(typed.range);

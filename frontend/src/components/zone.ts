@@ -58,6 +58,9 @@ export function offsetName(minutes: number): string {
 
 export const zoneAt = (at: Date, utc: boolean = showsUtc()): string => (utc ? "UTC" : offsetName(at.getTimezoneOffset()));
 
+/** Of the present moment. */
+export const zoneNow = (): string => zoneAt(new Date());
+
 /** `Europe/Berlin, UTC+1`, or `UTC` where the browser's zone is just that. */
 export function namedZone(name: string, offset: string): string {
   return name === offset ? name : `${name}, ${offset}`;
