@@ -7,7 +7,7 @@ export interface Reading {
   anchor: number | null;
 }
 
-export type Does =
+type Does =
   | { kind: "nothing" }
   /** Another point is read. */
   | { kind: "moved" }

@@ -151,6 +151,23 @@ test("arrow keys read it point by point, Shift ten at a time, and the moment sta
   expect(said()).toBe("");
 });
 
+test("all charts of the page read the moment that one is read at", async () => {
+  const group = new ChartGroup("together");
+  await show(
+    <>
+      {chart(minute(), group)}
+      {chart(minute(), group)}
+    </>,
+  );
+  const others = panel.nth(1).getByRole("listitem").filter({ hasText: "blue" });
+  await expect.element(others).toHaveTextContent("blue 60");
+  (keyboard.nth(0).element() as HTMLElement).focus();
+  await userEvent.keyboard("{ArrowLeft}{Shift>}{ArrowLeft}{/Shift}");
+  await expect.element(others).toHaveTextContent("blue 50");
+  (keyboard.nth(0).element() as HTMLElement).blur();
+  await expect.element(others).toHaveTextContent("blue 60");
+});
+
 test("Enter begins a selection and zooms into it, Escape gives it up and goes back", async () => {
   const group = new ChartGroup("by keyboard");
   await show(chart(minute(), group));

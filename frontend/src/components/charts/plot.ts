@@ -112,7 +112,7 @@ export class Plot {
     const { clientWidth: width, clientHeight: height } = this.chart.over;
     const place = (time: number) => Math.max(0, Math.min(width, this.chart.valToPos(time, "x")));
     const left = place(at);
-    this.chart.setCursor({ left, top: height / 2 });
+    this.moveCursor({ left, top: height / 2 });
     const start = anchor === null ? left : place(anchor);
     this.chart.setSelect(
       { left: Math.min(left, start), top: 0, width: Math.abs(left - start), height: anchor === null ? 0 : height },
@@ -121,8 +121,15 @@ export class Plot {
   }
 
   unmark(): void {
-    this.chart.setCursor({ left: -10, top: -10 });
+    this.moveCursor({ left: -10, top: -10 });
     this.chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  }
+
+  /** For all charts of the group, as the pointer does. */
+  private moveCursor(at: { left: number; top: number }): void {
+    // why typed here: uPlot's own types leave out that the others can be told.
+    const setCursor: (at: { left: number; top: number }, fire: boolean, publish: boolean) => void = this.chart.setCursor;
+    setCursor(at, true, true);
   }
 
   private data(): uPlot.AlignedData {
