@@ -34,7 +34,8 @@ export class ChartReader {
     if (does.kind === "back" && !group.zoomed && this.reading.at === null) return false;
     this.reading = reading;
     this.redraw();
-    if (does.kind === "moved" && reading.at !== null) say(words(indexAt(plot.times, reading.at)));
+    if (does.kind === "nothing") say(t`No points in this range`);
+    else if (does.kind === "moved" && reading.at !== null) say(words(indexAt(plot.times, reading.at)));
     else if (does.kind === "began" && reading.at !== null) {
       say(t`Selection from ${moment(reading.at)}. Arrow keys move its end, Enter zooms, Escape gives it up.`);
     } else if (does.kind === "dropped") say(t`No selection`);

@@ -151,6 +151,13 @@ test("arrow keys read it point by point, Shift ten at a time, and the moment sta
   expect(said()).toBe("");
 });
 
+test("before the first points the keys say that there are none", async () => {
+  await show(chart(new Series()));
+  focus();
+  await userEvent.keyboard("{ArrowLeft}");
+  await expect.poll(said).toBe("No points in this range");
+});
+
 test("all charts of the page read the moment that one is read at", async () => {
   const group = new ChartGroup("together");
   await show(
