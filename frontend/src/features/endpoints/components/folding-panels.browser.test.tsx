@@ -26,12 +26,18 @@ const view = (series: Series) => (
   <FoldingPanels panels={panels} charts={new ChartGroup("folding")} series={series} range={RANGE} dimmed={false} />
 );
 
+/** The pointer may still rest where another test has left it. */
+async function shown(series: Series) {
+  await show(view(series));
+  await userEvent.hover(page.elementLocator(document.body), { position: { x: 1, y: 1 } });
+}
+
 const region = (name: string) => page.getByRole("region", { name, exact: true });
 const line = page.getByRole("button", { name: "Errors: none in this range" });
 
 test("what is zero all the time is one line, and a chart as soon as something comes", async () => {
   const series = minute();
-  await show(view(series));
+  await shown(series);
   await expect.element(line).toHaveAttribute("aria-expanded", "false");
   await expect.element(region("Errors")).not.toBeInTheDocument();
   // What has no values may have a reason for that, which the chart tells.
@@ -43,7 +49,7 @@ test("what is zero all the time is one line, and a chart as soon as something co
 });
 
 test("the line opens the chart by keyboard, and folds it", async () => {
-  await show(view(minute()));
+  await shown(minute());
   await expect.element(line).toBeVisible();
   (line.element() as HTMLElement).focus();
   await userEvent.keyboard("{Enter}");
@@ -56,7 +62,7 @@ test("the line opens the chart by keyboard, and folds it", async () => {
 test("a chart in use does not fold away from under the pointer", async () => {
   const series = minute();
   series.accept({ type: "tick", topic: "", t: END + 1, v: [2, 3, null] });
-  await show(view(series));
+  await shown(series);
   await expect.element(region("Errors")).toHaveTextContent("failed 2");
   const table = page.getByRole("button", { name: "Show Errors as a table" });
   (table.element() as HTMLElement).focus();

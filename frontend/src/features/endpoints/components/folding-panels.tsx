@@ -33,9 +33,9 @@ function useFlat({ panels, charts, series, range, instead }: FoldingPanelsProps,
     const wanted = JSON.parse(shape) as [id: string, keys: string[]][];
     let lookedAt = Number.NEGATIVE_INFINITY;
     let later = 0;
-    // why: nothing moves away from under the pointer or the focus.
+    // why: nothing moves away from under the pointer or the focus; what somebody opened keeps its line.
     const isUsed = (id: string) =>
-      host.current?.querySelector(`[data-panel="${CSS.escape(id)}"]`)?.matches(":hover, :focus-within") ?? false;
+      host.current?.querySelector(`[data-panel="${CSS.escape(id)}"]:not([data-opened])`)?.matches(":hover, :focus-within") ?? false;
     const look = () => {
       // why not while zoomed: what is beside the zoom may have something to see.
       if (charts.zoom) return;
@@ -48,12 +48,11 @@ function useFlat({ panels, charts, series, range, instead }: FoldingPanelsProps,
       }
       lookedAt = performance.now();
       const since = series.ring.lastTime - range;
-      setFlat((old) => {
-        const found = wanted
-          .filter(([id, keys]) => isFlat(series.ring, keys, since) && (old.includes(id) || !isUsed(id)))
-          .map(([id]) => id);
-        return found.join() === old.join() ? old : found;
-      });
+      const all = wanted.filter(([, keys]) => isFlat(series.ring, keys, since)).map(([id]) => id);
+      const found = all.filter((id) => !isUsed(id));
+      // why: it folds when it is left, also where nothing is drawn any more
+      if (found.length < all.length) later = window.setTimeout(look, EVERY_MS);
+      setFlat((old) => (found.join() === old.join() ? old : found));
     };
     const stop = series.onDraw(look);
     return () => {
@@ -78,7 +77,7 @@ export function FoldingPanels(props: FoldingPanelsProps) {
           .map((panel) => {
             const { id, ...shown } = panel;
             return (
-              <div key={id} data-panel={id} className={classes["cell"]}>
+              <div key={id} data-panel={id} data-opened={flat.includes(id) ? "" : undefined} className={classes["cell"]}>
                 {instead?.(panel) ?? (
                   <LiveChart {...shown} series={series} range={range} group={charts} envelope={envelope} dimmed={dimmed} />
                 )}
