@@ -16,8 +16,8 @@ const PRESET_SECONDS: Record<Preset, number> = {
 };
 /** What a live socket follows; longer ranges are asked for and refreshed. */
 export const LIVE_SECONDS = 900;
-const SHORTEST_S = 10;
-const LONGEST_S = PRESET_SECONDS["30d"];
+export const SHORTEST_S = 10;
+export const LONGEST_S = PRESET_SECONDS["30d"];
 
 export interface Following {
   kind: "following";

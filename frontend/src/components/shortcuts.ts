@@ -16,6 +16,8 @@ export const SHORTCUTS: readonly (readonly [keys: string, what: string])[] = [
   ["← →", t`move in a row, over what can be pressed`],
   ["x", t`tick a row, where rows can be ticked`],
   [t`Enter`, t`open`],
+  ["← →", t`in a chart: read it point by point, with Shift ten at a time`],
+  [t`Enter, Enter`, t`in a chart: begin a selection, and zoom into it; Esc goes back`],
   ["?", t`show these keys`],
   [t`Esc`, t`close`],
 ];

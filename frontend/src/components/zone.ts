@@ -40,6 +40,14 @@ export function calendarTime(at: Date, utc: boolean = showsUtc()): CalendarTime 
 export const dayStart = (year: number, month: number, day: number, utc: boolean = showsUtc()): Date =>
   utc ? new Date(Date.UTC(year, month - 1, day)) : new Date(year, month - 1, day);
 
+/** The moment that a calendar and a clock of the zone show; null where they never do (2026-02-30, 25:00, an hour that summer time leaves out). */
+export function momentOf(shown: CalendarTime, utc: boolean = showsUtc()): Date | null {
+  const { year, month, day, hour, minute, second } = shown;
+  const at = utc ? new Date(Date.UTC(year, month - 1, day, hour, minute, second)) : new Date(year, month - 1, day, hour, minute, second);
+  const found = calendarTime(at, utc);
+  return (Object.keys(shown) as (keyof CalendarTime)[]).every((part) => found[part] === shown[part]) ? at : null;
+}
+
 /** `UTC+1`, `UTC-3:30`, `UTC`: the offset of that moment, since summer differs. `minutes` as `Date.getTimezoneOffset` has them. */
 export function offsetName(minutes: number): string {
   const ahead = Math.abs(minutes);
@@ -49,6 +57,9 @@ export function offsetName(minutes: number): string {
 }
 
 export const zoneAt = (at: Date, utc: boolean = showsUtc()): string => (utc ? "UTC" : offsetName(at.getTimezoneOffset()));
+
+/** Of the present moment. */
+export const zoneNow = (): string => zoneAt(new Date());
 
 /** `Europe/Berlin, UTC+1`, or `UTC` where the browser's zone is just that. */
 export function namedZone(name: string, offset: string): string {

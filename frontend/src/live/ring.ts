@@ -95,6 +95,15 @@ export class Ring {
     return Number.isNaN(value) ? null : value;
   }
 
+  /** The value of a point; null where it is a gap, undefined where there is no such series or no such point. */
+  valueAt(key: string, time: number): number | null | undefined {
+    const slot = this.slot(this.firstIndex(time));
+    const column = this.columns.get(key);
+    if (!column || this.times[slot] !== time) return undefined;
+    const value = column[slot] ?? Number.NaN;
+    return Number.isNaN(value) ? null : value;
+  }
+
   private slot(index: number): number {
     return (this.start + index) % this.capacity;
   }

@@ -54,8 +54,18 @@ test("a silence becomes a gap", () => {
   const series = new Series();
   series.accept({ type: "snapshot", topic: "t", keys: ["a"], t: [1], v: [[1]] });
   series.accept({ type: "tick", topic: "t", t: 11, v: [2] });
-  expect(series.ring.readTimes(0)).toEqual([1, 1.5, 11]);
-  expect(series.ring.read("a", 0)).toEqual([1, null, 2]);
+  expect(series.ring.readTimes(0)).toEqual([1, 1.5, 10.5, 11]);
+  expect(series.ring.read("a", 0)).toEqual([1, null, null, 2]);
+  expect([1, 1.5, 5, 10.5, 11].map((time) => series.isSilent(time))).toEqual([false, true, true, true, false]);
+  series.accept({ type: "snapshot", topic: "t", keys: ["a"], t: [1, 11], v: [[1, 2]] });
+  expect(series.isSilent(5)).toBe(false);
+});
+
+test("a point is looked up by its moment", () => {
+  const series = new Series();
+  series.accept({ type: "snapshot", topic: "t", keys: ["a"], t: [1, 2], v: [[7, null]] });
+  expect([1, 1.5, 2, 3].map((time) => series.ring.valueAt("a", time))).toEqual([7, undefined, null, undefined]);
+  expect(series.ring.valueAt("b", 1)).toBeUndefined();
 });
 
 test("whoever has left is not drawn", () => {

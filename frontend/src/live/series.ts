@@ -4,7 +4,10 @@ import { cancelDraw, requestDraw } from "./flush";
 import { Ring } from "./ring";
 
 /** A silence longer than this is drawn as a gap, not bridged by a line. */
-const GAP_S = 2.5;
+export const GAP_S = 2.5;
+const EDGE_S = 0.5;
+/** So many are remembered. */
+const SILENCES = 64;
 
 export class Series {
   readonly ring = new Ring();
@@ -12,6 +15,8 @@ export class Series {
   private readonly structureListeners = new Set<() => void>();
   private structure = 0;
   private tickedAt = 0;
+  /** Stretches without a frame, oldest first. */
+  private silences: (readonly [from: number, to: number])[] = [];
 
   /** Changes when the set of keys changes: the only thing that React re-renders for. */
   get version(): number {
@@ -27,13 +32,20 @@ export class Series {
     if (frame.type === "snapshot") {
       const same = this.structure > 0 && sameKeys(this.ring.keys, frame.keys);
       this.ring.load(frame.keys, frame.t, frame.v);
+      this.silences = [];
       this.tickedAt = performance.now();
       if (!same) {
         this.structure += 1;
         for (const listener of [...this.structureListeners]) listener();
       }
     } else if (frame.type === "tick" && frame.v.length === this.ring.keys.length && this.structure > 0) {
-      if (frame.t - this.ring.lastTime > GAP_S) this.ring.push(this.ring.lastTime + 0.5, []);
+      const last = this.ring.lastTime;
+      if (frame.t - last > GAP_S) {
+        // why two: the point nearest to any moment of the silence is one of the silence.
+        this.ring.push(last + EDGE_S, []);
+        this.ring.push(frame.t - EDGE_S, []);
+        this.silences = [...this.silences.slice(1 - SILENCES), [last, frame.t]];
+      }
       this.ring.push(frame.t, frame.v);
       this.tickedAt = performance.now();
     } else return;
@@ -50,6 +62,11 @@ export class Series {
       if (t <= this.ring.lastTime) return;
       this.accept({ type: "tick", topic: "", t, v: columns.v.map((values) => values[index] ?? null) });
     });
+  }
+
+  /** Whether no frame came around that moment, though the others after it did. */
+  isSilent(time: number): boolean {
+    return this.silences.some(([from, to]) => time > from && time < to);
   }
 
   redraw(): void {

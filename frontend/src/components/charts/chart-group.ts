@@ -14,6 +14,9 @@ export class ChartGroup {
   private shown: readonly Mark[] = [];
   private readonly listeners = new Set<() => void>();
   private selected: ((range: readonly [number, number] | null) => void) | null = null;
+  private selectedZoomed = false;
+  private focused: string | null = null;
+  private explain: ((key: string, time: number) => string) | null = null;
 
   constructor(key: string) {
     this.key = key;
@@ -38,12 +41,30 @@ export class ChartGroup {
     this.tell();
   }
 
-  /** Takes selections instead of the zoom in place; null asks for the way back. Answers what gives them back. */
-  onSelect(selected: (range: readonly [number, number] | null) => void): () => void {
+  /** Takes selections instead of the zoom in place; null asks for the way back, where there is one (`zoomed`). Answers what gives them back. */
+  onSelect(selected: (range: readonly [number, number] | null) => void, zoomed: boolean): () => void {
     this.selected = selected;
+    this.selectedZoomed = zoomed;
     return () => {
       if (this.selected === selected) this.selected = null;
     };
+  }
+
+  /** Whether there is a way back from what is shown. */
+  get zoomed(): boolean {
+    return this.selected ? this.selectedZoomed : this.range !== null;
+  }
+
+  /** The chart of this title has the focus again where it is built anew: after a selection its points are asked for first. */
+  focusOn(title: string): void {
+    this.focused = title;
+  }
+
+  /** Once: whether a new chart of this title takes the focus. */
+  takesFocus(title: string): boolean {
+    if (this.focused !== title) return false;
+    this.focused = null;
+    return true;
   }
 
   /** What a drag or a double click in a chart does. */
@@ -60,6 +81,19 @@ export class ChartGroup {
       if (distance <= tolerance && (!nearest || distance < Math.abs(nearest.at - at))) nearest = mark;
     }
     return nearest;
+  }
+
+  /** Who knows why a series has no value at a point. Answers what takes that back. */
+  onGap(explain: (key: string, time: number) => string): () => void {
+    this.explain = explain;
+    return () => {
+      if (this.explain === explain) this.explain = null;
+    };
+  }
+
+  /** Empty where nobody knows. */
+  gapReason(key: string, time: number): string {
+    return this.explain?.(key, time) ?? "";
   }
 
   onZoom(listener: () => void): () => void {

@@ -1,3 +1,4 @@
+import axe from "axe-core";
 import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import { Series } from "@/live/series";
@@ -124,4 +125,116 @@ test("how it is computed is told to whoever comes by keyboard", async () => {
   await userEvent.tab();
   await expect.element(panel.getByRole("button", { name: "How Throughput is computed" })).toHaveFocus();
   await expect.element(page.getByRole("tooltip", { name: "What was answered, per second" })).toBeVisible();
+});
+
+const keyboard = panel.getByRole("application", { name: "Throughput, read by arrow keys" });
+const focus = () => (keyboard.element() as HTMLElement).focus();
+const said = () => keyboard.element().querySelector("[aria-live=polite]")?.textContent ?? "";
+
+test("arrow keys read it point by point, Shift ten at a time, and the moment stays while new points come", async () => {
+  const series = minute();
+  await show(chart(series));
+  await expect.element(legend("blue")).toHaveTextContent("blue 60");
+  focus();
+  await userEvent.keyboard("{ArrowLeft}");
+  await expect.poll(said).toMatch(/^\d\d:\d\d:\d\d: blue 60, green 5$/);
+  await userEvent.keyboard("{ArrowLeft}");
+  await expect.element(legend("blue")).toHaveTextContent("blue 59");
+  await userEvent.keyboard("{Shift>}{ArrowLeft}{/Shift}");
+  await expect.element(legend("blue")).toHaveTextContent("blue 49");
+  await expect.poll(said).toContain("blue 49, green 5");
+  series.accept({ type: "tick", topic: "", t: END + 10, v: [71, 5] });
+  await expect.poll(() => painted("s1")).toBeGreaterThan(100);
+  await expect.element(legend("blue")).toHaveTextContent("blue 49");
+  (keyboard.element() as HTMLElement).blur();
+  await expect.element(legend("blue")).toHaveTextContent("blue 71");
+  expect(said()).toBe("");
+});
+
+test("before the first points the keys say that there are none", async () => {
+  await show(chart(new Series()));
+  focus();
+  await userEvent.keyboard("{ArrowLeft}");
+  await expect.poll(said).toBe("No points in this range");
+});
+
+test("all charts of the page read the moment that one is read at", async () => {
+  const group = new ChartGroup("together");
+  await show(
+    <>
+      {chart(minute(), group)}
+      {chart(minute(), group)}
+    </>,
+  );
+  const others = panel.nth(1).getByRole("listitem").filter({ hasText: "blue" });
+  await expect.element(others).toHaveTextContent("blue 60");
+  (keyboard.nth(0).element() as HTMLElement).focus();
+  await userEvent.keyboard("{ArrowLeft}{Shift>}{ArrowLeft}{/Shift}");
+  await expect.element(others).toHaveTextContent("blue 50");
+  (keyboard.nth(0).element() as HTMLElement).blur();
+  await expect.element(others).toHaveTextContent("blue 60");
+});
+
+test("Enter begins a selection and zooms into it, Escape gives it up and goes back", async () => {
+  const group = new ChartGroup("by keyboard");
+  await show(chart(minute(), group));
+  await expect.element(legend("blue")).toHaveTextContent("blue 60");
+  focus();
+  await userEvent.keyboard("{Home}{Enter}{Escape}");
+  await expect.poll(said).toBe("No selection");
+  await userEvent.keyboard("{Enter}{Shift>}{ArrowRight}{ArrowRight}{/Shift}");
+  const share = () => (image.element().querySelector(".u-select") as HTMLElement).offsetWidth / plot().offsetWidth;
+  await expect.poll(share).toBeCloseTo(1 / 3, 1);
+  await userEvent.keyboard("{Enter}");
+  expect(group.zoom).toEqual([END - 60, END - 40]);
+  await expect.poll(said).toMatch(/^Zoomed: /);
+  await userEvent.keyboard("{Escape}");
+  expect(group.zoom).toBeNull();
+  await expect.element(keyboard).toHaveFocus();
+});
+
+test("a chart that a selection builds anew has the focus again, once", async () => {
+  const group = new ChartGroup("anew");
+  const ranges: unknown[] = [];
+  group.onSelect((range) => ranges.push(range), false);
+  const first = await show(chart(minute(), group));
+  await expect.element(legend("blue")).toHaveTextContent("blue 60");
+  focus();
+  await userEvent.keyboard("{Home}{Enter}{End}{Enter}");
+  expect(ranges).toEqual([[END - 60, END]]);
+  await first.unmount();
+  await show(chart(minute(), group));
+  await expect.element(keyboard).toHaveFocus();
+  expect(group.takesFocus("Throughput")).toBe(false);
+});
+
+test("a gap tells its reason to the pointer and to the keyboard", async () => {
+  const series = new Series();
+  const t = Array.from({ length: RANGE + 1 }, (_, index) => END - RANGE + index);
+  series.accept({
+    type: "snapshot",
+    topic: "",
+    keys: ["climbs", "stays"],
+    t,
+    v: [t.map((at) => (at < END - 20 ? null : 1)), t.map(() => 5)],
+  });
+  const group = new ChartGroup("gaps");
+  group.onGap((key, time) => `${key} had no request at ${time - END}`);
+  await show(chart(series, group));
+  await expect.element(legend("blue")).toHaveTextContent("blue 1");
+  const { width, height } = plot().getBoundingClientRect();
+  await userEvent.hover(page.elementLocator(plot()), { position: { x: width / 2, y: height / 2 } });
+  await expect.element(panel).toHaveTextContent("blue: climbs had no request at -30");
+  await userEvent.hover(page.elementLocator(plot()), { position: { x: width - 4, y: height / 2 } });
+  await expect.element(panel).not.toHaveTextContent("had no request");
+  focus();
+  await userEvent.keyboard("{Home}");
+  await expect.poll(said).toMatch(/blue –, green 5; blue: climbs had no request at -60$/);
+});
+
+test("axe has nothing to say", async () => {
+  await show(chart(minute()));
+  await expect.element(legend("blue")).toHaveTextContent("blue 60");
+  const { violations } = await axe.run(panel.element());
+  expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);
 });

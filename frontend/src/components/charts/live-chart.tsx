@@ -8,8 +8,10 @@ import { requestDraw } from "@/live/flush";
 import type { Series } from "@/live/series";
 import { absoluteTime, clock } from "../format";
 import type { ChartGroup } from "./chart-group";
+import { ChartReader } from "./chart-reader";
 import classes from "./charts.module.css";
 import { type Level, levelOf, worse } from "./level";
+import { gapText } from "./gap-text";
 import { Plot, type Line } from "./plot";
 import { SummaryTable, type SummaryRow, summarise } from "./summary-table";
 import { type Unit, valueText } from "./units";
@@ -67,6 +69,10 @@ export function LiveChart(props: LiveChartProps) {
     height = 144,
   } = props;
   const host = useRef<HTMLDivElement>(null);
+  const stop = useRef<HTMLDivElement>(null);
+  const said = useRef<HTMLSpanElement>(null);
+  const reader = useRef<ChartReader>(null);
+  const gap = useRef<HTMLSpanElement>(null);
   const values = useRef<(HTMLElement | null)[]>([]);
   const stamp = useRef<HTMLSpanElement>(null);
   const chip = useRef<HTMLSpanElement>(null);
@@ -91,6 +97,13 @@ export function LiveChart(props: LiveChartProps) {
     let seen = true;
     let drawnAt = Number.NEGATIVE_INFINITY;
 
+    const gapAt = (index: number): string =>
+      gapText(
+        current.map((line, at) => {
+          const value = plot.raw[at]?.[index] ?? null;
+          return { label: line.label, reason: value === null ? group.gapReason(line.key, plot.times[index] ?? 0) : null };
+        }),
+      );
     const label = () => {
       const at = cursor ?? plot.times.length - 1;
       current.forEach((_, index) => {
@@ -98,6 +111,8 @@ export function LiveChart(props: LiveChartProps) {
         const text = valueText(unit, plot.raw[index]?.[at] ?? null);
         if (target && target.textContent !== text) target.textContent = text;
       });
+      const why = cursor === null ? "" : gapAt(cursor);
+      if (gap.current && gap.current.textContent !== why) gap.current.textContent = why;
       const time = cursor === null ? undefined : plot.times[cursor];
       const mark = time === undefined ? null : group.markNear(time, rangeRef.current * MARK_SHARE);
       const words = mark?.label ?? (time === undefined ? "" : stampText(time, rangeRef.current));
@@ -127,11 +142,30 @@ export function LiveChart(props: LiveChartProps) {
         requestDraw(label);
       },
     });
+    const moment = (time: number) => stampText(time, rangeRef.current);
+    const reads = new ChartReader({
+      plot,
+      group,
+      title,
+      moment,
+      words: (index) => {
+        const time = plot.times[index] ?? 0;
+        const mark = group.markNear(time, rangeRef.current * MARK_SHARE);
+        const figures = current.map((line, at) => `${line.label} ${valueText(unit, plot.raw[at]?.[index] ?? null)}`);
+        return [`${moment(time)}: ${figures.join(", ")}`, gapAt(index), mark?.label].filter(Boolean).join("; ");
+      },
+      say: (words) => {
+        if (said.current) said.current.textContent = words;
+      },
+    });
+    reader.current = reads;
+    if (group.takesFocus(title)) stop.current?.focus();
     const draw = () => {
       const now = performance.now();
       if (!seen && now - drawnAt < UNSEEN_EVERY_MS) return;
       drawnAt = now;
       plot.update();
+      if (reads.reads) reads.redraw();
       label();
       judge();
       if (!asTable) return;
@@ -143,7 +177,7 @@ export function LiveChart(props: LiveChartProps) {
         return;
       }
       tableAt = now;
-      setRows(summarise(current, plot.raw));
+      setRows(summarise(current, plot.times, plot.raw));
     };
     const observer = new ResizeObserver(() => plot.resize(element.clientWidth));
     observer.observe(element);
@@ -155,7 +189,7 @@ export function LiveChart(props: LiveChartProps) {
       { rootMargin: NEAR },
     );
     // why the panel: the plot itself has no size while the table is shown.
-    sight.observe(element.parentElement ?? element);
+    sight.observe(element.closest("section") ?? element);
     const stopDraw = series.onDraw(draw);
     const stopZoom = group.onZoom(() => requestDraw(draw));
     return () => {
@@ -164,10 +198,11 @@ export function LiveChart(props: LiveChartProps) {
       stopZoom();
       observer.disconnect();
       sight.disconnect();
+      reader.current = null;
       plot.destroy();
     };
     // why the scheme: colours are read from the theme when the chart is built.
-  }, [series, shape, unit, stacked, envelope, height, group, levels, scheme, asTable]);
+  }, [series, shape, unit, stacked, envelope, height, group, levels, scheme, asTable, title]);
 
   return (
     <section className={classes["panel"]} data-dimmed={dimmed || undefined} aria-label={title}>
@@ -193,12 +228,29 @@ export function LiveChart(props: LiveChartProps) {
         </span>
       </header>
       <div
-        ref={host}
-        role="img"
-        aria-label={t`${title}: live chart of ${lines.map((line) => line.label).join(", ")}`}
+        ref={stop}
+        role="application"
+        aria-roledescription={t`chart`}
+        aria-label={t`${title}, read by arrow keys`}
+        tabIndex={asTable ? -1 : 0}
         className={classes["plot"]}
-        style={{ height, display: asTable ? "none" : undefined }}
-      />
+        style={{ display: asTable ? "none" : undefined }}
+        onKeyDown={(event) => {
+          if (event.ctrlKey || event.metaKey || event.altKey || !reader.current?.press(event.key, event.shiftKey)) return;
+          event.preventDefault();
+          event.stopPropagation();
+        }}
+        onBlur={() => reader.current?.leave()}
+      >
+        <div
+          ref={host}
+          role="img"
+          aria-label={t`${title}: live chart of ${lines.map((line) => line.label).join(", ")}`}
+          style={{ height }}
+        />
+        <span ref={gap} className={classes["gap"]} aria-hidden />
+        <span ref={said} className="sr-only" aria-live="polite" />
+      </div>
       {asTable ? <SummaryTable label={title} rows={rows} unit={unit} height={height} /> : null}
       <ul className={classes["legend"]}>
         {lines.map((line, index) => (

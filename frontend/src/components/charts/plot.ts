@@ -101,6 +101,37 @@ export class Plot {
     this.chart.destroy();
   }
 
+  /** Times of the points between the left edge and the right. */
+  inView(): number[] {
+    const { min, max } = this.chart.scales["x"] ?? {};
+    return this.times.filter((time) => time >= (min ?? Number.NEGATIVE_INFINITY) && time <= (max ?? Number.POSITIVE_INFINITY));
+  }
+
+  /** Puts the cursor at a moment, and the selection between it and where that began. */
+  mark(at: number, anchor: number | null): void {
+    const { clientWidth: width, clientHeight: height } = this.chart.over;
+    const place = (time: number) => Math.max(0, Math.min(width, this.chart.valToPos(time, "x")));
+    const left = place(at);
+    this.moveCursor({ left, top: height / 2 });
+    const start = anchor === null ? left : place(anchor);
+    this.chart.setSelect(
+      { left: Math.min(left, start), top: 0, width: Math.abs(left - start), height: anchor === null ? 0 : height },
+      false,
+    );
+  }
+
+  unmark(): void {
+    this.moveCursor({ left: -10, top: -10 });
+    this.chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  }
+
+  /** For all charts of the group, as the pointer does. */
+  private moveCursor(at: { left: number; top: number }): void {
+    // why typed here: uPlot's own types leave out that the others can be told.
+    const setCursor: (at: { left: number; top: number }, fire: boolean, publish: boolean) => void = this.chart.setCursor;
+    setCursor(at, true, true);
+  }
+
   private data(): uPlot.AlignedData {
     // why reversed when stacked: a line without anything of its own hides behind the one below it.
     const drawn = this.options.stacked ? [...this.drawn].reverse() : this.drawn;

@@ -1,6 +1,7 @@
 /** The visible part of a chart in numbers. */
 import { t } from "@lingui/core/macro";
 import { valueText, type Unit } from "./units";
+import { meanOverTime } from "./widths";
 import classes from "./charts.module.css";
 
 export interface SummaryRow {
@@ -11,7 +12,11 @@ export interface SummaryRow {
   max: number | null;
 }
 
-export function summarise(lines: readonly { label: string }[], values: readonly (readonly (number | null)[])[]): SummaryRow[] {
+export function summarise(
+  lines: readonly { label: string }[],
+  times: readonly number[],
+  values: readonly (readonly (number | null)[])[],
+): SummaryRow[] {
   return lines.map((line, index) => {
     const known = (values[index] ?? []).filter((value): value is number => value !== null);
     const all = values[index] ?? [];
@@ -20,7 +25,7 @@ export function summarise(lines: readonly { label: string }[], values: readonly 
       label: line.label,
       last: all[all.length - 1] ?? null,
       min: Math.min(...known),
-      mean: known.reduce((sum, value) => sum + value, 0) / known.length,
+      mean: meanOverTime(times, all),
       max: Math.max(...known),
     };
   });

@@ -16,9 +16,9 @@ import { downloadFile } from "@/components/download";
 import { ChartGroup } from "@/components/charts/chart-group";
 import { LiveChart } from "@/components/charts/live-chart";
 import { EmptyState } from "@/components/empty-state";
-import { absoluteTime } from "@/components/format";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
+import { RangeFields } from "@/components/range-fields";
 import { Segmented } from "@/components/segmented";
 import { Skeleton } from "@/components/skeleton";
 import panels from "../components/live-panels.module.css";
@@ -75,7 +75,6 @@ const TEXTS: Record<Kind, KindTexts> = {
     all: (count) => plural(count, { one: "Show # node", other: "Show all # nodes" }),
   },
 };
-const dateText = (seconds: number) => absoluteTime(new Date(seconds * 1000).toISOString());
 
 /** The view in the address, with its defaults, and how it is changed. */
 function useView() {
@@ -88,14 +87,16 @@ function useView() {
   const range = parseRange(search.range) ?? following(DEFAULT);
   const set = (change: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
   const charts = useMemo(() => new ChartGroup("compare"), []);
+  const zoomed = range.kind === "fixed";
   useEffect(
     () =>
       charts.onSelect(
         (selected) =>
           // why a new entry: the way back from a zoom is the browser's back button, or a double click.
           void navigate({ search: (old) => ({ ...old, range: selected ? rangeText(selected[0], selected[1]) : undefined }) }),
+        zoomed,
       ),
-    [charts, navigate],
+    [charts, navigate, zoomed],
   );
   return {
     kind,
@@ -175,17 +176,11 @@ function Range({ view }: { view: View }) {
         options={PRESETS.map((value) => ({ value, label: value }))}
         onChange={(value) => set({ range: value === DEFAULT ? undefined : value })}
       />
+      <RangeFields range={range} onChange={(text) => set({ range: text })} />
       {range.kind === "fixed" ? (
-        <>
-          <span>
-            <Trans>
-              {dateText(range.from)} to {dateText(range.to)}
-            </Trans>
-          </span>
-          <Button variant="default" leftSection={<IconZoomReset size={15} />} onClick={() => set({ range: undefined })}>
-            <Trans>Follow live values</Trans>
-          </Button>
-        </>
+        <Button variant="default" leftSection={<IconZoomReset size={15} />} onClick={() => set({ range: undefined })}>
+          <Trans>Follow live values</Trans>
+        </Button>
       ) : null}
     </>
   );

@@ -3,11 +3,26 @@ import { t } from "@lingui/core/macro";
 import { useEffect, useRef } from "react";
 import { HOLD_S, levelOf } from "@/components/charts/level";
 import { LiveSparkline } from "@/components/charts/sparkline";
+import { evenly } from "@/components/charts/widths";
 import { ALL, metricKey } from "@/live/metric-keys";
-import type { Series } from "@/live/series";
+import { GAP_S, type Series } from "@/live/series";
 import { helpOf, metricParts, titled } from "@/metrics/registry";
 import { KEY_FIGURES } from "@/metrics/views";
 import classes from "./kpi-strip.module.css";
+
+/** As many points as the server answers for a range; live ones are closer together than those of a long range. */
+const POINTS = 600;
+const FINEST_S = 0.5;
+
+/** What is shown, in points of one width. */
+function recent({ ring }: Series, key: string, range: number): (number | null)[] {
+  const to = ring.lastTime;
+  if (Number.isNaN(to)) return [];
+  const step = Math.max(FINEST_S, range / POINTS);
+  // why one point more: it tells how much the first one stands for.
+  const first = Math.max(0, ring.firstIndex(to - range) - 1);
+  return evenly(ring.readTimes(first), ring.read(key, first), { from: to - range, to, step, widest: GAP_S });
+}
 
 type KeyFigure = (typeof KEY_FIGURES)[number];
 
@@ -40,11 +55,7 @@ function Tile({ metric, series, scope, range }: { metric: KeyFigure; series: Ser
         <span ref={unit} className={classes["unit"]} />
         {levels ? <span ref={level} className={classes["level"]} /> : null}
       </div>
-      <LiveSparkline
-        series={series}
-        label={t`${title}, recent course`}
-        read={() => series.ring.read(key, series.ring.firstIndex(series.ring.lastTime - range))}
-      />
+      <LiveSparkline series={series} label={t`${title}, recent course`} read={() => recent(series, key, range)} />
     </div>
   );
 }

@@ -4,12 +4,14 @@ import { useEffect, useMemo, useState } from "react";
 import { Button } from "@mantine/core";
 import { IconZoomReset } from "@tabler/icons-react";
 import { ChartGroup } from "@/components/charts/chart-group";
-import { LiveChart } from "@/components/charts/live-chart";
 import { useSeriesKeys } from "@/live/hooks";
 import type { Series } from "@/live/series";
 import { METRICS } from "@/metrics/registry";
+import { useEndpoint } from "../hooks/use-endpoint";
+import { useGapReasons } from "../hooks/use-gap-reasons";
 import { overviewPanels } from "../panels";
 import { BatchPanel } from "./batch-panel";
+import { FoldingPanels } from "./folding-panels";
 import classes from "./live-panels.module.css";
 
 export interface LivePanelsProps {
@@ -41,18 +43,18 @@ function ZoomReset({ group }: { group: ChartGroup }) {
 export function LivePanels({ endpoint, deployments, series, scope, range, dimmed }: LivePanelsProps) {
   const group = useMemo(() => new ChartGroup(`endpoint ${endpoint}`), [endpoint]);
   const keys = useSeriesKeys(series);
+  useGapReasons(group, series, useEndpoint());
   return (
     <div className={classes["wrap"]}>
       <ZoomReset group={group} />
-      <div className={classes["grid"]}>
-        {overviewPanels({ keys, deployments, scope }).map(({ id, ...panel }) =>
-          id === METRICS.batch.id ? (
-            <BatchPanel key={id} series={series} dimmed={dimmed} />
-          ) : (
-            <LiveChart key={id} {...panel} series={series} range={range} group={group} dimmed={dimmed} />
-          ),
-        )}
-      </div>
+      <FoldingPanels
+        panels={overviewPanels({ keys, deployments, scope })}
+        charts={group}
+        series={series}
+        range={range}
+        dimmed={dimmed}
+        instead={({ id }) => (id === METRICS.batch.id ? <BatchPanel series={series} dimmed={dimmed} /> : undefined)}
+      />
     </div>
   );
 }

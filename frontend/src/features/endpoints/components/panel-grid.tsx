@@ -1,10 +1,9 @@
 /** A folding group of panels. Folded charts do not exist, so they cost nothing. */
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import type { ChartGroup } from "@/components/charts/chart-group";
-import { LiveChart } from "@/components/charts/live-chart";
 import type { Series } from "@/live/series";
 import type { PanelGroup } from "../panels";
-import panels from "./live-panels.module.css";
+import { FoldingPanels } from "./folding-panels";
 import classes from "./panel-grid.module.css";
 
 export interface PanelGridProps {
@@ -29,12 +28,10 @@ export function PanelGrid({ group, open, onToggle, charts, series, range, envelo
           <span className="muted">{group.panels.length}</span>
         </button>
       </h2>
-      <div id={id} className={panels["grid"]} hidden={!open}>
-        {open
-          ? group.panels.map(({ id: key, ...panel }) => (
-              <LiveChart key={key} {...panel} series={series} range={range} group={charts} envelope={envelope} dimmed={dimmed} />
-            ))
-          : null}
+      <div id={id} hidden={!open}>
+        {open ? (
+          <FoldingPanels panels={group.panels} charts={charts} series={series} range={range} envelope={envelope} dimmed={dimmed} />
+        ) : null}
       </div>
     </div>
   );

@@ -12,9 +12,9 @@ import { following, parseRange, type Preset, PRESETS, rangeText, stepText } from
 import { downloadFile } from "@/components/download";
 import { ChartGroup } from "@/components/charts/chart-group";
 import { EmptyState } from "@/components/empty-state";
-import { absoluteTime } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
 import { ProblemCard } from "@/components/problem-card";
+import { RangeFields } from "@/components/range-fields";
 import { Segmented } from "@/components/segmented";
 import { Skeleton } from "@/components/skeleton";
 import { useEvents, useLiveState, useSeriesKeys } from "@/live/hooks";
@@ -25,6 +25,7 @@ import { MetricTables } from "../components/metric-tables";
 import { PanelGrid } from "../components/panel-grid";
 import { marksOf } from "../event-marks";
 import { useEndpoint } from "../hooks/use-endpoint";
+import { useGapReasons } from "../hooks/use-gap-reasons";
 import { freshEvery, useMetrics } from "../hooks/use-metrics";
 import { toCsv } from "../metrics-csv";
 import { panelGroups } from "../panels";
@@ -37,10 +38,6 @@ const DEFAULT: Preset = "15m";
 /** Whether a series ever had a value other than none: what decides if a panel of a rare feature is shown. */
 function hasValues(series: Series, key: string): boolean {
   return series.ring.read(key, 0).some((value) => value !== null);
-}
-
-function dateText(seconds: number): string {
-  return absoluteTime(new Date(seconds * 1000).toISOString());
 }
 
 export function MetricsTab() {
@@ -60,16 +57,19 @@ export function MetricsTab() {
   });
   const keys = useSeriesKeys(series);
   const charts = useMemo(() => new ChartGroup(`metrics ${endpoint.name}`), [endpoint.name]);
+  useGapReasons(charts, series, endpoint);
   const set = (change: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
 
+  const zoomed = range.kind === "fixed";
   useEffect(
     () =>
       charts.onSelect(
         (selected) =>
           // why a new entry: the way back from a zoom is the browser's back button, or a double click.
           void navigate({ search: (old) => ({ ...old, range: selected ? rangeText(selected[0], selected[1]) : undefined }) }),
+        zoomed,
       ),
-    [charts, navigate],
+    [charts, navigate, zoomed],
   );
 
   const iso = (at: number) => new Date(at * 1000).toISOString();
@@ -115,17 +115,11 @@ export function MetricsTab() {
           options={PRESETS.map((value) => ({ value, label: value }))}
           onChange={(value) => set({ range: value === DEFAULT ? undefined : value })}
         />
+        <RangeFields range={range} onChange={(text) => void navigate({ search: (old) => ({ ...old, range: text }) })} />
         {range.kind === "fixed" ? (
-          <>
-            <span className={classes["fixed"]}>
-              <Trans>
-                {dateText(range.from)} to {dateText(range.to)}
-              </Trans>
-            </span>
-            <Button variant="default" leftSection={<IconZoomReset size={15} />} onClick={() => set({ range: undefined })}>
-              <Trans>Follow live values</Trans>
-            </Button>
-          </>
+          <Button variant="default" leftSection={<IconZoomReset size={15} />} onClick={() => set({ range: undefined })}>
+            <Trans>Follow live values</Trans>
+          </Button>
         ) : null}
         {names.length > 1 ? (
           <Segmented
