@@ -19,10 +19,15 @@ const ONE_PAGE_MS = 5_000;
 /** Who has asked for more pages waits longer for them to be read again. */
 const SEVERAL_PAGES_MS = 30_000;
 
-/** What people look for -> the states that it is, as the server takes them. */
-const SERVING = { healthy: "Healthy", trouble: "Degraded,Unavailable", deploying: "Deploying", resting: "Idle,Stopped" };
-export type Serving = keyof typeof SERVING;
-export const SERVINGS = Object.keys(SERVING) as Serving[];
+/** What people look for, and the states that it is, as the server takes them. */
+export const SERVINGS = ["healthy", "trouble", "deploying", "resting"] as const;
+export type Serving = (typeof SERVINGS)[number];
+const SERVING: Record<Serving, string> = {
+  healthy: "Healthy",
+  trouble: "Degraded,Unavailable",
+  deploying: "Deploying",
+  resting: "Idle,Stopped",
+};
 
 /** The list by name with the figures of the last seconds, chosen by the server, page by page. */
 export const endpointPagesQuery = (q: string, serving: Serving | undefined, project: string) =>

@@ -14,14 +14,14 @@ const PLACEHOLDERS: Record<StatedField, string> = {
 };
 /** As controlplane/registry/lineage.py has them. */
 const MOST: Record<StatedField, number> = { address: 2000, run: 500, run_url: 2000, commit: 500, dataset: 500 };
-const SCHEMES = ["http", "https", "hf", "s3", "gs", "abfss", "azureml", "dbfs", "runs", "models", "git", "ssh"];
+const SCHEME = /^(https?|hf|s3|gs|abfss|azureml|dbfs|runs|models|git|ssh)$/;
 
 /** What the server would say, so that it need not be asked. */
 export function lineageProblems(stated: StatedLineage): LineageProblems {
   const [address, page, commit] = [stated.address.trim(), stated.run_url.trim(), stated.commit.trim()];
   const scheme = address.includes(":") ? address.slice(0, address.indexOf(":")).toLowerCase() : "";
   return {
-    ...(address !== "" && !SCHEMES.includes(scheme) ? { address: t`Expected an address: https://, s3://, hf:// or the like.` } : {}),
+    ...(address !== "" && !SCHEME.test(scheme) ? { address: t`Expected an address: https://, s3://, hf:// or the like.` } : {}),
     ...(page !== "" && !isWebLink(page) ? { run_url: t`Expected a link: https://host/path.` } : {}),
     ...(commit !== "" && (commit === "HEAD" || !/^[A-Za-z0-9][A-Za-z0-9._/-]*$/.test(commit))
       ? { commit: t`Expected the commit itself: letters, digits and . _ / -` }
