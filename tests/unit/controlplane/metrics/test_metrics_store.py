@@ -114,14 +114,18 @@ def test_log_lines_come_once_and_in_order() -> None:
     entries = (line(1, "one"), line(2, "nul\x00byte"))
     node.post("logs", LogBatch(entries))
     assert node.post("logs", LogBatch((*entries, line(3, "three")))).status_code == 200
-    lines = selectors.log_lines(endpoint="digits", deployment="blue", tail=2)
+    lines = selectors.log_lines(endpoint="digits", deployment="blue", tail=2).lines
     assert [entry.text for entry in lines] == ["nul\ufffdbyte", "three"]
-    after = selectors.log_lines(endpoint="digits", deployment="blue", tail=9, after=lines[0].id)
+    after = selectors.log_lines(
+        endpoint="digits", deployment="blue", tail=9, after=lines[0].id
+    ).lines
     assert [entry.text for entry in after] == ["three"]
     mine = {"endpoint": "digits", "deployment": "blue"}
-    earlier = selectors.log_lines(**mine, tail=9, before=lines[0].id)
+    earlier = selectors.log_lines(**mine, tail=9, before=lines[0].id).lines
     assert [entry.text for entry in earlier] == ["one"]
-    assert not selectors.log_lines(endpoint="digits", deployment="blue", tail=9, replica_id="r1")
+    assert not selectors.log_lines(
+        endpoint="digits", deployment="blue", tail=9, replica_id="r1"
+    ).lines
 
 
 @pytest.mark.parametrize("ahead_s", [-120, 120])
