@@ -171,6 +171,7 @@ e2e: $(STAMPS)/dev install studio ## the whole product with a real browser
 
 ui-budgets: $(STAMPS)/dev ## what the studio costs: size, time per tick, long logs and lists, memory over hours
 	@deploy/build-studio --budgets
+	@$(PYTEST) -q -rP --no-header tests/unit/controlplane/overview/test_overview_glance.py -k frame_of_a_large
 
 screenshots: $(STAMPS)/requirements ## every page of the studio, light, dark and as narrow as a phone, into .build/screenshots
 	@echo "== every page of the studio"

@@ -1,6 +1,7 @@
 """However large the installation is, its overview is small, and names what matters most."""
 
 import json
+import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -122,7 +123,8 @@ def test_a_frame_of_a_large_installation_is_small() -> None:
     heard = timezone.now() - timedelta(seconds=600)
     Node.objects.filter(last_seen_at__gt=heard).update(last_seen_at=timezone.now())
     shown = frame()
-    assert len(json.dumps(shown, default=str).encode()) <= FRAME_BYTES
+    size = len(json.dumps(shown, default=str).encode())
+    assert size <= FRAME_BYTES
     counts = shown["counts"]
     assert (counts["endpoints"], counts["nodes"], counts["nodes_online"]) == (5001, 1000, 900)
     assert (counts["replicas_ready"], counts["attention"]) == (9600, 300)
@@ -135,7 +137,12 @@ def test_a_frame_of_a_large_installation_is_small() -> None:
         node.save()
     Node.objects.filter(pk=node.pk).update(last_seen_at=timezone.now())
     change = change_of(*(json.loads(dump(each)) for each in (shown, frame())))
-    assert 0 < len(dump(change).encode()) <= CHANGE_BYTES
+    changed = len(dump(change).encode())
+    assert 0 < changed <= CHANGE_BYTES
+    sys.stdout.write(  # for `make ui-budgets`, which runs this test
+        f"overview of 1,000 nodes, 8,000 GPUs, 5,000 endpoints: a frame {size / 1000:.1f} kB of "
+        f"{FRAME_BYTES / 1000:g} kB, a change {changed / 1000:.1f} of {CHANGE_BYTES / 1000:g} kB\n"
+    )
 
 
 def test_of_many_those_in_trouble_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
