@@ -20,12 +20,8 @@ from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.decode import decode, decode_in_slices, has_large_json
 from worker_runtime.protocols.http.encode import encode, encode_any
 from worker_runtime.protocols.http.errors import HttpRefusal, no_room
-from worker_runtime.protocols.http.generate import (
-    Generation,
-    StreamedInfer,
-    generate_in_slices,
-    generate_request,
-)
+from worker_runtime.protocols.http.generate import generate_in_slices, generate_request
+from worker_runtime.protocols.http.generation import Generation, StreamedInfer
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.http.invocations import Asked, asked, is_invocation
 from worker_runtime.protocols.http.limits import LARGE_JSON, check_document, check_size
@@ -192,7 +188,9 @@ class HttpApp:
             self._unpack(connection, head, body)
             return
         engine = self._engine
-        sink: Sink = StreamedInfer(connection, model, head) if model.decoupled else connection
+        sink: Sink = connection
+        if model.decoupled:
+            sink = StreamedInfer(connection, self._slices, model, head)
         if has_large_json(head, body):
             self._slices.run(
                 decode_in_slices(engine, model, head, body, sink, self._limit),
@@ -242,7 +240,8 @@ class HttpApp:
         model = self._engine.resolve(route.name, route.version)
         if head.content_encoding and head.content_encoding != "identity":
             raise InvalidArgument("Unsupported content-encoding, only 'identity' is supported.")
-        sink = Generation(connection, model, streaming=route.kind == "generate_stream")
+        streaming = route.kind == "generate_stream"
+        sink = Generation(connection, self._slices, model, streaming=streaming)
         if len(body) >= LARGE_JSON:
             self._slices.run(
                 generate_in_slices(self._engine, model, bytes(body), sink, self._limit),

@@ -189,19 +189,31 @@ def _described_answer(
     return _composed([encode_response(shown, finite=finite)], parts)
 
 
-_Arrays = dict[int, tuple["np.ndarray[Any, Any]", DataType]]
+LargeArrays = dict[Any, tuple["np.ndarray[Any, Any]", DataType]]  # by whatever finds them
+
+
+def takes_long(array: "np.ndarray[Any, Any]") -> bool:
+    """Whether writing its elements as JSON in one go would hold the event loop up."""
+    return array.size > SLICE_ELEMENTS or (array.dtype == object and is_large(array))
+
+
+def written_data(array: "np.ndarray[Any, Any]", datatype: DataType) -> Steps[list[bytes]]:
+    """The elements as a list of JSON, in pieces that follow each other, the brackets apart."""
+    if array.dtype == object:
+        return (yield from written_texts(array))
+    return (yield from written_in_slices(array, datatype))
 
 
 def _rows(
     request: InferRequest, form: HttpForm, names: Sequence[str], outputs: Arrays
-) -> tuple[list[dict[str, Any]], bool, _Arrays, list[Any]]:
+) -> tuple[list[dict[str, Any]], bool, LargeArrays, list[Any]]:
     """The outputs as they are shown; whether all numbers in them are finite; by their place there
     the large ones, whose data is still to be written; the binary parts.
     """
     model: Model = request.model
     types = wire_types(model)
     rows: list[dict[str, Any]] = []
-    large: _Arrays = {}
+    large: LargeArrays = {}
     parts: list[Any] = []
     finite = True
     for name, array in zip(names, outputs, strict=True):
@@ -220,7 +232,7 @@ def _rows(
                 parts.append(raw)
             continue
         row = _described(name, array, datatype)
-        if array.size > SLICE_ELEMENTS or (array.dtype == object and is_large(array)):
+        if takes_long(array):
             large[len(rows)] = (array, datatype)
         else:
             row["data"] = to_json(array, datatype)
@@ -232,7 +244,7 @@ def _rows(
 def _in_slices(
     shown: dict[str, Any],
     rows: list[dict[str, Any]],
-    large: _Arrays,
+    large: LargeArrays,
     parts: list[Any],
     coding: str,
     *,
@@ -243,11 +255,7 @@ def _in_slices(
     for number, row in enumerate(rows):
         text += (b"," if number else b"", encode_response(row, finite=finite)[:-1])
         if number in large:
-            array, datatype = large[number]
-            if array.dtype == object:
-                data = yield from written_texts(array)
-            else:
-                data = yield from written_in_slices(array, datatype)
+            data = yield from written_data(*large[number])
             text += (b',"data":', *data)
         text.append(b"}")
     text.append(b"]}")

@@ -1,17 +1,11 @@
-"""The generate extension: flat JSON to a request, and answers to flat JSON, one or many.
-
-Decoupled models on ``/infer`` are refused as in Triton, or streamed to who asks for events.
-"""
+"""The generate extension: flat JSON to a request."""
 
 from time import monotonic_ns
 from typing import Any
 
-import msgspec
-
 from worker_runtime.core.parameters import json_value
-from worker_runtime.errors import InvalidArgument, Unsupported
+from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.engine import Engine, Model
-from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.decode import values_in_slices
 from worker_runtime.protocols.http.documents import (
     Long,
@@ -21,9 +15,6 @@ from worker_runtime.protocols.http.documents import (
     members_in_slices,
     text_in_slices,
 )
-from worker_runtime.protocols.http.encode import encode_any, named, wire_type, wire_types
-from worker_runtime.protocols.http.errors import error_body, headers_of, status_of
-from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.json_parser import names_of, read
 from worker_runtime.protocols.http.json_values import (
     BadJson,
@@ -33,22 +24,18 @@ from worker_runtime.protocols.http.json_values import (
     members,
 )
 from worker_runtime.protocols.http.limits import check_document
-from worker_runtime.protocols.http.replies import Answer
 from worker_runtime.protocols.http.schema import Unparsed
-from worker_runtime.protocols.http.slices import Later, Steps, at_once
-from worker_runtime.protocols.http.tensors import encode_response, from_json, is_finite, to_json
-from worker_runtime.types.request import Arrays, InferRequest, ParameterValue, Response
+from worker_runtime.protocols.http.slices import Steps
+from worker_runtime.protocols.http.tensors import from_json
+from worker_runtime.types.request import InferRequest, ParameterValue, Sink
 from worker_runtime.types.signature import TensorSpec
 
-_EVENTS = b"text/event-stream; charset=utf-8"
-_JSON = b"application/json"
 _NESTED = "parameters"
 _ID = "id"
-_ASKED = "text/event-stream"
 
 
 def generate_request(
-    engine: Engine, model: Model, body: bytes, sink: "Generation", limit: int
+    engine: Engine, model: Model, body: bytes, sink: Sink, limit: int
 ) -> InferRequest:
     """Members named like inputs become tensors, the others parameters. Raises InvalidArgument."""
     arrived = monotonic_ns()
@@ -61,7 +48,7 @@ def generate_request(
 
 
 def generate_in_slices(
-    engine: Engine, model: Model, body: bytes, sink: "Generation", limit: int
+    engine: Engine, model: Model, body: bytes, sink: Sink, limit: int
 ) -> Steps[InferRequest]:
     """The same of a large body."""
     arrived = monotonic_ns()
@@ -96,7 +83,7 @@ class _Found:
         self.tensors: dict[str, Any] = {}
         self.parameters: dict[str, ParameterValue] = {}
 
-    def request(self, engine: Engine, sink: "Generation", arrived: int) -> InferRequest:
+    def request(self, engine: Engine, sink: Sink, arrived: int) -> InferRequest:
         plan = engine.plan(self._model, self._request_id, tuple(self.forms), None)
         return InferRequest(
             plan=plan,
@@ -203,115 +190,3 @@ def fitted(spec: TensorSpec, max_batch_size: int, count: int) -> tuple[int, ...]
 
 def _misfit(name: str) -> InvalidArgument:
     return InvalidArgument(f"The schema can not convert input '{name}' to tensor with proper shape")
-
-
-class Generation:
-    """The sink of one generate request. The first answer settles the HTTP status."""
-
-    def __init__(self, connection: Connection, model: Model, *, streaming: bool) -> None:
-        self._connection = connection
-        self._model = model
-        self._streaming = streaming
-        self._begun = False
-        self._waiting: list[bytes] = []  # answers that may turn out to be too many
-
-    def deliver(self, request: InferRequest, outputs: Arrays) -> None:
-        self.respond(request, Response(request.plan.outputs, outputs), final=True)
-
-    def fail(self, request: InferRequest, error: Exception) -> None:
-        if self._connection.request is not request:
-            return
-        self._take(error_body(error), status_of(error), headers_of(error))
-        self._end()
-
-    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
-        if self._connection.request is not request:
-            return  # the client has gone
-        if response is not None:
-            self._take(*self._written(request, response))
-        elif not self._begun:
-            self._begin(200)
-        if final:
-            self._end()
-
-    def _written(self, request: InferRequest, response: Response) -> tuple[bytes, int]:
-        try:
-            if response.error is not None:
-                raise response.error
-            return self._flat(request, response), 200
-        except Exception as error:  # why so wide: one bad answer must not lose the stream
-            return error_body(error), status_of(error)
-
-    def _flat(self, request: InferRequest, response: Response) -> bytes:
-        """One object: names sorted, a tensor of one element as that element."""
-        types = wire_types(self._model)
-        shown = named(self._model, request.id)
-        finite = True
-        for name, value in (response.parameters or {}).items():
-            shown.setdefault(name, value)
-        for name, array in zip(response.names, response.arrays, strict=True):
-            if name in shown:
-                continue
-            data = to_json(array, wire_type(types, name, array))
-            shown[name] = data[0] if len(data) == 1 else data
-            finite = finite and is_finite(array)
-        return encode_response(dict(sorted(shown.items())), finite=finite)
-
-    def _begin(self, status: int, headers: bytes = b"") -> None:
-        self._begun = True
-        self._connection.begin(status, _EVENTS if self._streaming else _JSON, headers)
-
-    def _take(self, text: bytes, status: int, headers: bytes = b"") -> None:
-        if not self._begun:
-            self._begin(status, headers)
-        if self._streaming:
-            self._connection.piece(b"data: %s\n\n" % text)
-        elif len(self._waiting) < 2:  # two are as wrong as any number
-            self._waiting.append(text)
-
-    def _end(self) -> None:
-        if not self._streaming:
-            text = error_body(
-                InvalidArgument(
-                    "generate expects model to produce exactly 1 response, use generate stream "
-                    "for model that generates various number of responses"
-                )
-            )
-            self._connection.piece(self._waiting[0] if len(self._waiting) == 1 else text)
-        self._connection.end()
-
-
-class StreamedInfer(Generation):
-    """The sink of one request to a decoupled model. Raises Unsupported for who asked for no events.
-
-    ``Accept: text/event-stream`` is ours: each answer is an event that holds what ``/infer`` would
-    have answered, all of it JSON.
-    """
-
-    def __init__(self, connection: Connection, model: Model, head: Head) -> None:
-        if not any(n.lower() == "accept" and _ASKED in v.lower() for n, v in head.headers):
-            raise Unsupported(
-                "HTTP end point doesn't support models with decoupled transaction policy"
-            )
-        super().__init__(connection, model, streaming=True)
-        # why: an event is a piece of a stream, not a body that could be compressed by itself.
-        self._head = msgspec.structs.replace(head, accept_encoding="")
-
-    def _written(self, request: InferRequest, response: Response) -> tuple[bytes, int]:
-        try:
-            if response.error is not None:
-                raise response.error
-            if any(output.binary or output.region for output in request.form.outputs.values()):
-                raise InvalidArgument("events carry JSON: ask for no binary or shared outputs")
-            _, parts, _ = self._encoded(request, response)
-            return b"".join(parts), 200
-        except Exception as error:  # why so wide: one bad answer must not lose the stream
-            return error_body(error), status_of(error)
-
-    def _encoded(self, request: InferRequest, response: Response) -> Answer:
-        given = (response.names, response.arrays, response.parameters)
-        try:
-            return encode_any(self._head, request, *given)
-        except Later as later:
-            answer: Answer = at_once(later.steps)
-            return answer
