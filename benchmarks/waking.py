@@ -1,18 +1,19 @@
 """How long the first request of a deployment at zero takes, and where the time goes.
 
-``python -m benchmarks.waking [times]``: all of `shoal up`, a model of 100 MB whose files are on the
-node, policies with ``min: 0``. Two deployments take turns: one whose runtime is forked, and one
-with a variable of its own, whose runtime is not. Each time waits until both are idle (10 s), and
-sends one request.
+``python -m benchmarks.waking [waves] [--each N]``: all of `shoal up`, a model of 100 MB whose files
+are on the node, policies with ``min: 0``. Deployments take turns: N whose runtimes are forked, and
+N with a variable of their own, whose runtimes are not. Each wave waits until all are idle (10 s),
+and sends one request to each, one after another.
 """
 
+import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -28,54 +29,66 @@ from benchmarks.repository import ROOT
 SIDE: Final = 5000  # of a square matrix of FP32: 100 MB
 PROMISE_S: Final = 0.5
 POLICY: Final = {"min": 0, "max": 1, "idle": {"after_s": 10}}
-# Deployment -> its variables
-DEPLOYMENTS: Final[dict[str, dict[str, str]]] = {"forked": {}, "ordinary": {"ORDINARY": "1"}}
+KINDS: Final[dict[str, dict[str, str]]] = {"forked": {}, "ordinary": {"ORDINARY": "1"}}
 STAGES: Final = ("download", "load", "warm")
 
 
 def main() -> None:
-    times = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.waking")
+    parser.add_argument("waves", type=int, nargs="?", default=10)
+    parser.add_argument("--each", type=int, default=1, help="deployments of each kind (default: 1)")
+    options = parser.parse_args()
+    names = [f"{kind}-{number}" for number in range(options.each) for kind in KINDS]
     with tempfile.TemporaryDirectory(prefix="shoal-waking-") as folder:
         home, model = Path(folder) / "home", Path(folder) / "large.onnx"
         model_write(model)
         kept = {name: text for name, text in os.environ.items() if not name.startswith("SHOAL_")}
         environment = {**kept, **dict.fromkeys(PORTS, "0"), "SHOAL_HOME": str(home)}
         with installation(environment, home):
-            for name in DEPLOYMENTS:
+            for name in names:
                 _shoal(environment, "deploy", str(model), "--name", name)
-            takes = _measured(environment, home, times)
-    for name, seconds in takes.items():
-        found = f"median {statistics.median(seconds):.2f} s, longest {max(seconds):.2f} s"
-        print(f"{name}: {times} wakes: {found}")
-    print(f"(promised: {PROMISE_S} s on a machine that has nothing else to do)")
+            takes = _measured(environment, home, names, options.waves)
+    for kind, seconds in takes.items():
+        middle, late = np.percentile(seconds, (50, 99))
+        print(
+            f"{kind}: {len(seconds)} wakes: median {middle:.3f} s, p99 {late:.3f} s, "
+            f"longest {max(seconds):.3f} s"
+        )
+    print(f"(promised: p99 of {PROMISE_S} s on a machine that has nothing else to do)")
 
 
-def _measured(environment: dict[str, str], home: Path, times: int) -> dict[str, list[float]]:
-    """Seconds of each wake, by deployment."""
+def _measured(
+    environment: dict[str, str], home: Path, names: Sequence[str], waves: int
+) -> dict[str, list[float]]:
+    """Seconds of each wake, by kind."""
     found = json.loads((home / "client.json").read_text())
     headers = {"Authorization": f"Bearer {found['token']}"}
     api = httpx.Client(base_url=f"{found['url']}/api/v1/", headers=headers, trust_env=False)
-    callers = {name: _caller(environment, api, name) for name in DEPLOYMENTS}
+    callers = {name: _caller(environment, api, name) for name in names}
     tensor = {"name": "x", "shape": [1, SIDE], "datatype": "FP32", "data": [0.5] * SIDE}
     body = {"inputs": [tensor]}
-    takes: dict[str, list[float]] = {name: [] for name in DEPLOYMENTS}
-    for _ in range(times):
+    takes: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    for _ in range(waves):
+        while not all(_is_idle(api, name) for name in names):
+            time.sleep(0.5)
         for name, caller in callers.items():
-            while not all(_is_idle(api, each) for each in DEPLOYMENTS):
-                time.sleep(0.5)
             at, began = time.time(), time.monotonic()
             caller.post(f"v2/models/{name}/infer", json=body).raise_for_status()
-            takes[name].append(time.monotonic() - began)
+            takes[_kind(name)].append(time.monotonic() - began)
             said = f"{_stages(api, name, at)}; load {os.getloadavg()[0]:.1f}"
-            print(f"{name:8} {takes[name][-1]:6.2f} s: {said}", flush=True)
+            print(f"{name:12} {takes[_kind(name)][-1]:6.3f} s: {said}", flush=True)
     return takes
+
+
+def _kind(name: str) -> str:
+    return name.partition("-")[0]
 
 
 def _caller(environment: dict[str, str], api: httpx.Client, name: str) -> httpx.Client:
     """Of an endpoint whose deployment goes to zero from now on."""
     shown = api.get(f"endpoints/{name}").raise_for_status().json()
     (row,) = shown["deployments"]
-    changes = {"autoscale": POLICY, "environment": DEPLOYMENTS[name]}
+    changes = {"autoscale": POLICY, "environment": KINDS[_kind(name)]}
     api.patch(f"endpoints/{name}/deployments/{row['name']}", json=changes).raise_for_status()
     keys = json.loads(_shoal(environment, "endpoint", "get-credentials", name, "-o", "json"))
     return httpx.Client(
