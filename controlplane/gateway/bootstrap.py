@@ -18,6 +18,7 @@ from controlplane.gateway.filters import HOLDING
 from controlplane.gateway.keys import key_check, keys_in, without_keys
 from controlplane.gateway.listeners import TYPE, listeners, secret
 from controlplane.gateway.settings import MOST_HELD, GatewaySettings, SettingsError, load
+from controlplane.gateway.tracing import BATCHES, collector, tracing
 from controlplane.gateway.xds import XdsFolder
 
 MAX_DOWNSTREAM_CONNECTIONS = 20_000
@@ -47,6 +48,9 @@ def hold_socket(settings: GatewaySettings) -> Path:
 
 def bootstrap(settings: GatewaySettings) -> dict[str, Any]:
     """Envoy's fixed configuration; everything else comes from the files in ``xds/``."""
+    clusters = [_holding(hold_socket(settings))]
+    if settings.traces_url:
+        clusters.append(collector(settings.traces_url))
     return {
         "node": {"id": settings.name, "cluster": "shoal-gateway"},
         "admin": {"address": {"pipe": {"path": str(admin_socket(settings)), "mode": 0o600}}},
@@ -54,13 +58,14 @@ def bootstrap(settings: GatewaySettings) -> dict[str, Any]:
             "lds_config": _file(f"{XDS}/lds.json"),
             "cds_config": _file(f"{XDS}/cds.json"),
         },
-        "static_resources": {"clusters": [_holding(hold_socket(settings))]},
+        "static_resources": {"clusters": clusters},
         # why: the default of 100 refuses the list of reachable paths.
         "layered_runtime": {
             "layers": [
                 {
                     "name": "static",
-                    "static_layer": {"re2.max_program_size.error_level": MAX_REGEX_PROGRAM},
+                    "static_layer": {"re2.max_program_size.error_level": MAX_REGEX_PROGRAM}
+                    | BATCHES,
                 },
                 {"name": "admin", "admin_layer": {}},
             ]
@@ -115,6 +120,11 @@ def prepare(settings: GatewaySettings) -> GatewaySettings:
             plain_port=settings.plain_port,
             access_log="access.log",
             xds_folder=XDS,
+            spans=(
+                tracing(settings.traces_url, settings.traces_percent)
+                if settings.traces_url
+                else None
+            ),
         )
     )
     if not xds.has_clusters():

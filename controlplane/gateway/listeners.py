@@ -58,10 +58,21 @@ GRPC_EXHAUSTED = {
 
 
 def listeners(
-    *, address: str, tls_port: int, plain_port: int, access_log: str, xds_folder: str
+    *,
+    address: str,
+    tls_port: int,
+    plain_port: int,
+    access_log: str,
+    xds_folder: str,
+    spans: dict[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """LDS resources. Paths may be relative to Envoy's working folder."""
-    common: dict[str, Any] = {"address": address, "access_log": access_log, "xds": xds_folder}
+    """LDS resources. Paths may be relative to Envoy's working folder. ``spans``: see tracing.py."""
+    common: dict[str, Any] = {
+        "address": address,
+        "access_log": access_log,
+        "xds": xds_folder,
+        "spans": spans,
+    }
     return [
         _listener("tls", port=tls_port, tls=True, **common),
         _listener("plain", port=plain_port, tls=False, **common),
@@ -82,13 +93,23 @@ def secret(tls_dir: Path) -> dict[str, Any]:
 
 
 def _listener(
-    name: str, *, address: str, port: int, tls: bool, access_log: str, xds: str
+    name: str,
+    *,
+    address: str,
+    port: int,
+    tls: bool,
+    access_log: str,
+    xds: str,
+    spans: dict[str, Any] | None,
 ) -> dict[str, Any]:
+    manager = _http(name, access_log=access_log, xds=xds)
+    if spans is not None:
+        manager["tracing"] = spans
     chain: dict[str, Any] = {
         "filters": [
             {
                 "name": "envoy.filters.network.http_connection_manager",
-                "typed_config": _http(name, access_log=access_log, xds=xds),
+                "typed_config": manager,
             }
         ]
     }

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from controlplane.gateway.tracing import checked
 from wire.secret_files import EmptySecret, secret
 
 DEFAULT_CONTROL_URL = "http://127.0.0.1:8080"
@@ -12,6 +13,7 @@ LEAST_TRUST_S, MAX_TRUST_S = 15, 86_400  # a report that is late is no reason to
 # Requests that wait for replicas to wake, of all deployments together.
 DEFAULT_HELD, MOST_HELD = 4000, 16_384
 DEFAULT_DRAIN_S, MAX_DRAIN_S = 20, 3600
+DEFAULT_TRACES_PERCENT = 1
 
 
 class SettingsError(ValueError):
@@ -37,6 +39,8 @@ class GatewaySettings:
     drain_s: int = DEFAULT_DRAIN_S  # how long what is open may take when the gateway is stopped
     most_held: int = DEFAULT_HELD  # requests that wait for replicas to wake, at a time
     leaves: bool = False  # it is gone for good when its agent and Envoy are stopped
+    traces_url: str = ""  # where Envoy sends spans by OTLP; empty: it makes none
+    traces_percent: int = DEFAULT_TRACES_PERCENT  # of requests whose caller has not decided it
 
     @property
     def folder(self) -> Path:
@@ -65,6 +69,8 @@ def load() -> GatewaySettings:
         drain_s=_integer("SHOAL_GATEWAY_DRAIN_S", DEFAULT_DRAIN_S, MAX_DRAIN_S),
         most_held=_integer("SHOAL_GATEWAY_MOST_HELD", DEFAULT_HELD, MOST_HELD),
         leaves=_flag("SHOAL_GATEWAY_LEAVES"),
+        traces_url=_traces_url(),
+        traces_percent=_integer("SHOAL_GATEWAY_TRACES_PERCENT", DEFAULT_TRACES_PERCENT, 100),
     )
 
 
@@ -95,6 +101,15 @@ def _trust_s() -> int:
             f"SHOAL_GATEWAY_TRUST_S='{seconds}': expected 0 (for ever), or {LEAST_TRUST_S} or more."
         )
     return seconds
+
+
+def _traces_url() -> str:
+    url = os.environ.get("SHOAL_GATEWAY_TRACES_URL", "")
+    try:
+        return checked(url) if url else ""
+    except ValueError as error:
+        shown = url.rpartition("@")[2]  # no password into a log
+        raise SettingsError(f"SHOAL_GATEWAY_TRACES_URL={shown!r}: {error}.") from error
 
 
 def _token(default_file: Path) -> str:

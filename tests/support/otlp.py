@@ -34,8 +34,18 @@ def receiver() -> Iterator[Receiver]:
 
     class Handler(QuietHandler):
         def do_POST(self) -> None:
-            found.take(self.rfile.read(int(self.headers["Content-Length"])))
+            found.take(self._body())
             self.answer(200, b"")
+
+        def _body(self) -> bytes:
+            if "Content-Length" in self.headers:
+                return self.rfile.read(int(self.headers["Content-Length"]))
+            pieces = []  # chunks, as Envoy sends
+            while size := int(self.rfile.readline(), 16):
+                pieces.append(self.rfile.read(size))
+                self.rfile.readline()
+            self.rfile.readline()
+            return b"".join(pieces)
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     found.url = f"http://127.0.0.1:{server.server_port}/v1/traces"

@@ -20,8 +20,21 @@ _FIELDS = {
     "log_frequency": "log_frequency",
 }
 _NO_HEADERS: Mapping[str, str] = {}
+_PARTS, _FLAGS = 4, 3  # of a traceparent
 
 Shown = dict[str, list[str] | str]
+
+
+def _recorded(traceparent: str) -> bool:
+    """Whether the caller has recorded its span (W3C Trace Context, 3.2.2.5): the flag's last bit.
+
+    What cannot be read is no context, and so decides nothing.
+    """
+    parts = traceparent.split("-")
+    try:
+        return len(parts) >= _PARTS and bool(int(parts[_FLAGS], 16) & 1)
+    except ValueError:
+        return False
 
 
 class Export(Protocol):
@@ -92,7 +105,7 @@ class Tracer:
         if self._access is not None:
             request.trace = AccessEntry(self._access.watch(request, prefix))
         setting = self._models.get(model.name, self._global)
-        called = self._export is not None and "traceparent" in headers
+        called = self._export is not None and _recorded(headers.get("traceparent", ""))
         if not (setting.force() if called else setting.sample()):
             return
         self._look()

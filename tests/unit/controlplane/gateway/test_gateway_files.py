@@ -1,6 +1,7 @@
 """The gateway's folder: certificates, bootstrap, settings."""
 
 import json
+import re
 import stat
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -163,3 +164,24 @@ def test_the_token_comes_from_its_file(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("SHOAL_CONTROL_URL", "http://web:8080/")
     found = load()
     assert (found.token, found.control_url) == ("secret", "http://web:8080")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("SHOAL_GATEWAY_TRACES_URL", "collector:4318", "http://collector:4318/v1/traces"),
+        ("SHOAL_GATEWAY_TRACES_URL", "ftp://collector/v1", "http://collector:4318/v1/traces"),
+        ("SHOAL_GATEWAY_TRACES_URL", "http://me:secret@collector", "http://collector"),
+        ("SHOAL_GATEWAY_TRACES_URL", "http://collector:99999/v1/traces", "a port from 0 to 65535"),
+        ("SHOAL_GATEWAY_TRACES_PERCENT", "101", "from 0 to 100"),
+        ("SHOAL_GATEWAY_TRACES_PERCENT", "0.5", "from 0 to 100"),
+    ],
+)
+def test_where_spans_go_is_checked(
+    name: str, value: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=re.escape(said)) as error:
+        load()
+    assert name in str(error.value)
+    assert "secret" not in str(error.value)

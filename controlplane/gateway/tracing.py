@@ -1,0 +1,110 @@
+"""Spans of the gateway's part of a request, by OTLP: what Envoy is told of them. Pure.
+
+A caller's `traceparent` is taken up, and a replica is given Envoy's span as its parent.
+"""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+TYPE = "type.googleapis.com/"
+COLLECTOR = "traces"  # the cluster
+SERVICE = "shoal-gateway"
+TIMEOUT = "10s"
+# Of Envoy's runtime: by default it sends after five spans, which is a call for every few requests.
+BATCHES = {
+    "tracing.opentelemetry.min_flush_spans": 256,
+    "tracing.opentelemetry.flush_interval_ms": 1000,
+}
+_PORTS = {"http": 80, "https": 443}
+_TAGS = {"shoal.endpoint": "endpoint"}  # name -> what the route's metadata calls it
+
+
+def checked(url: str) -> str:
+    """``url`` itself. Raises ValueError saying what was expected."""
+    parts = urlsplit(url)
+    if parts.scheme not in _PORTS or not parts.hostname or parts.username or parts.query:
+        raise ValueError("expected an address as http://collector:4318/v1/traces")
+    try:
+        parts.port  # noqa: B018 # which raises
+    except ValueError as error:
+        raise ValueError(f"expected a port from 0 to 65535: {error}") from error
+    return url
+
+
+def tracing(url: str, percent: int) -> dict[str, Any]:
+    """Of a connection manager. ``percent``: of requests whose caller has not decided it."""
+    return {
+        "custom_tags": [
+            {
+                "tag": tag,
+                "metadata": {
+                    "kind": {"route": {}},
+                    "metadata_key": {"key": "shoal", "path": [{"key": key}]},
+                },
+            }
+            for tag, key in _TAGS.items()
+        ],
+        "provider": {
+            "name": "envoy.tracers.opentelemetry",
+            "typed_config": {
+                "@type": TYPE + "envoy.config.trace.v3.OpenTelemetryConfig",
+                "service_name": SERVICE,
+                "sampler": _sampler(percent),
+                "http_service": {
+                    "http_uri": {"uri": url, "cluster": COLLECTOR, "timeout": TIMEOUT}
+                },
+            },
+        },
+    }
+
+
+def _sampler(percent: int) -> dict[str, Any]:
+    """As its caller has decided; where nobody has, by the trace's id.
+
+    why not Envoy's own `random_sampling`: it leaves out what a caller has sampled.
+    """
+    kind = TYPE + "envoy.extensions.tracers.opentelemetry.samplers.v3."
+    name = "envoy.tracers.opentelemetry.samplers."
+    ratio = {
+        "@type": kind + "TraceIdRatioBasedSamplerConfig",
+        "sampling_percentage": {"numerator": percent, "denominator": "HUNDRED"},
+    }
+    return {
+        "name": name + "parent_based",
+        "typed_config": {
+            "@type": kind + "ParentBasedSamplerConfig",
+            "wrapped_sampler": {"name": name + "trace_id_ratio_based", "typed_config": ratio},
+        },
+    }
+
+
+def collector(url: str) -> dict[str, Any]:
+    """The cluster that spans are sent to."""
+    parts = urlsplit(url)
+    host = {"address": parts.hostname, "port_value": parts.port or _PORTS[parts.scheme]}
+    cluster: dict[str, Any] = {
+        "name": COLLECTOR,
+        "type": "STRICT_DNS",
+        "connect_timeout": "5s",
+        "load_assignment": {
+            "cluster_name": COLLECTOR,
+            "endpoints": [{"lb_endpoints": [{"endpoint": {"address": {"socket_address": host}}}]}],
+        },
+    }
+    if parts.scheme == "https":
+        cluster["transport_socket"] = {
+            "name": "envoy.transport_sockets.tls",
+            "typed_config": {
+                "@type": TYPE + "envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext",
+                "sni": parts.hostname,
+                "common_tls_context": {
+                    "validation_context": {
+                        "system_root_certs": {},
+                        "match_typed_subject_alt_names": [
+                            {"san_type": "DNS", "matcher": {"exact": parts.hostname}}
+                        ],
+                    }
+                },
+            },
+        }
+    return cluster
