@@ -37,6 +37,10 @@ class Region(Protocol):
 
     def window(self, offset: int, byte_size: int) -> "Window": ...
 
+    def leave(self) -> None:
+        """It was unregistered, and goes when nobody holds a view any more."""
+        ...
+
     def close(self) -> bool: ...
 
 
@@ -105,6 +109,9 @@ class SystemRegion:
 
     def hold(self) -> memoryview:
         return memoryview(self._map)
+
+    def leave(self) -> None:
+        self.leaving = True
 
     def close(self) -> bool:
         try:
@@ -243,7 +250,8 @@ class SharedMemory:
         self.check_enabled()
         for key, region in self._regions.items():
             if region.kind == kind and (not name or key == name):
-                region.leaving = self._some_leave = True
+                region.leave()
+                self._some_leave = True
         self._sweep()
 
     def _sweep(self) -> None:

@@ -20,6 +20,7 @@ _FIRST_BYTES = 1 << 20
 _KEEP_BYTES = 64 << 20  # idle segments above this are given back
 
 Block = tuple[int, int, int]  # segment, offset, size in bytes
+_NO_SEGMENT, _LENT = -1, -2
 
 
 class _Segment:
@@ -77,6 +78,8 @@ class Arena:
         self._limit = limit_bytes
         self.lent_bytes = 0
         self.lent_blocks = 0
+        self._lent: dict[int, Any] = {}
+        self._lendings = 0
         self._lock = threading.Lock()
         # Descriptors that the reader has not seen yet, and numbers that it may forget.
         self.fresh: list[tuple[int, int, int]] = []  # number, fd, size
@@ -92,7 +95,7 @@ class Arena:
         Raises MemoryError when the limit is reached.
         """
         if not size:
-            return (-1, 0, 0)
+            return (_NO_SEGMENT, 0, 0)
         room = -(-size // _ALIGN) * _ALIGN
         with self._lock:
             segment, offset = self._find(room)
@@ -102,6 +105,13 @@ class Arena:
             data = _raw(data)
         segment.view[offset : offset + size] = data
         return (segment.number, offset, size)
+
+    def lend(self, thing: Any) -> int:
+        """Keep a thing that the reader knows by this number until it gives ``lent`` back."""
+        with self._lock:
+            self._lendings += 1
+            self._lent[self._lendings] = thing
+            return self._lendings
 
     def _find(self, room: int) -> "tuple[_Segment, int]":
         for segment in self._segments.values():
@@ -129,6 +139,8 @@ class Arena:
                     segment.give(offset, room)
                     self.lent_bytes -= room
                     self.lent_blocks -= 1
+                elif number == _LENT:
+                    self._lent.pop(offset, None)
             if self.held_bytes > _KEEP_BYTES:
                 for segment in [s for s in self._segments.values() if s.idle and s.number]:
                     del self._segments[segment.number]
@@ -141,6 +153,17 @@ class Arena:
                 with contextlib.suppress(OSError):
                     os.close(segment.fd)
             self._segments.clear()
+            self._lent.clear()
+
+
+def lent(number: int) -> Block:
+    """What a reader gives back of a thing that was lent."""
+    return (_LENT, number, 0)
+
+
+def elsewhere(size: int) -> Block:
+    """In the place of data that is not in the arena: its reader sees ``size`` zeros."""
+    return (_NO_SEGMENT, 0, size)
 
 
 _Mapping = tuple["np.ndarray[Any, Any]", int]  # the bytes and their address
@@ -194,7 +217,7 @@ class Window:
         if isinstance(block, bytes):
             return np.frombuffer(bytearray(block), np.uint8)  # why a copy: models may write to it
         if block[0] < 0:
-            return np.empty(0, np.uint8)
+            return np.zeros(block[2], np.uint8)
         return np.asarray(_Lease(self, block, self._segments[block[0]]))
 
     def close(self) -> None:

@@ -81,6 +81,8 @@ class InferenceResponseSender:
 class InferenceRequest:
     """A request: one that came in, or one that a model makes to call another (BLS)."""
 
+    _windows: Any = None  # where on a device the client wants outputs, by name
+
     def __init__(
         self,
         request_id: str = "",
@@ -183,7 +185,7 @@ class InferenceRequest:
         session = self._session
         if session.decoupled:
             session.wait_for_room()
-        data = response.described(session) if response is not None else None
+        data = response.described(session, self._windows) if response is not None else None
         session.respond(self._number, data, final=final)
 
     def described(self) -> "dict[str, Any]":
