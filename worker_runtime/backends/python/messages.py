@@ -76,13 +76,39 @@ def tensor_message(name: str, datatype: str, array: Array, arena: Arena) -> list
 
 
 def request_message(
-    number: int, request: BackendRequest, types: Mapping[str, str], arena: Arena
+    number: int,
+    request: BackendRequest,
+    types: Mapping[str, str],
+    arena: Arena,
+    inputs: list[Any] | None = None,
 ) -> dict[str, Any]:
-    """One request for the model; ``types`` are the data types of its inputs by name."""
-    inputs = [
-        tensor_message(name, types[name], array, arena) for name, array in request.inputs.items()
-    ]
-    return _about(number, request, inputs)
+    """One request for the model; ``types`` are the data types of its inputs by name.
+
+    ``inputs`` may be described already.
+    """
+    message: dict[str, Any] = {
+        "n": number,
+        "id": request.id,
+        "inputs": [
+            tensor_message(name, types[name], array, arena)
+            for name, array in request.inputs.items()
+        ]
+        if inputs is None
+        else inputs,
+        "outputs": request.outputs,
+    }
+    if request.timeout_ns:
+        message["timeout"] = request.timeout_ns // 1000
+    if request.parameters:
+        message["parameters"] = msgspec.json.encode(request.parameters).decode()
+    trace = request.trace
+    if trace is not None and trace.context:
+        message["trace"] = trace.context
+    sequence = request.sequence
+    if sequence is not None:
+        message["corr"] = sequence.id
+        message["flags"] = sequence.start * _START | sequence.end * _END
+    return message
 
 
 def device_request_message(
@@ -110,34 +136,13 @@ def device_request_message(
                 inputs.append([name, datatype, item.shape, _ON_DEVICE])
             else:
                 inputs.append(tensor_message(name, datatype, on_host[name], arena))
-        message = _about(number, request, inputs)
+        message = request_message(number, request, types, arena, inputs)
         message["places"] = places
     else:
         message = request_message(number, request, types, arena)
     wanted = windows_of(request, loans) if windows else {}
     if wanted:
         message["windows"] = wanted
-    return message
-
-
-def _about(number: int, request: BackendRequest, inputs: list[Any]) -> dict[str, Any]:
-    message: dict[str, Any] = {
-        "n": number,
-        "id": request.id,
-        "inputs": inputs,
-        "outputs": request.outputs,
-    }
-    if request.timeout_ns:
-        message["timeout"] = request.timeout_ns // 1000
-    if request.parameters:
-        message["parameters"] = msgspec.json.encode(request.parameters).decode()
-    trace = request.trace
-    if trace is not None and trace.context:
-        message["trace"] = trace.context
-    sequence = request.sequence
-    if sequence is not None:
-        message["corr"] = sequence.id
-        message["flags"] = sequence.start * _START | sequence.end * _END
     return message
 
 

@@ -13,6 +13,7 @@ from worker_runtime.backends.base import BackendRequest
 from worker_runtime.backends.python.process import StubProcess
 from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
 from worker_runtime.types.device_memory import DeviceBuffer, DeviceWindow, SharedRegion
+from worker_runtime.types.request import PlannedInput
 
 CPU_ONLY: Final = "FORCE_CPU_ONLY_INPUT_TENSORS"
 DLPACK_DEVICE = 2  # kDLCUDA, as models see the memory
@@ -73,11 +74,20 @@ def inputs_on_device(request: BackendRequest, loans: RegionLoans) -> dict[str, P
     found = {}
     source = request.source
     for item, buffer in zip(source.plan.inputs, source.inputs, strict=True):
-        if isinstance(buffer, DeviceBuffer):
+        if isinstance(buffer, DeviceBuffer) and _is_sound(buffer, item):
             place = loans.place(buffer, buffer.nbytes)
             if place is not None:
                 found[item.name] = place
     return found
+
+
+def _is_sound(buffer: DeviceBuffer, item: PlannedInput) -> bool:
+    """A kernel may read it where it is; what is not goes by way of the host.
+
+    why: one that reads numbers at odd addresses, or behind the end, costs the process its device.
+    """
+    size = item.datatype.item_size
+    return bool(size) and not buffer.pointer % size and buffer.nbytes == item.byte_size
 
 
 def windows_of(request: BackendRequest, loans: RegionLoans) -> dict[str, Place]:

@@ -1,5 +1,6 @@
 """One batch: inputs gathered into arrays, the model run, its outputs checked and handed out."""
 
+from collections.abc import Collection
 from time import monotonic_ns, time_ns
 from typing import Any, NamedTuple, Protocol
 
@@ -216,11 +217,31 @@ def flat(buffer: Any, item: PlannedInput) -> Array:
     return elements(buffer, item.datatype.dtype)
 
 
-def shaped(buffer: Any, item: PlannedInput) -> Array:
-    """A view of a request's input, in the shape that the model sees."""
-    if isinstance(buffer, np.ndarray):
-        return buffer.reshape(item.shape)
-    return elements(buffer, item.datatype.dtype).reshape(item.shape)
+def arrays_of(request: InferRequest) -> dict[str, Array]:
+    """Views of the request's inputs, in the shapes that the model sees."""
+    feed: dict[str, Array] = {}
+    try:
+        for item, buffer in zip(request.plan.inputs, request.inputs, strict=True):
+            flat = buffer
+            if not isinstance(buffer, np.ndarray):
+                flat = np.frombuffer(buffer, item.datatype.dtype)
+            feed[item.name] = flat.reshape(item.shape)
+    except TypeError:  # a DeviceBuffer
+        return host_arrays(request)
+    return feed
+
+
+def host_arrays(request: InferRequest, but: Collection[str] = ()) -> dict[str, Array]:
+    """A request's inputs in the shapes that the model sees, but those of some names.
+
+    What lies on a device is copied here. Raises Internal.
+    """
+    pairs = zip(request.plan.inputs, request.inputs, strict=True)
+    return {
+        item.name: flat(buffer, item).reshape(item.shape)
+        for item, buffer in pairs
+        if item.name not in but
+    }
 
 
 def elements(buffer: Any, dtype: "np.dtype[Any]") -> Array:

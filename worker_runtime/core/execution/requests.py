@@ -11,7 +11,7 @@ import numpy as np
 
 from worker_runtime.backends.base import Array, RequestInstance, RequestTrace
 from worker_runtime.core.execution.answers import Answers, Times, backend_fault
-from worker_runtime.core.execution.executor import Batch, restored, shaped
+from worker_runtime.core.execution.executor import Batch, arrays_of, host_arrays, restored
 from worker_runtime.core.execution.windows import placed
 from worker_runtime.core.statistics import FailureReason, ResponseEnd
 from worker_runtime.errors import Cancelled, Internal, RuntimeFault
@@ -78,14 +78,11 @@ class ActiveRequest:
     @property
     def inputs(self) -> Mapping[str, Array]:
         if self._inputs is None:
-            pairs = zip(self.request.plan.inputs, self.request.inputs, strict=True)
-            self._inputs = {item.name: shaped(buffer, item) for item, buffer in pairs}
+            self._inputs = arrays_of(self.request)
         return self._inputs
 
     def host_inputs(self, but: Collection[str]) -> Mapping[str, Array]:
-        plan, buffers = self.request.plan, self.request.inputs
-        pairs = zip(plan.inputs, buffers, strict=True)
-        return {item.name: shaped(buffer, item) for item, buffer in pairs if item.name not in but}
+        return host_arrays(self.request, but)
 
     @property
     def outputs(self) -> tuple[str, ...]:

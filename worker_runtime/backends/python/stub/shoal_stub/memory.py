@@ -17,6 +17,7 @@ import numpy as np
 
 _ALIGN = 64
 _FIRST_BYTES = 1 << 20
+_LARGE = 1 << 20
 _KEEP_BYTES = 64 << 20  # idle segments above this are given back
 
 Block = tuple[int, int, int]  # segment, offset, size in bytes
@@ -32,6 +33,7 @@ class _Segment:
         self.fd = os.memfd_create(f"shoal-{os.getpid()}-{number}", os.MFD_CLOEXEC)
         os.ftruncate(self.fd, size)
         self.view = memoryview(mmap.mmap(self.fd, size))
+        self.array = np.frombuffer(self.view, np.uint8)
         self.free = [(0, size)]
 
     def take(self, size: int) -> int:
@@ -103,7 +105,10 @@ class Arena:
             self.lent_blocks += 1
         if isinstance(data, np.ndarray):
             data = _raw(data)
-        segment.view[offset : offset + size] = data
+        if size < _LARGE:
+            segment.view[offset : offset + size] = data
+        else:  # numpy lets other threads run meanwhile
+            segment.array[offset : offset + size] = np.frombuffer(data, np.uint8)
         return (segment.number, offset, size)
 
     def lend(self, thing: Any) -> int:

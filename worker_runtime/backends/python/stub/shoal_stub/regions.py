@@ -191,7 +191,10 @@ def _memory(tensor: Tensor) -> Any:
     if tensor._datatype == "BYTES":
         return None
     if tensor._foreign is not None:
-        # why -1: what is to be waited for was told when the tensor was made (Tensor.on_device)
-        return CapsuleTensor(tensor._foreign.__dlpack__(stream=-1))
+        try:
+            # why -1: what is to be waited for was told when the tensor was made
+            return CapsuleTensor(tensor._foreign.__dlpack__(stream=-1))
+        except (AttributeError, BufferError, TypeError, ValueError):
+            return None  # a library that knows no such stream: it goes by way of the host
     array = tensor._raw if tensor._raw is not None else tensor._array
     return None if array is None else _HostArray(array)
