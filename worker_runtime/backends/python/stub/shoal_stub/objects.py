@@ -116,7 +116,7 @@ class InferenceRequest:
         self._release_flags = RELEASE_ALL
         self._number = -1
         self._sent = self._closed = False
-        self._sender: Optional[InferenceResponseSender] = None
+        self._has_sender = False
         self._session: Session = _session()
 
     def inputs(self) -> "list[Tensor]":
@@ -149,9 +149,10 @@ class InferenceRequest:
         return self._trace
 
     def get_response_sender(self) -> InferenceResponseSender:
-        if self._sender is None:
-            self._sender = InferenceResponseSender(self)
-        return self._sender
+        # why not kept: request and sender would hold one another, and what the request's tensors
+        # take would stay taken until Python's collector comes by
+        self._has_sender = True
+        return InferenceResponseSender(self)
 
     def is_cancelled(self) -> bool:
         return self._number >= 0 and self._session.is_cancelled(self._number)
@@ -222,7 +223,7 @@ class InferenceRequest:
         made._preferred_memory = None
         made._release_flags = RELEASE_ALL
         made._sent = made._closed = False
-        made._sender = None
+        made._has_sender = False
         return made
 
 

@@ -305,13 +305,11 @@ class Runner:
 
 def _answers_itself(request: InferenceRequest) -> bool:
     """It comes again, or its sender answers it, perhaps from another thread after execute."""
-    return request._release_flags == RELEASE_RESCHEDULE or request._sender is not None
+    return request._release_flags == RELEASE_RESCHEDULE or request._has_sender
 
 
 def _is_late(request: InferenceRequest) -> bool:
     """Its sender has yet to answer it."""
     return (
-        request._sender is not None
-        and not request._sent
-        and request._release_flags != RELEASE_RESCHEDULE
+        request._has_sender and not request._sent and request._release_flags != RELEASE_RESCHEDULE
     )
