@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tritonclient.grpc as over_grpc
 from tritonclient.utils import InferenceServerException
 
+from tests.support import gpu_models as gm
 from tests.support import python_models as pm
 from tests.support.gpu_device import Device, used_bytes
 from tests.support.gpu_python import (
     BYTES,
     CALL,
     CAPSULE,
+    DECOUPLED,
     KEEP,
     MODULES,
     NOTHING,
@@ -25,6 +28,7 @@ from tests.support.gpu_python import (
     ON_HOST,
     SIZE,
     TAKE_KEPT,
+    TENSORS,
     WAIT,
     About,
     ask,
@@ -86,6 +90,47 @@ def test_inputs_in_a_region_reach_the_model_where_they_are(
         else:
             assert about.opened == 1, "opened once, by the model's own process"
     np.testing.assert_array_equal(floats(found, 2 * BYTES + 512, SIZE), x)
+
+
+def test_the_parameter_is_yes_or_no(server: Server, device: Device) -> None:
+    pm.add(server.root, "neither", ON_HOST, write_config=False)
+    text = gm.config("python", device, "x:FP32:-1", "y:FP32:-1", extra=ON_DEVICE.replace("no", "2"))
+    (server.root / "neither" / "config.pbtxt").write_text(text)
+    status, error = server.try_load("neither")
+    assert status == 400
+    assert "'FORCE_CPU_ONLY_INPUT_TENSORS' of model 'neither' is '2', expected yes or no" in error
+
+
+def test_coroutines_that_answer_many_times_take_inputs_where_they_are(
+    server: Server, device: Device, regions: Regions
+) -> None:
+    """Their answers go to a region one after the other, by way of the host."""
+    pytest.importorskip("torch")
+    pm.add(server.root, "many_answers", DECOUPLED, write_config=False)
+    extra = ON_DEVICE + "model_transaction_policy { decoupled: true }"
+    text = gm.config("python", device, *TENSORS, extra=extra)
+    (server.root / "many_answers" / "config.pbtxt").write_text(text)
+    server.load("many_answers")
+    found = regions("in", 2 * BYTES)
+    x = numbers(10)
+    found.write(0, x.tobytes())
+    answers: list[Any] = []
+    given = [over_grpc.InferInput("x", [SIZE], "FP32"), over_grpc.InferInput("do", [1], "INT64")]
+    given[0].set_shared_memory("in", BYTES)
+    given[1].set_data_from_numpy(np.array([3], np.int64))
+    wanted = [over_grpc.InferRequestedOutput("y"), over_grpc.InferRequestedOutput("about")]
+    wanted[0].set_shared_memory("in", BYTES, BYTES)
+    with server.over_grpc() as client:
+        client.start_stream(lambda result, error: answers.append(error or result))
+        client.async_stream_infer("many_answers", given, outputs=wanted)
+        wait_until(lambda: len(answers) == 3, "the answers")
+        client.stop_stream()
+    device_name = b"cuda:0" if device.is_gpu else b"cpu"
+    assert [answer.as_numpy("about")[0] for answer in answers] == [device_name] * 3
+    np.testing.assert_array_equal(floats(found, BYTES, SIZE), x + 2)
+    unregister(server, "in")
+    wait_until(lambda: not registered(server), "the region to go, though no request comes")
+    server.unload("many_answers")
 
 
 def test_numbers_at_an_odd_place_come_to_the_host(

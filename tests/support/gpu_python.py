@@ -97,6 +97,29 @@ class TritonPythonModel:
             for r in requests
         ]
 """
+# As many answers as it is told, from coroutines; the last one's y is x + count - 1.
+DECOUPLED = """
+import torch
+
+
+class TritonPythonModel:
+    async def execute(self, requests):
+        for request in requests:
+            count = int(pb_utils.get_input_tensor_by_name(request, "do").as_numpy()[0])
+            x = torch.from_dlpack(pb_utils.get_input_tensor_by_name(request, "x"))
+            sender = request.get_response_sender()
+            for number in range(count):
+                about = np.array([str(x.device).encode()], np.object_)
+                sender.send(
+                    pb_utils.InferenceResponse(
+                        [
+                            pb_utils.Tensor.from_dlpack("y", x + number),
+                            pb_utils.Tensor("about", about),
+                        ]
+                    ),
+                    pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL if number == count - 1 else 0,
+                )
+"""
 TENSORS = ("x:FP32:-1 do:INT64:1", "y:FP32:-1 about:STRING:1")
 ON_DEVICE = 'parameters { key: "FORCE_CPU_ONLY_INPUT_TENSORS" value { string_value: "no" } }'
 

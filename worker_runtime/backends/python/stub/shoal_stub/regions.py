@@ -4,6 +4,7 @@ A region is opened when a model first touches it, once, and stays open until the
 it leaves, and nothing of the model's is there any more.
 """
 
+import gc
 import sys
 import threading
 import time
@@ -159,6 +160,8 @@ class Regions:
         pause_s = _FIRST_PAUSE_S
         while region.users:
             time.sleep(pause_s)
+            if pause_s < _LONGEST_PAUSE_S <= 2 * pause_s:
+                gc.collect()  # once: what a model left in a circle
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
         try:
             self._give_back(number, region)
