@@ -21,7 +21,6 @@ from worker_runtime.backends.python.process import (
     StubProcess,
     resident_bytes,
 )
-from worker_runtime.backends.python.regions import CPU_ONLY
 from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
 from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem
 from worker_runtime.types.backends import SHARED_FILE
@@ -33,6 +32,7 @@ _MIB = 1 << 20
 EXECUTE_TIMEOUT = "EXECUTE_TIMEOUT_SECONDS"
 MEMORY_LIMIT = "MEMORY_LIMIT_MB"
 SHARED_LIMIT = "SHARED_MEMORY_LIMIT_MB"
+CPU_ONLY = "FORCE_CPU_ONLY_INPUT_TENSORS"
 STUB_TIMEOUT = "stub-timeout-seconds"
 DEBUG_PORT = "debug-port"
 _STUB_TIMEOUT_S = 30

@@ -7,7 +7,7 @@ ends when the process says so, or ends.
 import contextlib
 import threading
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from worker_runtime.backends.base import BackendRequest
 from worker_runtime.backends.python.process import StubProcess
@@ -15,7 +15,6 @@ from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
 from worker_runtime.types.device_memory import DeviceBuffer, DeviceWindow, SharedRegion
 from worker_runtime.types.request import PlannedInput
 
-CPU_ONLY: Final = "FORCE_CPU_ONLY_INPUT_TENSORS"
 DLPACK_DEVICE = 2  # kDLCUDA, as models see the memory
 
 # number of the loan, offset, size, DLPack's type of device, its number, handle
