@@ -106,8 +106,10 @@ def test_the_inputs_of_clients_stay_on_the_device_for_steps_that_run_there() -> 
         assert given is shared if on_device else given == bytes(shared)
 
 
-def test_a_step_in_a_process_of_its_own_takes_regions_and_leaves_nothing_on_the_device() -> None:
-    harness = harness_of(CHAIN, a=True, b=False)
+@pytest.mark.parametrize("decoupled", [False, True])
+def test_a_step_in_a_process_of_its_own_fills_windows_that_get_one_answer(decoupled: bool) -> None:
+    text = CHAIN + "model_transaction_policy { decoupled: true }" * decoupled
+    harness = harness_of(text, a=True, b=False)
     harness.models["b"].scheduler.takes_regions = True
     window = DeviceWindow(HostRegion(0, 0), 0, 8)
     harness.models["a"].scheduler.answer = None
@@ -117,7 +119,7 @@ def test_a_step_in_a_process_of_its_own_takes_regions_and_leaves_nothing_on_the_
     first = asked(harness, "a")
     assert first.stay == ()
     first.sink.deliver(first, [np.float32([1, 2])])
-    assert asked(harness, "b").device_windows == {"y": window}
+    assert asked(harness, "b").device_windows == ({} if decoupled else {"y": window})
 
 
 def test_windows_of_clients_are_filled_by_the_step_whose_output_nobody_else_takes() -> None:

@@ -264,7 +264,9 @@ class Ensemble:
         for source, name in recipe.step.outputs:
             readers = self.graph.readers(name)
             if not readers:
-                leave.append((source, name))
+                # why: a window knows one answer, and what such steps give may be many
+                if recipe.on_device or not self.decoupled:
+                    leave.append((source, name))
             elif name not in self.outputs and all(recipes[index].on_device for index in readers):
                 stay.append(source)
         recipe.stay, recipe.leave = tuple(stay), tuple(leave)
