@@ -200,6 +200,8 @@ class RequestExecutor:
             marks = instance.execute_requests(calls)
         except Exception as error:  # why so wide: a model's errors belong to its requests
             fault = backend_fault(error)
+            # why: its frames hold the requests, which hold it, and what clients want back
+            fault.__traceback__ = None
             for call in calls:
                 if not call.over:
                     call.over, call.raised = True, fault

@@ -1,7 +1,9 @@
 """Inputs in device memory for models that want them on the host: copied outside the event loop."""
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -159,3 +161,34 @@ def test_what_does_not_fit_and_texts_are_left_to_who_writes_the_answer(
     found = placed({"y": refused}, Response(("y",), [np.float32([1, 2])]))
     assert "cuMemcpyHtoD_v2 failed" in str(found.error)
     assert not refused.filled
+
+
+class Failing:
+    def execute_requests(self, requests: Sequence[Any]) -> None:
+        inputs = [request.inputs for request in requests]
+        raise RuntimeError(f"gone with {len(inputs)} requests")
+
+
+async def test_the_memory_of_requests_that_fail_is_free_without_the_collector() -> None:
+    scheduler, sink, region = scheduler_of(Failing()), RecordingSink(), NotedRegion()
+    buffer = DeviceBuffer(region, 0, 8)
+    held = weakref.ref(plain := Kept(buffer))
+    gc.disable()
+    try:
+        scheduler.submit(request_of(sink, "a", buffer, parameters={"kept": plain}))
+        del plain, buffer
+        async with asyncio.timeout(10):
+            while not sink.failed:
+                await asyncio.sleep(0.001)
+        await scheduler.drain()
+        sink.failed.clear()
+        assert held() is None
+    finally:
+        gc.enable()
+
+
+class Kept:
+    """Goes when its request goes."""
+
+    def __init__(self, buffer: Any) -> None:
+        self.buffer = buffer
