@@ -213,9 +213,9 @@ def test_a_region_that_is_unregistered_is_closed_in_the_process_too(
         found.write(0, (x + turn).tobytes())
         ask(server, model, ("anew", 0), ("anew", BYTES, BYTES))
         np.testing.assert_array_equal(floats(found, BYTES, SIZE), 2 * (x + turn) + 1)
-        unregister(server, "anew")
-        wait_until(lambda: "anew" not in registered(server), "the region to go")
-        assert closed_in_process(server, device, model)
+        unregister(server, "anew")  # and register it anew at once
+    wait_until(lambda: not registered(server), "the regions to go")
+    assert closed_in_process(server, device, model)
 
 
 def test_a_tensor_that_the_model_keeps_keeps_its_region(
@@ -227,8 +227,14 @@ def test_a_tensor_that_the_model_keeps_keeps_its_region(
     ask(server, model, ("kept", 0), do=KEEP)
     unregister(server, "kept")
     assert registered(server) == ["kept"], "closed under the model"
-    with pytest.raises(InferenceServerException, match="'kept'"), server.over_http() as client:
-        client.register_cuda_shared_memory("kept", found.handle, 0, BYTES)
+    with pytest.raises(InferenceServerException, match="Unable to find shared memory region"):
+        ask(server, model, ("kept", 0))
+    other = regions("kept", BYTES)  # its name is free
+    other.write(0, (x + 1).tobytes())
+    y, about = ask(server, model, ("kept", 0))
+    np.testing.assert_array_equal(y, 2 * x + 3)
+    assert device.is_gpu or about.opened == 2
+    unregister(server, "kept")
     y, about = ask(server, model, numbers(0, 8), do=TAKE_KEPT)
     np.testing.assert_array_equal(y, 2 * x + 1)
     assert device.is_gpu or about.opened == 1

@@ -34,7 +34,9 @@ static int count(void) {
 static int find(uint64_t address, size_t length) {
     for (int i = 0; i < REGIONS; i++) {
         uint64_t start = (uint64_t)(uintptr_t)regions[i].host + DEVICE;
-        if (regions[i].host && address >= start && address + length <= start + regions[i].size) return i;
+        /* the end of one may be where the next begins */
+        int inside = address >= start && address < start + regions[i].size;
+        if (regions[i].host && inside && address + length <= start + regions[i].size) return i;
     }
     return -1;
 }

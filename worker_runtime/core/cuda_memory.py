@@ -94,6 +94,7 @@ class CudaRegion:
         self.handle = handle
         self.leaving = False
         self._holds: weakref.WeakSet[_Hold] = weakref.WeakSet()
+        self._loans: weakref.WeakSet[_Hold] = weakref.WeakSet()
         self._lenders: weakref.WeakSet[Lender] = weakref.WeakSet()
         self._lending = threading.Lock()  # lenders come from instances' threads
 
@@ -131,6 +132,16 @@ class CudaRegion:
         self._holds.add(made)
         return made
 
+    def lend(self) -> _Hold:
+        """A hold for a process that has it open: no request is about, and its name may go."""
+        made = _Hold()
+        self._loans.add(made)
+        return made
+
+    @property
+    def is_only_lent(self) -> bool:
+        return bool(self._loans) and not self._holds
+
     def lend_to(self, lender: Lender) -> bool:
         with self._lending:
             self._lenders.add(lender)
@@ -146,7 +157,7 @@ class CudaRegion:
                 lender.region_leaves(self)
 
     def close(self) -> bool:
-        if self._holds:
+        if self._holds or self._loans:
             return False
         self._checked("cuIpcCloseMemHandle", self._address)
         return True

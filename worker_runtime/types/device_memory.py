@@ -39,6 +39,10 @@ class SharedRegion(DeviceRegion, Protocol):
     handle: bytes
     byte_size: int
 
+    def lend(self) -> Any:
+        """As ``hold``, for another process that opens it."""
+        ...
+
     def lend_to(self, lender: Lender) -> bool:
         """Tell ``lender`` when the region is unregistered; True where it is already."""
         ...

@@ -47,7 +47,7 @@ class RegionLoans:
             known = self._numbers.get(id(region))
             if known is not None:
                 return known[1]
-            number = self.process.channel.arena.lend(region.hold())
+            number = self.process.channel.arena.lend(region.lend())
             self._numbers[id(region)] = (region, number)
         if region.lend_to(self):
             self.region_leaves(region)

@@ -210,7 +210,7 @@ def process() -> Iterator[Process]:
 
 def held(region: CudaRegion) -> bool:
     gc.collect()
-    return len(region._holds) > 0
+    return region.is_only_lent
 
 
 def asked(buffer: Any, datatype: str = "FP32", byte_size: int = 16) -> Any:
