@@ -20,7 +20,7 @@ from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
 from worker_runtime.core.statistics import Statistics
-from worker_runtime.errors import Internal
+from worker_runtime.errors import BackendFailed, Internal
 from worker_runtime.types.device_memory import DeviceBuffer, DeviceWindow
 from worker_runtime.types.request import InferRequest, Response
 from worker_runtime.types.signature import Signature, TensorSpec
@@ -166,7 +166,7 @@ def test_what_does_not_fit_and_texts_are_left_to_who_writes_the_answer(
 class Failing:
     def execute_requests(self, requests: Sequence[Any]) -> None:
         inputs = [request.inputs for request in requests]
-        raise RuntimeError(f"gone with {len(inputs)} requests")
+        raise BackendFailed(f"gone with {len(inputs)} requests")
 
 
 async def test_the_memory_of_requests_that_fail_is_free_without_the_collector() -> None:
