@@ -247,6 +247,25 @@ def test_disabled_registry_refuses_everything_but_status(key: str) -> None:
     assert memory.system_status() == []
 
 
+def test_a_region_that_cuda_does_not_close_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refused(region: CudaRegion, function: str, *_: object) -> None:
+        raise Internal(f"{function} failed for shared memory region: 700")
+
+    monkeypatch.setattr(CudaRegion, "_checked", refused)
+    monkeypatch.setattr(
+        shared_memory,
+        "open_handle",
+        lambda name, raw, device, size: CudaRegion(name, 1 << 40, device, size, raw),
+    )
+    registry = SharedMemory()
+    registry.register_cuda("r", b"h" * 64, 0, 64)
+    registry.unregister_cuda("r")
+    assert registry.cuda_status() == []
+    assert "cuIpcCloseMemHandle failed" in caplog.text
+
+
 def test_a_region_that_only_processes_have_is_listed_and_its_name_is_free(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
