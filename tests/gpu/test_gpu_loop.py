@@ -14,6 +14,7 @@ import pytest
 import tritonclient.http as over_http
 
 from tests.support import gpu_models as gm
+from tests.support import python_models as pm
 from tests.support.gpu_device import Device
 from tests.support.gpu_regions import floats, region
 from tests.support.gpu_server import ANSWER_S, Server, let_go
@@ -21,6 +22,12 @@ from tests.support.gpu_server import ANSWER_S, Server, let_go
 READERS = 3
 # What a machine with a GPU must keep, and two busy cores of continuous integration.
 LATE_ON_GPU_S, LATE_ON_CPU_S = 0.25, 2.0
+DOUBLED = """
+class TritonPythonModel:
+    def execute(self, requests):
+        found = [pb_utils.get_input_tensor_by_name(r, "x").as_numpy() for r in requests]
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("y", x + x)]) for x in found]
+"""
 
 
 @pytest.mark.parametrize("backend", ["onnxruntime", "pytorch"])
@@ -61,20 +68,30 @@ def test_probes_are_answered_while_large_outputs_are_served(
     assert slowest < (LATE_ON_GPU_S if device.is_gpu else LATE_ON_CPU_S)
 
 
-@pytest.mark.parametrize("backend", ["onnxruntime", "pytorch"])
+@pytest.mark.parametrize("backend", ["onnxruntime", "pytorch", "python", "onnxruntime_on_host"])
 def test_probes_are_answered_while_large_tensors_lie_in_regions(
     server: Server, device: Device, backend: str, figures: Any
 ) -> None:
-    """Nothing but names and places goes over the connection: what is copied is the server's."""
-    if backend == "onnxruntime":
-        model = gm.onnx_doubled()
-    else:
-        from tests.support.gpu_modules import Doubled
+    """Nothing but names and places goes over the connection: what is copied is the server's.
 
-        model = Doubled()
+    Python models that want arrays, and models on the CPU, have everything copied by the server.
+    """
     name = f"large_regions_{backend}"
     size = device.pick(25_000_000, 2_000_000)
-    server.add(name, model, gm.config(backend, device, "x:FP32:-1", "y:FP32:-1", count=READERS))
+    if backend == "python":
+        pm.add(server.root, name, DOUBLED, write_config=False)
+        text = gm.config(backend, device, "x:FP32:-1", "y:FP32:-1", count=READERS)
+        (server.root / name / "config.pbtxt").write_text(text)
+        server.load(name)
+    elif backend == "pytorch":
+        from tests.support.gpu_modules import Doubled
+
+        text = gm.config(backend, device, "x:FP32:-1", "y:FP32:-1", count=READERS)
+        server.add(name, Doubled(), text)
+    else:
+        where = Device("cpu") if backend == "onnxruntime_on_host" else device
+        text = gm.config("onnxruntime", where, "x:FP32:-1", "y:FP32:-1", count=READERS)
+        server.add(name, gm.onnx_doubled(), text)
     done = threading.Event()
     answers: list[int] = []
     array = np.arange(size, dtype=np.float32) % 1000

@@ -15,6 +15,7 @@ from typing import Any
 from worker_runtime.__main__ import main
 from worker_runtime.backends.onnxruntime import backend as onnx_backend
 from worker_runtime.backends.onnxruntime.providers import CPU, CUDA, Provider
+from worker_runtime.backends.python import regions as python_regions
 from worker_runtime.backends.pytorch import backend as torch_backend
 
 _open_session = onnx_backend.open_session
@@ -35,5 +36,6 @@ def open_session(
 
 if __name__ == "__main__":
     onnx_backend.DEVICE = torch_backend.DEVICE = "cpu"
+    python_regions.DLPACK_DEVICE = 1  # kDLCPU
     onnx_backend.open_session = open_session
     sys.exit(main(sys.argv[1:]))

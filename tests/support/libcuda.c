@@ -34,7 +34,9 @@ static int count(void) {
 static int find(uint64_t address, size_t length) {
     for (int i = 0; i < REGIONS; i++) {
         uint64_t start = (uint64_t)(uintptr_t)regions[i].host + DEVICE;
-        if (regions[i].host && address >= start && address + length <= start + regions[i].size) return i;
+        /* the end of one may be where the next begins */
+        int inside = address >= start && address < start + regions[i].size;
+        if (regions[i].host && inside && address + length <= start + regions[i].size) return i;
     }
     return -1;
 }
@@ -84,6 +86,28 @@ int cuDevicePrimaryCtxRetain(void **context, int device) {
 }
 
 int cuCtxSetCurrent(void *context) { current = context; return OK; }
+
+/* One below the other: whoever pushes leaves what was current before as it was. */
+static __thread void *below[8];
+static __thread int depth;
+
+int cuCtxPushCurrent_v2(void *context) {
+    if (!context || depth == 8) return INVALID_CONTEXT;
+    below[depth++] = current;
+    current = context;
+    return OK;
+}
+
+int cuCtxPopCurrent_v2(void **context) {
+    if (!depth) return INVALID_CONTEXT;
+    if (context) *context = current;
+    current = below[--depth];
+    return OK;
+}
+
+int cuCtxSynchronize(void) { return current ? OK : INVALID_CONTEXT; }
+
+int cuStreamSynchronize(void *stream) { return current && !stream ? OK : INVALID_CONTEXT; }
 
 int cuIpcOpenMemHandle_v2(uint64_t *address, Handle handle, unsigned flags) {
     if (!current) return INVALID_CONTEXT;
@@ -156,6 +180,14 @@ int cuMemcpyDtoH_v2(void *host, uint64_t address, size_t length) {
 int cuMemcpyHtoD_v2(uint64_t address, const void *host, size_t length) {
     if (!current || find(address, length) < 0) return current ? INVALID_VALUE : INVALID_CONTEXT;
     memcpy((void *)(uintptr_t)(address - DEVICE), host, length);
+    return OK;
+}
+
+/* One side may be memory that is no region's only where the host stands for the device. */
+int cuMemcpyDtoD_v2(uint64_t target, uint64_t source, size_t length) {
+    int places = (find(target, length) >= 0) + (find(source, length) >= 0);
+    if (!current || places < (DEVICE ? 2 : 1)) return current ? INVALID_VALUE : INVALID_CONTEXT;
+    memmove((void *)(uintptr_t)(target - DEVICE), (void *)(uintptr_t)(source - DEVICE), length);
     return OK;
 }
 

@@ -222,6 +222,10 @@ class BackendRequest(Protocol):
         """By name, each with its own batch axis; optional ones that were not sent are absent."""
         ...
 
+    def host_inputs(self, but: Collection[str]) -> Mapping[str, Array]:
+        """Those ``inputs`` that are not among the names ``but``, which may lie on a device."""
+        ...
+
     @property
     def outputs(self) -> tuple[str, ...]:
         """The names that the client asked for, or all that are configured."""

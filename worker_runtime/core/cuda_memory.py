@@ -1,16 +1,20 @@
 """Device memory that another process shares, through the CUDA driver: no toolkit is needed.
 
-Models on a GPU copy from it and to it on the device; for all others tensors pass through the host.
+Models on a GPU copy from it and to it on the device, Python models may open it themselves; for all
+others tensors pass through the host.
 """
 
 import ctypes
 import functools
 import logging
+import threading
 import weakref
 from typing import Any
 
+import numpy as np
+
 from worker_runtime.errors import Internal, InvalidArgument
-from worker_runtime.types.device_memory import DeviceBuffer, DeviceWindow
+from worker_runtime.types.device_memory import DeviceBuffer, DeviceWindow, Lender
 
 logger = logging.getLogger(__name__)
 _HANDLE_BYTES = 64
@@ -73,17 +77,26 @@ class _Hold:
 
 
 class CudaRegion:
-    """Another process's device memory, open here. ``address`` is a device pointer."""
+    """Another process's device memory, open here by its ``handle``.
+
+    ``address`` is a device pointer.
+    """
 
     kind = "cuda"
 
-    def __init__(self, name: str, address: int, device_id: int, byte_size: int) -> None:
+    def __init__(
+        self, name: str, address: int, device_id: int, byte_size: int, handle: bytes = b""
+    ) -> None:
         self._name = name
         self._address = address
         self.device_id = device_id
         self.byte_size = byte_size
+        self.handle = handle
         self.leaving = False
         self._holds: weakref.WeakSet[_Hold] = weakref.WeakSet()
+        self._loans: weakref.WeakSet[_Hold] = weakref.WeakSet()
+        self._lenders: weakref.WeakSet[Lender] = weakref.WeakSet()
+        self._lending = threading.Lock()  # lenders come from instances' threads
 
     def status(self) -> dict[str, Any]:
         return {"name": self._name, "device_id": self.device_id, "byte_size": self.byte_size}
@@ -102,27 +115,55 @@ class CudaRegion:
 
     def read(self, offset: int, byte_size: int) -> memoryview:
         """A host copy. Raises Internal."""
-        host = bytearray(byte_size)
+        # why not a bytearray: to make one of 100 MB holds the interpreter for tens of milliseconds
+        host = np.empty(byte_size, np.uint8)
         if byte_size:
-            target = (ctypes.c_char * byte_size).from_buffer(host)
-            self._checked("cuMemcpyDtoH_v2", target, self._address + offset, byte_size)
-        return memoryview(host)
+            self._checked("cuMemcpyDtoH_v2", host.ctypes.data, self._address + offset, byte_size)
+        return host.data
 
     def write(self, offset: int, data: Any) -> None:
         """Copy a buffer to the device. Raises Internal."""
-        raw = bytes(data)
-        if raw:
-            self._checked("cuMemcpyHtoD_v2", self._address + offset, raw, len(raw))
+        if memoryview(data).nbytes:
+            raw = np.frombuffer(data, np.uint8)  # no copy
+            self._checked("cuMemcpyHtoD_v2", self._address + offset, raw.ctypes.data, raw.nbytes)
 
     def hold(self) -> _Hold:
         made = _Hold()
         self._holds.add(made)
         return made
 
+    def lend(self) -> _Hold:
+        """A hold for a process that has it open: no request is about, and its name may go."""
+        made = _Hold()
+        self._loans.add(made)
+        return made
+
+    @property
+    def is_only_lent(self) -> bool:
+        return bool(self._loans) and not self._holds
+
+    def lend_to(self, lender: Lender) -> bool:
+        with self._lending:
+            self._lenders.add(lender)
+            return self.leaving
+
+    def leave(self) -> None:
+        """It was unregistered: nobody gets it any more."""
+        with self._lending:
+            first, self.leaving = not self.leaving, True
+            lenders = list(self._lenders)
+        if first:
+            for lender in lenders:
+                lender.region_leaves(self)
+
     def close(self) -> bool:
-        if self._holds:
+        if self._holds or self._loans:
             return False
-        self._checked("cuIpcCloseMemHandle", self._address)
+        try:
+            self._checked("cuIpcCloseMemHandle", self._address)
+        except Internal as error:
+            # why no error: it would be that of whoever uses the registry next, again and again
+            logger.error("%s: the region is forgotten", error)
         return True
 
     def _checked(self, function: str, *arguments: Any) -> None:
@@ -149,4 +190,4 @@ def open_handle(name: str, raw_handle: bytes, device_id: int, byte_size: int) ->
     if code or byte_size > size.value:
         driver.cuIpcCloseMemHandle(address)
         raise InvalidArgument(f"failed to register shared memory region '{name}': invalid args")
-    return CudaRegion(name, address.value, device_id, byte_size)
+    return CudaRegion(name, address.value, device_id, byte_size, raw_handle)

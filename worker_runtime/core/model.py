@@ -103,7 +103,7 @@ class ModelVersion:
             key = key_of(self.name, blueprint.namespace)
             scheduler = CachedScheduler(scheduler, cache, key, self.version, ordered=ordered)
         self.scheduler: Scheduler = scheduler
-        self.on_device = scheduler.on_device
+        self.on_device = scheduler.takes_regions  # its inputs may lie there
 
     def _keep(self, metrics: MetricsConfig) -> None:
         """Measure what was asked for beyond the counters."""

@@ -3,6 +3,8 @@
 Everything runs in the event loop. System and CUDA regions share one namespace. A region that is
 unregistered while a request still holds a view of it stays, name and all, until the last view is
 gone; that is looked at whenever the registry is used, so nobody has to report the end of a request.
+One that only processes of models have open still is listed until they have closed it, and its name
+is free at once.
 A client that shortens its file loses what is in it, not the server: ``shortened_files.py``.
 """
 
@@ -37,6 +39,15 @@ class Region(Protocol):
 
     def window(self, offset: int, byte_size: int) -> "Window": ...
 
+    def leave(self) -> None:
+        """It was unregistered, and goes when nobody holds a view any more."""
+        ...
+
+    @property
+    def is_only_lent(self) -> bool:
+        """Nothing but processes of models has it open still."""
+        ...
+
     def close(self) -> bool: ...
 
 
@@ -69,6 +80,7 @@ class SystemRegion:
     """A mapped entry of /dev/shm."""
 
     kind = "system"
+    is_only_lent = False
 
     def __init__(self, name: str, key: str, offset: int, byte_size: int) -> None:
         self._name = name
@@ -106,6 +118,9 @@ class SystemRegion:
     def hold(self) -> memoryview:
         return memoryview(self._map)
 
+    def leave(self) -> None:
+        self.leaving = True
+
     def close(self) -> bool:
         try:
             self._mapping.close()
@@ -120,6 +135,7 @@ class SharedMemory:
     def __init__(self, *, enabled: bool = True) -> None:
         self.enabled = enabled
         self._regions: dict[str, Region] = {}
+        self._departing: list[Region] = []  # without a name
         self._some_leave = False
 
     @property
@@ -222,13 +238,13 @@ class SharedMemory:
 
     def _status(self, name: str, kind: str) -> list[dict[str, Any]]:
         self._sweep()
+        departing = [row for row in self._departing if row.kind == kind]
         if not name:
-            return [
-                region.status()
-                for _, region in sorted(self._regions.items())
-                if region.kind == kind
-            ]
+            named = [region for _, region in sorted(self._regions.items()) if region.kind == kind]
+            return [region.status() for region in (*named, *departing)]
         region = self._regions.get(name)
+        if region is None:
+            region = next((row for row in departing if row.status()["name"] == name), None)
         if region is None:
             raise NotFound(f"Unable to find {kind} shared memory region: '{name}'")
         if region.kind != kind:
@@ -243,17 +259,25 @@ class SharedMemory:
         self.check_enabled()
         for key, region in self._regions.items():
             if region.kind == kind and (not name or key == name):
-                region.leaving = self._some_leave = True
+                region.leave()
+                self._some_leave = True
         self._sweep()
 
     def _sweep(self) -> None:
         """Drop what was unregistered and is no longer in use."""
         if not self._some_leave:
             return
-        gone = [name for name, region in self._regions.items() if region.leaving and region.close()]
-        for name in gone:
-            del self._regions[name]
-        self._some_leave = any(region.leaving for region in self._regions.values())
+        self._departing = [region for region in self._departing if not region.close()]
+        for name, region in list(self._regions.items()):
+            if region.leaving:
+                if region.close():
+                    del self._regions[name]
+                elif region.is_only_lent:
+                    del self._regions[name]
+                    self._departing.append(region)
+        self._some_leave = bool(self._departing) or any(
+            region.leaving for region in self._regions.values()
+        )
 
 
 def _lost(name: str, key: str) -> InvalidArgument:

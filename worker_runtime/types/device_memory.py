@@ -25,8 +25,27 @@ class DeviceRegion(Protocol):
         ...
 
 
+class Lender(Protocol):
+    """Another process's way to a region: it has opened the memory, or is about to."""
+
+    def region_leaves(self, region: "SharedRegion") -> None:
+        """It was unregistered: let go of it when nothing is in use there. Must not block."""
+        ...
+
+
 class SharedRegion(DeviceRegion, Protocol):
-    """That of a client, who wants outputs there."""
+    """That of a client, who wants outputs there, and which other processes may open, too."""
+
+    handle: bytes
+    byte_size: int
+
+    def lend(self) -> Any:
+        """As ``hold``, for another process that opens it."""
+        ...
+
+    def lend_to(self, lender: Lender) -> bool:
+        """Tell ``lender`` when the region is unregistered; True where it is already."""
+        ...
 
     def write(self, offset: int, data: Any) -> None:
         """Copy a host buffer there; blocking."""
@@ -51,9 +70,17 @@ class _Part:
     def pointer(self) -> int:
         return self._region.pointer(self._offset)
 
+    @property
+    def place(self) -> tuple[Any, int]:
+        """The region, and where in it."""
+        return self._region, self._offset
+
 
 class DeviceBuffer(_Part):
-    """An input that lies on a device. ``bytes()`` of it is a host copy, for whatever needs one."""
+    """An input that lies on a device; ``bytes()`` of it is a host copy, for whatever needs one.
+
+    It is no buffer: numpy and ``bytes.join`` say TypeError to it, where few inputs are such.
+    """
 
     __slots__ = ("nbytes",)
 
@@ -66,6 +93,10 @@ class DeviceBuffer(_Part):
 
     def __bytes__(self) -> bytes:
         return bytes(self._region.read(self._offset, self.nbytes))
+
+    def read(self) -> memoryview:
+        """A host copy that is the caller's own; blocking. Raises Internal."""
+        return self._region.read(self._offset, self.nbytes)
 
 
 class DeviceTensor(DeviceBuffer):

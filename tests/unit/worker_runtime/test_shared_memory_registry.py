@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from worker_runtime.core import shared_memory
+from worker_runtime.core.cuda_memory import CudaRegion
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import (
     AlreadyExists,
@@ -243,3 +245,54 @@ def test_disabled_registry_refuses_everything_but_status(key: str) -> None:
         with pytest.raises(Unsupported):
             call()
     assert memory.system_status() == []
+
+
+def test_a_region_that_cuda_does_not_close_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refused(region: CudaRegion, function: str, *_: object) -> None:
+        raise Internal(f"{function} failed for shared memory region: 700")
+
+    monkeypatch.setattr(CudaRegion, "_checked", refused)
+    monkeypatch.setattr(
+        shared_memory,
+        "open_handle",
+        lambda name, raw, device, size: CudaRegion(name, 1 << 40, device, size, raw),
+    )
+    registry = SharedMemory()
+    registry.register_cuda("r", b"h" * 64, 0, 64)
+    registry.unregister_cuda("r")
+    assert registry.cuda_status() == []
+    assert "cuIpcCloseMemHandle failed" in caplog.text
+
+
+def test_a_region_that_only_processes_have_is_listed_and_its_name_is_free(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed: list[int] = []
+    monkeypatch.setattr(CudaRegion, "_checked", lambda region, *_: closed.append(region.byte_size))
+    monkeypatch.setattr(
+        shared_memory,
+        "open_handle",
+        lambda name, raw, device, size: CudaRegion(name, 1 << 40, device, size, raw),
+    )
+    registry = SharedMemory()
+    registry.register_cuda("r", b"h" * 64, 0, 64)
+    view = registry.view("r", 0, 64, on_device=True)
+    region, _ = view.place
+    loan = region.lend()
+    registry.unregister_cuda("r")
+    with pytest.raises(AlreadyExists):
+        registry.register_cuda("r", b"h" * 64, 0, 128)
+    del view
+    with pytest.raises(NotFound):
+        registry.check("r", 0, 64)
+    assert [row["byte_size"] for row in registry.cuda_status("r")] == [64]
+    registry.register_cuda("r", b"h" * 64, 0, 128)
+    assert [row["byte_size"] for row in registry.cuda_status()] == [128, 64]
+    assert closed == []
+    del loan
+    assert [row["byte_size"] for row in registry.cuda_status()] == [128]
+    assert closed == [64]
+    registry.unregister_cuda()
+    assert (registry.cuda_status(), closed) == ([], [64, 128])

@@ -13,6 +13,7 @@ from google.protobuf import json_format
 from worker_runtime.backends.attempt import side_by_side
 from worker_runtime.backends.base import Instance, LoadSpec, Placement
 from worker_runtime.backends.python.environment import interpreter
+from worker_runtime.backends.python.gpu_instance import GpuPythonInstance
 from worker_runtime.backends.python.instance import InstanceSpec, PythonInstance
 from worker_runtime.backends.python.process import (
     Command,
@@ -31,6 +32,7 @@ _MIB = 1 << 20
 EXECUTE_TIMEOUT = "EXECUTE_TIMEOUT_SECONDS"
 MEMORY_LIMIT = "MEMORY_LIMIT_MB"
 SHARED_LIMIT = "SHARED_MEMORY_LIMIT_MB"
+CPU_ONLY = "FORCE_CPU_ONLY_INPUT_TENSORS"
 STUB_TIMEOUT = "stub-timeout-seconds"
 DEBUG_PORT = "debug-port"
 _STUB_TIMEOUT_S = 30
@@ -79,18 +81,15 @@ class PythonBackend:
             raise LoadFailed(f"model '{spec.name}': Python models need a server around them")
         _check_file(spec)
         python, environment = interpreter(spec)
-        instances = [
-            PythonInstance(
-                _instance_spec(
-                    spec,
-                    place,
-                    _command(spec, place.name, python, environment),
-                    self._debug_port(spec, place.name),
-                ),
-                host,
-            )
-            for place in spec.placements
-        ]
+        device_inputs = not _is_cpu_only(spec)
+        instances: list[PythonInstance] = []
+        for place in spec.placements:
+            command = _command(spec, place.name, python, environment)
+            about = _instance_spec(spec, place, command, self._debug_port(spec, place.name))
+            if place.gpu is None:
+                instances.append(PythonInstance(about, host))
+            else:
+                instances.append(GpuPythonInstance(about, host, device_inputs=device_inputs))
         model = PythonModel(instances)
         try:
             side_by_side([partial(one.start, spec.attempt) for one in instances], model.close)
@@ -209,6 +208,7 @@ def _instance_spec(
         "file": _file(spec),
         "shared": str(spec.shared_code or ""),
         "decoupled": decoupled,
+        "on_gpu": place.gpu is not None,
         "debug_port": debug_port,
         "args": {
             "model_config": _config_json(spec.config),
@@ -231,6 +231,19 @@ def _instance_spec(
         # who stops at a line takes longer than any limit
         execute_timeout_s=0.0 if debug_port else float(_number(spec, EXECUTE_TIMEOUT)),
     )
+
+
+def _is_cpu_only(spec: LoadSpec) -> bool:
+    """Inputs that lie on a device come to the host unless the model says no.
+
+    Raises ConfigInvalid.
+    """
+    value = spec.parameters.get(CPU_ONLY, "yes")
+    if value not in ("yes", "no"):
+        message = f"parameter '{CPU_ONLY}' of model '{spec.name}' is '{value}', expected yes or no"
+        problem = Problem("ConfigInvalid", message, model=spec.name, field="parameters")
+        raise ConfigInvalid(message, (problem,))
+    return value == "yes"
 
 
 def _types(config: Any) -> dict[str, str]:

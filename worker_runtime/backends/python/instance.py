@@ -26,6 +26,7 @@ _LONGEST_PAUSE_S = 30.0
 _FAILED_GRACE_S = 1.0
 _HAND_OVERS = 3
 _STEADY_S = 60.0  # a process that lived so long earns the short pause again
+_NOTHING_TO_DO = ("finalized", "given_back")  # the channel has heard what came back with them
 _READY_TIMEOUT_S = 5.0  # for an answer of ``is_ready``
 _READY_INTERVAL_S = 1.0  # from one answer to the next question
 
@@ -211,23 +212,21 @@ class PythonInstance:
             self._wait_until_healthy()
             process = self._process
             assert process is not None  # noqa: S101 # it was started
-            arena, types = process.channel.arena, self._spec.types
-            message = {
-                "op": "execute",
-                "requests": [
-                    request_message(number, request, types, arena)
-                    for number, request in numbered.items()
-                ],
-            }
             while not self._outcomes.empty():
                 self._outcomes.get()  # of a batch that ran out of time before its process died
             try:
-                process.send(message)
+                self._give(process, numbered)
             except Closed:
                 self._healthy.clear()  # its own thread is about to find out, and starts another
             else:
                 return process
         raise BackendFailed(f"Stub process '{self._spec.command.name}' is not healthy.")
+
+    def _give(self, process: StubProcess, numbered: Mapping[int, BackendRequest]) -> None:
+        """Raises Closed when the process is gone."""
+        arena, types = process.channel.arena, self._spec.types
+        requests = [request_message(n, request, types, arena) for n, request in numbered.items()]
+        process.send({"op": "execute", "requests": requests})
 
     def _settle(
         self, outcome: Message, numbered: dict[int, BackendRequest], process: StubProcess
@@ -283,7 +282,7 @@ class PythonInstance:
             answer = self._asked.get(message["n"])
             if answer is not None:
                 answer.put(message)
-        elif kind != "finalized" and self._calls is not None:
+        elif kind not in _NOTHING_TO_DO and self._calls is not None:
             self._calls.handle(message)
 
     def _keep(self, late: Sequence[int]) -> None:

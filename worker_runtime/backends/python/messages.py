@@ -7,7 +7,12 @@ import msgspec
 import numpy as np
 
 from worker_runtime.backends.base import Array, BackendRequest
-from worker_runtime.backends.python.stub.shoal_stub.memory import Arena, Window
+from worker_runtime.backends.python.regions import (
+    RegionLoans,
+    inputs_on_device,
+    windows_of,
+)
+from worker_runtime.backends.python.stub.shoal_stub.memory import Arena, Window, elsewhere
 from worker_runtime.errors import (
     AlreadyExists,
     BackendFailed,
@@ -35,6 +40,7 @@ _FAULTS: tuple[type[RuntimeFault], ...] = (
     Cancelled,
 )  # fmt: skip
 _START, _END = 1, 2
+_ON_DEVICE = elsewhere(0)
 INLINE_BYTES = 4 * 2**10  # a block of shared memory costs more than the copies of so much
 
 
@@ -70,16 +76,25 @@ def tensor_message(name: str, datatype: str, array: Array, arena: Arena) -> list
 
 
 def request_message(
-    number: int, request: BackendRequest, types: Mapping[str, str], arena: Arena
+    number: int,
+    request: BackendRequest,
+    types: Mapping[str, str],
+    arena: Arena,
+    inputs: list[Any] | None = None,
 ) -> dict[str, Any]:
-    """One request for the model; ``types`` are the data types of its inputs by name."""
+    """One request for the model; ``types`` are the data types of its inputs by name.
+
+    ``inputs`` may be described already.
+    """
     message: dict[str, Any] = {
         "n": number,
         "id": request.id,
         "inputs": [
             tensor_message(name, types[name], array, arena)
             for name, array in request.inputs.items()
-        ],
+        ]
+        if inputs is None
+        else inputs,
         "outputs": request.outputs,
     }
     if request.timeout_ns:
@@ -93,6 +108,41 @@ def request_message(
     if sequence is not None:
         message["corr"] = sequence.id
         message["flags"] = sequence.start * _START | sequence.end * _END
+    return message
+
+
+def device_request_message(
+    number: int,
+    request: BackendRequest,
+    types: Mapping[str, str],
+    arena: Arena,
+    loans: RegionLoans,
+    *,
+    stay: bool,
+    windows: bool,
+) -> dict[str, Any]:
+    """The same for a model on a GPU.
+
+    ``stay``: inputs in clients' device memory are not copied. ``windows``: outputs that clients
+    want there may be put there by the model's process.
+    """
+    places = inputs_on_device(request, loans) if stay else {}
+    if places:
+        on_host = request.host_inputs(places)
+        inputs = []
+        for item in request.source.plan.inputs:
+            name, datatype = item.name, types[item.name]
+            if name in places:
+                inputs.append([name, datatype, item.shape, _ON_DEVICE])
+            else:
+                inputs.append(tensor_message(name, datatype, on_host[name], arena))
+        message = request_message(number, request, types, arena, inputs)
+        message["places"] = places
+    else:
+        message = request_message(number, request, types, arena)
+    wanted = windows_of(request, loans) if windows else {}
+    if wanted:
+        message["windows"] = wanted
     return message
 
 

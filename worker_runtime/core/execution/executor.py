@@ -1,5 +1,6 @@
 """One batch: inputs gathered into arrays, the model run, its outputs checked and handed out."""
 
+from collections.abc import Collection
 from time import monotonic_ns, time_ns
 from typing import Any, NamedTuple, Protocol
 
@@ -9,6 +10,7 @@ from worker_runtime.backends.base import Array, Instance
 from worker_runtime.core.execution.answers import Answers, Times, backend_fault
 from worker_runtime.core.statistics import FailureReason
 from worker_runtime.errors import BackendFailed, RuntimeFault
+from worker_runtime.types.device_memory import DeviceBuffer
 from worker_runtime.types.request import Arrays, InferRequest, Plan, PlannedInput
 from worker_runtime.types.signature import Signature
 
@@ -113,6 +115,11 @@ class Executor:
                 name: _ndarray(shape, dtype, buffer)
                 for (name, shape, dtype), buffer in zip(recipe.feed, request.inputs, strict=True)
             }
+        except TypeError:  # a DeviceBuffer
+            outcome, fault, times = self.attempt(instance, [request])
+            self.settle([request], outcome, fault, times)
+            return times[3] - start
+        try:
             fed = monotonic_ns()
             arrays = instance.execute(feed, recipe.outputs)
             computed = monotonic_ns()
@@ -162,7 +169,7 @@ class Executor:
             for item, buffer in zip(first.inputs, batch[0].inputs, strict=True):
                 flat = buffer
                 if not isinstance(buffer, np.ndarray):
-                    flat = np.frombuffer(buffer, item.datatype.dtype)
+                    flat = elements(buffer, item.datatype.dtype)
                 feed[item.name] = flat.reshape(item.shape)
             rows = first.rows
         else:
@@ -207,13 +214,54 @@ def flat(buffer: Any, item: PlannedInput) -> Array:
     """A request's tensor as one row of elements."""
     if isinstance(buffer, np.ndarray):
         return buffer.reshape(-1)
-    return np.frombuffer(buffer, item.datatype.dtype)
+    return elements(buffer, item.datatype.dtype)
+
+
+def arrays_of(request: InferRequest) -> dict[str, Array]:
+    """Views of the request's inputs, in the shapes that the model sees."""
+    feed: dict[str, Array] = {}
+    try:
+        for item, buffer in zip(request.plan.inputs, request.inputs, strict=True):
+            flat = buffer
+            if not isinstance(buffer, np.ndarray):
+                flat = np.frombuffer(buffer, item.datatype.dtype)
+            feed[item.name] = flat.reshape(item.shape)
+    except TypeError:  # a DeviceBuffer
+        return host_arrays(request)
+    return feed
+
+
+def host_arrays(request: InferRequest, but: Collection[str] = ()) -> dict[str, Array]:
+    """A request's inputs in the shapes that the model sees, but those of some names.
+
+    What lies on a device is copied here. Raises Internal.
+    """
+    pairs = zip(request.plan.inputs, request.inputs, strict=True)
+    return {
+        item.name: flat(buffer, item).reshape(item.shape)
+        for item, buffer in pairs
+        if item.name not in but
+    }
+
+
+def elements(buffer: Any, dtype: "np.dtype[Any]") -> Array:
+    """The numbers in a buffer; those on a device are copied here. Raises Internal."""
+    try:
+        return np.frombuffer(buffer, dtype)
+    except TypeError:
+        if not isinstance(buffer, DeviceBuffer):
+            raise
+    return np.frombuffer(buffer.read(), dtype)
 
 
 def joined(parts: list[Any], item: PlannedInput, shape: tuple[int, ...]) -> Array:
     """The tensors of several requests as one, along the batch axis."""
     if item.datatype.item_size:
-        return np.frombuffer(b"".join(parts), item.datatype.dtype).reshape(shape)
+        try:
+            raw = b"".join(parts)
+        except TypeError:  # as above
+            raw = b"".join([p.read() if isinstance(p, DeviceBuffer) else p for p in parts])
+        return np.frombuffer(raw, item.datatype.dtype).reshape(shape)
     return np.concatenate([part.reshape(-1) for part in parts]).reshape(shape)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from time import monotonic_ns
 from typing import NamedTuple, Protocol
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from worker_runtime.backends.base import Array, RequestInstance, RequestTrace
 from worker_runtime.core.execution.answers import Answers, Times, backend_fault
-from worker_runtime.core.execution.executor import Batch, restored
+from worker_runtime.core.execution.executor import Batch, arrays_of, host_arrays, restored
+from worker_runtime.core.execution.windows import placed
 from worker_runtime.core.statistics import FailureReason, ResponseEnd
 from worker_runtime.errors import Cancelled, Internal, RuntimeFault
 from worker_runtime.types.request import InferRequest, ParameterValue, Response, SequencePart
@@ -77,8 +78,11 @@ class ActiveRequest:
     @property
     def inputs(self) -> Mapping[str, Array]:
         if self._inputs is None:
-            self._inputs = _arrays(self.request)
+            self._inputs = arrays_of(self.request)
         return self._inputs
+
+    def host_inputs(self, but: Collection[str]) -> Mapping[str, Array]:
+        return host_arrays(self.request, but)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -196,6 +200,8 @@ class RequestExecutor:
             marks = instance.execute_requests(calls)
         except Exception as error:  # why so wide: a model's errors belong to its requests
             fault = backend_fault(error)
+            # why: its frames hold the requests, which hold it, and what clients want back
+            fault.__traceback__ = None
             for call in calls:
                 if not call.over:
                     call.over, call.raised = True, fault
@@ -219,6 +225,8 @@ class RequestExecutor:
         """An answer of ``call``; the times are those of `BackendRequest.send`."""
         if response is not None and response.error is None:
             response = self._wanted(call.request, response)
+            if call.request.device_windows and not self._decoupled:
+                response = placed(call.request.device_windows, response)
         if not (self._decoupled or call.detached):
             if response is not None:
                 if call.answer is not None:
@@ -387,14 +395,3 @@ def _kind(call: ActiveRequest, response: Response) -> ResponseEnd:
     if isinstance(response.error, Cancelled) or call.request.cancelled:
         return ResponseEnd.CANCEL
     return ResponseEnd.FAIL if response.error is not None else ResponseEnd.SUCCESS
-
-
-def _arrays(request: InferRequest) -> dict[str, Array]:
-    """Views of the request's inputs, in the shapes that the model sees."""
-    feed: dict[str, Array] = {}
-    for item, buffer in zip(request.plan.inputs, request.inputs, strict=True):
-        flat = buffer
-        if not isinstance(buffer, np.ndarray):
-            flat = np.frombuffer(buffer, item.datatype.dtype)
-        feed[item.name] = flat.reshape(item.shape)
-    return feed

@@ -37,6 +37,12 @@ class Scheduler(Protocol):
         return False
 
     @property
+    def takes_regions(self) -> bool:
+        """Inputs may lie in device memory of clients: what needs them on the host copies them in
+        its own threads, not in the event loop."""
+        return self.on_device
+
+    @property
     def pending(self) -> int:
         """Requests that wait and do not execute yet."""
         ...

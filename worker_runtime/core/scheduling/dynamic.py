@@ -19,6 +19,7 @@ from worker_runtime.core.execution.choice import executor_for
 from worker_runtime.core.execution.executor import Batch
 from worker_runtime.core.execution.on_device import DeviceExecutor
 from worker_runtime.core.execution.pool import InstancePool
+from worker_runtime.core.execution.ragged import RaggedExecutor
 from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy, Payload
 from worker_runtime.core.scheduling.inline import InlineRunner
@@ -115,6 +116,12 @@ class DynamicScheduler(Scheduler):
     @property
     def on_device(self) -> bool:
         return isinstance(self._executor, DeviceExecutor)
+
+    @property
+    def takes_regions(self) -> bool:
+        """All but ragged batches. Tiny models that run in the loop copy there: no more than that
+        keeps them tiny."""
+        return not isinstance(self._executor, RaggedExecutor)
 
     @property
     def pending(self) -> int:

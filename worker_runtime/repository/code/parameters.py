@@ -48,6 +48,7 @@ READ: Final[Mapping[str, frozenset[str]]] = {
     "python": frozenset(
         {
             EXECUTION_ENV, "EXECUTE_TIMEOUT_SECONDS", "MEMORY_LIMIT_MB", "SHARED_MEMORY_LIMIT_MB",
+            "FORCE_CPU_ONLY_INPUT_TENSORS",
             "stub-timeout-seconds",
         }
     ),

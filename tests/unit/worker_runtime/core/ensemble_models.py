@@ -71,7 +71,7 @@ class HeldScheduler:
         self.busy = False
         self.answer = answer
         self.refuse: Exception | None = None
-        self.on_device = False
+        self.on_device = self.takes_regions = False
 
     def submit(self, request: InferRequest) -> None:
         if self.refuse is not None:

@@ -49,7 +49,7 @@ class HostRegion:
 def harness_of(text: str, **on_device: bool) -> EnsembleHarness:
     models = [FakeServed(model_text(name), plus(1)) for name in on_device]
     for model in models:
-        model.scheduler.on_device = on_device[model.name]
+        model.scheduler.on_device = model.scheduler.takes_regions = on_device[model.name]
     return EnsembleHarness(text, *models)
 
 
@@ -104,6 +104,22 @@ def test_the_inputs_of_clients_stay_on_the_device_for_steps_that_run_there() -> 
         harness.scheduler.submit(request)
         (given,) = asked(harness, "a").inputs
         assert given is shared if on_device else given == bytes(shared)
+
+
+@pytest.mark.parametrize("decoupled", [False, True])
+def test_a_step_in_a_process_of_its_own_fills_windows_that_get_one_answer(decoupled: bool) -> None:
+    text = CHAIN + "model_transaction_policy { decoupled: true }" * decoupled
+    harness = harness_of(text, a=True, b=False)
+    harness.models["b"].scheduler.takes_regions = True
+    window = DeviceWindow(HostRegion(0, 0), 0, 8)
+    harness.models["a"].scheduler.answer = None
+    request = harness.request(RecordingSink(), IN=[0, 0])
+    request.device_windows = {"OUT": window}
+    harness.scheduler.submit(request)
+    first = asked(harness, "a")
+    assert first.stay == ()
+    first.sink.deliver(first, [np.float32([1, 2])])
+    assert asked(harness, "b").device_windows == ({} if decoupled else {"y": window})
 
 
 def test_windows_of_clients_are_filled_by_the_step_whose_output_nobody_else_takes() -> None:

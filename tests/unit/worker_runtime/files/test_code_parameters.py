@@ -21,7 +21,7 @@ GIVEN = {"parameters", "given", "spec"}
 # Read from elsewhere than a model's parameters, or texts that are no keys.
 OTHERS = {
     *(STUB_TIMEOUT, DEBUG_PORT),
-    *("true", "false", "input", "output", "0", "$$TRITON_MODEL_DIRECTORY"),
+    *("true", "false", "yes", "input", "output", "0", "$$TRITON_MODEL_DIRECTORY"),
 }
 
 

@@ -56,6 +56,7 @@ class StepRecipe:
         ]
         self._plans: dict[tuple[Form | None, ...], Plan] = {}
         self.on_device = model.scheduler.on_device
+        self.takes_regions = model.scheduler.takes_regions
         # by the model's names: what only steps on devices take, and what nobody takes but clients
         self.stay: tuple[str, ...] = ()
         self.leave: tuple[tuple[str, str], ...] = ()
@@ -80,8 +81,8 @@ class StepRecipe:
             forms.append(tensor.form)
             if tensor.form is not None:
                 data = tensor.data
-                on_host = self.on_device or type(data) is not DeviceBuffer
-                buffers.append(data if on_host else bytes(data))
+                as_it_is = self.takes_regions or type(data) is not DeviceBuffer
+                buffers.append(data if as_it_is else bytes(data))
             if sequence is None:
                 sequence = tensor.sequence
         try:
@@ -107,7 +108,7 @@ class StepRecipe:
 
     def _windows(self, wanted: Mapping[str, DeviceWindow] | None) -> dict[str, DeviceWindow] | None:
         """Where the step may put outputs of the ensemble."""
-        if not wanted or not self.on_device:
+        if not wanted or not self.takes_regions:
             return None
         return {source: wanted[name] for source, name in self.leave if name in wanted}
 
@@ -263,7 +264,9 @@ class Ensemble:
         for source, name in recipe.step.outputs:
             readers = self.graph.readers(name)
             if not readers:
-                leave.append((source, name))
+                # why: a window knows one answer, and what such steps give may be many
+                if recipe.on_device or not self.decoupled:
+                    leave.append((source, name))
             elif name not in self.outputs and all(recipes[index].on_device for index in readers):
                 stay.append(source)
         recipe.stay, recipe.leave = tuple(stay), tuple(leave)

@@ -17,9 +17,11 @@ import numpy as np
 
 _ALIGN = 64
 _FIRST_BYTES = 1 << 20
+_LARGE = 1 << 20
 _KEEP_BYTES = 64 << 20  # idle segments above this are given back
 
 Block = tuple[int, int, int]  # segment, offset, size in bytes
+_NO_SEGMENT, _LENT = -1, -2
 
 
 class _Segment:
@@ -31,6 +33,7 @@ class _Segment:
         self.fd = os.memfd_create(f"shoal-{os.getpid()}-{number}", os.MFD_CLOEXEC)
         os.ftruncate(self.fd, size)
         self.view = memoryview(mmap.mmap(self.fd, size))
+        self.array = np.frombuffer(self.view, np.uint8)
         self.free = [(0, size)]
 
     def take(self, size: int) -> int:
@@ -77,6 +80,8 @@ class Arena:
         self._limit = limit_bytes
         self.lent_bytes = 0
         self.lent_blocks = 0
+        self._lent: dict[int, Any] = {}
+        self._lendings = 0
         self._lock = threading.Lock()
         # Descriptors that the reader has not seen yet, and numbers that it may forget.
         self.fresh: list[tuple[int, int, int]] = []  # number, fd, size
@@ -92,7 +97,7 @@ class Arena:
         Raises MemoryError when the limit is reached.
         """
         if not size:
-            return (-1, 0, 0)
+            return (_NO_SEGMENT, 0, 0)
         room = -(-size // _ALIGN) * _ALIGN
         with self._lock:
             segment, offset = self._find(room)
@@ -100,8 +105,18 @@ class Arena:
             self.lent_blocks += 1
         if isinstance(data, np.ndarray):
             data = _raw(data)
-        segment.view[offset : offset + size] = data
+        if size < _LARGE:
+            segment.view[offset : offset + size] = data
+        else:  # numpy lets other threads run meanwhile
+            segment.array[offset : offset + size] = np.frombuffer(data, np.uint8)
         return (segment.number, offset, size)
+
+    def lend(self, thing: Any) -> int:
+        """Keep a thing that the reader knows by this number until it gives ``lent`` back."""
+        with self._lock:
+            self._lendings += 1
+            self._lent[self._lendings] = thing
+            return self._lendings
 
     def _find(self, room: int) -> "tuple[_Segment, int]":
         for segment in self._segments.values():
@@ -129,6 +144,8 @@ class Arena:
                     segment.give(offset, room)
                     self.lent_bytes -= room
                     self.lent_blocks -= 1
+                elif number == _LENT:
+                    self._lent.pop(offset, None)
             if self.held_bytes > _KEEP_BYTES:
                 for segment in [s for s in self._segments.values() if s.idle and s.number]:
                     del self._segments[segment.number]
@@ -141,6 +158,17 @@ class Arena:
                 with contextlib.suppress(OSError):
                     os.close(segment.fd)
             self._segments.clear()
+            self._lent.clear()
+
+
+def lent(number: int) -> Block:
+    """What a reader gives back of a thing that was lent."""
+    return (_LENT, number, 0)
+
+
+def elsewhere(size: int) -> Block:
+    """In the place of data that is not in the arena: its reader sees ``size`` zeros."""
+    return (_NO_SEGMENT, 0, size)
 
 
 _Mapping = tuple["np.ndarray[Any, Any]", int]  # the bytes and their address
@@ -194,7 +222,7 @@ class Window:
         if isinstance(block, bytes):
             return np.frombuffer(bytearray(block), np.uint8)  # why a copy: models may write to it
         if block[0] < 0:
-            return np.empty(0, np.uint8)
+            return np.zeros(block[2], np.uint8)
         return np.asarray(_Lease(self, block, self._segments[block[0]]))
 
     def close(self) -> None:

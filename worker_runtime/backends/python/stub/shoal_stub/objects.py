@@ -81,6 +81,8 @@ class InferenceResponseSender:
 class InferenceRequest:
     """A request: one that came in, or one that a model makes to call another (BLS)."""
 
+    _windows: Any = None  # where on a device the client wants outputs, by name
+
     def __init__(
         self,
         request_id: str = "",
@@ -114,7 +116,7 @@ class InferenceRequest:
         self._release_flags = RELEASE_ALL
         self._number = -1
         self._sent = self._closed = False
-        self._sender: Optional[InferenceResponseSender] = None
+        self._has_sender = False
         self._session: Session = _session()
 
     def inputs(self) -> "list[Tensor]":
@@ -147,9 +149,10 @@ class InferenceRequest:
         return self._trace
 
     def get_response_sender(self) -> InferenceResponseSender:
-        if self._sender is None:
-            self._sender = InferenceResponseSender(self)
-        return self._sender
+        # why not kept: request and sender would hold one another, and what the request's tensors
+        # take would stay taken until Python's collector comes by
+        self._has_sender = True
+        return InferenceResponseSender(self)
 
     def is_cancelled(self) -> bool:
         return self._number >= 0 and self._session.is_cancelled(self._number)
@@ -183,7 +186,7 @@ class InferenceRequest:
         session = self._session
         if session.decoupled:
             session.wait_for_room()
-        data = response.described(session) if response is not None else None
+        data = response.described(session, self._windows) if response is not None else None
         session.respond(self._number, data, final=final)
 
     def described(self) -> "dict[str, Any]":
@@ -220,7 +223,7 @@ class InferenceRequest:
         made._preferred_memory = None
         made._release_flags = RELEASE_ALL
         made._sent = made._closed = False
-        made._sender = None
+        made._has_sender = False
         return made
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 from typing import Any, Iterable, Optional
 
+from .memory import elsewhere
 from .session import Awaited, Queued, Session
 from .tensors import Tensor, TritonModelException, incompatible
 from .values import TritonError
@@ -43,14 +44,30 @@ class InferenceResponse:
 
     # --- between the processes ---------------------------------------------------------------
 
-    def described(self, session: Session) -> "dict[str, Any]":
+    def described(self, session: Session, windows: "Any" = None) -> "dict[str, Any]":
+        """``windows``: where on a device outputs are wanted, by name."""
         if self._error is not None:
             return {"error": [self._error.code(), self._error.message()]}
-        tensors = [tensor.write(session.channel.arena) for tensor in self._tensors]
-        found: dict[str, Any] = {"tensors": tensors}
+        found: dict[str, Any] = {}
+        if windows:
+            self._put(session, windows, found)
+        else:
+            found["tensors"] = [tensor.write(session.channel.arena) for tensor in self._tensors]
         if self._parameters:
             found["parameters"] = self._parameters
         return found
+
+    def _put(self, session: Session, windows: "dict[str, Any]", found: "dict[str, Any]") -> None:
+        """Describe the tensors, of which some go to their windows at once."""
+        found["tensors"], found["placed"] = tensors, names = [], []
+        for tensor in self._tensors:
+            window = windows.get(tensor._name)
+            size = -1 if window is None else window.fill(tensor)
+            if size < 0:
+                tensors.append(tensor.write(session.channel.arena))
+            else:
+                tensors.append([tensor._name, tensor._datatype, tensor._shape, elsewhere(size)])
+                names.append(tensor._name)
 
     @staticmethod
     def read(data: "dict[str, Any]") -> "InferenceResponse":

@@ -14,6 +14,7 @@ from .channel import Channel, Closed
 from .faults import Misuse, described, missing_execute
 from .model_config import ModelConfig
 from .objects import RELEASE_RESCHEDULE, SENT_TWICE, InferenceRequest
+from .regions import Regions
 from .responses import InferenceResponse
 from .session import Session
 from .tensors import TritonModelException
@@ -33,6 +34,8 @@ class Runner:
         self._execute: Any = None
         self._is_async = False
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._regions: Optional[Regions] = None  # of an instance on a GPU
+        self._read = InferenceRequest.read
         objects.use_session(self._session)
         service.use_session(self._session)
 
@@ -59,6 +62,8 @@ class Runner:
             self._auto_complete(message)
         elif kind == "is_ready":
             self._is_ready(message)
+        elif kind == "region_leaves" and self._regions is not None:
+            self._regions.leaves(message["region"])
         elif kind == "finalize":
             self._finalize()
             return False
@@ -103,6 +108,9 @@ class Runner:
         session.instance_name = args["model_instance_name"]
         session.model_version = int(args["model_version"])
         session.decoupled = message["decoupled"]
+        if message["on_gpu"]:
+            self._regions = Regions(self._channel)
+            self._read = self._regions.read
         try:
             if message["debug_port"]:
                 debugger.listen(message["debug_port"], session.instance_name)
@@ -151,7 +159,7 @@ class Runner:
 
     def _run_batch(self, message: "dict[str, Any]") -> None:
         session = self._session
-        requests = [InferenceRequest.read(item, session) for item in message["requests"]]
+        requests = [self._read(item, session) for item in message["requests"]]
         result: Any = None
         error = ""
         try:
@@ -209,7 +217,10 @@ class Runner:
             )
         with session.sending:
             returned = self._checked(requests, result)
-        return [[request._number, response.described(session)] for request, response in returned]
+        return [
+            [request._number, response.described(session, request._windows)]
+            for request, response in returned
+        ]
 
     def _checked(
         self, requests: "list[InferenceRequest]", result: "list[Any]"
@@ -267,7 +278,7 @@ class Runner:
 
     async def _run_async(self, message: "dict[str, Any]") -> None:
         session = self._session
-        requests = [InferenceRequest.read(item, session) for item in message["requests"]]
+        requests = [self._read(item, session) for item in message["requests"]]
         result: Any = None
         error = ""
         try:
@@ -294,13 +305,11 @@ class Runner:
 
 def _answers_itself(request: InferenceRequest) -> bool:
     """It comes again, or its sender answers it, perhaps from another thread after execute."""
-    return request._release_flags == RELEASE_RESCHEDULE or request._sender is not None
+    return request._release_flags == RELEASE_RESCHEDULE or request._has_sender
 
 
 def _is_late(request: InferenceRequest) -> bool:
     """Its sender has yet to answer it."""
     return (
-        request._sender is not None
-        and not request._sent
-        and request._release_flags != RELEASE_RESCHEDULE
+        request._has_sender and not request._sent and request._release_flags != RELEASE_RESCHEDULE
     )

@@ -6,6 +6,7 @@ from typing import Any, Optional
 
 import numpy as np
 
+from .dlpack import HOST_KINDS, CapsuleTensor
 from .memory import Arena, Block, Window
 
 # Triton's numbers for data types are those of inference.DataType.
@@ -144,7 +145,9 @@ class Tensor:
         """From a DLPack capsule, or from an object that gives one."""
         _check_name(name)
         if type(tensor).__name__ == "PyCapsule":
-            tensor = _Capsule(tensor)
+            tensor = _of_capsule(tensor)
+        elif isinstance(tensor, Tensor) and tensor._foreign is not None:
+            return Tensor.on_device(name, tensor._foreign)
         elif not (hasattr(tensor, "__dlpack__") and hasattr(tensor, "__dlpack_device__")):
             raise TritonModelException(
                 "Provided tensor is not supported. Tensor must be a DLPack capsule         or "
@@ -156,11 +159,14 @@ class Tensor:
                 "DLPack tensor is not contiguous. Only contiguous DLPack tensors that are "
                 "stored in C-Order are supported."
             )
+        if not _on_cpu(tensor):
+            # why: it may still be made on a stream of the model's own, and is copied on CUDA's
+            # default one, which is 1 to DLPack: the maker has that wait for its own.
+            tensor.__dlpack__(stream=_DEFAULT_STREAM)
+            return Tensor.on_device(name, tensor)
         raw = bfloat16_bytes(tensor)
         if raw is not None:
             return Tensor.from_memory(name, "BF16", list(tensor.shape), raw)
-        if not _on_cpu(tensor):
-            return Tensor._from_device(name, tensor)
         array = np.from_dlpack(tensor)
         if not array.flags.c_contiguous:
             raise TritonModelException(
@@ -170,10 +176,8 @@ class Tensor:
         return Tensor(name, array)
 
     @staticmethod
-    def _from_device(name: str, tensor: Any) -> "Tensor":
-        # why: it may still be made on a stream of the model's own, and is copied to the host on
-        # CUDA's default one, which is 1 to DLPack: the maker has that wait for its own.
-        tensor.__dlpack__(stream=_DEFAULT_STREAM)
+    def on_device(name: str, tensor: Any) -> "Tensor":
+        """A tensor that lies on a device, as the object that has it."""
         made = Tensor.__new__(Tensor)
         made._name, made._shape = name, list(tensor.shape)
         made._datatype = str(tensor.dtype).rpartition(".")[2].upper()
@@ -237,12 +241,24 @@ class _Capsule:
         return (1, 0)
 
 
+def _of_capsule(capsule: Any) -> Any:
+    """A capsule's tensor; numpy says what is wrong with one that cannot be read here."""
+    try:
+        found = CapsuleTensor(capsule)
+    except ValueError:
+        return _Capsule(capsule)
+    return _Capsule(capsule) if found.device[0] in HOST_KINDS else found
+
+
 def _on_cpu(tensor: Any) -> bool:
-    return bool(tensor.__dlpack_device__()[0] in (1, 3))
+    return bool(tensor.__dlpack_device__()[0] in HOST_KINDS)
 
 
 def _host_copy(tensor: Any) -> "np.ndarray[Any, Any]":
     """A device tensor's data in host memory, by the library that the tensor is of."""
+    raw = bfloat16_bytes(tensor)
+    if raw is not None:
+        return raw
     copy = tensor.cpu() if hasattr(tensor, "cpu") else tensor.get()
     return np.ascontiguousarray(copy.numpy() if hasattr(copy, "numpy") else copy)
 
