@@ -65,6 +65,10 @@ class StoredWindow:
             response_bytes=seen["out"],
         )
 
+    def answered(self, name: str) -> Value:
+        answers = self.answers()
+        return None if answers is None else answers.counted(name) / answers.seconds
+
 
 def value(data: Data, metric: str, size: str = "") -> Value:
     window = StoredWindow(data)
@@ -182,7 +186,9 @@ def merged(rows: Sequence[Data]) -> Data:
             for name in names
         }
     if seen := [row["gw"] for row in rows if "gw" in row]:
-        data["gw"] = _merged_answers(seen)
+        # why also without: an idle gateway says nothing, and its rates are of all of the time
+        quiet = sum(row.get("s", 0.0) for row in rows if "gw" not in row)
+        data["gw"] = _merged_answers(seen, quiet)
     nodes = {node for row in rows for node in row.get("nodes", ())}
     if nodes:
         data["nodes"] = sorted(nodes)
@@ -211,7 +217,7 @@ def _merge_bounds(data: Data, rows: Sequence[Data], names: Iterable[str]) -> Non
         data["low"], data["high"] = low, high
 
 
-def _merged_answers(seen: Sequence[Data]) -> Data:
+def _merged_answers(seen: Sequence[Data], quiet_s: float) -> Data:
     classes: dict[str, int] = {}
     histogram: dict[str, int] = {}
     for one in seen:
@@ -221,6 +227,7 @@ def _merged_answers(seen: Sequence[Data]) -> Data:
     total: dict[str, Any] = {
         name: sum(one[name] for one in seen) for name in ("s", "n", "in", "out")
     }
+    total["s"] += quiet_s
     return {**total, "classes": classes, "h": histogram}
 
 
@@ -231,7 +238,8 @@ def minute(
     start: float,
     end: float,
 ) -> dict[Scope, Data]:
-    """The roll-ups of every scope that was sampled in (start, end]; all in order of time."""
+    """The roll-ups of every scope that was sampled in (start, end]; all in order of time, and
+    what gateways told of until a little later."""
     found: dict[Scope, Data] = {}
     for endpoint in sorted({row.endpoint for row in (*replicas, *gateway)}):
         mine = [row for row in replicas if row.endpoint == endpoint]

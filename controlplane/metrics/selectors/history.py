@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from controlplane.metrics import formulas, series, stored
-from controlplane.metrics.formulas import SIZED, Value
+from controlplane.metrics.formulas import RATES_AT_GATEWAY, SIZED, Value
 from controlplane.metrics.models import GatewaySample, ReplicaSample, RollUp
 from controlplane.metrics.selectors.live import host_sources
 from controlplane.metrics.types import HOUR_S, KEEP_SAMPLES_S, MINUTE_S, SAMPLE_INTERVAL_S, Scope
@@ -229,7 +229,8 @@ class _Past:
 
     def _values(self, scope: Scope, wanted: list[tuple[str, str]]) -> dict[tuple[str, str], Three]:
         if self._raw:
-            return _compared(self._source(scope), wanted, self._times, self._step_s)
+            told = self._now - series.TOLD_AFTER_S
+            return _compared(self._source(scope), wanted, self._times, self._step_s, told)
         read = stored.reader(self._rows(scope))
         return {which: read(*which) for which in wanted}
 
@@ -274,7 +275,9 @@ class _Samples:
 
     @cached_property
     def gateway(self) -> list[stored.Row]:
-        rows = GatewaySample.objects.filter(**self._span).order_by("at")
+        # why later ones: they tell of an interval that may have begun in this time
+        span = {**self._span, "at__lte": self._until + series.TOLD_AFTER_S}
+        rows = GatewaySample.objects.filter(**span).order_by("at")
         return [stored.Row(name, "", data) for name, data in rows.values_list("endpoint", "data")]
 
     def host(self, name: str) -> series.Source:
@@ -334,9 +337,16 @@ def _tail(scope: Scope, since: float, until: float) -> list[tuple[float, stored.
 
 
 def _compared(
-    of: series.Source, wanted: list[tuple[str, str]], times: Sequence[float], step_s: float
+    of: series.Source,
+    wanted: list[tuple[str, str]],
+    times: Sequence[float],
+    step_s: float,
+    told: float,
 ) -> dict[tuple[str, str], Three]:
-    """Values over buckets of raw samples; wide buckets are also looked at in parts."""
+    """Values over buckets of raw samples; wide buckets are also looked at in parts.
+
+    Gateways have told of everything until ``told``: of the rest of a bucket there may be more.
+    """
     parts = max(1, int(step_s // FINE_S))
     fine_s = step_s / parts
     found: dict[tuple[str, str], Three] = {which: ([], [], []) for which in wanted}
@@ -344,6 +354,10 @@ def _compared(
         whole = series.windows(of, t, step_s if step_s > SAMPLE_INTERVAL_S else 0.0)
         fine = [series.windows(of, t - index * fine_s, fine_s) for index in range(parts)]
         for (metric, size), (values, low, high) in found.items():
+            if t > told and metric in RATES_AT_GATEWAY:
+                for column in (values, low, high):
+                    column.append(None)
+                continue
             value = formulas.value(whole, metric, size)
             known = [value] if value is not None else []
             if parts > 1 and not size:
