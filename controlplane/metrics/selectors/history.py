@@ -178,7 +178,7 @@ class _Past:
     """One query's reads, each scope read once."""
 
     def __init__(self, query: Query, now: float, endpoint: str = "") -> None:
-        self._now = now
+        self._now, self._told = now, now - series.TOLD_AFTER_S
         self._times = query.times
         self._step_s = query.bucket_s
         self._endpoint = endpoint  # whose samples are enough
@@ -229,8 +229,8 @@ class _Past:
 
     def _values(self, scope: Scope, wanted: list[tuple[str, str]]) -> dict[tuple[str, str], Three]:
         if self._raw:
-            told = self._now - series.TOLD_AFTER_S
-            return _compared(self._source(scope), wanted, self._times, self._step_s, told)
+            source = self._source(scope)
+            return _compared(source, wanted, self._times, self._step_s, self._told)
         read = stored.reader(self._rows(scope))
         return {which: read(*which) for which in wanted}
 
@@ -254,7 +254,7 @@ class _Past:
                 rows += _kept(scope, MINUTE_S, newest, until)
             newest = rows[-1][0] if rows else since
             end = min(until, self._now)
-            rows += _tail(scope, max(newest, end - LONGEST_TAIL_S), end)
+            rows += _tail(scope, max(newest, end - LONGEST_TAIL_S), end, self._told)
             self._columns[scope] = stored.columns(rows, self._times, self._step_s)
         return self._columns[scope]
 
@@ -321,15 +321,16 @@ def _kept(scope: Scope, span_s: int, since: float, until: float) -> list[tuple[f
     return sorted([*rows, *alone], key=lambda row: row[0])
 
 
-def _tail(scope: Scope, since: float, until: float) -> list[tuple[float, stored.Data]]:
-    """What is not rolled up yet, minute by minute; the last one may be short."""
+def _tail(scope: Scope, since: float, until: float, told: float) -> list[tuple[float, stored.Data]]:
+    """What is not rolled up yet, minute by minute; the last one may be short, of what gateways have
+    told of until then."""
     first = math.floor(since / MINUTE_S) * MINUTE_S
     endpoint = scope.name if scope.kind in ("endpoint", "deployment") else ""
     samples = _Samples(endpoint, first - MINUTE_S, until)
     of = samples.source(scope)
     rows = []
-    for start in range(int(first), math.ceil(until), MINUTE_S):
-        if data := stored.rolled(of, float(start), float(start + MINUTE_S)):
+    for start in range(int(first), math.ceil(min(until, told)), MINUTE_S):
+        if data := stored.rolled(of, float(start), float(start + MINUTE_S), told):
             if scope.kind != "node":
                 data["nodes"] = sorted({row.node for row in samples.replicas if row.node})
             rows.append((float(start + MINUTE_S), data))

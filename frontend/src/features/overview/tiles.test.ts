@@ -51,6 +51,24 @@ describe("the six figures", () => {
 });
 
 describe("the last hour", () => {
+  it("counts the callers of an endpoint without a replica, and an endpoint that nobody calls as none", () => {
+    const keys = ["dead", "busy", "uncalled"].flatMap((name) =>
+      ["answer_rate", "error_rate"].map((metric) => `${metric}.endpoint/${name}`),
+    );
+    const course = courseOf({
+      keys,
+      t: [1, 2],
+      v: [
+        [10, null],
+        [1, null],
+        [30, null],
+        [0, null],
+        [0, 0],
+        [null, null],
+      ],
+    } as never);
+    expect(course).toMatchObject({ requests: [40, 0], errors: [0.25, null] });
+  });
   it("sums, weighs and takes the worst, gap by gap", () => {
     const course = courseOf({
       keys: [

@@ -138,6 +138,32 @@ def test_the_newest_buckets_wait_until_gateways_have_told_of_them() -> None:
     assert told("error_rate")[-2:] == [pytest.approx(0.05)] * 2  # a share of what is known
 
 
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        pytest.param(62.9, [10.0, None], id="the next minute: nobody has told of it"),
+        pytest.param(64.5, [10.0, 10.0], id="of its first seconds"),
+        pytest.param(76.5, [10.0, 10.0], id="of a quarter"),
+        pytest.param(119.9, [10.0, 10.0], id="nearly whole"),
+        pytest.param(123.1, [10.0, 10.0], id="whole, and not rolled up yet"),
+    ],
+)
+def test_the_minute_that_is_not_over_has_the_rate_of_what_is_known_of_it(
+    now: float, expected: list[float | None]
+) -> None:
+    steady(3)
+    GatewaySample.objects.bulk_create(
+        gateway(START + at, 10, 20) for at in range(1, int(now) + 1, 2)
+    )
+    query = selectors.Query(START, START + 120, step_s=60)
+    found = selectors.endpoint_history("digits", query, now=START + now, metrics=["answer_rate"])
+    assert found.resolution == "minutes"
+    rates = values(found, "answer_rate.all")
+    assert rates == [rate if rate is None else pytest.approx(rate, rel=0.02) for rate in expected]
+    low = found.low[found.keys.index("answer_rate.all")]
+    assert min(rate for rate in low if rate is not None) > 9
+
+
 def test_merged_minutes_have_exact_quantiles_and_keep_the_peak() -> None:
     slow, quick = gateway(START + 30, 100, 1), gateway(START + 90, 10, 99)
     steady(1)
