@@ -94,9 +94,7 @@ def test_several_are_listed(installed: FakeServer, capsys: Capture) -> None:
     assert "aaab-2"[:8] in capsys.readouterr().out
 
 
-def test_what_reached_no_replica_took_no_time_there(
-    installed: FakeServer, capsys: Capture
-) -> None:
+def test_what_reached_no_replica_took_no_time_there(installed: FakeServer, capsys: Capture) -> None:
     dead = {**SEEN, "status": 503, "host": "", "replica": "", "node": "", "replica_us": 8765.0}
     Sent(installed, "GET /endpoints/net/requests", {"items": [{**dead, "host": "h:1"}, dead]})
     assert main(["requests", "net"]) == 0
