@@ -8,7 +8,7 @@ export const RUNTIME = {
     window: 2,
     id: "runtime-requests",
     title: t`Requests in runtimes`,
-    hint: t`per second, whoever sent them`,
+    hint: t`per second, from anyone`,
     help: t`Increase of nv_inference_request_success and nv_inference_request_failure per second. First inferences after a start, load sweeps and mirrored requests count, too.`,
     replicas: "summed",
     fill: true,
