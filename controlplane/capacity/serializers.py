@@ -96,7 +96,11 @@ class HeadroomSerializer(Fields):
 class MeasuredSerializer(Fields):
     seconds = serializers.FloatField(help_text="of the last day, in which it was measured")
     requests = serializers.IntegerField(help_text="that gateways counted in them")
-    request_rate = serializers.FloatField(allow_null=True, help_text="in the busiest hour")
+    request_rate = serializers.FloatField(
+        allow_null=True,
+        help_text="that its replicas took a second in the busiest hour; load sweeps and mirrored "
+        "requests, which gateways do not count, among them",
+    )
     busy = serializers.FloatField(allow_null=True, help_text="0..1, instances at work; likewise")
     cpu = serializers.FloatField(allow_null=True, help_text="processors; likewise")
     concurrency = serializers.FloatField(allow_null=True, help_text="requests at a time; likewise")

@@ -130,9 +130,8 @@ def report(request: HttpRequest, caller: Caller) -> HttpResponse:
 @gateway_only()
 @require_POST
 def samples(request: HttpRequest, caller: Caller) -> HttpResponse:
-    del caller
     batch, _ = tidied(codec.decode(GatewaySampleBatch, request.body))
-    told = GatewaySamplesReply(gateway_samples_ingest(batch), request_salt())
+    told = GatewaySamplesReply(gateway_samples_ingest(batch, caller.name), request_salt())
     answer = JsonResponse(codec.as_data(told))
     # why by samples, and not by the clock alone: a bad version would serve up to 5 s longer
     if batch.samples and rollouts_active({one.endpoint for one in batch.samples}).exists():

@@ -1,7 +1,9 @@
 """Pure: every figure of the panels as a formula over one window, live or stored.
 
 Requests, inferences, queue and compute come from the runtimes' counters, latency quantiles and
-answers from the gateways. None means that nothing was measured: a gap, never a zero.
+answers from the gateways. ``request_rate`` counts whatever a runtime ran: an agent's first
+inference, load sweeps and mirrored requests, too. How much callers ask of an endpoint is
+``answer_rate``. None means that nothing was measured: a gap, never a zero.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,6 +17,8 @@ MEAN_S: Final = 5.0  # window of means and quantiles
 BATCH_S: Final = 60.0  # window of the batch sizes
 Value = float | None
 BUCKETS_MS: Final = 1000.0
+CLASSES: Final = ("2xx", "3xx", "4xx", "5xx")
+ANSWERED: Final = (*CLASSES, "requests", "request_bytes", "response_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,10 @@ class Answers:
     histogram: Mapping[int, int]
     request_bytes: int
     response_bytes: int
+
+    def counted(self, name: str) -> int:
+        """Of ``ANSWERED``."""
+        return int(self.classes.get(name, 0) if name in CLASSES else getattr(self, name))
 
 
 class Window(Protocol):
@@ -46,6 +54,9 @@ class Window(Protocol):
 
     def answers(self) -> Answers | None:
         """None when no gateway said anything."""
+
+    def answered(self, name: str) -> Value:
+        """What gateways counted (``ANSWERED``), per second; None when none said anything."""
 
 
 Formula = Callable[[Window], Value]
@@ -117,20 +128,16 @@ def _error_rate(window: Window) -> Value:
     return failed / answers.requests
 
 
-def _per_second(read: Callable[[Answers], float]) -> Formula:
+def _answered(name: str) -> Formula:
     """Zero, not a gap, while replicas are sampled: an idle gateway says nothing."""
 
     def formula(window: Window) -> Value:
-        answers = window.answers()
-        if answers is None:
+        rate = window.answered(name)
+        if rate is None:
             return None if window.gauge("memory_bytes") is None else 0.0
-        return read(answers) / answers.seconds
+        return rate
 
     return formula
-
-
-def _answered(kind: str) -> Formula:
-    return _per_second(lambda answers: answers.classes.get(kind, 0))
 
 
 def _first_response(q: float) -> Formula:
@@ -170,6 +177,7 @@ def _gauge_of(name: str) -> Formula:
 METRICS: Final[Mapping[str, Metric]] = {
     "request_rate": Metric(RATE_S, _requests),
     "inference_rate": Metric(RATE_S, _rate_of("inferences")),
+    "answer_rate": Metric(RATE_S, _answered("requests")),
     "error_rate": Metric(MEAN_S, _error_rate),
     "answers_2xx": Metric(RATE_S, _answered("2xx")),
     "errors_4xx": Metric(RATE_S, _answered("4xx")),
@@ -193,8 +201,8 @@ METRICS: Final[Mapping[str, Metric]] = {
     "cache_hits": Metric(MEAN_S, _hit_ratio),
     "first_p50_us": Metric(MEAN_S, _first_response(0.5)),
     "first_p95_us": Metric(MEAN_S, _first_response(0.95)),
-    "received": Metric(RATE_S, _per_second(lambda answers: answers.request_bytes)),
-    "sent": Metric(RATE_S, _per_second(lambda answers: answers.response_bytes)),
+    "received": Metric(RATE_S, _answered("request_bytes")),
+    "sent": Metric(RATE_S, _answered("response_bytes")),
     "cpu": Metric(RATE_S, _rate_of("cpu_s")),
     "pending": Metric(0.0, _gauge_of("pending")),
     "memory_bytes": Metric(0.0, _gauge_of("memory_bytes")),
@@ -203,10 +211,14 @@ METRICS: Final[Mapping[str, Metric]] = {
 # What gateways measure: they see a deployment, whichever of its replicas answers.
 AT_GATEWAY: Final = frozenset(
     (
-        "error_rate", "answers_2xx", "errors_4xx", "errors_5xx",
+        "answer_rate", "error_rate", "answers_2xx", "errors_4xx", "errors_5xx",
         "p50_us", "p95_us", "p99_us", "received", "sent",
     )
 )  # fmt: skip
+# Of these what counts per second: it is known of a time once gateways have told of all of it.
+RATES_AT_GATEWAY: Final = frozenset(
+    ("answer_rate", "answers_2xx", "errors_4xx", "errors_5xx", "received", "sent")
+)
 # Gauges that are no amounts: of several replicas the largest is told. Load times: the slowest.
 LARGEST: Final = frozenset(("load_seconds",))
 OF_REPLICAS: Final = tuple(name for name in METRICS if name not in AT_GATEWAY)

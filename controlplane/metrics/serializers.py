@@ -41,14 +41,16 @@ SERIES: Final = {
 
 
 class LiveSerializer(serializers.Serializer[Any]):
-    """Of an endpoint, in the last seconds; None where nothing is known."""
+    """Of an endpoint, in the last seconds, as callers saw it at the gateways; None where nothing is
+    known."""
 
-    request_rate = serializers.FloatField(allow_null=True, help_text="per second")
-    p95_us = serializers.FloatField(allow_null=True)
-    error_rate = serializers.FloatField(allow_null=True, help_text="0..1, of `answer_rate`")
     answer_rate = serializers.FloatField(
-        allow_null=True, help_text="answers of gateways per second, whatever their status"
+        allow_null=True,
+        help_text="requests that gateways answered per second, whatever the status; 0 while "
+        "replicas are sampled and nobody calls",
     )
+    p95_us = serializers.FloatField(allow_null=True)
+    error_rate = serializers.FloatField(allow_null=True, help_text="0..1, share of all answers")
 
 
 class ListField(serializers.CharField):

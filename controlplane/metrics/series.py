@@ -5,17 +5,31 @@ machine; the metrics of batch sizes are ``batch.<size>.all`` and ``batch_us.<siz
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Final
 
 from controlplane.metrics import formulas
 from controlplane.metrics.counters import STALE_S, Track, track
-from controlplane.metrics.formulas import BATCH_S, LARGEST, MEAN_S, METRICS, SIZED, Answers, Value
+from controlplane.metrics.formulas import (
+    BATCH_S,
+    CLASSES,
+    LARGEST,
+    MEAN_S,
+    METRICS,
+    SIZED,
+    Answers,
+    Value,
+)
 from controlplane.metrics.histogram import merged
+from controlplane.metrics.types import SAMPLE_INTERVAL_S
 
 LOOKBACK_S: Final = BATCH_S + 10.0
 MEAN_LOOKBACK_S: Final = MEAN_S + 10.0  # where nobody asks for batch sizes
+# Gateways tell of an interval once it is over, and of an idle one not at all. What none has told
+# after so long did not happen.
+TOLD_AFTER_S: Final = SAMPLE_INTERVAL_S + 1.0
 ALL: Final = "all"
 NODE: Final = "node:"
 # What a GPU may not tell: its gauge, the node's word for it.
@@ -30,19 +44,27 @@ class Source:
     tracks: tuple[Track, ...] = ()
     gateway: tuple[Sample, ...] = ()  # wire.samples.GatewaySample as parsed, by time
     gateway_at: tuple[float, ...] = ()
+    gateway_until: Mapping[str, float] = field(default_factory=dict)  # name -> its last sample
+    gateway_longest_s: float = 0.0  # interval of a sample
     host: tuple[Mapping[str, float], ...] = ()
     host_at: tuple[float, ...] = ()
 
 
 @dataclass(slots=True)
 class LiveWindow:
-    """A ``formulas.Window`` over samples: ``width_s`` seconds that end at ``t``."""
+    """A ``formulas.Window`` over samples: ``width_s`` seconds that end at ``t``.
+
+    ``told``: until when gateways have told of everything; each has until its last sample, too.
+    Where ``t`` is later, ``answered`` is of the last ``width_s`` seconds that they told of.
+    """
 
     source: Source
     t: float
     width_s: float
+    told: float = inf
     spans: list[tuple[Track, tuple[int, int]]] = field(init=False)
     _seen: list[Answers | None] = field(init=False, default_factory=list)  # computed once
+    _shares: list[tuple[Sample, float]] | None = field(init=False, default=None)  # likewise
 
     def __post_init__(self) -> None:
         spans = ((one, one.window(self.t, self.width_s)) for one in self.source.tracks)
@@ -91,6 +113,38 @@ class LiveWindow:
         seen = self.source.gateway[first : bisect_right(at, self.t)]
         return answers(seen, self.width_s) if seen else None
 
+    def answered(self, name: str) -> Value:
+        if self._shares is None:
+            self._shares = list(self._within())
+        if not self._shares:
+            return None
+        return sum(share * _counted(one, name) for one, share in self._shares) / self.width_s
+
+    def _within(self) -> Iterator[tuple[Sample, float]]:
+        """Samples, and how much of each lies in the window.
+
+        Why not whole ones: their intervals are a little longer than the window that is meant, so
+        that it would hold none now and then, and a busy endpoint would seem idle.
+        """
+        of = self.source
+        first = bisect_right(of.gateway_at, min(self.t, self.told) - self.width_s)
+        last = bisect_right(of.gateway_at, self.t + of.gateway_longest_s)
+        for sample in of.gateway[first:last]:
+            at, interval_s = float(sample["at"]), float(sample["interval_s"])
+            until = of.gateway_until[sample.get("gateway", "")]
+            end = min(self.t, max(self.told, until))
+            start = end - self.width_s
+            within_s = min(at, end) - max(at - interval_s, start)
+            if interval_s > 0 and within_s > 0:
+                yield sample, within_s / interval_s
+            elif interval_s <= 0 and start < at <= end:
+                yield sample, 1.0
+
+
+def _counted(sample: Sample, name: str) -> int:
+    """Of ``formulas.ANSWERED``."""
+    return int((sample["status_classes"] if name in CLASSES else sample).get(name, 0))
+
 
 def answers(seen: Sequence[Sample], width_s: float) -> Answers:
     """Gateway samples added up."""
@@ -121,6 +175,8 @@ def source(found: Iterable[Track], gateway: Sequence[Sample] = ()) -> Source:
         tracks=tuple(found),
         gateway=tuple(gateway),
         gateway_at=tuple(float(sample["at"]) for sample in gateway),
+        gateway_until={sample.get("gateway", ""): float(sample["at"]) for sample in gateway},
+        gateway_longest_s=max((float(sample["interval_s"]) for sample in gateway), default=0.0),
     )
 
 
@@ -214,7 +270,9 @@ def batch_sizes(of: Source) -> set[str]:
     }
 
 
-def windows(of: Source, t: float, step_s: float) -> Callable[[float], LiveWindow]:
+def windows(
+    of: Source, t: float, step_s: float, told: float = inf
+) -> Callable[[float], LiveWindow]:
     """Windows that end at ``t``, at least ``step_s`` wide: no sample is missed between two points
     of a coarse series."""
     made: dict[float, LiveWindow] = {}
@@ -222,14 +280,19 @@ def windows(of: Source, t: float, step_s: float) -> Callable[[float], LiveWindow
     def window(width_s: float) -> LiveWindow:
         width_s = max(width_s, step_s)
         if width_s not in made:
-            made[width_s] = LiveWindow(of, t, width_s)
+            made[width_s] = LiveWindow(of, t, width_s, told)
         return made[width_s]
 
     return window
 
 
 def values(
-    by_scope: Mapping[str, Source], wanted: Sequence[str], t: float, *, step_s: float = 0.0
+    by_scope: Mapping[str, Source],
+    wanted: Sequence[str],
+    t: float,
+    *,
+    step_s: float = 0.0,
+    told: float = inf,
 ) -> list[Value]:
     """One value per key at ``t``."""
     empty = Source()
@@ -238,6 +301,6 @@ def values(
     for key in wanted:
         metric, size, scope = parse(key)
         if scope not in of_scope:
-            of_scope[scope] = windows(by_scope.get(scope, empty), t, step_s)
+            of_scope[scope] = windows(by_scope.get(scope, empty), t, step_s, told)
         found.append(formulas.value(of_scope[scope], metric, size))
     return found

@@ -7,10 +7,11 @@ lowest and highest value of every metric, so that no peak is averaged away. Zero
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final
 
 from controlplane.metrics import formulas, series
-from controlplane.metrics.formulas import LARGEST, METRICS, Answers, Value
+from controlplane.metrics.formulas import LARGEST, METRICS, RATES_AT_GATEWAY, Answers, Value
 from controlplane.metrics.series import Sample, Source
 from controlplane.metrics.types import Scope
 
@@ -65,6 +66,10 @@ class StoredWindow:
             response_bytes=seen["out"],
         )
 
+    def answered(self, name: str) -> Value:
+        answers = self.answers()
+        return None if answers is None else answers.counted(name) / answers.seconds
+
 
 def value(data: Data, metric: str, size: str = "") -> Value:
     window = StoredWindow(data)
@@ -79,21 +84,29 @@ def bounds(data: Data, metric: str) -> tuple[Value, Value]:
     return mean, mean
 
 
-def rolled(of: Source, start: float, end: float) -> Data | None:
-    """What to keep of ``of`` in (start, end]; None when nothing was sampled."""
+def rolled(of: Source, start: float, end: float, told: float = inf) -> Data | None:
+    """What to keep of ``of`` in (start, end]; None when nothing was sampled. Gateways have told of
+    everything until ``told``."""
     data: Data = _counted(of, start, end)
     gauges = _gauges(of, start, end)
     if gauges:
         data["gauge"] = gauges
-    width_s = end - start
     seen = [one for one, at in zip(of.gateway, of.gateway_at, strict=True) if start < at <= end]
     if seen:
+        width_s = end - start if told >= end else _known_s(seen, start, told)
         data["gw"] = _answers(series.answers(seen, width_s))
     if not data:
         return None
     names = list(METRICS) if not of.host else sorted(gauges)
-    _add_bounds(data, names, _points(of, names, start, end))
+    _add_bounds(data, names, _points(of, names, start, end, told))
     return data
+
+
+def _known_s(seen: Sequence[Sample], start: float, told: float) -> float:
+    """Of a time that is not over: what these samples and the silence before and after them are
+    of."""
+    first = min(float(one["at"]) - float(one["interval_s"]) for one in seen)
+    return max(told, *(float(one["at"]) for one in seen)) - min(start, first)
 
 
 def _counted(of: Source, start: float, end: float) -> Data:
@@ -140,13 +153,15 @@ def _answers(seen: Answers) -> Data:
 
 
 def _points(
-    of: Source, names: Sequence[str], start: float, end: float
+    of: Source, names: Sequence[str], start: float, end: float, told: float
 ) -> Iterable[Mapping[str, Value]]:
     count = max(1, round((end - start) / POINT_S))
     step_s = (end - start) / count
     for index in range(1, count + 1):
-        window = series.windows(of, start + index * step_s, step_s)
-        yield {name: formulas.value(window, name) for name in names}
+        t = start + index * step_s
+        window = series.windows(of, t, step_s)
+        known = (name for name in names if t <= told or name not in RATES_AT_GATEWAY)
+        yield {name: formulas.value(window, name) for name in known}
 
 
 def _add_bounds(data: Data, names: Iterable[str], points: Iterable[Mapping[str, Value]]) -> None:
@@ -154,7 +169,7 @@ def _add_bounds(data: Data, names: Iterable[str], points: Iterable[Mapping[str, 
     low: dict[str, float] = {}
     high: dict[str, float] = {}
     for name in names:
-        known = [point for values in found if (point := values[name]) is not None]
+        known = [point for values in found if (point := values.get(name)) is not None]
         mean = value(data, name)
         if known and (min(known) != mean or max(known) != mean):
             low[name], high[name] = min(known), max(known)
@@ -182,7 +197,9 @@ def merged(rows: Sequence[Data]) -> Data:
             for name in names
         }
     if seen := [row["gw"] for row in rows if "gw" in row]:
-        data["gw"] = _merged_answers(seen)
+        # why also without: an idle gateway says nothing, and its rates are of all of the time
+        quiet = sum(row.get("s", 0.0) for row in rows if "gw" not in row)
+        data["gw"] = _merged_answers(seen, quiet)
     nodes = {node for row in rows for node in row.get("nodes", ())}
     if nodes:
         data["nodes"] = sorted(nodes)
@@ -211,7 +228,7 @@ def _merge_bounds(data: Data, rows: Sequence[Data], names: Iterable[str]) -> Non
         data["low"], data["high"] = low, high
 
 
-def _merged_answers(seen: Sequence[Data]) -> Data:
+def _merged_answers(seen: Sequence[Data], quiet_s: float) -> Data:
     classes: dict[str, int] = {}
     histogram: dict[str, int] = {}
     for one in seen:
@@ -221,6 +238,7 @@ def _merged_answers(seen: Sequence[Data]) -> Data:
     total: dict[str, Any] = {
         name: sum(one[name] for one in seen) for name in ("s", "n", "in", "out")
     }
+    total["s"] += quiet_s
     return {**total, "classes": classes, "h": histogram}
 
 
@@ -231,7 +249,8 @@ def minute(
     start: float,
     end: float,
 ) -> dict[Scope, Data]:
-    """The roll-ups of every scope that was sampled in (start, end]; all in order of time."""
+    """The roll-ups of every scope that was sampled in (start, end]; all in order of time, and
+    what gateways told of until a little later."""
     found: dict[Scope, Data] = {}
     for endpoint in sorted({row.endpoint for row in (*replicas, *gateway)}):
         mine = [row for row in replicas if row.endpoint == endpoint]

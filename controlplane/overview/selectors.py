@@ -127,16 +127,15 @@ def counts_shown() -> Shown:
 
 
 def traffic_totals(live: Mapping[str, Mapping[str, float | None]]) -> Shown:
-    """Requests add up; errors are weighed by answers; of the latencies the worst counts, since
+    """Answers of gateways add up, and weigh the errors; of the latencies the worst counts, since
     quantiles do not add. None where nothing is known."""
-    known = [row["request_rate"] for row in live.values() if row["request_rate"] is not None]
-    # why by answers of gateways: an endpoint without a replica has errors, and no rate of requests
-    answered = sum(row["answer_rate"] or 0.0 for row in live.values())
+    known = [row["answer_rate"] for row in live.values() if row["answer_rate"] is not None]
+    answered = sum(known)
     failed = sum((row["error_rate"] or 0.0) * (row["answer_rate"] or 0.0) for row in live.values())
     p95s = [(row["p95_us"], name) for name, row in live.items() if row["p95_us"] is not None]
     slowest = max(p95s, key=lambda each: each[0] or 0.0, default=None)
     return {
-        "request_rate": sum(known) if known else None,
+        "answer_rate": answered if known else None,
         "error_rate": failed / answered if answered else None,
         "slowest": slowest and {"endpoint": slowest[1], "p95_us": slowest[0]},
     }
@@ -179,7 +178,7 @@ def _endpoints_first(
     trouble = (ServingState.UNAVAILABLE, ServingState.DEGRADED)
 
     def worth(row: EndpointGlance) -> tuple[bool, float, str]:
-        rate = live[row.name]["request_rate"]
+        rate = live[row.name]["answer_rate"]
         return (row.serving_state not in trouble, -(rate or 0.0), row.name)
 
     chosen = sorted(sorted(endpoints, key=worth)[:MOST_ENDPOINTS], key=lambda row: row.name)

@@ -282,7 +282,9 @@ class LeastDiskSerializer(Fields):
 class TotalsSerializer(Fields):
     """Of all endpoints, and of all nodes that are online."""
 
-    request_rate = serializers.FloatField(allow_null=True, help_text="per second")
+    answer_rate = serializers.FloatField(
+        allow_null=True, help_text="requests that gateways answered per second"
+    )
     error_rate = serializers.FloatField(
         allow_null=True, help_text="0..1, endpoints weighed by `answer_rate`"
     )

@@ -23,6 +23,7 @@ function valueOf(key: string, t: number, weight: number): number | null {
   switch (metric as Metric) {
     case "inference_rate":
       return 3100 * load;
+    case "answer_rate":
     case "request_rate":
       return 1640 * load;
     case "error_rate":
@@ -95,6 +96,7 @@ function hostValue(metric: string, t: number): number | null {
 
 const HOST = ["host_cpu", "host_memory", ...[0, 1, 2, 3].flatMap((gpu) => [`gpu${gpu}_util`, `gpu${gpu}_memory`])];
 const METRICS: Metric[] = [
+  "answer_rate",
   "answers_2xx",
   "failed_rejected",
   "failed_canceled",
@@ -299,7 +301,7 @@ export class MockSocket {
 /** The last hour of several endpoints, as `/metrics/query` gives it. */
 export function hour(ids: string): { keys: string[]; t: number[]; v: (number | null)[][] } {
   const names = ids.split(",").filter(Boolean);
-  const metrics = ["request_rate", "error_rate", "p95_us", "answers_2xx", "errors_4xx", "errors_5xx"] as const;
+  const metrics = ["answer_rate", "error_rate", "p95_us"] as const;
   const end = Math.floor(Date.now() / 60_000) * 60;
   const t = Array.from({ length: 60 }, (_, index) => end - (59 - index) * 60);
   const columns = names.flatMap((name) => metrics.map((metric) => ({ name, metric })));

@@ -111,7 +111,10 @@ def _took(item: Any) -> str | None:
 
 
 def _in_replica(item: Any) -> str | None:
-    return None if item["replica_us"] is None else duration(item["replica_us"] / 1e6)
+    """Of what reached none the time until the answer is the gateway's own."""
+    if item["replica_us"] is None or not item["host"]:
+        return None
+    return duration(item["replica_us"] / 1e6)
 
 
 def _status(item: Any) -> str:

@@ -42,7 +42,7 @@ class Following:
         self._forget(now - series.LOOKBACK_S)
         sources = self._sources()
         keys = columns_of(self._deployments, sources)
-        return keys, series.values(sources, keys, now)
+        return keys, series.values(sources, keys, now, told=now - series.TOLD_AFTER_S)
 
     def _whole(self, now: float) -> None:
         self._replicas, self._gateway, self._hosts, self._placed = {}, [], {}, {}

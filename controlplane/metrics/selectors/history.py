@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from controlplane.metrics import formulas, series, stored
-from controlplane.metrics.formulas import SIZED, Value
+from controlplane.metrics.formulas import RATES_AT_GATEWAY, SIZED, Value
 from controlplane.metrics.models import GatewaySample, ReplicaSample, RollUp
 from controlplane.metrics.selectors.live import host_sources
 from controlplane.metrics.types import HOUR_S, KEEP_SAMPLES_S, MINUTE_S, SAMPLE_INTERVAL_S, Scope
@@ -178,7 +178,7 @@ class _Past:
     """One query's reads, each scope read once."""
 
     def __init__(self, query: Query, now: float, endpoint: str = "") -> None:
-        self._now = now
+        self._now, self._told = now, now - series.TOLD_AFTER_S
         self._times = query.times
         self._step_s = query.bucket_s
         self._endpoint = endpoint  # whose samples are enough
@@ -229,7 +229,8 @@ class _Past:
 
     def _values(self, scope: Scope, wanted: list[tuple[str, str]]) -> dict[tuple[str, str], Three]:
         if self._raw:
-            return _compared(self._source(scope), wanted, self._times, self._step_s)
+            source = self._source(scope)
+            return _compared(source, wanted, self._times, self._step_s, self._told)
         read = stored.reader(self._rows(scope))
         return {which: read(*which) for which in wanted}
 
@@ -253,7 +254,7 @@ class _Past:
                 rows += _kept(scope, MINUTE_S, newest, until)
             newest = rows[-1][0] if rows else since
             end = min(until, self._now)
-            rows += _tail(scope, max(newest, end - LONGEST_TAIL_S), end)
+            rows += _tail(scope, max(newest, end - LONGEST_TAIL_S), end, self._told)
             self._columns[scope] = stored.columns(rows, self._times, self._step_s)
         return self._columns[scope]
 
@@ -274,7 +275,9 @@ class _Samples:
 
     @cached_property
     def gateway(self) -> list[stored.Row]:
-        rows = GatewaySample.objects.filter(**self._span).order_by("at")
+        # why later ones: they tell of an interval that may have begun in this time
+        span = {**self._span, "at__lte": self._until + series.TOLD_AFTER_S}
+        rows = GatewaySample.objects.filter(**span).order_by("at")
         return [stored.Row(name, "", data) for name, data in rows.values_list("endpoint", "data")]
 
     def host(self, name: str) -> series.Source:
@@ -318,15 +321,16 @@ def _kept(scope: Scope, span_s: int, since: float, until: float) -> list[tuple[f
     return sorted([*rows, *alone], key=lambda row: row[0])
 
 
-def _tail(scope: Scope, since: float, until: float) -> list[tuple[float, stored.Data]]:
-    """What is not rolled up yet, minute by minute; the last one may be short."""
+def _tail(scope: Scope, since: float, until: float, told: float) -> list[tuple[float, stored.Data]]:
+    """What is not rolled up yet, minute by minute; the last one may be short, of what gateways have
+    told of until then."""
     first = math.floor(since / MINUTE_S) * MINUTE_S
     endpoint = scope.name if scope.kind in ("endpoint", "deployment") else ""
     samples = _Samples(endpoint, first - MINUTE_S, until)
     of = samples.source(scope)
     rows = []
-    for start in range(int(first), math.ceil(until), MINUTE_S):
-        if data := stored.rolled(of, float(start), float(start + MINUTE_S)):
+    for start in range(int(first), math.ceil(min(until, told)), MINUTE_S):
+        if data := stored.rolled(of, float(start), float(start + MINUTE_S), told):
             if scope.kind != "node":
                 data["nodes"] = sorted({row.node for row in samples.replicas if row.node})
             rows.append((float(start + MINUTE_S), data))
@@ -334,9 +338,16 @@ def _tail(scope: Scope, since: float, until: float) -> list[tuple[float, stored.
 
 
 def _compared(
-    of: series.Source, wanted: list[tuple[str, str]], times: Sequence[float], step_s: float
+    of: series.Source,
+    wanted: list[tuple[str, str]],
+    times: Sequence[float],
+    step_s: float,
+    told: float,
 ) -> dict[tuple[str, str], Three]:
-    """Values over buckets of raw samples; wide buckets are also looked at in parts."""
+    """Values over buckets of raw samples; wide buckets are also looked at in parts.
+
+    Gateways have told of everything until ``told``: of the rest of a bucket there may be more.
+    """
     parts = max(1, int(step_s // FINE_S))
     fine_s = step_s / parts
     found: dict[tuple[str, str], Three] = {which: ([], [], []) for which in wanted}
@@ -344,6 +355,10 @@ def _compared(
         whole = series.windows(of, t, step_s if step_s > SAMPLE_INTERVAL_S else 0.0)
         fine = [series.windows(of, t - index * fine_s, fine_s) for index in range(parts)]
         for (metric, size), (values, low, high) in found.items():
+            if t > told and metric in RATES_AT_GATEWAY:
+                for column in (values, low, high):
+                    column.append(None)
+                continue
             value = formulas.value(whole, metric, size)
             known = [value] if value is not None else []
             if parts > 1 and not size:

@@ -23,7 +23,7 @@ class Columns:
     v: list[list[float | None]]
 
 
-ANSWERS = ("answers_2xx", "errors_4xx", "errors_5xx")
+NOW = ("answer_rate", "p95_us", "error_rate")
 POINTS = 600  # at most, in one series
 FINEST_S = 0.5
 KNOWN_S = 600.0  # a deployment stays among the keys this long after its last sample
@@ -48,17 +48,17 @@ def live_series(endpoint: str, range_s: float, keys: list[str] | None = None) ->
     by_deployment = _sources(endpoint, t[0] - series.LOOKBACK_S, now)
     # why not by these samples: ticks follow, whose columns are those of the last minute
     keys = live_keys(endpoint, now) if keys is None else keys
-    rows = [series.values(by_deployment, keys, at, step_s=step_s) for at in t]
+    told = now - series.TOLD_AFTER_S
+    rows = [series.values(by_deployment, keys, at, step_s=step_s, told=told) for at in t]
     columns = [[row[index] for row in rows] for index in range(len(keys))]
     return Columns(keys=keys, t=t, v=columns)
 
 
 def live_now(endpoints: Collection[str], now: float) -> dict[str, dict[str, float | None]]:
-    """Endpoint -> request_rate, p95_us, error_rate and answer_rate of the last seconds, in one read
-    for all.
+    """Endpoint -> answer_rate, p95_us and error_rate of the last seconds, in one read for all.
 
-    ``answer_rate``: what gateways answered per second, which ``error_rate`` is a share of. Where no
-    replica is left there are errors, and no ``request_rate``.
+    All as callers saw them at the gateways, whether a replica is left or not: 0 answers a second
+    while replicas are sampled and nobody calls, None where nothing is known.
     """
     since = now - 2 * STALE_S
     replicas = ReplicaSample.objects.filter(endpoint__in=endpoints, at__gt=since, at__lte=now)
@@ -67,14 +67,12 @@ def live_now(endpoints: Collection[str], now: float) -> dict[str, dict[str, floa
     for index, rows in enumerate((replicas.order_by("pk"), gateways.order_by("at"))):
         for name, data in rows.values_list("endpoint", "data"):
             by_endpoint[name][index].append(data)
-    metrics = ("request_rate", "p95_us", "error_rate")
-    keys = [f"{metric}.{series.ALL}" for metric in (*metrics, *ANSWERS)]
+    keys = [f"{metric}.{series.ALL}" for metric in NOW]
+    told = now - series.TOLD_AFTER_S
     live = {}
     for name, samples in by_endpoint.items():
-        found = series.values(series.sources(*samples), keys, now)
-        answers = [value for value in found[len(metrics) :] if value is not None]
-        live[name] = dict(zip(metrics, found, strict=False))
-        live[name]["answer_rate"] = sum(answers) if answers else None
+        found = series.values(series.sources(*samples), keys, now, told=told)
+        live[name] = dict(zip(NOW, found, strict=True))
     return live
 
 

@@ -19,6 +19,7 @@ from controlplane.metrics.models import (
 )
 from controlplane.metrics.selectors import log_owners
 from controlplane.metrics.selectors.live import host_sources
+from controlplane.metrics.series import TOLD_AFTER_S
 from controlplane.metrics.types import (
     HOUR_S,
     KEEP_LOG_LINES,
@@ -77,7 +78,10 @@ def _roll_minute(start: int) -> None:
     ]
     gateway = [
         stored.Row(endpoint, "", data)
-        for endpoint, data in GatewaySample.objects.filter(**span)
+        # why later ones: they tell of an interval that may have begun in this minute
+        for endpoint, data in GatewaySample.objects.filter(
+            at__gt=start - BEFORE_S, at__lte=end + TOLD_AFTER_S
+        )
         .order_by("at")
         .values_list("endpoint", "data")
     ]

@@ -75,14 +75,17 @@ def _trace(traced: TracedRequest, node: str, ahead_s: float) -> RequestTrace:
     )
 
 
-def gateway_samples_ingest(batch: GatewaySampleBatch) -> float:
-    """Keep what a gateway saw; returns how long it shall wait until its next sample, in seconds."""
+def gateway_samples_ingest(batch: GatewaySampleBatch, gateway: str = "") -> float:
+    """Keep what a gateway saw; returns how long it shall wait until its next sample, in seconds.
+
+    ``gateway`` is its name: of several each tells in moments of its own.
+    """
     rows = [
         GatewaySample(
             endpoint=sample.endpoint,
             deployment=sample.deployment,
             at=sample.at,
-            data=codec.as_data(sample),
+            data={**codec.as_data(sample), "gateway": gateway},
         )
         for sample in batch.samples
     ]

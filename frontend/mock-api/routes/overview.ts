@@ -5,13 +5,13 @@ import { endpoints, events, nodes, operations } from "../db";
 import { state } from "../answers";
 
 function totalsOf(live: Overview["endpoints"][number]["live"][], machines: typeof nodes): Overview["totals"] {
-  const rate = live.reduce((sum, each) => sum + (each.request_rate ?? 0), 0);
-  const failed = live.reduce((sum, each) => sum + (each.error_rate ?? 0) * (each.request_rate ?? 0), 0);
+  const rate = live.reduce((sum, each) => sum + (each.answer_rate ?? 0), 0);
+  const failed = live.reduce((sum, each) => sum + (each.error_rate ?? 0) * (each.answer_rate ?? 0), 0);
   const slowest = live.reduce((top, each, index) => ((each.p95_us ?? 0) > (live[top]?.p95_us ?? 0) ? index : top), 0);
   const gpus = machines.flatMap((node) => node.info.gpus);
   const [disk] = machines;
   return {
-    request_rate: live.length > 0 ? rate : null,
+    answer_rate: live.length > 0 ? rate : null,
     error_rate: rate > 0 ? failed / rate : null,
     slowest: live.length > 0 ? { endpoint: endpoints[slowest]?.name ?? "", p95_us: live[slowest]?.p95_us ?? 0 } : null,
     utilization: gpus.length > 0 ? gpus.reduce((sum, gpu) => sum + (gpu.utilization ?? 0), 0) / gpus.length : 0.2,

@@ -1,4 +1,4 @@
-/** What endpoints do right now, as columns of their lists: requests, latency and errors of the last seconds. */
+/** What callers get from endpoints right now, as columns of their lists: requests, latency and errors of the last seconds, all at the gateway. */
 import type { components } from "@/api/schema";
 import type { Column } from "@/components/data-table";
 import { METRICS, metricParts } from "@/metrics/registry";
@@ -14,9 +14,9 @@ export function liveColumns<Row>(of: (row: Row) => LiveFigures | undefined): [Co
   return [
     {
       id: "rate",
-      header: METRICS.request_rate.title,
+      header: METRICS.answer_rate.title,
       align: "right",
-      cell: (row) => <Num parts={metricParts("request_rate", of(row)?.request_rate ?? null)} />,
+      cell: (row) => <Num parts={metricParts("answer_rate", of(row)?.answer_rate ?? null)} />,
     },
     {
       id: "p95",

@@ -5,6 +5,15 @@ import type { MetricInfo } from "./metric";
 const QUANTILE = t`A quantile of the gateway's own histogram (buckets of 5 %), from the first byte received to the last byte sent.`;
 
 export const GATEWAY = {
+  answer_rate: {
+    unit: "req/s",
+    window: 2,
+    id: "requests",
+    title: t`Requests`,
+    hint: t`answered per second, at the gateway`,
+    help: t`Inference requests that the gateway answered per second, whatever the status. What reaches runtimes another way does not count.`,
+    fill: true,
+  },
   error_rate: {
     unit: "percent",
     window: 5,

@@ -13,7 +13,7 @@ interface Group<Name> {
 /** The tiles across the top of an endpoint. */
 export const KEY_FIGURES = [
   "inference_rate",
-  "request_rate",
+  "answer_rate",
   "p50_us",
   "p95_us",
   "p99_us",
@@ -35,7 +35,11 @@ export const OVERVIEW: readonly Shown[] = [
 ];
 
 export const METRICS_PAGE: readonly Group<Shown>[] = [
-  { id: "traffic", title: t`Traffic`, panels: ["inference_rate", "request_rate", "answers", "error_rate", "failures", "bytes"] },
+  {
+    id: "traffic",
+    title: t`Traffic`,
+    panels: ["inference_rate", "answer_rate", "answers", "error_rate", "request_rate", "failures", "bytes"],
+  },
   { id: "latency", title: t`Latency`, panels: ["latency", "p95_us", "request_us", "time", "queue_share", "first"] },
   { id: "batching", title: t`Queue, batches, instances`, panels: ["pending", "mean_batch", "batch", "batch_us", "busy", "cache_hits"] },
   {
@@ -55,11 +59,12 @@ export const REPLICAS: readonly Group<ReplicaMetric>[] = [
 
 const SERVED: readonly Titled[] = [
   "inference_rate",
-  "request_rate",
+  "answer_rate",
   "p50_us",
   "p95_us",
   "p99_us",
   "error_rate",
+  "request_rate",
   "request_us",
   "queue_share",
   "mean_batch",

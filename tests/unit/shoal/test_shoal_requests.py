@@ -94,6 +94,15 @@ def test_several_are_listed(installed: FakeServer, capsys: Capture) -> None:
     assert "aaab-2"[:8] in capsys.readouterr().out
 
 
+def test_what_reached_no_replica_took_no_time_there(installed: FakeServer, capsys: Capture) -> None:
+    dead = {**SEEN, "status": 503, "host": "", "replica": "", "node": "", "replica_us": 8765.0}
+    Sent(installed, "GET /endpoints/net/requests", {"items": [{**dead, "host": "h:1"}, dead]})
+    assert main(["requests", "net"]) == 0
+    asked, unasked = capsys.readouterr().out.splitlines()[-2:]
+    assert "8.77 ms" in asked
+    assert "8.77 ms" not in unasked
+
+
 def test_the_client_asks_for_one(client: Client, server: FakeServer) -> None:
     Sent(server, "GET /endpoints/net/requests/a/b", {"id": "a/b", "items": []})
     assert client.get_request("net", "a/b") == []

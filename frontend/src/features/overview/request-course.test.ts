@@ -3,7 +3,7 @@ import type { Overview } from "@/api/types";
 import { coursesOf, type Told, told } from "./request-course";
 
 type Row = Overview["endpoints"][number];
-const row = (name: string, request_rate: number | null) => ({ name, live: { request_rate } }) as Row;
+const row = (name: string, answer_rate: number | null) => ({ name, live: { answer_rate } }) as Row;
 const course = (past: Parameters<typeof coursesOf>[1], seen: Told, at: number) => coursesOf(["a"], past, seen, { at, range: 8 }).get("a");
 
 describe("a course of requests", () => {

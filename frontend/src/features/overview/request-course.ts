@@ -25,7 +25,7 @@ export function told(old: Told, endpoints: readonly Overview["endpoints"][number
   return new Map(
     endpoints.map(({ name, live }) => {
       const before = (old.get(name) ?? []).filter(([time]) => time < at && time >= at - range - WIDEST_S);
-      return [name, [...before, [at, live.request_rate] as const]];
+      return [name, [...before, [at, live.answer_rate] as const]];
     }),
   );
 }

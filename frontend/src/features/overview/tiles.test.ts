@@ -3,7 +3,7 @@ import type { Overview } from "@/api/types";
 import { courseOf, tilesOf } from "./tiles";
 
 const nothing: Overview["totals"] = {
-  request_rate: null,
+  answer_rate: null,
   error_rate: null,
   slowest: null,
   utilization: null,
@@ -22,7 +22,7 @@ describe("the six figures", () => {
     const tiles = byId(
       tilesOf(
         overview({
-          request_rate: 100,
+          answer_rate: 100,
           error_rate: 0.05,
           slowest: { endpoint: "b", p95_us: 5_000 },
           utilization: 0.75,
@@ -51,19 +51,33 @@ describe("the six figures", () => {
 });
 
 describe("the last hour", () => {
+  it("counts the callers of an endpoint without a replica, and an endpoint that nobody calls as none", () => {
+    const keys = ["dead", "busy", "uncalled"].flatMap((name) =>
+      ["answer_rate", "error_rate"].map((metric) => `${metric}.endpoint/${name}`),
+    );
+    const course = courseOf({
+      keys,
+      t: [1, 2],
+      v: [
+        [10, null],
+        [1, null],
+        [30, null],
+        [0, null],
+        [0, 0],
+        [null, null],
+      ],
+    } as never);
+    expect(course).toMatchObject({ requests: [40, 0], errors: [0.25, null] });
+  });
   it("sums, weighs and takes the worst, gap by gap", () => {
     const course = courseOf({
       keys: [
-        "request_rate.endpoint/a",
-        "request_rate.endpoint/b",
+        "answer_rate.endpoint/a",
+        "answer_rate.endpoint/b",
         "error_rate.endpoint/a",
         "error_rate.endpoint/b",
         "p95_us.endpoint/a",
         "p95_us.endpoint/b",
-        "answers_2xx.endpoint/a",
-        "answers_2xx.endpoint/b",
-        "errors_5xx.endpoint/a",
-        "errors_5xx.endpoint/b",
       ],
       t: [1, 2, 3],
       v: [
@@ -73,10 +87,6 @@ describe("the last hour", () => {
         [0.5, null, null],
         [7, 8, null],
         [9, null, null],
-        [90, 4, null],
-        [5, null, null],
-        [0, 1, null],
-        [5, null, null],
       ],
     } as never);
     expect(course).toEqual({ requests: [100, 5, null], errors: [0.05, 0.2, null], p95: [9, 8, null] });

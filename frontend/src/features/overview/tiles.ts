@@ -22,9 +22,7 @@ export interface Course {
   p95: (number | null)[];
 }
 
-/** What gateways count, by the endpoint's keys. */
-const ANSWERS = ["answers_2xx", "errors_4xx", "errors_5xx"] as const;
-export const COURSE_METRICS = ["request_rate", "error_rate", "p95_us", ...ANSWERS].join(",");
+export const COURSE_METRICS = ["answer_rate", "error_rate", "p95_us"].join(",");
 
 const BAD_ERRORS = 0.01;
 const LITTLE_DISK = 0.1;
@@ -35,18 +33,17 @@ const sum = (values: (number | null)[]): number | null => {
   return numbers.length === 0 ? null : numbers.reduce((total, value) => total + value, 0);
 };
 
-/** Requests add up; errors are weighed by the gateway's answers, which are there without a replica, too; of the latencies the worst counts, since quantiles do not add. */
+/** Answers of gateways add up, and weigh the errors; of the latencies the worst counts, since quantiles do not add. */
 export function courseOf({ keys, t, v }: MetricColumns): Course {
   const columns = (metric: string) => keys.flatMap((key, index) => (key.startsWith(`${metric}.`) ? [v[index] ?? []] : []));
-  const rates = columns("request_rate");
+  const rates = columns("answer_rate");
   const errors = columns("error_rate");
-  const answers = ANSWERS.map(columns);
   const p95s = columns("p95_us");
   const at = (index: number, of: readonly (readonly (number | null)[])[]) => of.map((column) => column[index] ?? null);
   return {
     requests: t.map((_, index) => sum(at(index, rates))),
     errors: t.map((_, index) => {
-      const weights = errors.map((_, row) => sum(answers.map((of) => of[row]?.[index] ?? null)) ?? 0);
+      const weights = errors.map((_, row) => rates[row]?.[index] ?? 0);
       const total = sum(weights);
       if (!total) return null;
       return at(index, errors).reduce<number>((failed, share, row) => failed + (share ?? 0) * (weights[row] ?? 0), 0) / total;
@@ -59,14 +56,14 @@ export function courseOf({ keys, t, v }: MetricColumns): Course {
 }
 
 export function tilesOf({ counts, totals }: Overview, course: Course | null): Tile[] {
-  const { request_rate: requests, error_rate: errors, slowest, least_disk: fullest, gpus_online: gpus } = totals;
+  const { answer_rate: requests, error_rate: errors, slowest, least_disk: fullest, gpus_online: gpus } = totals;
   const { replicas_ready: ready, replicas_total: total, nodes_online: online } = counts;
   return [
     {
       id: "requests",
-      label: METRICS.request_rate.title,
-      value: metricParts("request_rate", requests),
-      formula: t`Sum over all endpoints. ${helpOf("request_rate")}`,
+      label: METRICS.answer_rate.title,
+      value: metricParts("answer_rate", requests),
+      formula: t`Sum over all endpoints. ${helpOf("answer_rate")}`,
       ...(course ? { course: course.requests } : {}),
     },
     {

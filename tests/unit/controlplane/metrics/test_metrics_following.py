@@ -46,7 +46,8 @@ def host(at: float, name: str) -> Any:
 
 def anew(now: float) -> tuple[list[str], list[float | None]]:
     keys = live_keys("digits", now)
-    return keys, series.values(_sources("digits", now - series.LOOKBACK_S, now), keys, now)
+    sources = _sources("digits", now - series.LOOKBACK_S, now)
+    return keys, series.values(sources, keys, now, told=now - series.TOLD_AFTER_S)
 
 
 def test_each_tick_is_what_reading_all_anew_would_give() -> None:

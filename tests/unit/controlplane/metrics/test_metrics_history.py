@@ -97,6 +97,73 @@ def test_minutes_hold_what_the_samples_said() -> None:
     assert p95[2] is None
 
 
+def test_what_gateways_answered_is_of_all_of_the_time_in_which_they_might_have() -> None:
+    """An idle gateway says nothing: a minute without is one with no answers, not one less."""
+    steady(10)
+    GatewaySample.objects.bulk_create([gateway(START + 31, 10, 30), gateway(START + 61, 10, 60)])
+    now = START + 700
+
+    def rates(step_s: int) -> list[float | None]:
+        query = selectors.Query(START, START + 600, step_s=step_s)
+        found = selectors.endpoint_history("digits", query, now=now, metrics=["answer_rate"])
+        assert found.keys == ["answer_rate.blue", "answer_rate.all"]
+        return values(found, "answer_rate.all")
+
+    services.roll_up(now=now)
+    assert rates(60) == pytest.approx([0.5, 1.0, *[0.0] * 8])
+    assert rates(600) == pytest.approx([90 / 360, 0.0])  # the first ends after six minutes
+    fine = [rate or 0.0 for rate in rates(2)]
+    assert sum(fine) * 2 == pytest.approx(90)
+    # half of what was told at 61 s was in the bucket that ended with the minute
+    assert fine[29] == pytest.approx(15)
+    hour = stored.merged(
+        [data for _, data in selectors.minutes(Scope("endpoint", "digits"), START, now) if data]
+    )
+    assert stored.value(hour, "answer_rate") == pytest.approx(90 / 600)
+    assert stored.value(hour, "request_rate") == pytest.approx(10)
+
+
+def test_the_newest_buckets_wait_until_gateways_have_told_of_them() -> None:
+    steady(1)
+    GatewaySample.objects.bulk_create(gateway(START + at, 10, 20) for at in range(2, 31, 2))
+    now = START + 31.0
+
+    def told(metric: str) -> list[float | None]:
+        query = selectors.Query(START, now, step_s=2)
+        found = selectors.endpoint_history("digits", query, now=now, metrics=[metric])
+        assert found.t[-1] == START + 32
+        return values(found, f"{metric}.all")[-4:]
+
+    assert told("answer_rate") == [pytest.approx(10), pytest.approx(10), None, None]
+    assert told("error_rate")[-2:] == [pytest.approx(0.05)] * 2  # a share of what is known
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        pytest.param(62.9, [10.0, None], id="the next minute: nobody has told of it"),
+        pytest.param(64.5, [10.0, 10.0], id="of its first seconds"),
+        pytest.param(76.5, [10.0, 10.0], id="of a quarter"),
+        pytest.param(119.9, [10.0, 10.0], id="nearly whole"),
+        pytest.param(123.1, [10.0, 10.0], id="whole, and not rolled up yet"),
+    ],
+)
+def test_the_minute_that_is_not_over_has_the_rate_of_what_is_known_of_it(
+    now: float, expected: list[float | None]
+) -> None:
+    steady(3)
+    GatewaySample.objects.bulk_create(
+        gateway(START + at, 10, 20) for at in range(1, int(now) + 1, 2)
+    )
+    query = selectors.Query(START, START + 120, step_s=60)
+    found = selectors.endpoint_history("digits", query, now=START + now, metrics=["answer_rate"])
+    assert found.resolution == "minutes"
+    rates = values(found, "answer_rate.all")
+    assert rates == [rate if rate is None else pytest.approx(rate, rel=0.02) for rate in expected]
+    low = found.low[found.keys.index("answer_rate.all")]
+    assert min(rate for rate in low if rate is not None) > 9
+
+
 def test_merged_minutes_have_exact_quantiles_and_keep_the_peak() -> None:
     slow, quick = gateway(START + 30, 100, 1), gateway(START + 90, 10, 99)
     steady(1)

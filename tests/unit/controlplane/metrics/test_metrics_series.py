@@ -150,6 +150,70 @@ def test_errors_as_clients_saw_them() -> None:
     assert value("errors_5xx.blue", rising(request_success=1), [], 10.0) == 0.0
 
 
+def telling(every_s: float, gateway: str = "", *, since: float = 0.0) -> list[dict[str, Any]]:
+    """What a gateway tells of ten answers a second in ten seconds, whole intervals alone."""
+    ends = [since + every_s * number for number in range(1, int((10 - since) / every_s) + 1)]
+    return [
+        seen(at, round(1000 * every_s), interval_s=every_s, gateway=gateway, histogram={"9": 1})
+        for at in ends
+    ]
+
+
+def known_at(t: float, gateways: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Samples that have come by then: they take a third of a second."""
+    return sorted((one for one in gateways if one["at"] <= t - 0.3), key=lambda one: one["at"])
+
+
+@pytest.mark.parametrize("every_s", [0.5, 0.55, 1.97, 2.0, 2.03, 2.2])
+@pytest.mark.parametrize("names", [("",), ("east", "west", "south")])
+def test_steady_answers_have_a_steady_rate_at_any_moment(
+    every_s: float, names: tuple[str, ...]
+) -> None:
+    """Whatever the intervals of gateways are, how they lie and how late they are told of."""
+    gateways = [
+        one
+        for place, name in enumerate(names)
+        for one in telling(every_s, name, since=every_s * place / len(names))
+    ]
+    for tenths in range(70, 100):
+        t = tenths / 10
+        of = series.sources([], known_at(t, gateways))
+        (rate,) = series.values(of, ["answer_rate.all"], t, told=t - series.TOLD_AFTER_S)
+        assert rate == pytest.approx(1000 * len(names), rel=0.01), t
+
+
+def test_answers_end_soon_after_the_last_caller_and_none_is_counted_twice() -> None:
+    gateway, replicas = telling(2.0), rising(request_success=7)
+
+    def rate(t: float) -> float | None:
+        of = series.sources(replicas, known_at(t, gateway))
+        return series.values(of, ["answer_rate.all"], t, told=t - series.TOLD_AFTER_S)[0]
+
+    assert rate(12.9) == pytest.approx(1000)  # what is not told yet may be as before
+    assert rate(14.0) == pytest.approx(500)
+    assert rate(15.1) == 0.0
+    assert rate(17.0) is None  # nor is a replica sampled any more
+    tiles = [value("answer_rate.all", [], gateway, t) or 0.0 for t in range(0, 16, 2)]
+    assert sum(tiles) * 2 == pytest.approx(sum(one["requests"] for one in gateway))
+
+
+def test_an_interval_that_was_long_counts_for_all_of_its_time() -> None:
+    gateway = [seen(40.0, 300, interval_s=30.0)]
+    assert value("answer_rate.all", [], gateway, 15.0) == pytest.approx(10)
+    assert value("answer_rate.all", [], gateway, 40.0) == pytest.approx(10)
+    assert value("answer_rate.all", [], gateway, 9.9) is None
+    assert value("answer_rate.all", [], [seen(40.0, 8, interval_s=0.0)], 41.0) == pytest.approx(4)
+
+
+def test_what_replicas_run_that_nobody_called_for_is_no_request_of_callers() -> None:
+    swept = rising(request_success=5000)
+    assert value("request_rate.all", swept, [], 10.0) == pytest.approx(5000)
+    assert value("answer_rate.all", swept, [], 10.0) == 0.0
+    refused = [seen(10.0, 9, deployment="", interval_s=2.0, status_classes={"4xx": 8, "3xx": 1})]
+    assert value("answer_rate.all", swept, refused, 10.0) == pytest.approx(4.5)
+    assert value("answer_rate.blue", swept, refused, 10.0) == 0.0
+
+
 def test_a_coarse_series_misses_no_error_between_its_points() -> None:
     gateway = [seen(5.0, 36, status_classes={"5xx": 36})]
     (coarse,) = series.values(series.sources([], gateway), ["errors_5xx.all"], 36.0, step_s=36.0)

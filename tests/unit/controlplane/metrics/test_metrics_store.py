@@ -76,8 +76,32 @@ def test_an_endpoint_without_a_replica_still_fails_its_callers() -> None:
     seen = GatewaySample("digits", "blue", now - 1, 2.0, 10, {"5xx": 10}, {"10": 10})
     services.gateway_samples_ingest(GatewaySampleBatch((seen,)))
     live = selectors.live_now(["digits"], now)["digits"]
-    assert (live["error_rate"], live["request_rate"]) == (1.0, None)
-    assert live["answer_rate"] == pytest.approx(5)
+    assert live["p95_us"] is not None
+    assert (live["answer_rate"], live["error_rate"]) == (pytest.approx(5), 1.0)
+
+
+def test_an_endpoint_that_nobody_calls_has_no_requests_whatever_its_replicas_ran() -> None:
+    """An agent warms each model up; its replica then counts a request in the first seconds."""
+    now = time.time()
+    fresh = replace(counted(now - 0.5, 1), started_at=now - 2.29)
+    assert placed().post("samples", SampleBatch(samples=(fresh,))).status_code == 200
+    keys = selectors.live_keys("digits", now)
+    _, ticked = selectors.Following("digits").tick(now)
+    by_key = dict(zip(keys, ticked, strict=True))
+    assert by_key["request_rate.all"] == pytest.approx(1 / 1.79)
+    assert (by_key["answer_rate.all"], by_key["answer_rate.blue"]) == (0.0, 0.0)
+    live = selectors.live_now(["digits"], now)["digits"]
+    assert live == {"answer_rate": 0.0, "p95_us": None, "error_rate": None}
+
+
+def test_samples_say_which_gateway_counted() -> None:
+    at = time.time() - 1
+    sample = GatewaySample("digits", "blue", at, 2.0, 20, {"2xx": 20})
+    services.gateway_samples_ingest(GatewaySampleBatch((sample,)), "east")
+    earlier = replace(sample, at=at - 1.5)
+    services.gateway_samples_ingest(GatewaySampleBatch((earlier,)), "west")
+    # why 20: each counted ten a second, west until a while ago
+    assert selectors.live_now(["digits"], at + 0.4)["digits"]["answer_rate"] == pytest.approx(20)
 
 
 def test_a_snapshot_has_the_columns_of_the_ticks_that_follow() -> None:

@@ -268,7 +268,7 @@ def test_the_overview_counts_and_points_at_what_needs_attention(
         "attention": 0,
     }
     assert body["attention"] == []
-    assert body["endpoints"][0]["live"]["request_rate"] is None
+    assert body["endpoints"][0]["live"]["answer_rate"] is None
     assert [node["name"] for node in body["nodes"]] == ["local"]
     serving.say("starting")
     (item,) = viewer_api.get("/api/v1/overview").json()["attention"]

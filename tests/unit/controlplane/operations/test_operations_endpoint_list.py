@@ -59,12 +59,12 @@ def test_a_state_that_there_is_not_is_refused(api: APIClient) -> None:
 def test_the_last_seconds_are_told_where_somebody_asks(api: APIClient) -> None:
     now = time.time()
     for at, done in ((now - 4, 0), (now - 0.5, 35)):
-        carried(at, "blue", answered=done)
+        carried(at, "blue", answered=done)  # of which callers know nothing
     counted(now - 0.5, blue=(40, 10))
     assert "live" not in listed(api, "")
     live = listed(api, "live=true")["live"]
     assert sorted(live) == ["digits", "empty"]
-    assert live["digits"]["request_rate"] == pytest.approx(10, rel=0.2)
+    assert live["digits"]["answer_rate"] == pytest.approx(20)
     assert live["digits"]["error_rate"] == pytest.approx(0.25)
     assert set(live["empty"].values()) == {None}
 

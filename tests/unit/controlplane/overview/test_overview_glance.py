@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -16,6 +17,7 @@ from controlplane.console.frames import dump
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.types import DeploymentState, ReplicaState
+from controlplane.metrics.services import gateway_samples_ingest, samples_ingest
 from controlplane.nodes.models import Node
 from controlplane.operations.models import Operation
 from controlplane.operations.reconcile import stages_new
@@ -27,6 +29,13 @@ from controlplane.registry.models import Model
 from tests.support.deployment_rows import deployment_add
 from tests.support.registered_models import model_register
 from tests.support.rows_read import rows_read
+from wire.samples import (
+    GatewaySample,
+    GatewaySampleBatch,
+    ModelCounters,
+    ReplicaSample,
+    SampleBatch,
+)
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 NOW = timezone.now()  # of rows whose age does not matter
@@ -165,6 +174,35 @@ def test_of_many_those_in_trouble_are_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert first["models"] == [{"name": "recommendations-ranking", "version": 1}]
 
 
+def test_of_many_the_busiest_are_those_that_callers_ask_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One whose replica a load sweep keeps at work is asked by nobody."""
+    nodes_add(1, 0)
+    endpoints_add(3)
+    swept, called, quiet = (f"recommendations-{number:05}" for number in range(3))
+    now = time.time()
+    for name, done in ((swept, 9000.0), (called, 60.0), (quiet, 1.0)):
+        for at, count in ((now - 3, 0.0), (now - 1, done)):
+            counters = ModelCounters("recommendations-ranking", "1", request_success=count)
+            sample = ReplicaSample(name, name, "blue", at, models=(counters,), memory_bytes=1)
+            batch = SampleBatch((sample,))
+            samples_ingest(node_id="n", node="n", batch=batch)
+    seen = GatewaySample(called, "blue", now - 1, 2.0, 20, {"2xx": 15, "5xx": 5}, {"40": 20})
+    gateway_samples_ingest(GatewaySampleBatch((seen,)), "east")
+    monkeypatch.setattr(selectors, "MOST_ENDPOINTS", 1)
+    shown = frame()
+    (first,) = shown["endpoints"]
+    assert first["name"] == called
+    assert (first["live"]["answer_rate"], first["live"]["error_rate"]) == (pytest.approx(10), 0.25)
+    totals = {name: shown["totals"][name] for name in ("answer_rate", "error_rate")}
+    assert totals == {"answer_rate": pytest.approx(10), "error_rate": pytest.approx(0.25)}
+    assert shown["totals"]["slowest"]["endpoint"] == called
+    monkeypatch.setattr(selectors, "MOST_ENDPOINTS", 4)
+    rates = {row["name"]: row["live"]["answer_rate"] for row in frame()["endpoints"]}
+    assert (rates[swept], rates[quiet], rates["template"]) == (0.0, 0.0, None)
+
+
 def test_it_reads_the_same_columns_whatever_runs() -> None:
     nodes_add(2, 2)
     endpoints_add(3)
@@ -191,17 +229,20 @@ def test_what_every_page_counts_are_three_numbers_and_no_rows(viewer_api: APICli
 
 
 def row(rate: float | None, p95: float | None, errors: float | None) -> dict[str, float | None]:
-    return {"request_rate": rate, "p95_us": p95, "error_rate": errors, "answer_rate": rate}
+    return {"answer_rate": rate, "p95_us": p95, "error_rate": errors}
 
 
 def test_requests_add_up_errors_are_weighed_and_the_slowest_is_named() -> None:
     live = {"a": row(90, 1000, 0), "b": row(10, 5000, 0.5), "c": row(None, None, None)}
     assert traffic_totals(live) == {
-        "request_rate": 100, "error_rate": 0.05, "slowest": {"endpoint": "b", "p95_us": 5000},
+        "answer_rate": 100, "error_rate": 0.05, "slowest": {"endpoint": "b", "p95_us": 5000},
     }  # fmt: skip
-    dead = row(None, None, 1.0) | {"answer_rate": 10.0}
-    assert traffic_totals({"a": row(30, 1000, 0), "dead": dead})["error_rate"] == 0.25
-    unknown = {"request_rate": None, "error_rate": None, "slowest": None}
+    unhappy = {"a": row(30, 1000, 0), "dead": row(10, None, 1.0), "uncalled": row(0, None, None)}
+    assert traffic_totals(unhappy) == {
+        "answer_rate": 40, "error_rate": 0.25, "slowest": {"endpoint": "a", "p95_us": 1000},
+    }  # fmt: skip
+    assert traffic_totals({"uncalled": row(0, None, None)})["answer_rate"] == 0
+    unknown = {"answer_rate": None, "error_rate": None, "slowest": None}
     assert traffic_totals({"c": row(None, None, None)}) == traffic_totals({}) == unknown
 
 

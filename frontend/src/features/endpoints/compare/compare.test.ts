@@ -33,7 +33,8 @@ describe("comparison of metrics", () => {
     expect(chosenPanels("node", "disk,nonsense,host-cpu")).toEqual(["host-cpu", "disk"]);
     expect(chosenPanels("node", "nonsense")).toEqual(["host-cpu", "host-memory", "disk", "gpu", "gpu-memory"]);
     expect(chosenPanels("model", undefined)).not.toContain("p95");
-    expect(metricsOf("endpoint", ["e"], ["p95", "requests"], DEVICES)).toEqual(["request_rate", "p95_us"]);
+    expect(metricsOf("endpoint", ["e"], ["p95", "requests"], DEVICES)).toEqual(["answer_rate", "p95_us"]);
+    expect(metricsOf("model", ["m"], ["runtime-requests"], DEVICES)).toEqual(["request_rate"]);
   });
 
   it("draws one line for each thing, told apart, in every panel", () => {

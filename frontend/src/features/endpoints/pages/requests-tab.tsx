@@ -17,7 +17,7 @@ import { Chip } from "@/components/status";
 import toolbar from "@/components/toolbar.module.css";
 import { useEndpoint } from "../hooks/use-endpoint";
 import { RequestDetails } from "../requests/request-details";
-import { type RequestView, SHORT, statusText, VIEWS } from "../requests/requests";
+import { inReplicaUs, type RequestView, SHORT, statusText, VIEWS } from "../requests/requests";
 
 const MOST = 100;
 
@@ -30,7 +30,7 @@ const COLUMNS: Column<SeenRequest>[] = [
     cell: (row) => <Chip tone={row.status_class === "5xx" ? "error" : row.status_class === "4xx" ? "warn" : "ok"}>{statusText(row)}</Chip>,
   },
   { id: "took", header: t`Took`, align: "right", cell: (row) => duration(row.duration_us) },
-  { id: "replica_us", header: t`In replica`, align: "right", hideBelow: "md", cell: (row) => duration(row.replica_us) },
+  { id: "replica_us", header: t`In replica`, align: "right", hideBelow: "md", cell: (row) => duration(inReplicaUs(row)) },
   {
     id: "deployment",
     header: t`Deployment`,

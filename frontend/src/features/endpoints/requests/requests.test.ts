@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ModelSpan, RequestBar, RequestStory, SeenRequest } from "@/api/types";
-import { rowsOf, statusText, storyOf } from "./requests";
+import { inReplicaUs, rowsOf, statusText, storyOf } from "./requests";
 
 const seen = (changes: Partial<SeenRequest>) =>
   ({ status: 200, grpc_status: null, receive_us: 1, replica_us: 2, send_us: 3, ...changes }) as SeenRequest;
@@ -13,6 +13,14 @@ test.each([
   [seen({ grpc_status: 14 }), "gRPC 14"],
 ])("a status is gRPC's own where that is a failure", (request, text) => {
   expect(statusText(request)).toBe(text);
+});
+
+test.each([
+  [seen({ host: "10.0.0.7:9001" }), 2],
+  [seen({ host: "", status: 503 }), null],
+  [seen({ host: "10.0.0.7:9001", replica_us: null }), null],
+])("a request that reached no replica took no time there", (request, us) => {
+  expect(inReplicaUs(request)).toBe(us);
 });
 
 const bar = (changes: Partial<RequestBar>) =>

@@ -17,6 +17,9 @@ export function statusText(request: SeenRequest): string {
   return request.status === 0 ? t`client gone` : String(request.status);
 }
 
+/** Null where none was asked: the time until the answer is the gateway's own then. */
+export const inReplicaUs = (request: SeenRequest): number | null => (request.host ? request.replica_us : null);
+
 /** Of several with one id the one that was opened. */
 export function storyOf(stories: readonly RequestStory[] | undefined, request: SeenRequest): RequestStory | undefined {
   return stories?.find((story) => story.seen?.at === request.at) ?? stories?.[0];

@@ -15,8 +15,8 @@ const COMPARED = 12;
 
 function useLastHour(overview: Overview): MetricColumns | undefined {
   const busiest = overview.endpoints
-    .filter((endpoint) => endpoint.live.answer_rate !== null || endpoint.live.request_rate !== null)
-    .toSorted((a, b) => (b.live.request_rate ?? b.live.answer_rate ?? 0) - (a.live.request_rate ?? a.live.answer_rate ?? 0))
+    .filter((endpoint) => endpoint.live.answer_rate !== null)
+    .toSorted((a, b) => (b.live.answer_rate ?? 0) - (a.live.answer_rate ?? 0))
     .slice(0, COMPARED)
     .map((endpoint) => endpoint.name)
     .toSorted();

@@ -17,7 +17,7 @@ export function useRequestRates(endpoints: readonly Overview["endpoints"][number
       queryKey: ["endpoints", "one", endpoint.name, "metrics", RANGE_S],
       queryFn: async ({ signal }: { signal: AbortSignal }) => {
         const { keys, t, v } = await readMetrics(endpoint.name, { range: RANGE_S }, signal);
-        return { name: endpoint.name, times: t, values: v[keys.indexOf(metricKey("request_rate"))] ?? [], at: Date.now() / 1000 };
+        return { name: endpoint.name, times: t, values: v[keys.indexOf(metricKey("answer_rate"))] ?? [], at: Date.now() / 1000 };
       },
       staleTime: Number.POSITIVE_INFINITY,
       retry: false,
