@@ -1,11 +1,14 @@
-"""An installation on PostgreSQL and a bucket moves by one file, taken while it serves."""
+"""An installation on PostgreSQL and a bucket moves by one file, taken while it serves; a support
+bundle of it has none of its secrets."""
 
 import hashlib
+import io
 import json
 import os
 import stat
 import subprocess
 import sys
+import tarfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +34,7 @@ CONTENT = b"weights " * 300_000
 SHA = hashlib.sha256(CONTENT).hexdigest()
 PASSWORD = "a:b/c@d?e"  # what a URL must quote
 SIGNING = "how the receiver knows us"
+HOOK = "https://x.test/hooks/a1B2c3D4e5F6g7H8i9J0k1"
 PUT_BACK = "The event log was put back to an earlier state: backup shoal.tar of "
 REGISTER = f"""
 import django
@@ -52,11 +56,36 @@ from controlplane.core import vault
 from controlplane.core.models import Event
 print(json.dumps({
     "signing": vault.unseal(SECRET_PURPOSE, Channel.objects.get().secret),
-    "users": sorted(User.objects.exclude(username="admin").values_list("username", flat=True)),
+    "users": sorted(row.username for row in User.objects.filter(username__startswith="user")),
     "told": sorted(row.subject.partition("/")[2] for row in Event.objects.filter(
-        verb="user.created").exclude(subject="user/admin")),
+        verb="user.created", subject__startswith="user/user")),
     "restored": list(Event.objects.filter(verb="audit.restored").values_list("message", flat=True)),
 }))
+"""
+
+# Secrets where people and programs put them, each with a mark of its own.
+PLANT = """
+import django, json, time
+django.setup()
+from controlplane.accounts.models import User
+from controlplane.accounts.services import token_create
+from controlplane.core import events
+from controlplane.metrics.models import LogLine
+vera = User.objects.create_user(username="vera", password="planted-password-1", role="viewer")
+events.record(actor="vera", verb="model.registered", subject="model/digits",
+    message="fetched with Authorization: Bearer planted-bearer-2 for vera@planted-mail.test",
+    data={"token": "planted-data-3"})
+LogLine.objects.create(endpoint="digits", deployment="blue", replica_id="r", stream="stderr",
+    seq=1, at=time.time(), text="GET http://me:planted-url-4@db/x api_key=planted-key-5 went wrong")
+print(token_create(user=vera, name="planted", actor="vera")[1])
+"""
+LOGGED = """
+2026-11-27 12:00:00 INFO headers {'authorization': 'Bearer planted-header-6', 'accept': 'x'}
+2026-11-27 12:00:01 ERROR cannot reach postgresql://shoal:planted-url-7@db/shoal
+-----BEGIN PRIVATE KEY-----
+planted-pem-8
+-----END PRIVATE KEY-----
+2026-11-27 12:00:02 INFO a line that helps
 """
 
 
@@ -168,27 +197,48 @@ def spy(folder: Path) -> Path:
     return noted
 
 
+@pytest.fixture(scope="module")
+def settled_first(
+    postgres: Postgres, bucket: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installation]:
+    home = tmp_path_factory.mktemp("first") / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        with settled(home, postgres, bucket % "first", patch) as found:
+            found.set_up()
+            found.python(REGISTER)
+            found.start_web()
+            with found.client() as client:
+                client.post("/endpoints", json={"name": "digits"}).raise_for_status()
+                body = {"name": "ops", "kind": "webhook", "url": HOOK, "secret": SIGNING}
+                client.post("/channels", json=body).raise_for_status()
+            yield found
+
+
+@pytest.fixture
+def first(settled_first: Installation) -> Installation:
+    if not settled_first.is_running("web"):
+        settled_first.start_web()
+    return settled_first
+
+
 def test_it_moves_while_somebody_writes(
-    postgres: Postgres, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    first: Installation,
+    postgres: Postgres,
+    bucket: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     archive = tmp_path / "shoal.tar"
-    commands = spy(tmp_path)
-    with settled(tmp_path / "first", postgres, bucket % "first", monkeypatch) as first:
-        first.set_up()
-        first.python(REGISTER)
-        first.start_web()
-        with first.client() as client:
-            client.post("/endpoints", json={"name": "digits"}).raise_for_status()
-            keys = client.post("/endpoints/digits/keys/list").json()
-            body = {"name": "ops", "kind": "webhook", "url": "https://x.test/", "secret": SIGNING}
-            client.post("/channels", json=body).raise_for_status()
-        with somebody_writes(first) as made:
-            before = len(made)
-            written = done(first, "backup", str(archive))
-            assert len(made) > before
-        short = done(first, "backup", str(tmp_path / "short.tar"), "--blobs", "reference")
-        there = refused(first, "restore", str(archive), "--replace")
-        assert "other connections use the database" in there
+    commands = spy(Path(first.environment["PATH"].partition(":")[0]))
+    with first.client() as client:
+        keys = client.post("/endpoints/digits/keys/list").json()
+    with somebody_writes(first) as made:
+        before = len(made)
+        written = done(first, "backup", str(archive))
+        assert len(made) > before
+    short = done(first, "backup", str(tmp_path / "short.tar"), "--blobs", "reference")
+    there = refused(first, "restore", str(archive), "--replace")
+    assert "other connections use the database" in there
 
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
     assert (written["blobs"], written["referenced"]) == (2, 0)
@@ -262,6 +312,80 @@ def test_a_filled_database_is_replaced_only_when_that_is_said(
         target.restore(tmp_path / "dump", dumped.about)
     with psycopg.connect(postgres.server.get_uri("target")) as connection:
         assert connection.execute("SELECT relname FROM pg_stat_user_tables").fetchall() == []
+
+
+def unpacked(archive: Path) -> dict[str, str]:
+    assert stat.S_IMODE(archive.stat().st_mode) == 0o600
+    with tarfile.open(archive) as tar:
+        return {
+            one.name.removeprefix("shoal-support/"): (tar.extractfile(one) or io.BytesIO())
+            .read()
+            .decode()
+            for one in tar
+        }
+
+
+def test_a_support_bundle_has_no_secret(first: Installation, tmp_path: Path) -> None:
+    planted = subprocess.run(
+        [sys.executable, "-c", PLANT], env=first.environment, cwd=ROOT, capture_output=True,
+        text=True, timeout=60, check=True,
+    )  # fmt: skip
+    viewers = planted.stdout.strip()
+    with first.client() as client:
+        blue = {"name": "blue", "model": "digits", "environment": {"A": "planted-variable-9"}}
+        client.post("/endpoints/digits/deployments", json=blue).raise_for_status()
+        keys = client.post("/endpoints/digits/keys/list").json()
+    (first.home / "logs" / "worker.log").write_text(LOGGED + f"token {first.token} and {viewers}")
+    (first.home / "secrets").mkdir(exist_ok=True)
+    (first.home / "secrets" / "redis_password").write_text("a word")
+    secrets = [
+        "planted-", PASSWORD, SIGNING, HOOK, HOOK[-10:], first.token, viewers, first.admin_password,
+        first.environment["SHOAL_SECRET_KEY"], first.environment["SHOAL_GATEWAY_TOKEN"], "testing",
+        "a%3Ab", *(text for name, text in keys.items() if name.endswith("Key")),
+    ]  # fmt: skip
+    assert len(secrets) > 12
+
+    there = with_environment(first, SHOAL_URL=first.url, SHOAL_TOKEN=viewers)
+    assert "Only administrators" in refused(there, "support-bundle", str(tmp_path / "viewers"))
+    assert not (tmp_path / "viewers").exists()
+
+    there = with_environment(first, SHOAL_URL=first.url, SHOAL_TOKEN=first.token)
+    told = done(there, "support-bundle", str(tmp_path / "all.tar.gz"))
+    held = unpacked(tmp_path / "all.tar.gz")
+    assert [one["name"] for one in told["parts"]] == list(held)[1:]
+    for name, text in held.items():
+        assert not [secret for secret in secrets if secret in text], name
+    assert told["missing"] == []
+    facts = json.loads(held["server/facts.json"])
+    assert facts["settings"]["SHOAL_DATABASE_URL"] == "postgresql://"
+    assert facts["settings"]["SHOAL_SECRET_KEY"] == "[removed]"
+    assert facts["settings"]["AWS_ACCESS_KEY_ID"] == "[removed]"
+    assert facts["settings"]["SHOAL_AGENT_PORT"].isdecimal()
+    tables = {one["name"]: one["bytes"] for one in facts["databases"]["default"]["tables"]}
+    assert tables["registry_blob"] > 0
+    assert any(one.startswith("registry.") for one in facts["databases"]["default"]["migrations"])
+    endpoints = json.loads(held["server/endpoints.json"])
+    assert [(one["name"], one["deployments"][0]["name"]) for one in endpoints] == [
+        ("digits", "blue")
+    ]
+    assert "fetched with" in held["server/events.json"]
+    assert "went wrong" in held["server/logs/digits.blue.txt"]
+    assert "a line that helps" in held["logs/worker.log"]
+    assert "shoal_build_info" in held["server/metrics.txt"]
+    assert "controlplane" in held["processes.json"]
+
+    first.kill("web")
+    told = done(there, "support-bundle", str(tmp_path / "some.tar.gz"))
+    held = unpacked(tmp_path / "some.tar.gz")
+    for name, text in held.items():
+        assert not [secret for secret in secrets if secret in text], name
+    assert [one["name"] for one in told["missing"]] == ["server/"]
+    assert "does not answer" in told["missing"][0]["why"]
+    assert "server/: could not be had" in held["CONTENTS.txt"]
+    assert json.loads(held["local/facts.json"])["databases"]["default"]["vendor"] == "postgresql"
+    (first.home / "secrets" / "redis_password").unlink()
+    (first.home / "secrets").rmdir()
+    assert "cannot be read" in refused(there, "support-bundle", str(tmp_path / "nobodys"))
 
 
 def with_environment(there: Installation, **more: str) -> Installation:
