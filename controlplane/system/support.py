@@ -6,6 +6,7 @@ they are set. A new setting is so kept back until somebody puts it here.
 
 import os
 import platform
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -15,27 +16,27 @@ from django.conf import settings
 from django.db import DatabaseError, connections
 from django.db.migrations.recorder import MigrationRecorder
 
-# Numbers, words of a fixed choice, switches: by the names that an installation sets.
+# Numbers, words of a fixed choice, switches, folders: by the names that an installation sets.
 PLAIN: Final = (
-    "SHOAL_AGENT_BIND", "SHOAL_AGENT_PORT", "SHOAL_AZURE_API", "SHOAL_CODE_POLICY",
-    "SHOAL_CONTROL_TASK_LIMIT_S", "SHOAL_DATABASE_CONNECT_TIMEOUT_S",
+    "SHOAL_AGENT_BIND", "SHOAL_AGENT_PORT", "SHOAL_AZURE_API", "SHOAL_BLOB_DIR",
+    "SHOAL_CODE_POLICY", "SHOAL_CONTROL_TASK_LIMIT_S", "SHOAL_DATABASE_CONNECT_TIMEOUT_S",
     "SHOAL_DATABASE_LOCK_TIMEOUT_S", "SHOAL_DATABASE_POOL_SIZE",
     "SHOAL_DATABASE_STATEMENT_TIMEOUT_S", "SHOAL_DEBUG", "SHOAL_EMAIL_PORT", "SHOAL_EMAIL_TLS",
-    "SHOAL_GATEWAY_PORT", "SHOAL_GATEWAY_TLS_PORT", "SHOAL_IMPORTS_AT_ONCE",
+    "SHOAL_GATEWAY_PORT", "SHOAL_GATEWAY_TLS_PORT", "SHOAL_HOME", "SHOAL_IMPORTS_AT_ONCE",
     "SHOAL_IMPORT_TIMEOUT_S", "SHOAL_INGEST_TASK_LIMIT_S", "SHOAL_INSPECTION_TIMEOUT_S",
-    "SHOAL_LOG_LEVEL",
-    "SHOAL_MAX_UNPACKED_BYTES", "SHOAL_MAX_UPLOAD_BYTES", "SHOAL_NODE_LOST_AFTER_S",
-    "SHOAL_OPERATION_RETENTION_DAYS", "SHOAL_PASSWORDS", "SHOAL_SANDBOX",
-    "SHOAL_SECOND_FACTOR_ROLES", "SHOAL_SERVICE_TOKEN_DAYS", "SHOAL_SERVICE_TOKEN_MAX_DAYS",
-    "SHOAL_SIGNATURE_POLICY", "SHOAL_STUDIO_PORT", "SHOAL_TRUSTED_PROXIES",
-    "SHOAL_UPLOAD_OPEN_LIMIT", "SHOAL_UPLOAD_QUOTA_BYTES", "SHOAL_UPLOAD_RESERVE_BYTES",
-    "SHOAL_UPLOAD_TTL_S", "SHOAL_WAVE_REPLICAS",
+    "SHOAL_LOG_LEVEL", "SHOAL_MAX_UNPACKED_BYTES", "SHOAL_MAX_UPLOAD_BYTES",
+    "SHOAL_NODE_LOST_AFTER_S", "SHOAL_NODE_NAME", "SHOAL_OPERATION_RETENTION_DAYS",
+    "SHOAL_PASSWORDS", "SHOAL_SANDBOX", "SHOAL_SECOND_FACTOR_ROLES", "SHOAL_SERVICE_TOKEN_DAYS",
+    "SHOAL_SERVICE_TOKEN_MAX_DAYS", "SHOAL_SIGNATURE_POLICY", "SHOAL_STUDIO_PORT",
+    "SHOAL_TLS_DIR", "SHOAL_TRUSTED_PROXIES", "SHOAL_UPLOAD_DIR", "SHOAL_UPLOAD_OPEN_LIMIT",
+    "SHOAL_UPLOAD_QUOTA_BYTES", "SHOAL_UPLOAD_RESERVE_BYTES", "SHOAL_UPLOAD_TTL_S",
+    "SHOAL_WAVE_REPLICAS",
 )  # fmt: skip
 # Of these the scheme, the host, the port and for databases and buckets no more.
 ADDRESSES: Final = (
-    "SHOAL_AGENT_URL", "SHOAL_BLOB_URL", "SHOAL_DATABASE_URL", "SHOAL_GATEWAY_PLAIN_URL",
-    "SHOAL_GATEWAY_URL", "SHOAL_HUB_URL", "SHOAL_METRICS_DATABASE_URL", "SHOAL_MLFLOW_URL",
-    "SHOAL_PUBLIC_URL", "SHOAL_REDIS_URL",
+    "SHOAL_AGENT_URL", "SHOAL_BLOB_URL", "SHOAL_CONTROL_URL", "SHOAL_DATABASE_URL",
+    "SHOAL_GATEWAY_PLAIN_URL", "SHOAL_GATEWAY_URL", "SHOAL_HUB_URL", "SHOAL_METRICS_DATABASE_URL",
+    "SHOAL_MLFLOW_URL", "SHOAL_PUBLIC_URL", "SHOAL_REDIS_URL",
 )  # fmt: skip
 KEPT_BACK: Final = "(set, not shown)"
 # By name: what PostgreSQL's statistics and SQLite's pages know without reading tables.
@@ -61,7 +62,7 @@ def support_facts(now: datetime) -> dict[str, Any]:
     }
 
 
-def settings_shown(environment: "os._Environ[str] | dict[str, str]") -> dict[str, str]:
+def settings_shown(environment: Mapping[str, str]) -> dict[str, str]:
     """Those that the environment sets, by name."""
     found = {}
     for name in sorted(environment):

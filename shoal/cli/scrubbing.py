@@ -40,7 +40,7 @@ PATTERNS: Final = (
     (re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]*"), REMOVED),  # a JSON web token
     (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}\b"), REMOVED),  # of Amazon
     (re.compile(r"\b(?:hf|ghp|gho|glpat|xox[a-z]|sk|pk|whsec)[_-][\w-]{8,}"), REMOVED),  # of others
-    (re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"), REMOVED),  # an e-mail address
+    (re.compile(r"[\w.+%-]+@(?:[\w-]+\.)+[A-Za-z]{2,}"), REMOVED),  # an e-mail address
 )
 # Long and of all kinds of characters, as random texts are; words and paths are not.
 _RANDOM: Final = re.compile(

@@ -15,9 +15,10 @@ from shoal.cli.output import emit, output_option
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @output_option
 def support_bundle(file: Path | None, output: str) -> int:
-    """Write FILE, an archive for who helps you from afar: versions, settings, what `shoal doctor`
-    says, states of nodes, endpoints, deployments and operations, the last events and log lines,
-    metrics, sizes of tables, migrations, processes.
+    """Write FILE, an archive for who helps you from afar.
+
+    It has versions, settings, what `shoal doctor` says, states of nodes, endpoints, deployments
+    and operations, the last events and log lines, metrics, sizes of tables, migrations, processes.
 
     Passwords, tokens, keys and e-mail addresses are taken out of all of it; names of models,
     endpoints, people and machines are not. Nothing is sent anywhere: look through FILE, then send

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 import httpx
 import psutil
@@ -131,7 +132,7 @@ class _Server:
     def parts(self) -> Found:
         """What REST tells; each by itself, since a control plane that ails answers some."""
         if self.reason:
-            yield Missing("server/", self.reason)
+            yield Missing("server/", self._scrub.text(self.reason))
             return
         what = "versions, settings without secrets, tables, migrations"
         yield _json("server/facts.json", what, self._facts, self._scrub)
@@ -227,6 +228,9 @@ def _known(
         words = ("PASSWORD", "SECRET", "TOKEN", "KEY")
         if name.startswith(("SHOAL_", "AWS_", "PG")) and any(word in name for word in words):
             yield value
+        if name.startswith("SHOAL_") and "://" in value:
+            quoted_password = urlsplit(value).password or ""
+            yield from (quoted_password, unquote(quoted_password))
     for name in SECRETS:
         try:
             yield (home / "secrets" / name).read_text()

@@ -140,7 +140,11 @@ def _restore_folder(archive: Path, here: Installation, tell: Progress) -> Summar
         staged.mkdir(mode=0o700)
         found = read(archive, lambda *one: _stage(staged, *one, blobs=True), tell)
         _database_ready(archive, found, here.database, replace=False)
-        Folder(staged / "blobs").check(found.referenced)
+        if found.referenced:
+            raise BackupError(
+                f"{archive} leaves its models in {found.referenced_in}: set SHOAL_BLOB_DIR or "
+                "SHOAL_BLOB_URL to where they are, or restore an archive that has them."
+            )
         _note(found, staged)
         if home.exists():
             home.rmdir()

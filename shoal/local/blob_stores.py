@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Final, Protocol
 from urllib.parse import urlsplit
 
 from shoal.local.archive import CHUNK, BackupError, Hashing, Readable, Source, blob_name, header
 
+GRACE_S: Final = 5
 AGAIN = "It may have been collected just now: try again."
 
 
@@ -167,11 +168,15 @@ class Bucket:
                 yield child
                 self._ended(child)
             finally:
-                child.kill()
-                child.wait()
                 for pipe in (child.stdin, child.stdout):
                     if pipe is not None:
                         _close(pipe)
+                # why not at once: it notices, and takes away what it has half of
+                try:
+                    child.wait(GRACE_S)
+                except subprocess.TimeoutExpired:
+                    child.kill()
+                    child.wait()
 
     def _ended(self, child: "_Child") -> None:
         """Raises BackupError unless it ended well."""
@@ -180,7 +185,8 @@ class Bucket:
         if child.wait():
             child.errors.seek(0)
             said = child.errors.read().decode(errors="replace").strip().splitlines()
-            raise BackupError(f"{self}: {said[-1] if said else 'the program for it ended.'}")
+            last = said[-1] if said else "the program for it ended."
+            raise BackupError(f"{self}: {last.removeprefix('CommandError: ')}")
 
 
 class _Child(subprocess.Popen[bytes]):

@@ -335,7 +335,9 @@ def test_a_support_bundle_has_no_secret(first: Installation, tmp_path: Path) -> 
         blue = {"name": "blue", "model": "digits", "environment": {"A": "planted-variable-9"}}
         client.post("/endpoints/digits/deployments", json=blue).raise_for_status()
         keys = client.post("/endpoints/digits/keys/list").json()
-    (first.home / "logs" / "worker.log").write_text(LOGGED + f"token {first.token} and {viewers}")
+    (first.home / "logs" / "worker.log").write_text(
+        LOGGED + f"token {first.token} and {viewers}, and {PASSWORD} alone"
+    )
     (first.home / "secrets").mkdir(exist_ok=True)
     (first.home / "secrets" / "redis_password").write_text("a word")
     secrets = [

@@ -76,6 +76,7 @@ def test_a_key_that_is_cut_off_goes_to_the_end() -> None:
         "node 3f2a9c1b7d4e5f60 is silent for 12 s",
         "id 123e4567-e89b-12d3-a456-426614174000",
         "120 tok/s, 4096 tokens",
+        "pkg:pypi/django@5.2.1",
         'shoal_http_requests_total{method="GET",status="200"} 12.0',
     ],
 )

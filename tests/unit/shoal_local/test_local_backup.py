@@ -227,7 +227,7 @@ def test_models_may_stay_where_they_lie(home: Path, tmp_path: Path) -> None:
     assert (written.blobs, len(written.referenced)) == (0, 2)
     assert written.referenced_in == f"the folder {home / 'blobs'}"
     assert check(written.archive, ignored) == written
-    with pytest.raises(BackupError, match="of the database is not at"):
+    with pytest.raises(BackupError, match=f"leaves its models in the folder {home}"):
         restore(written.archive, tmp_path / "new")
     assert not (tmp_path / "new").exists()
     beside = at(tmp_path / "new", blobs=Folder(home / "blobs"))
