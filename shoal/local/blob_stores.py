@@ -110,22 +110,18 @@ class Bucket:
     def export(self, names: Mapping[str, int]) -> Iterator[Source]:
         with self._program("export", names) as child:
             assert child.stdout is not None  # noqa: S101 - of a pipe
-            try:
-                with tarfile.open(fileobj=child.stdout, mode="r|") as tar:
-                    for member in tar:
-                        source = tar.extractfile(member)
-                        if source is None:
-                            raise BackupError(f"{self} gave {member.name!r}, which is no file.")
-                        yield member.name, member.size, source
-            except tarfile.ReadError:  # the child ended in the middle, and has said why
-                self._ended(child)
-                raise
+            with self._said(child), tarfile.open(fileobj=child.stdout, mode="r|") as tar:
+                for member in tar:
+                    source = tar.extractfile(member)
+                    if source is None:
+                        raise BackupError(f"{self} gave {member.name!r}, which is no file.")
+                    yield member.name, member.size, _Watched(source, self, child)
 
     @contextmanager
     def taking(self) -> Iterator[Taker]:
         with self._program("import", ()) as child:
             assert child.stdin is not None  # noqa: S101 - of a pipe
-            try:
+            with self._said(child):
                 with tarfile.open(fileobj=child.stdin, mode="w|") as tar:
 
                     def take(sha256: str, size: int, source: Readable) -> None:
@@ -133,9 +129,6 @@ class Bucket:
 
                     yield take
                 child.stdin.close()
-            except BrokenPipeError:
-                self._ended(child)
-                raise
 
     def check(self, names: Iterable[str]) -> None:
         with self._program("check", names):
@@ -178,6 +171,15 @@ class Bucket:
                     child.kill()
                     child.wait()
 
+    @contextmanager
+    def _said(self, child: "_Child") -> Iterator[None]:
+        """A stream that ends in the middle is the child's end, which knows why."""
+        try:
+            yield
+        except (tarfile.ReadError, BrokenPipeError) as error:
+            self._ended(child)
+            raise BackupError(f"{self}: its bytes end in the middle. Try again.") from error
+
     def _ended(self, child: "_Child") -> None:
         """Raises BackupError unless it ended well."""
         if child.stdout is not None:
@@ -187,6 +189,17 @@ class Bucket:
             said = child.errors.read().decode(errors="replace").strip().splitlines()
             last = said[-1] if said else "the program for it ended."
             raise BackupError(f"{self}: {last.removeprefix('CommandError: ')}")
+
+
+class _Watched:
+    """A file of the child's stream, read where this module does not see it fail."""
+
+    def __init__(self, source: Readable, bucket: Bucket, child: "_Child") -> None:
+        self._source, self._bucket, self._child = source, bucket, child
+
+    def read(self, size: int = -1, /) -> bytes:
+        with self._bucket._said(self._child):
+            return self._source.read(size)
 
 
 class _Child(subprocess.Popen[bytes]):
