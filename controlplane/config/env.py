@@ -21,6 +21,11 @@ def text(name: str, default: str) -> str:
     return os.environ.get(name, default)
 
 
+def given(*beginnings: str) -> dict[str, str]:
+    """All variables that begin so, as they are: secrets, too."""
+    return {name: value for name, value in os.environ.items() if name.startswith(beginnings)}
+
+
 def flag(name: str, *, default: bool) -> bool:
     value = os.environ.get(name)
     if value is None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from controlplane.config import env, sign_in
+from controlplane.config.shown_settings import settings_shown
 from controlplane.registry.variables import rules_read
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -19,6 +20,8 @@ SHOAL_GATEWAY_TOKEN = env.secret(
 # With it nodes join, however many and however often; none: by single-use tokens alone.
 SHOAL_NODE_TOKEN = env.optional_secret("SHOAL_NODE_TOKEN", least=32)
 DEBUG = env.flag("SHOAL_DEBUG", default=False)
+# What a support bundle says of the variables that this process has.
+SHOAL_SETTINGS_SHOWN = settings_shown(env.given("SHOAL_", "AWS_", "PG"))
 
 # Where people and programs reach the parts.
 SHOAL_PUBLIC_URL = env.text("SHOAL_PUBLIC_URL", "http://127.0.0.1:8080").rstrip("/")

@@ -15,6 +15,7 @@ from controlplane.accounts.policy import PEOPLE, Permission
 from controlplane.system import diagnosis, selectors
 from controlplane.system.sbom import bill_of_materials
 from controlplane.system.serializers import SystemSerializer
+from controlplane.system.support import support_facts
 from controlplane.system.types import worst
 
 
@@ -59,3 +60,13 @@ class SbomView(APIView):
         """The Python packages of the installation that answers, as CycloneDX 1.6."""
         del request
         return Response(bill_of_materials(settings.SHOAL_VERSION, timezone.now()))
+
+
+class SupportView(APIView):
+    read_permission = Permission.ADMINISTER
+
+    @extend_schema(operation_id="system_support", responses=OpenApiTypes.OBJECT)
+    def get(self, request: Request) -> Response:
+        """Versions, settings without secrets, tables and migrations, for a support bundle."""
+        del request
+        return Response(support_facts(timezone.now()))

@@ -9,4 +9,5 @@ urlpatterns = [
     path("metrics/targets", exposition.MetricsTargetsView.as_view()),
     path("system", api.SystemView.as_view()),
     path("system/sbom", api.SbomView.as_view()),
+    path("system/support", api.SupportView.as_view()),
 ]

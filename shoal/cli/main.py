@@ -45,6 +45,7 @@ from shoal.cli.rollout import rollout
 from shoal.cli.second_factor import second_factor
 from shoal.cli.service_account import service_account
 from shoal.cli.signing_key import signing_key
+from shoal.cli.support_bundle import support_bundle
 from shoal.cli.sweep import sweep
 from shoal.cli.test import test
 from shoal.cli.traffic import traffic
@@ -96,7 +97,7 @@ COMMANDS = (
     *(capacity, prices, model, environment, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, gateway, audit, login, logout),
     *(instance_type, project, user, second_factor, service_account, signing_key),
-    *(backup, restore, doctor, completion, version),
+    *(backup, restore, doctor, support_bundle, completion, version),
 )
 for command in COMMANDS:
     cli.add_command(command)

@@ -1,12 +1,13 @@
-"""Backup and restore of one data folder: an archive that is whole, or an error that says why not.
+"""Backup and restore of one installation: an archive that is whole, or an error that says why not.
 
-The archive is a plain tar, since models do not compress: the database as one moment saw it, every
-blob that this database knows, secrets and certificates, and ``MANIFEST.json`` with the SHA-256 of
-each file at its end. What is made anew at a start (queue, logs, caches, the gateway's files) and
-``metrics.db`` are left out.
+It holds the database as one moment saw it, every blob that this database names (blobs are named by
+their bytes and never change, so those that are copied after the database fit it), secrets and
+certificates. What is made anew at a start (queue, logs, caches, the gateway's files) and the
+database of metrics are left out.
 """
 
-import hashlib
+import dataclasses
+import filecmp
 import io
 import json
 import os
@@ -14,74 +15,121 @@ import shutil
 import sqlite3
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from pathlib import Path
+from typing import Any, Final
 
-FORMAT = 1
-DATABASE = "db/main.db"
-MANIFEST = "MANIFEST.json"
-KEPT_FOLDERS = ("secrets", "tls", "audit")
-RESTORED = "audit/restored.json"  # read by `manage.py setup_installation` at the next start
-KEPT_FILES = ("node/credential.json", "node/certificate.json")
-PRIVATE = 0o600
-_CHUNK = 1 << 20
+from shoal.local.archive import (
+    BLOBS,
+    CHUNK,
+    DATABASE,
+    DUMP,
+    KEPT_FILES,
+    KEPT_FOLDERS,
+    PRIVATE,
+    BackupError,
+    Progress,
+    Readable,
+    Source,
+    Summary,
+    read,
+    write,
+)
+from shoal.local.blob_stores import Blobs, Bucket, Folder
+from shoal.local.postgres import Postgres
 
-Progress = Callable[[int, int], None]  # bytes done, bytes in all
+__all__ = ["BackupError", "Installation", "back_up", "check", "restore"]
 
-
-class BackupError(RuntimeError):
-    """No backup was written, or nothing was restored; the text says why and what to do."""
+RESTORED: Final = "audit/restored.json"  # read by `manage.py setup_installation` at the next start
+ANCHORS: Final = "audit/anchors.jsonl"
+SECRET_KEY: Final = "secrets/secret_key"  # noqa: S105 - where it lies
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """What an archive holds."""
+class Installation:
+    """Where the parts of one lie."""
 
-    archive: Path
-    version: str
-    created: str  # ISO 8601, UTC
-    files: int
-    blobs: int
-    size: int  # bytes of all files
+    home: Path
+    database: Path | Postgres
+    blobs: Folder | Bucket
+    secrets: Mapping[str, str]  # which come from elsewhere than `home`, by their name there
+    anchors: Path
+
+    @property
+    def in_one_folder(self) -> bool:
+        return self.database == self.home / DATABASE and self.blobs == Folder(self.home / "blobs")
 
 
 def back_up(
-    home: Path, archive: Path, version: str, progress: Progress, blobs: Path | None = None
+    here: Installation, archive: Path, version: str, tell: Progress, *, copy: bool = True
 ) -> Summary:
-    """Write ``archive`` (mode 0600) from the data folder ``home``, also while Shoal runs on it.
+    """Write ``archive`` (mode 0600), also while Shoal runs.
 
-    ``blobs`` is where model files lie, if not in ``home``. A file of the archive's name is
-    replaced only by a whole archive. Raises BackupError, OSError.
+    Without ``copy`` the blobs are read and checked where they are, and only named. A file of the
+    archive's name is replaced only by a whole archive. Raises BackupError, OSError.
     """
-    if not (home / DATABASE).is_file():
-        raise BackupError(
-            f"{home / DATABASE} does not exist. Set SHOAL_HOME to the data folder; a database in "
-            "PostgreSQL is backed up by pg_dump (docs/operations.md)."
-        )
-    unfinished = archive.with_name(f".{archive.name}.part")
     with tempfile.TemporaryDirectory(prefix="shoal-backup-", dir=archive.parent) as folder:
-        snapshot = Path(folder) / "main.db"
-        names = _snapshot(home / DATABASE, snapshot)
-        sources = {DATABASE: snapshot, **_private_files(home)}
-        sources |= {f"blobs/{sha[:2]}/{sha}": _blob(blobs or home / "blobs", sha) for sha in names}
-        try:
-            summary = _write(unfinished, archive, sources, version, progress)
-            unfinished.replace(archive)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    return summary
+        dump = Path(folder) / "dump"
+        tell("the database", 0, 0)
+        if isinstance(here.database, Postgres):
+            dumped = here.database.dump(dump)
+            name, database, blobs = DUMP, dumped.about, dumped.blobs
+        else:
+            name, database = DATABASE, {"engine": "sqlite"}
+            blobs = _snapshot(here.database, dump)
+        kept = {name: dump, **_private_files(here)}
+        about: dict[str, Any] = {"version": version, "database": database}
+        total = sum(path.stat().st_size for path in kept.values())
+        total += sum(len(secret.encode()) for secret in here.secrets.values())
+        if copy:
+            total += sum(blobs.values())
+        else:
+            tell("the models", 0, 0)
+            here.blobs.check(blobs)
+            about |= {"referenced": blobs, "referenced_in": str(here.blobs)}
+        sources = _sources(here, kept, blobs if copy else {})
+        return write(archive, sources, total, about, tell)
 
 
-def restore(archive: Path, home: Path, progress: Progress) -> Summary:
-    """Unpack ``archive`` as the new data folder ``home``, once every byte of it was checked.
+def check(archive: Path, tell: Progress) -> Summary:
+    """Read ``archive`` whole. Raises BackupError where a byte of it is not what was backed up."""
+    return read(archive, lambda *_: None, tell)
 
-    Raises BackupError when ``home`` is in use or the archive is not whole; ``home`` is then as
-    it was. Raises OSError.
+
+def restore(archive: Path, here: Installation, tell: Progress, *, replace: bool = False) -> Summary:
+    """Put ``archive`` in place, once every byte of it was checked.
+
+    Without ``replace`` nothing may be there: an error leaves what is there as it was. With it a
+    database is dropped first. Raises BackupError, OSError.
     """
+    if here.in_one_folder:
+        return _restore_folder(archive, here, tell)
+    # Beside what can be renamed into: the home itself may be a mounted volume.
+    here.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".shoal-restore-", dir=here.home) as folder:
+        staged = Path(folder)
+        found = read(archive, lambda *one: _stage(staged, *one), tell)
+        targets = _targets(here, staged)
+        key = _refuse_other_key(archive, here, staged)
+        if not replace:
+            _refuse_filled(targets)
+        _database_ready(archive, found, here.database, replace=replace)
+        _put_blobs(archive, found, _with_key(here.blobs, key), tell, replace=replace)
+        tell("the database", 0, 0)
+        if isinstance(here.database, Postgres):
+            here.database.restore(staged / DUMP, found.database)
+        _note(found, staged)
+        for source, target in {**targets, staged / RESTORED: here.home / RESTORED}.items():
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            shutil.move(source, target)
+    return found
+
+
+def _restore_folder(archive: Path, here: Installation, tell: Progress) -> Summary:
+    """A data folder with everything in it is made beside its place, and appears whole."""
+    home = here.home
     if home.exists() and any(home.iterdir()):
         raise BackupError(
             f"{home} is not empty. Move it away first, or set SHOAL_HOME to another folder."
@@ -90,12 +138,27 @@ def restore(archive: Path, home: Path, progress: Progress) -> Summary:
     with tempfile.TemporaryDirectory(prefix=".shoal-restore-", dir=home.parent) as folder:
         staged = Path(folder) / "home"
         staged.mkdir(mode=0o700)
-        summary = _unpack(archive, staged, progress)
-        _note(summary, staged)
+        found = read(archive, lambda *one: _stage(staged, *one, blobs=True), tell)
+        _database_ready(archive, found, here.database, replace=False)
+        if found.referenced:
+            raise BackupError(
+                f"{archive} leaves its models in {found.referenced_in}: set SHOAL_BLOB_DIR or "
+                "SHOAL_BLOB_URL to where they are, or restore an archive that has them."
+            )
+        _note(found, staged)
         if home.exists():
             home.rmdir()
         staged.replace(home)
-    return summary
+    return found
+
+
+def _stage(staged: Path, name: str, _size: int, source: Readable, *, blobs: bool = False) -> None:
+    if name.startswith(BLOBS) and not blobs:
+        return
+    target = staged / name
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT, PRIVATE), "wb") as out:
+        shutil.copyfileobj(source, out, CHUNK)
 
 
 def _note(summary: Summary, staged: Path) -> None:
@@ -107,153 +170,131 @@ def _note(summary: Summary, staged: Path) -> None:
         json.dump({"reason": reason}, file)
 
 
-def _snapshot(database: Path, target: Path) -> list[str]:
-    """The database at one moment; returns the names of the blobs that it knows."""
+def _targets(here: Installation, staged: Path) -> dict[Path, Path]:
+    """Where the staged files belong, but those that this installation has from elsewhere."""
+    found = {}
+    for path in sorted(staged.rglob("*")):
+        name = path.relative_to(staged).as_posix()
+        if not path.is_file() or name in (DUMP, *(f"secrets/{one}" for one in here.secrets)):
+            continue
+        if name == DATABASE and isinstance(here.database, Path):
+            found[path] = here.database
+        elif name != ANCHORS:
+            found[path] = here.home / name
+        elif not (
+            here.anchors.is_file() and here.anchors.read_bytes().startswith(path.read_bytes())
+        ):
+            # why not always: those that are there and go on where the archive's end prove more
+            found[path] = here.anchors
+    return found
+
+
+def _refuse_filled(targets: Mapping[Path, Path]) -> None:
+    for source, target in targets.items():
+        if target.exists() and not filecmp.cmp(source, target, shallow=False):
+            raise BackupError(
+                f"{target} is there already. Move it away first, or let --replace put that of the "
+                "backup in its place."
+            )
+
+
+def _refuse_other_key(archive: Path, here: Installation, staged: Path) -> str:
+    file = staged / SECRET_KEY
+    if not file.is_file():
+        raise BackupError(f"{archive} has no {SECRET_KEY}: nothing that is sealed could be read.")
+    key = file.read_text().strip()
+    if here.secrets.get("secret_key", key) != key:
+        raise BackupError(
+            "SHOAL_SECRET_KEY is another than that of the backup, which alone opens what the "
+            "database seals. Set it to what this prints, or leave it unset: "
+            f"tar -xOf {archive} {SECRET_KEY}"
+        )
+    return key
+
+
+def _database_ready(
+    archive: Path, found: Summary, database: Path | Postgres, *, replace: bool
+) -> None:
+    ours = "postgresql" if isinstance(database, Postgres) else "sqlite"
+    if found.database["engine"] != ours:
+        raise BackupError(
+            f"{archive} is of a database of {found.database['engine']}, SHOAL_DATABASE_URL names "
+            f"one of {ours}: restore it into the same kind."
+        )
+    if isinstance(database, Postgres):
+        database.ready(found.database, replace=replace)
+    elif database.exists():
+        raise BackupError(f"{database} is there already. Move it and what is beside it away first.")
+
+
+def _put_blobs(
+    archive: Path, found: Summary, blobs: Blobs, tell: Progress, *, replace: bool
+) -> None:
+    if found.referenced:
+        tell("the models", 0, 0)
+        blobs.check(found.referenced)
+        return
+    with tarfile.open(archive, "r:") as tar:
+        names = {one.name.rpartition("/")[2] for one in tar if one.name.startswith(BLOBS)}
+    if not replace and (strangers := blobs.strangers(names)):
+        raise BackupError(
+            f"{blobs} has {strangers} blobs that the backup does not know. Two installations must "
+            "not share one place: name an empty one, or let --replace leave them there."
+        )
+    with blobs.taking() as take:
+
+        def put(name: str, size: int, source: Readable) -> None:
+            if name.startswith(BLOBS):
+                take(name.rpartition("/")[2], size, source)
+
+        read(archive, put, tell)
+
+
+def _with_key(blobs: Folder | Bucket, key: str) -> Blobs:
+    """The control plane's settings ask for the keys, which are not in place yet."""
+    if isinstance(blobs, Folder):
+        return blobs
+    keys = {"SHOAL_SECRET_KEY": key, "SHOAL_GATEWAY_TOKEN": key}
+    return dataclasses.replace(blobs, environment={**blobs.environment, **keys})
+
+
+def _sources(
+    here: Installation, kept: Mapping[str, Path], blobs: Mapping[str, int]
+) -> Iterator[Source]:
+    for name, path in kept.items():
+        with path.open("rb") as source:
+            yield name, os.fstat(source.fileno()).st_size, source
+    for name, secret in here.secrets.items():
+        data = secret.encode()
+        yield f"secrets/{name}", len(data), io.BytesIO(data)
+    if blobs:
+        yield from here.blobs.export(blobs)
+
+
+def _snapshot(database: Path, target: Path) -> dict[str, int]:
+    """The database at one moment; returns the blobs that it knows, and their sizes."""
+    if not database.is_file():
+        raise BackupError(
+            f"{database} does not exist. Set SHOAL_HOME to the data folder, or SHOAL_DATABASE_URL "
+            "to the database in PostgreSQL."
+        )
     with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as live:
         with closing(sqlite3.connect(target)) as copy:
             live.backup(copy)
-            rows = copy.execute("SELECT sha256 FROM registry_blob ORDER BY sha256").fetchall()
-    return [str(sha256) for (sha256,) in rows]
+            rows = copy.execute("SELECT sha256, size FROM registry_blob ORDER BY sha256").fetchall()
+    return {str(sha256): int(size) for sha256, size in rows}
 
 
-def _private_files(home: Path) -> dict[str, Path]:
-    found = [path for folder in KEPT_FOLDERS for path in sorted((home / folder).rglob("*"))]
-    found += [home / name for name in KEPT_FILES]
-    return {path.relative_to(home).as_posix(): path for path in found if path.is_file()}
-
-
-def _blob(folder: Path, sha256: str) -> Path:
-    path = folder / sha256[:2] / sha256
-    if not path.is_file():
+def _private_files(here: Installation) -> dict[str, Path]:
+    found = [path for folder in KEPT_FOLDERS for path in sorted((here.home / folder).rglob("*"))]
+    found += [here.home / name for name in KEPT_FILES]
+    files = {path.relative_to(here.home).as_posix(): path for path in found if path.is_file()}
+    if here.anchors.is_file():
+        files[ANCHORS] = here.anchors
+    elsewhere = {f"secrets/{name}" for name in here.secrets}
+    if SECRET_KEY not in files.keys() | elsewhere:
         raise BackupError(
-            f"The blob {sha256} of the database is not at {path}. It may have been collected just "
-            "now: try again. If models lie in a bucket (SHOAL_BLOB_URL), copy that with its tools."
+            f"There is no secret key: neither SHOAL_SECRET_KEY nor {here.home / SECRET_KEY}. "
+            "Without it nothing that the database seals can be read again."
         )
-    return path
-
-
-def _write(
-    unfinished: Path, archive: Path, sources: dict[str, Path], version: str, progress: Progress
-) -> Summary:
-    total = sum(path.stat().st_size for path in sources.values())
-    created = datetime.now(UTC).isoformat(timespec="seconds")
-    entries: list[dict[str, Any]] = []
-    done = 0
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
-    with os.fdopen(descriptor, "wb") as stream, tarfile.open(fileobj=stream, mode="w") as tar:
-        for name, path in sources.items():
-            with path.open("rb") as source:
-                size = os.fstat(source.fileno()).st_size
-                hashed = _Hashing(source)
-                tar.addfile(_header(name, size), hashed)
-            entries.append({"path": name, "size": size, "sha256": hashed.hexdigest})
-            _check_blob(name, hashed.hexdigest)
-            done += size
-            progress(done, total)
-        manifest = {"format": FORMAT, "version": version, "created": created, "files": entries}
-        text = json.dumps(manifest, indent=1).encode()
-        tar.addfile(_header(MANIFEST, len(text)), io.BytesIO(text))
-        tar.close()
-        stream.flush()
-        os.fsync(stream.fileno())
-    return _summary(archive, manifest)
-
-
-def _check_blob(name: str, sha256: str) -> None:
-    if name.startswith("blobs/") and not name.endswith(sha256):
-        raise BackupError(
-            f"{name} has other bytes than its name says: the disk lost some. Register that model "
-            "again from its source, then back up."
-        )
-
-
-def _header(name: str, size: int) -> tarfile.TarInfo:
-    header = tarfile.TarInfo(name)
-    header.size, header.mode, header.mtime = size, PRIVATE, int(datetime.now(UTC).timestamp())
-    return header
-
-
-def _unpack(archive: Path, staged: Path, progress: Progress) -> Summary:
-    total = archive.stat().st_size
-    found: dict[str, tuple[int, str]] = {}
-    manifest: dict[str, Any] = {}
-    with _readable(archive) as tar:
-        for member in tar:
-            # A link is asked for its kind first: following it would look for its target.
-            source = tar.extractfile(member) if member.isreg() else None
-            if source is None or not _expected(member.name):
-                raise BackupError(f"{archive} is no backup of Shoal: it holds {member.name!r}.")
-            if member.name == MANIFEST:
-                manifest = json.load(source)
-                continue
-            hashed = _Hashing(source)
-            target = staged / member.name
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT, PRIVATE), "wb") as out:
-                shutil.copyfileobj(hashed, out, _CHUNK)
-            found[member.name] = (target.stat().st_size, hashed.hexdigest)
-            progress(member.offset_data + member.size, total)
-    _check(archive, manifest, found)
-    return _summary(archive, manifest)
-
-
-def _check(archive: Path, manifest: dict[str, Any], found: dict[str, tuple[int, str]]) -> None:
-    if not manifest:
-        raise BackupError(f"{archive} ends before its {MANIFEST}: it was cut off.")
-    if manifest.get("format") != FORMAT:
-        raise BackupError(
-            f"{archive} has format {manifest.get('format')!r}, this Shoal reads {FORMAT}: restore "
-            f"it with the version that wrote it ({manifest.get('version')})."
-        )
-    promised = {one["path"]: (one["size"], one["sha256"]) for one in manifest["files"]}
-    for name in sorted(promised.keys() | found.keys()):
-        if promised.get(name) != found.get(name):
-            raise BackupError(f"{archive}: {name} is missing, or not what was backed up.")
-
-
-def _expected(name: str) -> bool:
-    """Whether a member may be written: a name that a backup has, inside the folder."""
-    parts = PurePosixPath(name).parts
-    known = name in (MANIFEST, DATABASE, *KEPT_FILES) or (
-        len(parts) > 1 and parts[0] in ("blobs", *KEPT_FOLDERS)
-    )
-    return known and ".." not in parts
-
-
-@contextmanager
-def _readable(archive: Path) -> Iterator[tarfile.TarFile]:
-    try:
-        with tarfile.open(archive, "r:") as tar:
-            yield tar
-    except (tarfile.TarError, EOFError, ValueError) as error:
-        raise BackupError(f"{archive} is no backup of Shoal, or was cut off: {error}.") from error
-
-
-def _summary(archive: Path, manifest: dict[str, Any]) -> Summary:
-    files = manifest["files"]
-    return Summary(
-        archive=archive,
-        version=str(manifest["version"]),
-        created=str(manifest["created"]),
-        files=len(files),
-        blobs=sum(one["path"].startswith("blobs/") for one in files),
-        size=sum(one["size"] for one in files),
-    )
-
-
-class _Hashing(io.RawIOBase):
-    """A stream that knows the SHA-256 of what was read from it."""
-
-    def __init__(self, source: IO[bytes]) -> None:
-        super().__init__()
-        self._source = source
-        self._hash = hashlib.sha256()
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._source.read(size)
-        self._hash.update(data)
-        return data
-
-    @property
-    def hexdigest(self) -> str:
-        return self._hash.hexdigest()
+    return {name: path for name, path in files.items() if name not in elsewhere}

@@ -41,6 +41,11 @@ class Installation:
 
     def prepare(self) -> None:
         """Start Redis, migrate, make the administrator."""
+        self.settle()
+        self.set_up()
+
+    def settle(self) -> None:
+        """Choose addresses, start Redis; databases are new and empty."""
         (self.home / "db").mkdir(parents=True)
         (self.home / "logs").mkdir()
         port, agents = ports.reserve(0, self.held), ports.reserve(0, self.held)
@@ -55,14 +60,15 @@ class Installation:
             **_new_databases(),
         }
         self.redis_port = port
-        self.start_redis()
-        for database in ("default", "metrics"):
-            self.manage("migrate", "--verbosity", "0", "--database", database)
-        output = self.home / "setup.json"
-        self.manage("setup_installation", "--output", str(output))
-        answer = json.loads(output.read_text())
-        (self.home / "agents-ca.pem").write_text(answer["agents_authority"])
         self.agents_url = f"https://127.0.0.1:{agents}"
+        self.start_redis()
+
+    def set_up(self) -> None:
+        """Migrate, make the administrator."""
+        output, authority = self.home / "setup.json", self.home / "agents-ca.pem"
+        command = [sys.executable, "-m", "shoal.local.prepare", str(output)]
+        self.run([*command, "--authority-file", str(authority)])
+        answer = json.loads(output.read_text())
         self.token = answer["local_token"]
         self.admin_password = answer["admin_password"] or ""
 

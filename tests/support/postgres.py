@@ -18,6 +18,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of its own dependencies, at import
     import pgserver
 
+PROGRAMS = Path(pgserver.__file__).parent / "pginstall" / "bin"  # pg_ctl, pg_dump, …
 COUNT = (
     "SELECT count(*) FROM pg_stat_activity"
     " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
@@ -65,8 +66,15 @@ class Postgres:
     def start_again(self) -> None:
         folder = Path(str(self.server.pgdata))
         (folder / "postmaster.pid").unlink(missing_ok=True)
-        binary = Path(pgserver.__file__).parent / "pginstall" / "bin" / "pg_ctl"
-        command = [str(binary), "-D", str(folder), "-w", "-o", f"-h '' -k {folder}", "start"]
+        command = [
+            str(PROGRAMS / "pg_ctl"),
+            "-D",
+            str(folder),
+            "-w",
+            "-o",
+            f"-h '' -k {folder}",
+            "start",
+        ]
         with (folder / "again.log").open("ab") as output:
             subprocess.run(
                 command,

@@ -193,6 +193,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "projects/<str:project>/members/<str:username>": {"PUT": X, "DELETE": X},
     "system": {"GET": R},
     "system/sbom": {"GET": X},
+    "system/support": {"GET": X},
 }
 MAY: dict[str, set[str]] = {
     "member": {A},

@@ -1,6 +1,6 @@
 """What every store of blobs can do. Names are SHA-256 in lower-case hex."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -25,6 +25,9 @@ class BlobStore(Protocol):
 
     def remove(self, sha256: str) -> None:
         """Harmless when it is not there."""
+
+    def names(self) -> Iterator[str]:
+        """Of all that lie here, whoever put them here."""
 
     def address(self, sha256: str) -> str | None:
         """A URL that gives the bytes to whoever has it, for a while; None: ask us for them."""

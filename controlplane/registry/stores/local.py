@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
@@ -54,6 +54,11 @@ class LocalStore:
 
     def remove(self, sha256: str) -> None:
         self.path(sha256).unlink(missing_ok=True)
+
+    def names(self) -> Iterator[str]:
+        staged = "."  # what begins so is still being put
+        found = self._folder.glob("??/*")
+        return (path.name for path in found if not path.name.startswith(staged))
 
     def address(self, sha256: str) -> str | None:
         del sha256

@@ -91,6 +91,14 @@ class S3Store:
         with self._reached(sha256):
             self._client.delete_object(**self._at(sha256))
 
+    def names(self) -> Iterator[str]:
+        with self._reached(""):
+            pages = self._client.get_paginator("list_objects_v2").paginate(
+                Bucket=self._storage.bucket_name, Prefix=f"{self._prefix}/" if self._prefix else ""
+            )
+            for page in pages:
+                yield from (item["Key"].rpartition("/")[2] for item in page.get("Contents", ()))
+
     def address(self, sha256: str) -> str | None:
         if not self._direct:
             return None

@@ -98,6 +98,7 @@ def test_every_store_keeps_bytes(store: BlobStore, tmp_path: Path) -> None:
     assert (store.size(SHA), store.missing([SHA, OTHER])) == (len(CONTENT), {OTHER})
     with store.open(SHA) as whole, store.open(SHA, len(CONTENT) - 8) as rest:
         assert (whole.read(8), rest.read()) == (b"weights ", b"weights ")
+    assert list(store.names()) == [SHA]
     store.place(SHA, tmp_path / "placed")
     assert (tmp_path / "placed").read_bytes() == CONTENT
     empty = put(store, tmp_path, b"")
