@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from shoal.client.names import MAX_LENGTH, MIN_LENGTH, from_text, is_valid
 from shoal.entities import schemas
-from shoal.entities.alerting import Channel, Silence, span
+from shoal.entities.alerting import AlertRule, Channel, Silence, span
 from shoal.entities.base import Document, Values
 from shoal.entities.deployment import (
     KubernetesOnlineDeployment,
@@ -21,11 +21,12 @@ from shoal.entities.endpoint import (
     OnlineEndpoint,
 )
 from shoal.entities.errors import EntityInvalid, Fault
-from shoal.entities.keys import Table, Walk, check
+from shoal.entities.keys import Table, Walk, block, check, listing
 from shoal.entities.model import REGISTRY_PREFIX, Model, model_reference
+from shoal.entities.overrides import flat
 from shoal.entities.rollout import Rollout
 from shoal.entities.settings import Environment
-from shoal.entities.sources import Overrides, Read, Source, named, read
+from shoal.entities.sources import Overrides, Read, Source, laid, named, read, read_any
 
 NAME_RULE: Final = f"{MIN_LENGTH} to {MAX_LENGTH} letters, digits and hyphens, a letter first"
 # no entity is made of these
@@ -152,6 +153,42 @@ def load_silence(
     return _made(Silence, cleaned, walk, found, what, schemas.SHOWN_OF_SILENCE)
 
 
+def load_alert_rules(
+    source: Source | Sequence[Values],
+    *,
+    relative_origin: str | None = None,
+    params_override: Overrides = None,
+    **_: Any,
+) -> list[AlertRule]:
+    """One rule, or a list of them as ``shoal alert rules`` prints it; overrides are for one.
+
+    Raises SourceUnreadable and EntityInvalid."""
+    found = read_any(source, relative_origin)
+    what = _titled("Rules", source)
+    walk = Walk()
+    many = isinstance(found.values, list)
+    if many:
+        if flat(params_override):
+            walk.fault("the file", "expected one rule, as name and options are for one, not a list")
+        if not found.values:
+            walk.fault("the file", "expected a rule at least, not an empty list")
+        values = listing(block(schemas.ALERT_RULE))(found.values, "", walk)
+    else:
+        found = laid(found, source, params_override)
+        values = [check(found.values, schemas.ALERT_RULE, "", walk)]
+    names = [rule.get("name") for rule in values]
+    for place, name in enumerate(names):
+        where = f"[{place}].name" if many else "name"
+        if not name:
+            walk.fault(where, "is missing", "Write it into the file, or name it in the command.")
+        elif name in names[:place]:
+            walk.fault(where, f"{name!r:.60} stands there twice")
+    _refuse(walk, found, what)
+    return [
+        _made(AlertRule, rule, walk, found, what, schemas.SHOWN_OF_ALERT_RULE) for rule in values
+    ]
+
+
 def load_channel(
     source: Source,
     *,
@@ -190,9 +227,7 @@ def _made(
     what: str,
     shown: Collection[str] = SHOWN,
 ) -> EntityT:
-    if walk.faults:
-        faults = [replace(fault, line=found.lines.get(fault.where)) for fault in _once(walk.faults)]
-        raise EntityInvalid(what, faults)
+    _refuse(walk, found, what)
     arguments = {
         name: value
         for name, value in cleaned.items()
@@ -202,6 +237,13 @@ def _made(
     entity.notes = walk.notes
     entity.base_path = found.base
     return entity
+
+
+def _refuse(walk: Walk, found: Read, what: str) -> None:
+    """Raises EntityInvalid where there are faults."""
+    if walk.faults:
+        faults = [replace(fault, line=found.lines.get(fault.where)) for fault in _once(walk.faults)]
+        raise EntityInvalid(what, faults)
 
 
 def _once(faults: Sequence[Fault]) -> list[Fault]:
@@ -255,4 +297,6 @@ def _check_model(model: object, walk: Walk) -> None:
 
 def _titled(kind: str, source: object) -> str:
     """What a refusal is about: a file, or values that came without one."""
-    return f"The {kind.lower()}" if isinstance(source, Mapping) else f"{kind} file {named(source)}"
+    if isinstance(source, Mapping | list):
+        return f"The {kind.lower()}"
+    return f"{kind} file {named(source)}"

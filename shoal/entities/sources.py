@@ -37,7 +37,11 @@ def read(
     source: Source, relative_origin: str | None = None, params_override: Overrides = None
 ) -> Read:
     """Keys and values, with the overrides laid over them. Raises SourceUnreadable."""
-    found = read_any(source, relative_origin)
+    return laid(read_any(source, relative_origin), source, params_override)
+
+
+def laid(found: Read, source: object, params_override: Overrides) -> Read:
+    """The same with the overrides laid over it. Raises SourceUnreadable where it has no keys."""
     values = {} if found.values is None else found.values
     if not isinstance(values, dict):
         raise SourceUnreadable(

@@ -121,6 +121,7 @@ def test_alerts_are_acknowledged_and_silenced(installed: FakeServer, capsys: Cap
 
 
 def test_a_rule_is_changed(installed: FakeServer) -> None:
+    Sent(installed, "GET /alert-rules", *[{"items": [RULE]}] * 2)
     sent = Sent(installed, "PATCH /alert-rules/queue-slow", RULE, RULE)
     assert main(["alert", "rule", "queue-slow", "--threshold", "900", "--for", "5m"]) == 0
     assert main(["alert", "rule", "queue-slow", "--reset"]) == 0

@@ -400,8 +400,11 @@ def test_rules_are_changed_and_turned_off(boss: APIClient) -> None:
     ):
         answer = boss.patch("/api/v1/alert-rules/gateway-silent", body, format="json")
         assert (answer.status_code, answer.json()["field"]) == (400, field)
+        assert "gateway-silent" in answer.text or field != "threshold"
     nothing = boss.patch("/api/v1/alert-rules/endpoint-unavailable", {"threshold": 1})
     assert nothing.status_code == 400
+    assert boss.get("/api/v1/alert-rules/gateway-silent").json()["threshold"] == 60
+    assert boss.get("/api/v1/alert-rules/no-such").status_code == 404
     assert boss.patch("/api/v1/alert-rules/no-such", {"enabled": True}).status_code == 404
 
 
