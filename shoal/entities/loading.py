@@ -176,13 +176,15 @@ def load_alert_rules(
     else:
         found = laid(found, source, params_override)
         values = [check(found.values, schemas.ALERT_RULE, "", walk)]
-    names = [rule.get("name") for rule in values]
-    for place, name in enumerate(names):
-        where = f"[{place}].name" if many else "name"
+    seen: set[str] = set()
+    for place, rule in enumerate(values):
+        where, name = f"[{place}].name" if many else "name", rule.get("name")
         if not name:
             walk.fault(where, "is missing", "Write it into the file, or name it in the command.")
-        elif name in names[:place]:
+            continue
+        if name in seen:
             walk.fault(where, f"{name!r:.60} stands there twice")
+        seen.add(name)
     _refuse(walk, found, what)
     return [
         _made(AlertRule, rule, walk, found, what, schemas.SHOWN_OF_ALERT_RULE) for rule in values

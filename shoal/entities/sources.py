@@ -144,6 +144,8 @@ def _plain(value: Any, name: str, counted: Iterator[int]) -> Any:
         }
     if isinstance(value, list):
         return [_plain(item, name, counted) for item in value]
+    if isinstance(value, str):
+        value.encode()  # why: half of a pair of surrogates can be written, and not sent
     return value
 
 

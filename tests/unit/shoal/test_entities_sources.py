@@ -30,6 +30,7 @@ LAUGHS = "\n".join(
         ("a: 1\n---\na: 2", "single document"),
         ("!!python/object:os.system x", "constructor"),
         ("a: \x00", "special characters"),
+        ('a: "\\ud800"', "surrogates not allowed"),
         ("- a", "expected `key: value`, not list"),
         ("? [a, b]\n: c", "unhashable"),
         ("a: 1\nb: 2\na: 3", "line 3: a stands there twice, first in line 1"),
