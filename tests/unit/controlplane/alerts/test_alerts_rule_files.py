@@ -114,5 +114,7 @@ def test_who_may_not_change_rules_reads_them(calls_as: Calls, capsys: Capture) -
         assert main(["alert", "rules", "queue-slow", "-o", "yaml"]) == 0
         Path("rule.yml").write_text(capsys.readouterr().out)
         assert main(["alert", "rule", "-f", "rule.yml", "--threshold", "9"]) == 1
-        assert "Forbidden" in capsys.readouterr().err
+        refusal = capsys.readouterr().err
+        assert "Forbidden" in refusal
+        assert "add-member" not in refusal, "no role in a project is enough for it"
     assert changes() == 0
