@@ -156,7 +156,7 @@ def unsilence(silence_id: str, output: str) -> None:
 @click.argument("name", required=False)
 @output_option
 def rules(name: str | None, output: str) -> None:
-    """List the rules, from where on they fire, and their runbooks, or show one.
+    """List the rules with their limits and runbooks, or show one.
 
     With -o yaml either is a file that `rule` takes.
     """
