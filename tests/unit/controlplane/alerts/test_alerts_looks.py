@@ -93,7 +93,7 @@ def test_an_alert_fires_is_told_with_a_signature_and_is_resolved(
     told = json.loads(content)
     assert told["delivery"] == headers["Shoal-Delivery"]
     assert told["alert"]["id"] == row.pk
-    assert told["alert"]["runbook"] == "docs/alerts.md#gateway-silent"
+    assert told["alert"]["runbook"] == "docs/runbooks/gateway-silent.md"
     look(now + timedelta(seconds=15))
     assert len(receiver.got) == 1, "told once"
     for seconds in (30, 45, 60, 75):
