@@ -380,6 +380,22 @@ def test_alertmanager_is_told_again(boss: APIClient, receiver: Receiver) -> None
     assert sorted(paths) == ["/hook", "/hook/api/v2/alerts", "/hook/api/v2/alerts"]
 
 
+def test_who_was_told_that_it_fires_is_told_that_it_is_resolved(
+    boss: APIClient, receiver: Receiver
+) -> None:
+    channel(boss, receiver, severities=["page"])
+    now = timezone.now()
+    gateway(now, 90)
+    look(now)
+    path = f"/api/v1/alert-rules/{GONE}"
+    assert boss.patch(path, {"severity": "ticket"}, format="json").status_code == 200
+    look(now + timedelta(seconds=15))
+    assert boss.patch(path, {"enabled": False}, format="json").status_code == 200
+    look(now + timedelta(seconds=30))
+    assert Alert.objects.get().severity == "ticket"
+    assert receiver.events() == ["firing", "resolved"]
+
+
 def test_rules_are_changed_and_turned_off(boss: APIClient) -> None:
     changed = boss.patch("/api/v1/alert-rules/gateway-silent", {"threshold": 120}, format="json")
     assert (changed.status_code, changed.json()["threshold"]) == (200, 120)
