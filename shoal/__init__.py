@@ -7,6 +7,7 @@ from shoal.version import __version__
 
 if TYPE_CHECKING:
     from shoal.entities import (
+        load_alert_rules,
         load_channel,
         load_environment,
         load_model,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MLClient",
     "__version__",
+    "load_alert_rules",
     "load_channel",
     "load_environment",
     "load_model",

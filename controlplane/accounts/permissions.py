@@ -11,7 +11,7 @@ from rest_framework.request import Request
 
 from controlplane.accounts import selectors
 from controlplane.accounts.errors import SecondFactorMissing
-from controlplane.accounts.models import ApiToken, User
+from controlplane.accounts.models import ApiToken, Membership, User
 from controlplane.accounts.policy import Permission, Role, allows, lowest_role, scope_of
 from controlplane.accounts.scope import scope_enter
 from controlplane.core.errors import Forbidden
@@ -67,7 +67,7 @@ class RolePermission(BasePermission):
         role = lowest_role(needed)
         wanted = role if role == Role.ADMIN else f"{role} or a higher one"
         hint = "An administrator can change roles under Settings, Users."
-        if of_projects:
+        if of_projects and role in Membership.Role.values:
             hint = f"{hint[:-1]}, or give one in a project: `shoal project add-member`."
         raise Forbidden(
             f"This needs the role {wanted}; {user.username} is {user.role}.",

@@ -135,6 +135,7 @@ def _alertmanager(message: Message, now: datetime) -> list[dict[str, Any]]:
                 "summary": message.title,
                 "description": message.resolution or message.summary,
                 "runbook": message.runbook,
+                "runbook_url": message.runbook_url,
                 "page": message.url,
             },
             "startsAt": message.started_at,

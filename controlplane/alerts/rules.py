@@ -9,7 +9,7 @@ from typing import Final
 
 from controlplane.alerts.types import Severity
 
-DOCS: Final = "docs/alerts.md"
+RUNBOOKS: Final = "docs/runbooks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Rule:
 
     @property
     def runbook(self) -> str:
-        return f"{DOCS}#{self.name}"
+        return f"{RUNBOOKS}/{self.name}.md"
 
 
 _ALL: Final = (
@@ -88,8 +88,8 @@ _ALL: Final = (
             "the last lines.",
             "Nodes gone? `shoal node list`; replicas are placed on others after "
             "SHOAL_NODE_LOST_AFTER_S, if there is room.",
-            "A version that does not load: move the traffic to the one before (`shoal traffic set`)"
-            ", or roll back.",
+            "A version that does not load: move the traffic to the one before "
+            "(`shoal traffic ENDPOINT NAME=100`), or roll back.",
         ),
     ),
     Rule(
@@ -103,7 +103,7 @@ _ALL: Final = (
         for_s=0,
         clear_s=600,
         steps=(
-            "Read the last lines before each end: `shoal logs ENDPOINT DEPLOYMENT`.",
+            "Read the last lines before each end: `shoal logs ENDPOINT -d DEPLOYMENT`.",
             "Killed for memory: give it an instance type with more, or fewer instances of the "
             "model.",
             "A crash of the model: roll back to the revision before.",

@@ -97,7 +97,7 @@ const alert = (id: string, over: Partial<Alert>): Alert => ({
   silenced_until: null,
   silence: "",
   page: "/endpoints/digits/overview",
-  runbook: "docs/alerts.md#queue-slow",
+  runbook: "docs/runbooks/queue-slow.md",
   ...over,
 });
 
@@ -163,7 +163,7 @@ const rules: AlertRule[] = [
     for_s: 120,
     clear_s: 120,
     severity: "ticket",
-    runbook: "docs/alerts.md#queue-slow",
+    runbook: "docs/runbooks/queue-slow.md",
     steps: [
       "More comes in than is answered: scale the deployment, or give it a policy.",
       "Look whether instances are at work all the time.",

@@ -1,6 +1,6 @@
 """Alerts and channels: the calls of ``shoal.sdk``, awaited."""
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from shoal import entities, sdk
@@ -36,6 +36,14 @@ class AlertOperations:
 
     async def change_rule(self, name: str, **changes: Any) -> AlertRule:
         return await run(self._blocking.change_rule, name, **changes)
+
+    async def get_rule(self, name: str) -> AlertRule:
+        return await run(self._blocking.get_rule, name)
+
+    async def update_rules(
+        self, rules: Sequence[entities.AlertRule], *, reset: bool = False
+    ) -> Sequence[tuple[AlertRule, AlertRule]]:
+        return await run(self._blocking.update_rules, rules, reset=reset)
 
     def silences(self) -> AsyncIterator[Silence]:
         return _each(self._blocking.silences)

@@ -182,6 +182,15 @@ class OnlineDeploymentOperations:
         )
         return found
 
+    async def begin_rollback(
+        self, name: str, endpoint_name: str, revision: int | None = None, *, supersede: bool = False
+    ) -> AsyncLROPoller[OnlineDeployment]:
+        """Run an earlier revision again."""
+        found: AsyncLROPoller[OnlineDeployment] = await begun(
+            self._blocking.begin_rollback, name, endpoint_name, revision, supersede=supersede
+        )
+        return found
+
     async def begin_start(
         self, name: str, endpoint_name: str, *, supersede: bool = False
     ) -> AsyncLROPoller[OnlineDeployment]:

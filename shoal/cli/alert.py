@@ -22,6 +22,8 @@ def alert() -> None:
       shoal alert ack ALERT_ID
       shoal alert silence --subject endpoint/quote --for 2h --reason "load test"
       shoal alert silence -f silence.yml
+      shoal alert rules -o yaml > rules.yml
+      shoal alert rule -f rules.yml
     """
 
 
@@ -151,47 +153,72 @@ def unsilence(silence_id: str, output: str) -> None:
 
 
 @alert.command()
+@click.argument("name", required=False)
 @output_option
-def rules(output: str) -> None:
-    """List the rules, from where on they fire, and their runbooks."""
+def rules(name: str | None, output: str) -> None:
+    """List the rules with their limits and runbooks, or show one.
+
+    With -o yaml either is a file that `rule` takes.
+    """
     from shoal.client import Client
 
     with Client() as client:
+        if name is not None:
+            item = client.get_alert_rule(name)
+            emit(item, output, lambda: print_rows([item], RULES, ""))
+            return
         items = client.list_alert_rules()
     emit(items, output, lambda: print_rows(items, RULES, ""))
 
 
 @alert.command(cls=AzCommand, short_help="Change a rule, or turn it off.")
-@click.argument("name")
+@click.argument("name", required=False)
 @click.option("--threshold", type=float, help="From where on it is broken.")
-@click.option("--for", "span", metavar="DURATION", help="Broken for so long before it fires: 5m.")
+@click.option("--for", "duration", metavar="DURATION", help="Broken so long before it fires: 5m.")
 @click.option("--severity", type=click.Choice(["page", "ticket"]))
 @click.option("--on/--off", "enabled", default=None, help="Off: its alerts are resolved.")
-@click.option("--reset", is_flag=True, help="As it is built in.")
+@click.option("--reset", is_flag=True, help="As it is built in, where nothing else is said.")
+@file_option("rule, or of a list of rules")
 @output_option
 def rule(
-    name: str,
+    name: str | None,
     threshold: float | None,
-    span: str | None,
+    duration: str | None,
     severity: str | None,
     enabled: bool | None,
     reset: bool,
+    file: Path | None,
     output: str,
 ) -> None:
-    """Change a rule for the whole installation."""
-    from shoal.client import Client
+    """Change a rule for the whole installation; what is left out stays. What changed is told.
 
-    seconds = int(_duration(span).total_seconds()) if span is not None else None
-    asked = {"threshold": threshold, "for_s": seconds, "severity": severity, "enabled": enabled}
-    changes: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
-    if reset:
-        built_in = {"threshold": None, "for_s": None, "severity": None, "enabled": True}
-        changes = built_in | changes
-    if not changes:
+    A file has one rule or a list of them. Of one, options go before what the file says.
+    """
+    from shoal.cli.report import note
+    from shoal.cli.session import ml_client
+    from shoal.entities.loading import load_alert_rules
+
+    if file is None and name is None:
+        raise click.UsageError("Give NAME, or --file with a name in it.")
+    seconds = int(_duration(duration).total_seconds()) if duration is not None else None
+    given = {
+        "name": name,
+        "threshold": threshold,
+        "for_s": seconds,
+        "severity": severity,
+        "enabled": enabled,
+    }
+    laid = {field: value for field, value in given.items() if value is not None}
+    entities = load_alert_rules(file or {}, params_override=[laid])
+    if not reset and not any(entity.settings() for entity in entities):
         raise click.UsageError("Say what shall change, or --reset.")
-    with Client() as client:
-        item = client.change_alert_rule(name, **changes)
-    emit(item, output, lambda: print_rows([item], RULES, ""))
+    with ml_client() as client:
+        changed = client.alerts.update_rules(entities, reset=reset)
+    for before, after in changed:
+        note(f"{after['name']}: {_change(before, after)}")
+    items = [after for _, after in changed]
+    shown = items if len(items) > 1 else items[0]
+    emit(shown, output, lambda: print_rows(items, RULES, ""))
 
 
 SILENCES = {
@@ -213,6 +240,19 @@ RULES = {
     "FOR": lambda item: f"{item['for_s']} s",
     "RUNBOOK": lambda item: item["runbook"],
 }
+
+
+def _change(before: Any, after: Any) -> str:
+    """``threshold 500 → 900, for_s 120 → 300``"""
+    names = [name for name in after if before[name] != after[name]]
+    told = [f"{name} {_plain(before[name])} → {_plain(after[name])}" for name in names]
+    return ", ".join(told) or "as it was"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _state(item: Any) -> str:

@@ -51,7 +51,7 @@ def loaded(paths: Iterable[Path]) -> list[Entity]:
     for path in _files(paths):
         try:
             documents = list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
-        except (OSError, UnicodeError, yaml.YAMLError) as error:
+        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
             raise ShoalError(f"{path} cannot be read", str(error)) from error
         for values in documents:
             if isinstance(values, dict):

@@ -247,6 +247,27 @@ def restart(name: str, endpoint_name: str, no_wait: bool, output: str) -> None:
         _emit_result(client, poller, name, endpoint_name, output, no_wait=no_wait)
 
 
+@online_deployment.command()
+@name_option("Name of the deployment.", required=True)
+@_endpoint_required
+@click.option("--revision", type=click.IntRange(1), help="Default: the last that came up.")
+@supersede_option
+@no_wait_option
+@az_options
+@output_option
+def rollback(
+    name: str, endpoint_name: str, revision: int | None, supersede: bool, no_wait: bool, output: str
+) -> None:
+    """Run an earlier revision again; it answers before this one goes. `az ml` has no such verb."""
+    from shoal.cli.session import ml_client
+
+    with ml_client() as client:
+        poller = client.online_deployments.begin_rollback(
+            name, endpoint_name, revision, supersede=supersede
+        )
+        _emit_result(client, poller, name, endpoint_name, output, no_wait=no_wait)
+
+
 @online_deployment.command("get-logs")
 @name_option("Name of the deployment.", required=True)
 @_endpoint_required

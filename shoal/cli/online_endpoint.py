@@ -108,14 +108,15 @@ def update(
 ) -> None:
     """Change an endpoint's tags, traffic or mirror."""
     from shoal.cli.session import ml_client
-    from shoal.entities.loading import load_online_endpoint, read
+    from shoal.entities.loading import load_online_endpoint
+    from shoal.entities.sources import read
 
     if name is None and file is None:
         raise click.UsageError("Give --name, or --file with a name in it.")
     shares = percentages(traffic, "--traffic") if traffic else None
     mirror = percentages(mirror_traffic, "--mirror-traffic") if mirror_traffic else None
     with ml_client(local=local) as client:
-        values = read(file)[0] if file else {}
+        values = read(file).values if file else {}
         chosen = str(name or values.get("name"))
         laid = _settable(settings, {"name": chosen})
         current = client.online_endpoints.get(chosen, local=local)._to_dict()

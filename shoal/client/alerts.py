@@ -34,6 +34,9 @@ class Alerts(Administration):
     def list_alert_rules(self) -> list[AlertRule]:
         return cast(list[AlertRule], self._get("/alert-rules")["items"])
 
+    def get_alert_rule(self, name: str) -> AlertRule:
+        return cast(AlertRule, self._get(f"/alert-rules/{quoted(name)}"))
+
     def change_alert_rule(self, name: str, **changes: Any) -> AlertRule:
         """``changes``: enabled, threshold, for_s, severity; None is as it is built in."""
         path = f"/alert-rules/{quoted(name)}"

@@ -1,6 +1,6 @@
 """Endpoints, deployments and models as objects, in the shapes that users of Azure ML know."""
 
-from shoal.entities.alerting import Channel, Reference, Silence
+from shoal.entities.alerting import AlertRule, Channel, Reference, Silence
 from shoal.entities.auth import EndpointAuthKeys, EndpointAuthToken
 from shoal.entities.deployment import (
     KubernetesOnlineDeployment,
@@ -17,6 +17,7 @@ from shoal.entities.endpoint import (
 )
 from shoal.entities.errors import EntityInvalid, Fault
 from shoal.entities.loading import (
+    load_alert_rules,
     load_channel,
     load_environment,
     load_model,
@@ -45,6 +46,7 @@ from shoal.entities.settings import (
 from shoal.entities.workspace import Workspace
 
 __all__ = [
+    "AlertRule",
     "BuildContext",
     "Channel",
     "CodeConfiguration",
@@ -77,6 +79,7 @@ __all__ = [
     "Silence",
     "TargetUtilizationScaleSettings",
     "Workspace",
+    "load_alert_rules",
     "load_channel",
     "load_environment",
     "load_model",

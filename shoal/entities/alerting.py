@@ -1,7 +1,8 @@
-"""Silences and channels of alerts as files say them, in REST's words."""
+"""Silences, rules and channels of alerts as files say them, in REST's words."""
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, Final
 
 from shoal.client.errors import ShoalError
 from shoal.entities.base import Block, Document, Values
+from shoal.entities.errors import Fault
 
 UNITS: Final = {"m": 60, "h": 3600, "d": 86_400}
 
@@ -40,6 +42,31 @@ class Silence(Document):
         names = ("rule", "subject", "project")
         said = {name: getattr(self, name) or "" for name in names}
         return {"reason": self.reason, "ends_at": ends_at, **said}
+
+
+@dataclass(kw_only=True)
+class AlertRule(Document):
+    """A built-in rule as it shall be. What is left out stays."""
+
+    name: str
+    enabled: bool | None = None
+    threshold: float | None = None
+    for_s: int | None = None
+    severity: str | None = None
+    clear_s: int | None = None  # of no effect, and must be what it is
+
+    def settings(self) -> Values:
+        """What it says, as clients take it."""
+        names = ("enabled", "threshold", "for_s", "severity")
+        said = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in said.items() if value is not None}
+
+    def faults(self, now: Mapping[str, Any]) -> list[Fault]:
+        """Why the rule, as it is now, cannot be so."""
+        if self.clear_s in (None, now["clear_s"]):
+            return []
+        told = f"{self.clear_s}, expected {now['clear_s']} for {self.name}: it is built in"
+        return [Fault("clear_s", told)]
 
 
 class ReferenceUnreadable(ShoalError):

@@ -8,11 +8,17 @@ from shoal.client.errors import ShoalError
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """``where`` is the path of the key, as in ``request_settings.request_timeout_ms``."""
+    """``where`` is the path of the key, as in ``request_settings.request_timeout_ms``; ``line``
+    that of the file, where it stands in one."""
 
     where: str
     text: str
     hint: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        told = f"{self.where}: {self.text}"
+        return told if self.line is None else f"line {self.line}, {told}"
 
 
 class EntityInvalid(ShoalError):
@@ -23,7 +29,7 @@ class EntityInvalid(ShoalError):
     def __init__(self, what: str, faults: Sequence[Fault]) -> None:
         super().__init__(
             f"{what} is not valid",
-            "\n".join(f"{fault.where}: {fault.text}" for fault in faults),
+            "\n".join(map(str, faults)),
             [fault.hint for fault in faults if fault.hint],
         )
         self.faults = tuple(faults)

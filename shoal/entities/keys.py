@@ -5,6 +5,7 @@ and every note instead of stopping at the first.
 """
 
 import difflib
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -92,15 +93,18 @@ def integer(value: Any, where: str, walk: Walk) -> int:
         if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
             raise ValueError
         return int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         walk.fault(where, f"expected a whole number, not {_shown(value)}")
         return 0
 
 
 def number(value: Any, where: str, walk: Walk) -> float:
     try:
+        # why: true is 1 to Python, and JSON has neither infinity nor what is no number
+        if isinstance(value, bool) or not math.isfinite(float(value)):
+            raise ValueError
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         walk.fault(where, f"expected a number, not {_shown(value)}")
         return 0.0
 

@@ -1,17 +1,14 @@
 """From YAML to entities. Order: read, lay overrides over it, then check."""
 
-import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
-import yaml
-
-from shoal.client.errors import ShoalError
 from shoal.client.names import MAX_LENGTH, MIN_LENGTH, from_text, is_valid
 from shoal.entities import schemas
-from shoal.entities.alerting import Channel, Silence, span
+from shoal.entities.alerting import AlertRule, Channel, Silence, span
 from shoal.entities.base import Document, Values
 from shoal.entities.deployment import (
     KubernetesOnlineDeployment,
@@ -24,23 +21,18 @@ from shoal.entities.endpoint import (
     OnlineEndpoint,
 )
 from shoal.entities.errors import EntityInvalid, Fault
-from shoal.entities.keys import Table, Walk, check
+from shoal.entities.keys import Table, Walk, block, check, listing
 from shoal.entities.model import REGISTRY_PREFIX, Model, model_reference
-from shoal.entities.overrides import flat, laid_over
+from shoal.entities.overrides import flat
 from shoal.entities.rollout import Rollout
 from shoal.entities.settings import Environment
+from shoal.entities.sources import Overrides, Read, Source, laid, named, read, read_any
 
-Source = str | os.PathLike[str] | IO[str] | Mapping[str, Any]
-Overrides = Iterable[Mapping[str, Any]] | None
 NAME_RULE: Final = f"{MIN_LENGTH} to {MAX_LENGTH} letters, digits and hyphens, a letter first"
 # no entity is made of these
 SHOWN: Final = schemas.SHOWN_OF_ENDPOINT.keys() | schemas.SHOWN_OF_MODEL.keys()
 REMOTE = re.compile(r"[a-z][a-z0-9+.-]+:")
 EntityT = TypeVar("EntityT", bound=Document)
-
-
-class SourceUnreadable(ShoalError):
-    code = "BadArgument"
 
 
 def load_online_endpoint(
@@ -51,14 +43,15 @@ def load_online_endpoint(
     **_: Any,
 ) -> OnlineEndpoint:
     """Raises SourceUnreadable and EntityInvalid."""
-    values, base = read(source, relative_origin)
-    values = laid_over(values, flat(params_override))
-    cleaned, walk = _checked(values, schemas.ENDPOINT)
+    found = read(source, relative_origin, params_override)
+    cleaned, walk = _checked(found.values, schemas.ENDPOINT)
     _check_name(cleaned.get("name"), "name", walk)
     _check_objectives(cleaned.get("objectives") or [], walk)
-    kubernetes = "compute" in cleaned or "kubernetes" in str(values.get("$schema", "")).lower()
+    kubernetes = (
+        "compute" in cleaned or "kubernetes" in str(found.values.get("$schema", "")).lower()
+    )
     kind = KubernetesOnlineEndpoint if kubernetes else ManagedOnlineEndpoint
-    return _made(kind, cleaned, walk, base, _titled("Endpoint", source))
+    return _made(kind, cleaned, walk, found, _titled("Endpoint", source))
 
 
 def load_online_deployment(
@@ -69,19 +62,18 @@ def load_online_deployment(
     **_: Any,
 ) -> OnlineDeployment:
     """Raises SourceUnreadable and EntityInvalid."""
-    values, base = read(source, relative_origin)
-    values = laid_over(values, flat(params_override))
-    cleaned, walk = _checked(values, schemas.DEPLOYMENT)
+    found = read(source, relative_origin, params_override)
+    cleaned, walk = _checked(found.values, schemas.DEPLOYMENT)
     # why not the rule: Azure takes more, and what is loaded may be given another name
     if cleaned.get("name") is None:
         _check_name(None, "name", walk)
     _check_name(cleaned.get("endpoint_name"), "endpoint_name", walk)
     _check_model(cleaned.get("model"), walk)
     if isinstance(cleaned.get("model"), dict):
-        cleaned["model"] = _model(cleaned["model"], base)
+        cleaned["model"] = _model(cleaned["model"], found.base)
     kubernetes = cleaned.get("type") == "kubernetes"
     kind = KubernetesOnlineDeployment if kubernetes else ManagedOnlineDeployment
-    return _made(kind, cleaned, walk, base, _titled("Deployment", source))
+    return _made(kind, cleaned, walk, found, _titled("Deployment", source))
 
 
 def load_model(
@@ -92,14 +84,13 @@ def load_model(
     **_: Any,
 ) -> Model:
     """Raises SourceUnreadable and EntityInvalid."""
-    values, base = read(source, relative_origin)
-    values = laid_over(values, flat(params_override))
-    cleaned, walk = _checked(values, schemas.MODEL)
+    found = read(source, relative_origin, params_override)
+    cleaned, walk = _checked(found.values, schemas.MODEL)
     if "path" not in cleaned:
         walk.fault("path", "is missing: the file, folder or archive to register")
     if cleaned.get("path"):
-        cleaned["path"] = resolved(str(cleaned["path"]), base)
-    return _made(Model, cleaned, walk, base, _titled("Model", source))
+        cleaned["path"] = resolved(str(cleaned["path"]), found.base)
+    return _made(Model, cleaned, walk, found, _titled("Model", source))
 
 
 def load_environment(
@@ -110,12 +101,11 @@ def load_environment(
     **_: Any,
 ) -> Environment:
     """Raises SourceUnreadable and EntityInvalid."""
-    values, base = read(source, relative_origin)
-    values = laid_over(values, flat(params_override))
-    cleaned, walk = _checked(values, schemas.ENVIRONMENT)
+    found = read(source, relative_origin, params_override)
+    cleaned, walk = _checked(found.values, schemas.ENVIRONMENT)
     if not cleaned.get("name"):
         walk.fault("name", "is missing: what the environment is called")
-    return _made(Environment, cleaned, walk, base, _titled("Environment", source))
+    return _made(Environment, cleaned, walk, found, _titled("Environment", source))
 
 
 def load_rollout(
@@ -127,9 +117,8 @@ def load_rollout(
 ) -> Rollout:
     """Also what ``show`` printed: its stages are the steps. Raises SourceUnreadable and
     EntityInvalid."""
-    values, base = read(source, relative_origin)
-    values = laid_over(values, flat(params_override))
-    cleaned, walk = _checked(values, schemas.ROLLOUT)
+    found = read(source, relative_origin, params_override)
+    cleaned, walk = _checked(found.values, schemas.ROLLOUT)
     stages = cleaned.pop("stages", None)
     if stages and "steps" not in cleaned:
         cleaned["steps"] = [
@@ -141,7 +130,7 @@ def load_rollout(
         if not cleaned.get(name):
             walk.fault(name, "is missing", f"Write it into the file, or name {name.upper()}.")
     what = _titled("Rollout", source)
-    return _made(Rollout, cleaned, walk, base, what, schemas.SHOWN_OF_ROLLOUT)
+    return _made(Rollout, cleaned, walk, found, what, schemas.SHOWN_OF_ROLLOUT)
 
 
 def load_silence(
@@ -152,9 +141,8 @@ def load_silence(
     **_: Any,
 ) -> Silence:
     """Raises SourceUnreadable and EntityInvalid."""
-    values, base = read(source, relative_origin)
-    values = laid_over(values, flat(params_override))
-    cleaned, walk = _checked(values, schemas.SILENCE)
+    found = read(source, relative_origin, params_override)
+    cleaned, walk = _checked(found.values, schemas.SILENCE)
     if not cleaned.get("reason"):
         walk.fault("reason", "is missing: for those who wonder")
     if ("ends_at" in cleaned) == ("duration" in cleaned):
@@ -162,7 +150,45 @@ def load_silence(
     elif "duration" in cleaned and span(cleaned["duration"]) is None:
         walk.fault("duration", f"{cleaned['duration']!r:.40}, expected 30m, 2h or 3d")
     what = _titled("Silence", source)
-    return _made(Silence, cleaned, walk, base, what, schemas.SHOWN_OF_SILENCE)
+    return _made(Silence, cleaned, walk, found, what, schemas.SHOWN_OF_SILENCE)
+
+
+def load_alert_rules(
+    source: Source | Sequence[Values],
+    *,
+    relative_origin: str | None = None,
+    params_override: Overrides = None,
+    **_: Any,
+) -> list[AlertRule]:
+    """One rule, or a list of them as ``shoal alert rules`` prints it; overrides are for one.
+
+    Raises SourceUnreadable and EntityInvalid."""
+    found = read_any(source, relative_origin)
+    what = _titled("Rules", source)
+    walk = Walk()
+    many = isinstance(found.values, list)
+    if many:
+        if flat(params_override):
+            walk.fault("the file", "expected one rule, as name and options are for one, not a list")
+        if not found.values:
+            walk.fault("the file", "expected a rule at least, not an empty list")
+        values = listing(block(schemas.ALERT_RULE))(found.values, "", walk)
+    else:
+        found = laid(found, source, params_override)
+        values = [check(found.values, schemas.ALERT_RULE, "", walk)]
+    seen: set[str] = set()
+    for place, rule in enumerate(values):
+        where, name = f"[{place}].name" if many else "name", rule.get("name")
+        if not name:
+            walk.fault(where, "is missing", "Write it into the file, or name it in the command.")
+            continue
+        if name in seen:
+            walk.fault(where, f"{name!r:.60} stands there twice")
+        seen.add(name)
+    _refuse(walk, found, what)
+    return [
+        _made(AlertRule, rule, walk, found, what, schemas.SHOWN_OF_ALERT_RULE) for rule in values
+    ]
 
 
 def load_channel(
@@ -173,40 +199,12 @@ def load_channel(
     **_: Any,
 ) -> Channel:
     """Raises SourceUnreadable and EntityInvalid, neither of which has what is secret."""
-    values, base = read(source, relative_origin)
-    values = laid_over(values, flat(params_override))
-    cleaned, walk = _checked(values, schemas.CHANNEL)
+    found = read(source, relative_origin, params_override)
+    cleaned, walk = _checked(found.values, schemas.CHANNEL)
     if not cleaned.get("name"):
         walk.fault("name", "is missing", "Write it into the file, or name it in the command.")
     what = _titled("Channel", source)
-    return _made(Channel, cleaned, walk, base, what, schemas.SHOWN_OF_CHANNEL)
-
-
-def read(source: Source, relative_origin: str | None = None) -> tuple[Values, Path]:
-    """The file's values, and the folder that its relative paths are relative to."""
-    base = Path(relative_origin or ".").resolve()
-    if isinstance(source, Mapping):
-        return dict(source), base
-    try:
-        if isinstance(source, str | os.PathLike):
-            path = Path(source)
-            base = Path(relative_origin).resolve() if relative_origin else path.resolve().parent
-            values = yaml.safe_load(path.read_text(encoding="utf-8"))
-        else:
-            values = yaml.safe_load(source.read())
-    except (OSError, UnicodeError) as error:
-        raise SourceUnreadable(f"{_named(source)} cannot be read", str(error)) from error
-    except yaml.YAMLError as error:
-        raise SourceUnreadable(
-            f"{_named(source)} is not YAML", str(error), ["Check indentation and quotes there."]
-        ) from error
-    if values is None:
-        values = {}
-    if not isinstance(values, dict):
-        raise SourceUnreadable(
-            f"{_named(source)} holds no keys", f"expected `key: value`, not {type(values).__name__}"
-        )
-    return {str(key): value for key, value in values.items()}, base
+    return _made(Channel, cleaned, walk, found, what, schemas.SHOWN_OF_CHANNEL)
 
 
 def resolved(path: str, base: Path) -> str:
@@ -227,12 +225,11 @@ def _made(
     kind: Callable[..., EntityT],
     cleaned: Values,
     walk: Walk,
-    base: Path,
+    found: Read,
     what: str,
     shown: Collection[str] = SHOWN,
 ) -> EntityT:
-    if walk.faults:
-        raise EntityInvalid(what, _once(walk.faults))
+    _refuse(walk, found, what)
     arguments = {
         name: value
         for name, value in cleaned.items()
@@ -240,8 +237,15 @@ def _made(
     }
     entity = kind(**arguments)
     entity.notes = walk.notes
-    entity.base_path = base
+    entity.base_path = found.base
     return entity
+
+
+def _refuse(walk: Walk, found: Read, what: str) -> None:
+    """Raises EntityInvalid where there are faults."""
+    if walk.faults:
+        faults = [replace(fault, line=found.lines.get(fault.where)) for fault in _once(walk.faults)]
+        raise EntityInvalid(what, faults)
 
 
 def _once(faults: Sequence[Fault]) -> list[Fault]:
@@ -295,10 +299,6 @@ def _check_model(model: object, walk: Walk) -> None:
 
 def _titled(kind: str, source: object) -> str:
     """What a refusal is about: a file, or values that came without one."""
-    return f"The {kind.lower()}" if isinstance(source, Mapping) else f"{kind} file {_named(source)}"
-
-
-def _named(source: object) -> str:
-    if isinstance(source, str | os.PathLike):
-        return os.fspath(source)
-    return str(getattr(source, "name", "given"))
+    if isinstance(source, Mapping | list):
+        return f"The {kind.lower()}"
+    return f"{kind} file {named(source)}"

@@ -46,6 +46,8 @@ SHOWN_OF_ROLLOUT: Final = (
 )
 SHOWN_OF_STAGE: Final = ("mirror", "status", "started_at", "ended_at", "requests")
 SHOWN_OF_SILENCE: Final = ("id", "starts_at", "created_by")
+# clear_s is built in as well; what a file says of it must be what it is (AlertRule.faults)
+SHOWN_OF_ALERT_RULE: Final = ("title", "about", "default_threshold", "unit", "runbook", "steps")
 SHOWN_OF_CHANNEL: Final = ("address", "signed", "created_by", "created_at", "updated_at")
 
 COMMON: Final[Table] = {
@@ -271,7 +273,8 @@ DEPLOYMENT: Final[Table] = {
     **{name: Key(anything, Use.KEEP) for name in SHOWN_OF_DEPLOYMENT},
 }
 
-# Rollouts, silences and channels have REST's names; what is out of range is its business to say.
+# Rollouts, silences, rules and channels have REST's names; what is out of range is its business to
+# say.
 STEP: Final[Table] = {"percent": Key(integer), "hold_s": Key(integer)}
 GUARDRAIL: Final[Table] = {"tolerance": Key(number), "confidence": Key(number)}
 SHADOW: Final[Table] = {"percent": Key(integer), "hold_s": Key(integer)}
@@ -307,6 +310,17 @@ SILENCE: Final[Table] = {
     "ends_at": Key(moment),
     "duration": Key(text),
     **dict.fromkeys(SHOWN_OF_SILENCE, Key(anything, Use.KEEP)),
+}
+
+ALERT_RULE: Final[Table] = {
+    "$schema": Key(text),
+    "name": Key(text),
+    "enabled": Key(boolean),
+    "threshold": Key(number),
+    "for_s": Key(integer),
+    "severity": Key(choice("page", "ticket")),
+    "clear_s": Key(integer),
+    **dict.fromkeys(SHOWN_OF_ALERT_RULE, Key(anything, Use.KEEP)),
 }
 
 CHANNEL: Final[Table] = {

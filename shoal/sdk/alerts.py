@@ -1,11 +1,14 @@
 """Alerts and channels. Azure's SDK has nothing like them."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from shoal import entities
 from shoal.client.alert_types import Alert, AlertRule, Channel, ChannelMade, Delivery, Silence
 from shoal.client.client import Client
+from shoal.client.errors import ShoalError
+
+BUILT_IN: Final = {"enabled": True, "threshold": None, "for_s": None, "severity": None}
 
 
 class AlertOperations:
@@ -32,6 +35,37 @@ class AlertOperations:
     def change_rule(self, name: str, **changes: Any) -> AlertRule:
         """``changes``: enabled, threshold, for_s, severity; None is as it is built in."""
         return self._client.change_alert_rule(name, **changes)
+
+    def get_rule(self, name: str) -> AlertRule:
+        return self._client.get_alert_rule(name)
+
+    def update_rules(
+        self, rules: Sequence[entities.AlertRule], *, reset: bool = False
+    ) -> Sequence[tuple[AlertRule, AlertRule]]:
+        """What a file says: ``update_rules(load_alert_rules("rules.yml"))``; each as it was and as
+        it is. What the file leaves out stays, or is as it is built in (``reset``).
+
+        Raises EntityInvalid and Problem; only what the server alone can tell, the range of a
+        threshold, when rules before it are changed."""
+        known = {rule["name"]: rule for rule in self._client.list_alert_rules()}
+        for rule in rules:
+            if rule.name not in known:
+                self._client.get_alert_rule(rule.name)  # whose refusal says what is meant, perhaps
+        if faults := [fault for rule in rules for fault in rule.faults(known[rule.name])]:
+            raise entities.EntityInvalid("The rules", faults)
+        changed: list[tuple[AlertRule, AlertRule]] = []
+        for rule in rules:
+            values = {**(BUILT_IN if reset else {}), **rule.settings()}
+            try:
+                item = self._client.change_alert_rule(rule.name, **values)
+            except ShoalError as error:
+                error.title = f"{rule.name}: {error.title}"
+                if changed:
+                    done = ", ".join(before["name"] for before, _ in changed)
+                    error.hints = (*error.hints, f"These are as the file says already: {done}.")
+                raise
+            changed.append((known[rule.name], item))
+        return changed
 
     def silences(self) -> Sequence[Silence]:
         return self._client.list_silences()

@@ -149,6 +149,15 @@ class OnlineDeploymentOperations:
         work = self._settled(begun, name, endpoint_name)
         return LROPoller(work, self._client, self._watcher.operation)
 
+    def begin_rollback(
+        self, name: str, endpoint_name: str, revision: int | None = None, *, supersede: bool = False
+    ) -> LROPoller[OnlineDeployment]:
+        """Run an earlier revision again, the last before this one that came up unless said. Not in
+        Azure's SDK."""
+        begun = self._client.rollback_deployment(endpoint_name, name, revision, supersede=supersede)
+        work = self._settled(begun, name, endpoint_name)
+        return LROPoller(work, self._client, self._watcher.operation)
+
     def get_logs(
         self,
         name: str,

@@ -134,7 +134,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "alerts/<str:alert_id>": {"GET": R},
     "alerts/<str:alert_id>/acknowledge": {"POST": D},
     "alert-rules": {"GET": R},
-    "alert-rules/<str:rule>": {"PATCH": N},
+    "alert-rules/<str:rule>": {"GET": R, "PATCH": N},
     "silences": {"GET": R, "POST": D},
     "silences/<str:silence_id>": {"GET": R, "DELETE": D},
     "channels": {"GET": N, "POST": X},

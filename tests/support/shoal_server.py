@@ -122,7 +122,10 @@ class FakeServer:
         yield r"POST /endpoints/([\w-]+)/deployments", self._create_deployment
         yield r"GET /endpoints/([\w-]+)/deployments/([\w-]+)", self._get_deployment
         yield r"PATCH /endpoints/([\w-]+)/deployments/([\w-]+)", self._patch_deployment
-        yield r"POST /endpoints/([\w-]+)/deployments/([\w-]+)/(stop|start|restart)", self._pause
+        yield (
+            r"POST /endpoints/([\w-]+)/deployments/([\w-]+)/(stop|start|restart|rollback)",
+            self._pause,
+        )
         yield r"DELETE /endpoints/([\w-]+)/deployments/([\w-]+)", self._delete_deployment
         yield (
             r"POST /endpoints/([\w-]+)/keys/regenerate",

@@ -114,6 +114,13 @@ class AlertRulesView(ProjectAPIView):
 class AlertRuleView(ProjectAPIView):
     write_permission = Permission.OPERATE
 
+    @extend_schema(operation_id="alert_rules_get", responses=AlertRuleSerializer)
+    def get(self, request: Request, rule: str) -> Response:
+        """One rule, and what to do where it is broken."""
+        del request
+        found = selectors.rule_settings_get(rule)
+        return Response(AlertRuleSerializer(selectors.rule_shown(found)).data)
+
     @extend_schema(
         operation_id="alert_rules_update",
         request=AlertRuleChangeSerializer,
@@ -184,6 +191,7 @@ def silence_project(subject: str, project: str) -> str | None:
 class SilenceView(ProjectAPIView):
     @extend_schema(operation_id="silences_get", responses=SilenceSerializer)
     def get(self, request: Request, silence_id: str) -> Response:
+        """One silence, also when it has ended."""
         del request
         return Response(SilenceSerializer(selectors.silence_get(silence_id)).data)
 

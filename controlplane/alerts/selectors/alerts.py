@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Any
 
 from django.conf import settings
@@ -106,8 +107,14 @@ def rule_settings() -> dict[str, Settings]:
 def rule_settings_get(name: str) -> Settings:
     """Raises AlertRuleNotFound."""
     if name not in RULES:
-        raise AlertRuleNotFound(f"There is no rule called {name[:60]!r}.")
+        raise rule_unknown(name)
     return _settings(name, AlertRuleRow.objects.filter(pk=name).first())
+
+
+def rule_unknown(name: str) -> AlertRuleNotFound:
+    close = get_close_matches(name[:60], RULES, n=1)
+    guess = f" Did you mean {close[0]}?" if close else ""
+    return AlertRuleNotFound(f"There is no rule called {name[:60]!r}.{guess}", field="rule")
 
 
 def _settings(name: str, row: AlertRuleRow | None) -> Settings:

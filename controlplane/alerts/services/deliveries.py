@@ -15,6 +15,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from controlplane.alerts.messages import (
+    RESOLVED,
     TEST,
     Message,
     backoff_s,
@@ -40,20 +41,25 @@ MOST_LOGGED: Final = 10  # tries that a delivery remembers
 def deliveries_add(row: Alert, event: str, channels: Iterable[Channel], now: datetime) -> None:
     """In the transaction in which the alert changes, so that each change is told once."""
     message = message_to_json(message_of(row, event))
+    told: dict[str, str] = {}
+    if event == RESOLVED:
+        # why: the rule may have another severity by now, and what rang for the one before rings on
+        before = Delivery.objects.filter(alert=row.pk).order_by("created_at")
+        told = dict(before.values_list("channel_id", "message__severity"))
     made = [
         _new(channel, message, event, now, alert=row.pk)
         for channel in channels
-        if takes(channel, row)
+        if takes(channel, told.get(channel.pk, row.severity), row.project_id)
     ]
     Delivery.objects.bulk_create(made)
     if made:
         jobs.enqueue_on_commit("alerts.deliver")
 
 
-def takes(channel: Channel, row: Alert) -> bool:
-    """Whether this channel is told of such an alert."""
-    severity = not channel.severities or row.severity in channel.severities
-    return severity and (not channel.projects or row.project_id in channel.projects)
+def takes(channel: Channel, severity: str, project: str | None) -> bool:
+    """Whether this channel is told of such alerts."""
+    loud = not channel.severities or severity in channel.severities
+    return loud and (not channel.projects or project in channel.projects)
 
 
 def channel_test(*, channel: Channel, actor: str, now: datetime) -> Delivery:

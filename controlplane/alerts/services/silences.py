@@ -7,10 +7,10 @@ from uuid import uuid4
 from django.db import transaction
 from django.db.models import F
 
-from controlplane.alerts.errors import AlertResolved, AlertRuleNotFound, SilenceEnded
+from controlplane.alerts.errors import AlertResolved, SilenceEnded
 from controlplane.alerts.models import Alert, AlertRuleRow, Silence
 from controlplane.alerts.rules import RULES, Settings
-from controlplane.alerts.selectors.alerts import alert_get, rule_settings_get
+from controlplane.alerts.selectors.alerts import alert_get, rule_settings_get, rule_unknown
 from controlplane.alerts.types import ACTIVE
 from controlplane.core import events
 from controlplane.core.errors import Invalid
@@ -49,7 +49,7 @@ def silence_create(
 ) -> Silence:
     """Raises Invalid."""
     if rule and rule not in RULES:
-        raise AlertRuleNotFound(f"There is no rule called {rule[:60]!r}.", field="rule")
+        raise rule_unknown(rule)
     if not now < ends_at <= now + LONGEST:
         raise Invalid(
             f"ends_at: {ends_at.isoformat()}, expected a time within the next {LONGEST.days} days.",
@@ -132,7 +132,8 @@ def _check(found: Settings, values: dict[str, Any]) -> None:
         raise Invalid(f"threshold: {rule.name} has none.", field="threshold")
     if not rule.least <= threshold <= rule.most:
         raise Invalid(
-            f"threshold: {threshold:g}, expected {rule.least:g} to {rule.most:g} {rule.unit}.",
+            f"threshold: {threshold:g}, expected {rule.least:g} to {rule.most:g} {rule.unit} "
+            f"for {rule.name}.",
             field="threshold",
         )
 

@@ -56,6 +56,7 @@ async def test_from_a_folder_to_a_live_endpoint_and_away_again(
     assert (await pause.result()).shown["serving_state"] == "Stopped"
     await (await ml_client.online_deployments.begin_start("blue", "net")).result()
     await (await ml_client.online_deployments.begin_restart("blue", "net")).result()
+    await (await ml_client.online_deployments.begin_rollback("blue", "net", 1)).result()
     keys = await ml_client.online_endpoints.get_keys("net")
     assert keys.primary_key == "net-1"  # type: ignore[union-attr]
     await (await ml_client.online_endpoints.begin_delete("net")).result()

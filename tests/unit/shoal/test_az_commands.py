@@ -211,10 +211,14 @@ def test_a_deployment_is_stopped_and_started(
     assert az("ml", "online-deployment", "stop", *which, "--force", *query) == 0
     assert az("ml", "online-deployment", "start", *which, "--no-wait", *query) == 0
     assert az("ml", "online-deployment", "restart", *which, *query) == 0
-    assert capsys.readouterr().out == "Stopped\nHealthy\nHealthy\n"
-    verbs = ("/stop", "/start", "/restart")
+    bodies = []
+    installed.fail_next(".*/rollback", lambda request: bodies.append(json.loads(request.content)))
+    assert az("ml", "online-deployment", "rollback", *which, "--revision", "1", *query) == 0
+    assert bodies == [{"revision": 1}]
+    assert capsys.readouterr().out == "Stopped\nHealthy\nHealthy\nHealthy\n"
+    verbs = ("/stop", "/start", "/restart", "/rollback")
     asked = [call for call in installed.calls if call.endswith(verbs)]
-    assert asked[-2:] == [f"POST /endpoints/ep-1/deployments/blue{verb}" for verb in verbs[1:]]
+    assert asked[-3:] == [f"POST /endpoints/ep-1/deployments/blue{verb}" for verb in verbs[1:]]
 
 
 def test_a_token_endpoint_gives_tokens(az: Az, capsys: Capture) -> None:

@@ -28,12 +28,12 @@ ALERT: dict[str, Any] = {
     "project": "default", "value": 900.0, "summary": "Requests to blue waited 900 ms.",
     "untold": "", "started_at": AT, "fired_at": AT, "resolved_at": None, "resolution": "",
     "acknowledged_by": "", "acknowledged_at": None, "notified_at": AT, "silenced_until": None,
-    "silence": "", "page": "/endpoints/net/overview", "runbook": "docs/alerts.md#queue-slow",
+    "silence": "", "page": "/endpoints/net/overview", "runbook": "docs/runbooks/queue-slow.md",
 }  # fmt: skip
 RULE: dict[str, Any] = {
     "name": "queue-slow", "title": "x", "about": "x", "enabled": True, "threshold": 500.0,
     "default_threshold": 500.0, "unit": "ms", "for_s": 120, "clear_s": 120, "severity": "ticket",
-    "runbook": "docs/alerts.md#queue-slow", "steps": ["More comes in than is answered."],
+    "runbook": "docs/runbooks/queue-slow.md", "steps": ["More comes in than is answered."],
 }  # fmt: skip
 SILENCE: dict[str, Any] = {
     "id": "s1", "rule": "", "subject": "endpoint/net", "project": "default", "reason": "load test",
@@ -104,7 +104,7 @@ def test_alerts_are_listed_and_shown_with_what_to_do(
     assert main(["alert", "show", "aaaa"]) == 0
     out = capsys.readouterr().out
     assert "1. More comes in than is answered." in out
-    assert "docs/alerts.md#queue-slow" in out
+    assert "docs/runbooks/queue-slow.md" in out
 
 
 def test_alerts_are_acknowledged_and_silenced(installed: FakeServer, capsys: Capture) -> None:
@@ -121,6 +121,7 @@ def test_alerts_are_acknowledged_and_silenced(installed: FakeServer, capsys: Cap
 
 
 def test_a_rule_is_changed(installed: FakeServer) -> None:
+    Sent(installed, "GET /alert-rules", *[{"items": [RULE]}] * 2)
     sent = Sent(installed, "PATCH /alert-rules/queue-slow", RULE, RULE)
     assert main(["alert", "rule", "queue-slow", "--threshold", "900", "--for", "5m"]) == 0
     assert main(["alert", "rule", "queue-slow", "--reset"]) == 0

@@ -110,6 +110,8 @@ def test_copies_that_are_shown_are_no_step(installed: FakeServer, capsys: Captur
         ("RolloutShadow", schemas.SHADOW),
         ("RolloutGuardrail", schemas.GUARDRAIL),
         ("Silence", schemas.SILENCE),
+        ("AlertRule", schemas.ALERT_RULE),
+        ("PatchedAlertRuleChangeRequest", schemas.ALERT_RULE),
         ("Channel", schemas.CHANNEL),
         ("ChannelInputRequest", schemas.CHANNEL),
     ],

@@ -93,7 +93,7 @@ def test_an_alert_fires_is_told_with_a_signature_and_is_resolved(
     told = json.loads(content)
     assert told["delivery"] == headers["Shoal-Delivery"]
     assert told["alert"]["id"] == row.pk
-    assert told["alert"]["runbook"] == "docs/alerts.md#gateway-silent"
+    assert told["alert"]["runbook"] == "docs/runbooks/gateway-silent.md"
     look(now + timedelta(seconds=15))
     assert len(receiver.got) == 1, "told once"
     for seconds in (30, 45, 60, 75):
@@ -380,6 +380,22 @@ def test_alertmanager_is_told_again(boss: APIClient, receiver: Receiver) -> None
     assert sorted(paths) == ["/hook", "/hook/api/v2/alerts", "/hook/api/v2/alerts"]
 
 
+def test_who_was_told_that_it_fires_is_told_that_it_is_resolved(
+    boss: APIClient, receiver: Receiver
+) -> None:
+    channel(boss, receiver, severities=["page"])
+    now = timezone.now()
+    gateway(now, 90)
+    look(now)
+    path = f"/api/v1/alert-rules/{GONE}"
+    assert boss.patch(path, {"severity": "ticket"}, format="json").status_code == 200
+    look(now + timedelta(seconds=15))
+    assert boss.patch(path, {"enabled": False}, format="json").status_code == 200
+    look(now + timedelta(seconds=30))
+    assert Alert.objects.get().severity == "ticket"
+    assert receiver.events() == ["firing", "resolved"]
+
+
 def test_rules_are_changed_and_turned_off(boss: APIClient) -> None:
     changed = boss.patch("/api/v1/alert-rules/gateway-silent", {"threshold": 120}, format="json")
     assert (changed.status_code, changed.json()["threshold"]) == (200, 120)
@@ -400,8 +416,11 @@ def test_rules_are_changed_and_turned_off(boss: APIClient) -> None:
     ):
         answer = boss.patch("/api/v1/alert-rules/gateway-silent", body, format="json")
         assert (answer.status_code, answer.json()["field"]) == (400, field)
+        assert "gateway-silent" in answer.text or field != "threshold"
     nothing = boss.patch("/api/v1/alert-rules/endpoint-unavailable", {"threshold": 1})
     assert nothing.status_code == 400
+    assert boss.get("/api/v1/alert-rules/gateway-silent").json()["threshold"] == 60
+    assert boss.get("/api/v1/alert-rules/no-such").status_code == 404
     assert boss.patch("/api/v1/alert-rules/no-such", {"enabled": True}).status_code == 404
 
 

@@ -16,7 +16,7 @@ MESSAGE = Message(
     summary="Requests to blue waited <900> ms & more.", value=900.0,
     started_at="2026-11-27T11:58:00+00:00", resolved_at="", resolution="",
     url="https://shoal/endpoints/quote/overview", alert_url="https://shoal/alerts?alert=a1",
-    runbook="docs/alerts.md#queue-slow", runbook_url="https://shoal/alerts?tab=rules",
+    runbook="docs/runbooks/queue-slow.md", runbook_url="https://shoal/alerts?tab=rules",
 )  # fmt: skip
 ENDED = replace(
     MESSAGE,
@@ -34,7 +34,7 @@ def test_a_webhook_has_all_of_it() -> None:
     told = made("webhook")
     assert (told["version"], told["delivery"], told["event"]) == (1, "d1", "firing")
     assert told["alert"]["summary"] == MESSAGE.summary
-    assert told["alert"]["runbook"] == "docs/alerts.md#queue-slow"
+    assert told["alert"]["runbook"] == "docs/runbooks/queue-slow.md"
     assert "event" not in told["alert"]
 
 
@@ -52,6 +52,7 @@ def test_alertmanager_has_its_shape() -> None:
         "alertname": "queue-slow", "severity": "ticket", "subject": "endpoint/quote",
         "part": "blue", "project": "default", "source": "shoal",
     }  # fmt: skip
+    assert told["annotations"]["runbook_url"] == MESSAGE.runbook_url
     assert told["startsAt"] == MESSAGE.started_at
     assert told["endsAt"] == "2026-11-27T15:00:00+00:00", "it is told again before"
     (ended,) = made("alertmanager", ENDED)

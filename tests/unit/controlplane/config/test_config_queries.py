@@ -73,6 +73,7 @@ WHERE = {
     "upload_id": UPLOAD,
     "project": "default",
     "channel": "more-1",
+    "rule": "queue-slow",
     "request_id": "all-the-same",
 }
 ASKED = {
@@ -87,6 +88,7 @@ FIXED = {
     "endpoints/{endpoint}/deployments/{deployment}/room",
     "endpoints/{endpoint}/deployments/{deployment}/captured-requests/{request_id}",
     "alert-rules",
+    "alert-rules/{rule}",
     "channels/{channel}",
     "ca",
     "environments/{name}/versions/{version}",

@@ -95,7 +95,9 @@ def test_alarms_ask_for_what_is_exported_and_say_what_to_do(rule: dict[str, Any]
     assert not asked - (exported() | {"shoal_build_info"})
     assert rule["expr"].count("(") == rule["expr"].count(")")
     assert rule["labels"]["severity"] in {"page", "ticket"}
-    assert {"summary", "description"} == set(rule["annotations"])
+    assert {"summary", "description", "runbook"} == set(rule["annotations"])
+    page = (ROOT / rule["annotations"]["runbook"]).read_text()
+    assert f"`{rule['alert']}`" in page, "the runbook names the alarm that leads to it"
     # a state that nothing is ever in would be an alarm that never rings
     for state in re.findall(r'state="(\w+)"', rule["expr"]):
         assert state in {*NodeState.values, *ServingState.values}
