@@ -53,6 +53,12 @@ test("a heading sorts up, down, and back to the order of the server; what is unk
   expect(names()).toEqual(["blue", "green", "canary"]);
 });
 
+test("numbers are sorted as numbers, whatever stands behind their point", async () => {
+  const shares = [0.5, 0.25, 1e-7, -3, 10, 2.125].map((rate) => ({ name: String(rate), rate }));
+  await show(<DataTable label="Shares" columns={COLUMNS} rows={shares} rowKey={(row) => row.name} sort="rate" onSort={() => {}} />);
+  expect(names()).toEqual(["-3", "1e-7", "0.25", "0.5", "2.125", "10"]);
+});
+
 test("the keyboard walks over the rows, ticks and opens; keys of a button in a row are the button's", async () => {
   const onOpen = vi.fn();
   const onTick = vi.fn();
