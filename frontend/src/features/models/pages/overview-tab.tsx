@@ -136,17 +136,15 @@ export function OverviewTab() {
       <div className={classes["stack"]}>
         <ChecksCard name={name} version={version.version} repoModel={shown.name} revision={revision} warnings={version.warnings} />
         <About version={version} />
-        <LineageCard key={`lineage ${version.version}`} version={version} />
+        <LineageCard version={version} />
         <SignaturesCard name={name} version={version.version} revision={revision} />
         <DetailsCard
-          key={`version ${version.version}`}
           title={t`Description of this version`}
           details={{ description: version.description, tags: version.tags }}
           save={(words) => updateVersion(name, version.version, words)}
           recipe={(words) => detailsRecipe(name, version.version, words)}
         />
         <DetailsCard
-          key={`model ${name}`}
           title={t`Description of ${name}, all versions`}
           details={{ description: model.description, tags: model.tags }}
           save={(words) => updateModel(name, words)}

@@ -1,0 +1,45 @@
+import { createMemoryHistory, RouterProvider } from "@tanstack/react-router";
+import { afterEach, expect, test } from "vitest";
+import { page, userEvent } from "vitest/browser";
+import { render } from "vitest-browser-react";
+import { paths } from "@/app/paths";
+import { Providers } from "@/app/providers";
+import { makeQueryClient } from "@/app/query-client";
+import { makeRouter } from "@/app/router";
+
+const mocked = window.fetch;
+afterEach(() => {
+  window.fetch = mocked;
+});
+
+/** The made-up installation calls its newest version of this model 2. */
+function numberThree(model: string) {
+  window.fetch = async (input, init) => {
+    const request = new Request(input, init);
+    if (!request.url.endsWith(`/models/${model}/versions/3`)) return mocked(input, init);
+    const found = await mocked(new Request(request.url.replace(/3$/, "2"), request));
+    return Response.json({ ...(await found.json()), version: 3 });
+  };
+}
+
+test("what one is writing about a version is not carried to another model's of the same number", async () => {
+  numberThree("minilm-sentiment");
+  const queryClient = makeQueryClient();
+  const router = makeRouter(queryClient);
+  router.update({ ...router.options, history: createMemoryHistory({ initialEntries: ["/models/minilm-sentiment/versions/3"] }) });
+  await render(
+    <Providers queryClient={queryClient}>
+      <RouterProvider router={router} />
+    </Providers>,
+  );
+  const edit = page.getByRole("button", { name: "Edit: Description of this version" });
+  await expect.element(edit).toBeVisible(); // read, so that nothing has to be waited for later
+  await router.navigate(paths.modelTab("digits", 3, "overview"));
+  await expect.element(page.getByRole("heading", { level: 1, name: "digits" })).toBeVisible();
+  await userEvent.click(edit);
+  await userEvent.fill(page.getByRole("textbox", { name: "Description" }), "of digits alone");
+  await router.navigate(paths.modelTab("minilm-sentiment", 3, "overview"));
+  await expect.element(page.getByRole("heading", { level: 1, name: "minilm-sentiment" })).toBeVisible();
+  await expect.element(edit).toBeVisible();
+  expect(page.getByRole("textbox", { name: "Description" }).elements()).toHaveLength(0);
+});
