@@ -1,11 +1,7 @@
-import { createMemoryHistory, RouterProvider } from "@tanstack/react-router";
 import { afterEach, expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
-import { render } from "vitest-browser-react";
 import { paths } from "@/app/paths";
-import { Providers } from "@/app/providers";
-import { makeQueryClient } from "@/app/query-client";
-import { makeRouter } from "@/app/router";
+import { showStudio } from "@/testing/show";
 
 const mocked = window.fetch;
 afterEach(() => {
@@ -24,14 +20,7 @@ function numberThree(model: string) {
 
 test("what one is writing about a version is not carried to another model's of the same number", async () => {
   numberThree("minilm-sentiment");
-  const queryClient = makeQueryClient();
-  const router = makeRouter(queryClient);
-  router.update({ ...router.options, history: createMemoryHistory({ initialEntries: ["/models/minilm-sentiment/versions/3"] }) });
-  await render(
-    <Providers queryClient={queryClient}>
-      <RouterProvider router={router} />
-    </Providers>,
-  );
+  const router = await showStudio("/models/minilm-sentiment/versions/3");
   const edit = page.getByRole("button", { name: "Edit: Description of this version" });
   await expect.element(edit).toBeVisible(); // read, so that nothing has to be waited for later
   await router.navigate(paths.modelTab("digits", 3, "overview"));
