@@ -1,10 +1,10 @@
 import { useState } from "react";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
+import { answerBy } from "@/testing/answers";
 import { show } from "@/testing/show";
 import { useLogLines } from "./use-log-lines";
 
-const mocked = window.fetch;
 let asked: URLSearchParams[] = [];
 /** Told to go on, by what was asked for: an answer that takes its time. */
 let held: Map<string, () => void>;
@@ -15,10 +15,8 @@ const TEXTS = Array.from({ length: 2_500 }, (_, index) => (index % 1_000 === 0 ?
 function serve(slow: string[] = []) {
   asked = [];
   held = new Map();
-  window.fetch = async (input, init) => {
-    const request = new Request(input, init);
-    if (!request.url.includes("/logs?")) return mocked(input, init);
-    const query = new URL(request.url).searchParams;
+  answerBy(async ({ url }) => {
+    const query = new URL(url).searchParams;
     asked.push(query);
     const name = query.has("before") ? "before" : (query.get("q") ?? "");
     if (slow.includes(name)) await new Promise<void>((resolve) => held.set(name, resolve));
@@ -28,12 +26,8 @@ function serve(slow: string[] = []) {
       .filter((line) => line.id > after && line.id < before && line.text.includes(query.get("q") ?? ""))
       .slice(-Number(query.get("tail")));
     return Response.json({ lines, last_id: after < TEXTS.length ? TEXTS.length : null });
-  };
+  });
 }
-
-afterEach(() => {
-  window.fetch = mocked;
-});
 
 function Log() {
   const [q, setQ] = useState("");

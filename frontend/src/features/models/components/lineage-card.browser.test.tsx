@@ -1,49 +1,17 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import type { Lineage } from "@/api/types";
+import { answerWith } from "@/testing/answers";
 import { show } from "@/testing/show";
+import { LINEAGE } from "@/testing/uploads";
 import { LineageCard } from "./lineage-card";
 
-const mocked = window.fetch;
-let asked: unknown[] = [];
-
-afterEach(() => {
-  window.fetch = mocked;
-  asked = [];
-});
-
-function answerWith(status: number, body: object) {
-  window.fetch = async (input, init) => {
-    const request = new Request(input, init);
-    if (request.method !== "PATCH") return mocked(input, init);
-    asked.push(await request.json());
-    const type = status < 300 ? "application/json" : "application/problem+json";
-    return new Response(JSON.stringify(body), { status, headers: { "Content-Type": type } });
-  };
-}
-
-const EMPTY: Lineage = {
-  kind: "stated",
-  address: "",
-  run: "",
-  run_url: "",
-  commit: "",
-  dataset: "",
-  revision: "",
-  etag: "",
-  repository: "",
-  experiment: "",
-  by: "ada",
-  at: "2026-01-01T10:00:00Z",
-  stated: [],
-  stated_by: "ada",
-  stated_at: "2026-01-01T10:00:00Z",
-};
+const answerChange = (status: number, body: object) => answerWith("PATCH", "/models/digits/versions/3", status, body);
 
 const versionWith = (lineage: Partial<Lineage> | null) => ({
   model: "digits",
   version: 3,
-  lineage: lineage && { ...EMPTY, ...lineage },
+  lineage: lineage && { ...LINEAGE, stated_by: "ada", stated_at: "2026-01-01T10:00:00Z", ...lineage },
 });
 
 test("only addresses of the web are links, and nothing is read as HTML", async () => {
@@ -70,7 +38,7 @@ test("what another server lets through is no link all the same", async () => {
 });
 
 test("of an import only what it did not find is asked, and sent", async () => {
-  answerWith(200, versionWith(null));
+  const asked = answerChange(200, versionWith(null));
   const version = versionWith({ kind: "hub", address: "hf://acme/net", commit: "c0ffee", run: "7", stated: ["run"] });
   await show(<LineageCard version={version} />);
   await expect.element(page.getByText("ada: Run")).toBeVisible();
@@ -84,7 +52,7 @@ test("of an import only what it did not find is asked, and sent", async () => {
 });
 
 test("what is wrong is said at its field, before and after it was sent", async () => {
-  answerWith(400, { title: "Bad", detail: "lineage.run: too odd.", code: "BadArgument", field: "lineage.run" });
+  const asked = answerChange(400, { title: "Bad", detail: "lineage.run: too odd.", code: "BadArgument", field: "lineage.run" });
   await show(<LineageCard version={versionWith(null)} />);
   await expect.element(page.getByText("Nobody said where it comes from.")).toBeVisible();
   await userEvent.click(page.getByRole("button", { name: "Edit: Where it comes from" }));

@@ -1,22 +1,18 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import { paths } from "@/app/paths";
+import { answerBy, askMadeUp } from "@/testing/answers";
 import { showStudio } from "@/testing/show";
 
-const mocked = window.fetch;
-afterEach(() => {
-  window.fetch = mocked;
-});
-
 /** The made-up installation calls its newest version of this model 2. */
-function numberThree(model: string) {
-  window.fetch = async (input, init) => {
-    const request = new Request(input, init);
-    if (!request.url.endsWith(`/models/${model}/versions/3`)) return mocked(input, init);
-    const found = await mocked(new Request(request.url.replace(/3$/, "2"), request));
-    return Response.json({ ...(await found.json()), version: 3 });
-  };
-}
+const numberThree = (model: string) =>
+  answerBy((request) =>
+    request.url.endsWith(`/models/${model}/versions/3`)
+      ? askMadeUp(new Request(request.url.replace(/3$/, "2"), request))
+          .then((found) => found.json())
+          .then((version) => Response.json({ ...version, version: 3 }))
+      : undefined,
+  );
 
 test("what one is writing about a version is not carried to another model's of the same number", async () => {
   numberThree("minilm-sentiment");
