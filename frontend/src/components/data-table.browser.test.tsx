@@ -182,3 +182,25 @@ test("what a narrow window hides is in the row's detail, and nothing that it sho
   await expect.element(page.getByRole("link", { name: "node of blue" })).toHaveFocus();
   expect(document.documentElement.scrollWidth).toBe(360);
 });
+
+test("in a table wider than a phone the detail and what opens it stay in view, however it is scrolled", async () => {
+  await page.viewport(360, 640);
+  const broad: Column<Row>[] = [
+    { id: "wide", header: "Wide", cell: () => <div style={{ width: 500 }}>wide</div> },
+    { id: "words", header: "Words", hideBelow: "sm", cell: (row) => `${row.name} and very many other words behind it `.repeat(4) },
+  ];
+  await show(<DataTable label="Broad" columns={broad} rows={ROWS} rowKey={(row) => row.name} />);
+  const further = page.getByRole("button", { name: "Further columns of row 1" });
+  const edges = (element: Element) => {
+    const { left, right } = element.getBoundingClientRect();
+    return left >= 0 && right <= 360;
+  };
+  const box = page.getByRole("table").element().parentElement;
+  expect(edges(further.element())).toBe(true);
+  await further.click();
+  const shown = [page.getByRole("term").element(), page.getByRole("definition").element()];
+  expect(shown.map(edges)).toEqual([true, true]);
+  box?.scrollTo(1_000, 0);
+  expect(box?.scrollLeft).toBeGreaterThan(0);
+  expect([further.element(), ...shown].map(edges)).toEqual([true, true, true]);
+});
