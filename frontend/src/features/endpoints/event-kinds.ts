@@ -1,4 +1,4 @@
-/** Events by kind, and what an event changed, field by field. */
+/** Events by kind. */
 import { t } from "@lingui/core/macro";
 import type { EventItem } from "@/api/types";
 
@@ -27,44 +27,4 @@ export function isKind(event: EventItem, kind: Kind): boolean {
     case "failure":
       return event.severity !== "info";
   }
-}
-
-export interface Change {
-  field: string;
-  before: string;
-  after: string;
-}
-
-const NONE = "–";
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
-const text = (value: unknown): string =>
-  value === undefined || value === null || value === "" ? NONE : typeof value === "object" ? JSON.stringify(value) : String(value);
-
-/** What `data.before` says against the field of the same kind; traffic deployment by deployment. Empty when nothing was recorded. */
-export function changesOf(event: EventItem): Change[] {
-  const data = isRecord(event.data) ? event.data : {};
-  if (!("before" in data)) return [];
-  const field = Object.keys(data).find((key) => key !== "before" && key !== "operation" && key !== "deployment");
-  if (field === undefined) return [];
-  const [before, after] = [data["before"], data[field]];
-  if (!isRecord(before) && !isRecord(after)) return [{ field, before: text(before), after: text(after) }];
-  const [old, now] = [isRecord(before) ? before : {}, isRecord(after) ? after : {}];
-  const share = field.includes("traffic") ? " %" : "";
-  return [...new Set([...Object.keys(old), ...Object.keys(now)])]
-    .sort()
-    .map((name) => ({
-      field: name,
-      before: old[name] === undefined ? NONE : `${text(old[name])}${share}`,
-      after: now[name] === undefined ? NONE : `${text(now[name])}${share}`,
-    }))
-    .filter((change) => change.before !== change.after);
-}
-
-/** The rest of what was recorded, for those who want to know. */
-export function factsOf(event: EventItem): [string, string][] {
-  const data = isRecord(event.data) ? event.data : {};
-  const shown = new Set(["before", ...(changesOf(event).length > 0 ? Object.keys(data).filter((key) => isRecord(data[key])) : [])]);
-  return Object.entries(data)
-    .filter(([key]) => !shown.has(key))
-    .map(([key, value]) => [key, text(value)]);
 }
