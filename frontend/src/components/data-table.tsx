@@ -14,6 +14,7 @@ import {
 } from "@tanstack/react-table";
 import { IconChevronDown, IconChevronRight, IconChevronUp } from "@tabler/icons-react";
 import { Fragment, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { currentLanguage } from "@/i18n/language";
 import { optional } from "./column-choice";
 import { ColumnMenu, useColumnChoice } from "./column-menu";
 import classes from "./data-table.module.css";
@@ -25,7 +26,7 @@ const features = tableFeatures({
   sortedRowModel: createSortedRowModel(),
 });
 
-const texts = new Intl.Collator(undefined, { numeric: true });
+const texts = new Intl.Collator(currentLanguage(), { numeric: true });
 
 /** Numbers by their size, all else as people order texts: `node2` before `node10`. */
 function byValue<Data extends RowData>(one: TableRow<typeof features, Data>, other: TableRow<typeof features, Data>, id: string): number {
