@@ -13,14 +13,23 @@ import classes from "../models.module.css";
 export interface DetailsCardProps {
   title: string;
   details: Required<Details>;
-  save: (details: Details) => Promise<unknown>;
+  etag: string;
+  /** `seen`: the etag of what one began with. */
+  save: (details: Details, seen: string) => Promise<unknown>;
   recipe: (details: Required<Details>) => Recipe;
 }
 
 export function DetailsCard({ title, ...edited }: DetailsCardProps) {
-  const { description, tags } = edited.details;
   return (
     <EditableCard title={title} editor={(onDone) => <Editor {...edited} onDone={onDone} />}>
+      <Words {...edited.details} />
+    </EditableCard>
+  );
+}
+
+function Words({ description, tags }: Required<Details>) {
+  return (
+    <>
       <p className={classes["description"]}>
         {description || (
           <span className="muted">
@@ -36,7 +45,7 @@ export function DetailsCard({ title, ...edited }: DetailsCardProps) {
           </span>
         }
       />
-    </EditableCard>
+    </>
   );
 }
 
@@ -46,7 +55,7 @@ function tagOf(text: string): [string, string] | null {
   return key.trim() === "" ? null : [key.trim(), rest.join("=").trim()];
 }
 
-function Editor({ details, save, recipe, onDone }: Omit<DetailsCardProps, "title"> & { onDone: () => void }) {
+function Editor({ details, etag, save, recipe, onDone }: Omit<DetailsCardProps, "title"> & { onDone: () => void }) {
   const [description, setDescription] = useState(details.description);
   const [tags, setTags] = useState(details.tags);
   const [typed, setTyped] = useState("");
@@ -54,7 +63,7 @@ function Editor({ details, save, recipe, onDone }: Omit<DetailsCardProps, "title
     const last = tagOf(typed);
     return { description, tags: last ? { ...tags, [last[0]]: last[1] } : tags };
   };
-  const saving = useSaving(() => save(written()), onDone);
+  const saving = useSaving(etag, (seen) => save(written(), seen), onDone);
   const add = () => {
     const tag = tagOf(typed);
     if (!tag) return;
@@ -62,7 +71,7 @@ function Editor({ details, save, recipe, onDone }: Omit<DetailsCardProps, "title
     setTyped("");
   };
   return (
-    <EditForm saving={saving} recipe={() => recipe(written())} onDone={onDone}>
+    <EditForm saving={saving} recipe={() => recipe(written())} now={<Words {...details} />} onDone={onDone}>
       <Textarea
         label={t`Description`}
         autosize

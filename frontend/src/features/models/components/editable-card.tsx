@@ -9,6 +9,7 @@ import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import { AsCodeButton, type Recipe } from "@/components/as-code";
 import { Card } from "@/components/card";
+import { toProblem, wasOvertaken } from "@/api/problem";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import classes from "../models.module.css";
@@ -41,17 +42,36 @@ export function EditableCard({ title, children, editor }: EditableCardProps) {
 
 type Saving = UseMutationResult<unknown, Error, void>;
 
-/** Writes, and has all that is shown of models read again. */
-export function useSaving(save: () => Promise<unknown>, onDone: () => void): Saving {
+/**
+ * Writes what one has seen when one began, and has all that is shown of models read again. Where somebody was faster, that is
+ * refused and told; who saves once more has read it, and writes over it.
+ */
+export function useSaving(etag: string, save: (seen: string) => Promise<unknown>, onDone: () => void): Saving {
   const queryClient = useQueryClient();
+  const [seen, setSeen] = useState(etag);
   return useMutation({
-    mutationFn: save,
+    mutationFn: () => save(seen),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: keys.models.all });
       notifyDone(t`Saved`);
       onDone();
     },
+    onError: (error) => {
+      const now = overtakenBy(error);
+      if (now === undefined) return;
+      setSeen(now);
+      void queryClient.invalidateQueries({ queryKey: keys.models.all });
+    },
   });
+}
+
+/** The etag of what somebody else has made of it meanwhile. */
+function overtakenBy(error: unknown): string | undefined {
+  if (!wasOvertaken(error)) return undefined;
+  const { current } = toProblem(error).body;
+  return typeof current === "object" && current !== null && "etag" in current && typeof current.etag === "string"
+    ? current.etag
+    : undefined;
 }
 
 export interface EditFormProps {
@@ -62,10 +82,12 @@ export interface EditFormProps {
   told?: boolean;
   recipe: () => Recipe;
   onDone: () => void;
+  /** What it is now, for who was not alone. */
+  now: React.ReactNode;
   children: React.ReactNode;
 }
 
-export function EditForm({ saving, valid = true, told = false, recipe, onDone, children }: EditFormProps) {
+export function EditForm({ saving, valid = true, told = false, recipe, onDone, now, children }: EditFormProps) {
   return (
     <form
       className={classes["popover"]}
@@ -75,7 +97,16 @@ export function EditForm({ saving, valid = true, told = false, recipe, onDone, c
       }}
     >
       {children}
-      {saving.error && !told ? <ProblemCard error={saving.error} /> : null}
+      {overtakenBy(saving.error) !== undefined ? (
+        <div className={classes["overtaken"]} role="alert">
+          <p>
+            <Trans>Somebody has changed it since you began. This is what it is now; saving again writes over it.</Trans>
+          </p>
+          {now}
+        </div>
+      ) : saving.error && !told ? (
+        <ProblemCard error={saving.error} />
+      ) : null}
       <div className={classes["chips"]}>
         <Button type="submit" loading={saving.isPending}>
           <Trans>Save</Trans>

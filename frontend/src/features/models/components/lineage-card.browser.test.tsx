@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import type { Lineage } from "@/api/types";
-import { answerWith } from "@/testing/answers";
+import { answerBy, answerWith } from "@/testing/answers";
 import { show } from "@/testing/show";
 import { LINEAGE } from "@/testing/uploads";
 import { LineageCard } from "./lineage-card";
@@ -11,6 +11,7 @@ const answerChange = (status: number, body: object) => answerWith("PATCH", "/mod
 const versionWith = (lineage: Partial<Lineage> | null) => ({
   model: "digits",
   version: 3,
+  etag: 'W/"first"',
   lineage: lineage && { ...LINEAGE, stated_by: "ada", stated_at: "2026-01-01T10:00:00Z", ...lineage },
 });
 
@@ -66,4 +67,25 @@ test("what is wrong is said at its field, before and after it was sent", async (
   await expect.element(page.getByText("too odd.")).toBeVisible();
   await userEvent.fill(page.getByLabelText("Run", { exact: true }), "plain");
   await expect.element(page.getByText("too odd.")).not.toBeInTheDocument();
+});
+
+test("who was not alone is shown what it is now, and writes over it only by saving again", async () => {
+  const tags: (string | null)[] = [];
+  answerBy((request) => {
+    if (request.method !== "PATCH") return undefined;
+    tags.push(request.headers.get("If-Match"));
+    if (tags.length > 1) return Response.json(versionWith(null));
+    const theirs = { ...versionWith({ run: "theirs", stated: ["run"] }), etag: 'W/"second"' };
+    return Response.json({ title: "Changed", code: "PreconditionFailed", current: theirs }, { status: 412 });
+  });
+  await show(<LineageCard version={versionWith({ dataset: "mnist", stated: ["dataset"] })} />);
+  await userEvent.click(page.getByRole("button", { name: "Edit: Where it comes from" }));
+  await userEvent.fill(page.getByLabelText("Run", { exact: true }), "mine");
+  const save = page.getByRole("button", { name: "Save" });
+  await userEvent.click(save);
+  await expect.element(page.getByRole("alert")).toHaveTextContent(/Somebody has changed it since you began\..*mnist/);
+  await expect.element(page.getByLabelText("Run", { exact: true })).toHaveValue("mine");
+  await userEvent.click(save);
+  await expect.element(save).not.toBeInTheDocument();
+  expect(tags).toEqual(['W/"first"', 'W/"second"']);
 });

@@ -12,19 +12,22 @@ import { lineageRecipe } from "../recipes";
 import { EditableCard, EditForm, useSaving } from "./editable-card";
 import { type Fact, Facts } from "./facts";
 
-type Traced = Pick<ModelVersion, "model" | "version" | "lineage">;
+type Traced = Pick<ModelVersion, "model" | "version" | "lineage" | "etag">;
 
 export function LineageCard({ version }: { version: Traced }) {
   return (
     <EditableCard title={t`Where it comes from`} editor={(onDone) => <Editor version={version} onDone={onDone} />}>
-      {version.lineage === null ? (
-        <span className="muted">
-          <Trans>Nobody said where it comes from.</Trans>
-        </span>
-      ) : (
-        <Facts facts={factsOf(version.lineage)} />
-      )}
+      <Known lineage={version.lineage} />
     </EditableCard>
+  );
+}
+
+function Known({ lineage }: Pick<Traced, "lineage">) {
+  if (lineage !== null) return <Facts facts={factsOf(lineage)} />;
+  return (
+    <span className="muted">
+      <Trans>Nobody said where it comes from.</Trans>
+    </span>
   );
 }
 
@@ -45,7 +48,7 @@ function factsOf(lineage: Lineage): Fact[] {
 function Editor({ version, onDone }: { version: Traced; onDone: () => void }) {
   const { model, version: number, lineage } = version;
   const [stated, setStated] = useState(() => statedOf(lineage));
-  const saving = useSaving(() => updateVersion(model, number, { lineage: saidIn(stated) }), onDone);
+  const saving = useSaving(version.etag, (seen) => updateVersion(model, number, { lineage: saidIn(stated) }, seen), onDone);
   const problems = lineageProblems(stated);
   const refusals = refused(saving.error);
   return (
@@ -54,6 +57,7 @@ function Editor({ version, onDone }: { version: Traced; onDone: () => void }) {
       valid={Object.keys(problems).length === 0}
       told={Object.keys(refusals).length > 0}
       recipe={() => lineageRecipe(model, number, stated)}
+      now={<Known lineage={lineage} />}
       onDone={onDone}
     >
       <LineageFields

@@ -141,13 +141,15 @@ export function OverviewTab() {
         <DetailsCard
           title={t`Description of this version`}
           details={{ description: version.description, tags: version.tags }}
-          save={(words) => updateVersion(name, version.version, words)}
+          etag={version.etag}
+          save={(words, seen) => updateVersion(name, version.version, words, seen)}
           recipe={(words) => detailsRecipe(name, version.version, words)}
         />
         <DetailsCard
           title={t`Description of ${name}, all versions`}
           details={{ description: model.description, tags: model.tags }}
-          save={(words) => updateModel(name, words)}
+          etag={model.etag}
+          save={(words, seen) => updateModel(name, words, seen)}
           recipe={(words) => detailsRecipe(name, null, words)}
         />
         <Card title={t`Deployed on`}>
