@@ -41,16 +41,12 @@ function unreadActions(readings: Readonly<Record<string, Reading>>): SpotlightAc
 
 /** What there is now, read only while the palette is open; and what is missing in it. */
 function useGroups(opened: boolean, asked: boolean, here: string): { groups: items.Group[]; unread: SpotlightActionData[] } {
-  const reading = {
-    endpoints: useQuery({ ...endpointsQuery(), enabled: opened }),
-    models: useQuery({ ...allModelsQuery(), enabled: opened }),
-    nodes: useQuery({ ...nodesQuery(), enabled: opened, refetchInterval: false }),
-    operations: useQuery({ ...operationsQuery(), enabled: opened }),
-  };
-  const endpoints = reading.endpoints.data?.items;
-  const models = reading.models.data?.items;
-  const nodes = reading.nodes.data?.items;
-  const operations = reading.operations.data?.items;
+  const endpointsRead = useQuery({ ...endpointsQuery(), enabled: opened });
+  const modelsRead = useQuery({ ...allModelsQuery(), enabled: opened });
+  const nodesRead = useQuery({ ...nodesQuery(), enabled: opened, refetchInterval: false });
+  const operationsRead = useQuery({ ...operationsQuery(), enabled: opened });
+  const [endpoints, models] = [endpointsRead.data?.items, modelsRead.data?.items];
+  const [nodes, operations] = [nodesRead.data?.items, operationsRead.data?.items];
   const groups = useMemo(() => {
     const things: items.Group[] = [
       { title: t`Endpoints`, items: items.endpointItems(endpoints ?? []) },
@@ -83,10 +79,10 @@ function useGroups(opened: boolean, asked: boolean, here: string): { groups: ite
     return [...things, { title: t`Actions`, items: doing }, ...general];
   }, [asked, endpoints, here, models, nodes, operations]);
   const unread = unreadActions({
-    [t`Endpoints`]: reading.endpoints,
-    [t`Models`]: reading.models,
-    [t`Nodes`]: reading.nodes,
-    [t`Operations`]: reading.operations,
+    [t`Endpoints`]: endpointsRead,
+    [t`Models`]: modelsRead,
+    [t`Nodes`]: nodesRead,
+    [t`Operations`]: operationsRead,
   });
   return { groups, unread };
 }

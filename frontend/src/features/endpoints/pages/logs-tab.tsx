@@ -92,9 +92,11 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
           />
         ) : null}
         <span className="secondary">
-          {expression
-            ? t`${count(shown.length)} of ${count(lines.length)} lines`
-            : plural(lines.length, { one: "# line", other: "# lines" })}
+          {loading
+            ? null
+            : expression
+              ? t`${count(shown.length)} of ${count(lines.length)} lines`
+              : plural(lines.length, { one: "# line", other: "# lines" })}
         </span>
         {expression?.error ? (
           <span className={classes["bad"]} role="alert">
