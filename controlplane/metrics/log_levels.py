@@ -6,12 +6,25 @@ from typing import Final
 WARN: Final = "warn"
 ERROR: Final = "error"
 LEVELS: Final = (WARN, ERROR)
-_ERROR: Final = re.compile(r"^\[?(?:E|F)\b|^[EF]\d{4} |\b(?:ERROR|CRITICAL|FATAL)\b")
-_WARN: Final = re.compile(r"^\[?W\b|^W\d{4} |\bWARN(?:ING)?\b")
+# what our runtime writes, and glog, c10 and ONNX Runtime: E1121, [W1121, [E:onnxruntime:, ISO time
+_LETTER: Final = re.compile(r"^[\d:TZ. -]*\[?([DEFIVW])(?:\d{4}|:onnxruntime:\S*)? ")
+_JSON: Final = re.compile(r'^\{"time": "[^"]*", "level": "(\w+)"')
+_ERROR: Final = re.compile(
+    r"\b(?:ERROR|CRITICAL|FATAL)\b|^Traceback \(most recent|^[\w.]*(?:Error|Exception)(?::|$)"
+)
+_WARN: Final = re.compile(r"\bWARN(?:ING)?\b|\b\w*Warning: ")
+_OF_LETTER: Final = {"E": ERROR, "F": ERROR, "W": WARN}
 
 
 def level_of(text: str) -> str:
-    """``warn``, ``error``, or nothing for all that is neither."""
+    """``warn``, ``error``, or nothing for all that is neither.
+
+    A line that tells its own level is believed, whatever its text says.
+    """
+    if letter := _LETTER.match(text):
+        return _OF_LETTER.get(letter[1], "")
+    if told := _JSON.match(text):
+        text = told[1]
     if _ERROR.search(text):
         return ERROR
     return WARN if _WARN.search(text) else ""

@@ -95,7 +95,7 @@ async function longLog(page, cdp, base) {
     await earlier.click();
     await page.waitForTimeout(400);
   }
-  const held = Number((await page.getByText(/ of [\d,]+ lines/).textContent()).match(/of ([\d,]+)/)[1].replaceAll(",", ""));
+  const held = Number((await page.getByText(/^[\d,]+ lines$/).textContent()).match(/^([\d,]+)/)[1].replaceAll(",", ""));
   if (held < LINES) throw new Error(`only ${held} lines were loaded`);
   const before = await taskSeconds(cdp);
   const most = await page.evaluate(async (frames) => {

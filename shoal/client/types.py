@@ -95,6 +95,7 @@ class VersionSummary(TypedDict):
     created_at: str
     archived: bool
     repo_models: list[RepoModel]
+    etag: NotRequired[str]
     config_revisions: list[dict[str, Any]]
     config_etag: NotRequired[str]
     code: dict[str, Any]
@@ -176,6 +177,7 @@ class Model(TypedDict):
     updated_at: str
     latest: VersionSummary | None
     used_by: list[str]
+    etag: NotRequired[str]
 
 
 class Deployment(TypedDict):

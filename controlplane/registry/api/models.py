@@ -1,5 +1,6 @@
 """REST of models and their versions."""
 
+from operator import itemgetter
 from typing import Any
 
 from drf_spectacular.utils import (
@@ -16,7 +17,7 @@ from controlplane.accounts.permissions import may
 from controlplane.accounts.policy import Permission
 from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.accounts.projects import project_stays
-from controlplane.core.etags import IF_MATCH, etag_of, if_match
+from controlplane.core.etags import IF_MATCH, if_match
 from controlplane.core.filters import PROJECT_PARAMETER, TAG_PARAMETER, tags_of
 from controlplane.core.pagination import (
     PAGE_PARAMETERS,
@@ -66,22 +67,12 @@ class ModelsQuery(PageQuery):
     project = serializers.CharField(required=False, default="", allow_blank=True)
 
 
-def model_etag(body: Any) -> str:
-    names = ("name", "description", "tags", "archived", "aliases", "latest_version")
-    return etag_of(*(body[name] for name in names))
-
-
-def version_etag(body: Any) -> str:
-    names = (
-        *("model", "version", "description", "tags", "declared", "lineage"),
-        *("archived", "aliases"),
-    )
-    return etag_of(*(body[name] for name in names))
+seen_tag = itemgetter("etag")
 
 
 def version_answer(row: ModelVersion) -> Response:
     body = ModelVersionSerializer(row).data
-    return Response(body, headers={"ETag": version_etag(body)})
+    return Response(body, headers={"ETag": body["etag"]})
 
 
 REGISTERED = {
@@ -159,7 +150,7 @@ class ModelView(ProjectAPIView):
     def get(self, request: Request, name: str) -> Response:
         del request
         body = ModelSerializer(selectors.model_get(name)).data
-        return Response(body, headers={"ETag": model_etag(body)})
+        return Response(body, headers={"ETag": body["etag"]})
 
     @extend_schema(
         operation_id="models_update",
@@ -177,11 +168,11 @@ class ModelView(ProjectAPIView):
             request,
             Model.objects.filter(name=name),
             lambda: ModelSerializer(selectors.model_get(name)).data,
-            model_etag,
+            seen_tag,
         ):
             model = versions.model_update(name=name, actor=request.user.get_username(), **values)
         body = ModelSerializer(model).data
-        return Response(body, headers={"ETag": model_etag(body)})
+        return Response(body, headers={"ETag": body["etag"]})
 
     @extend_schema(
         operation_id="models_delete",
@@ -262,7 +253,7 @@ class ModelVersionView(ProjectAPIView):
             request,
             ModelVersion.objects.filter(model__name=name, version=number),
             lambda: ModelVersionSummarySerializer(selectors.version_get(name, number)).data,
-            version_etag,
+            seen_tag,
         ):
             row = versions.version_update(
                 name=name, version=str(number), actor=request.user.get_username(), **values

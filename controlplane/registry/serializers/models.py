@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.core.etags import etag_of
 from controlplane.core.requests import Change
 from controlplane.registry.code_state import version_code
 from controlplane.registry.models import Model, ModelVersion
@@ -56,6 +57,9 @@ class ModelVersionSummarySerializer(Fields):
     archived = serializers.BooleanField()
     aliases = serializers.SerializerMethodField()
     repo_models = RepoModelSerializer(many=True)
+    etag = serializers.SerializerMethodField(
+        help_text="for `If-Match` of a change of its words: what of it you have seen"
+    )
     config_revisions = ConfigRevisionSerializer(many=True)
     config_etag = serializers.SerializerMethodField(
         help_text="for `If-Match` of `POST .../config-revisions`: the revisions that you have seen"
@@ -66,6 +70,13 @@ class ModelVersionSummarySerializer(Fields):
     @extend_schema_field(LineageSerializer(allow_null=True))
     def get_lineage(self, version: ModelVersion) -> dict[str, Any] | None:
         return lineage_shown(version.lineage, version.stated_lineage)
+
+    def get_etag(self, version: ModelVersion) -> str:
+        return etag_of(
+            *(version.model.name, version.version, version.description, version.tags),
+            *(version.declared, self.get_lineage(version), version.archived),
+            self.get_aliases(version),
+        )
 
     def get_config_etag(self, version: ModelVersion) -> str:
         return configs_etag(version)
@@ -105,9 +116,18 @@ class ModelSerializer(Fields):
     updated_at = serializers.DateTimeField()
     latest = ModelVersionSummarySerializer(allow_null=True)
     used_by = serializers.ListField(child=serializers.CharField(), help_text="endpoint names")
+    etag = serializers.SerializerMethodField(
+        help_text="for `If-Match` of a change of its words: what of it you have seen"
+    )
 
     def get_aliases(self, model: Model) -> dict[str, int]:
         return {alias.name: alias.version.version for alias in model.aliases.all()}
+
+    def get_etag(self, model: Model) -> str:
+        return etag_of(
+            *(model.name, model.description, model.tags, model.archived),
+            *(self.get_aliases(model), model.latest_version),
+        )
 
 
 class ModelPatchSerializer(Change):

@@ -70,10 +70,16 @@ export interface Details {
   description?: string;
   tags?: Record<string, string>;
 }
-export const updateModel = (name: string, details: Details) =>
-  answer(api.PATCH("/api/v1/models/{name}", { params: of(name), body: details }));
-export const updateVersion = (name: string, version: number, details: Details & { lineage?: LineageStated }) =>
-  answer(api.PATCH("/api/v1/models/{name}/versions/{version}", { params: ofVersion(name, version), body: details }));
+/** `seen`: the `etag` of what was read; where others have changed it since it is refused (412). */
+export const updateModel = (name: string, details: Details, seen: string) =>
+  answer(api.PATCH("/api/v1/models/{name}", { params: { ...of(name), header: { "If-Match": seen } }, body: details }));
+export const updateVersion = (name: string, version: number, details: Details & { lineage?: LineageStated }, seen: string) =>
+  answer(
+    api.PATCH("/api/v1/models/{name}/versions/{version}", {
+      params: { ...ofVersion(name, version), header: { "If-Match": seen } },
+      body: details,
+    }),
+  );
 export const archiveVersion = (name: string, version: number) =>
   answer(api.POST("/api/v1/models/{name}/versions/{version}/archive", { params: ofVersion(name, version) }));
 export const restoreVersion = (name: string, version: number) =>

@@ -53,6 +53,12 @@ test("a heading sorts up, down, and back to the order of the server; what is unk
   expect(names()).toEqual(["blue", "green", "canary"]);
 });
 
+test("numbers are sorted as numbers, whatever stands behind their point", async () => {
+  const shares = [0.5, 0.25, 1e-7, -3, 10, 2.125].map((rate) => ({ name: String(rate), rate }));
+  await show(<DataTable label="Shares" columns={COLUMNS} rows={shares} rowKey={(row) => row.name} sort="rate" onSort={() => {}} />);
+  expect(names()).toEqual(["-3", "1e-7", "0.25", "0.5", "2.125", "10"]);
+});
+
 test("the keyboard walks over the rows, ticks and opens; keys of a button in a row are the button's", async () => {
   const onOpen = vi.fn();
   const onTick = vi.fn();
@@ -175,4 +181,26 @@ test("what a narrow window hides is in the row's detail, and nothing that it sho
   await userEvent.keyboard("{ArrowRight}");
   await expect.element(page.getByRole("link", { name: "node of blue" })).toHaveFocus();
   expect(document.documentElement.scrollWidth).toBe(360);
+});
+
+test("in a table wider than a phone the detail and what opens it stay in view, however it is scrolled", async () => {
+  await page.viewport(360, 640);
+  const broad: Column<Row>[] = [
+    { id: "wide", header: "Wide", cell: () => <div style={{ width: 500 }}>wide</div> },
+    { id: "words", header: "Words", hideBelow: "sm", cell: (row) => `${row.name} and very many other words behind it `.repeat(4) },
+  ];
+  await show(<DataTable label="Broad" columns={broad} rows={ROWS} rowKey={(row) => row.name} />);
+  const further = page.getByRole("button", { name: "Further columns of row 1" });
+  const edges = (element: Element) => {
+    const { left, right } = element.getBoundingClientRect();
+    return left >= 0 && right <= 360;
+  };
+  const box = page.getByRole("table").element().parentElement;
+  expect(edges(further.element())).toBe(true);
+  await further.click();
+  const shown = [page.getByRole("term").element(), page.getByRole("definition").element()];
+  expect(shown.map(edges)).toEqual([true, true]);
+  box?.scrollTo(1_000, 0);
+  expect(box?.scrollLeft).toBeGreaterThan(0);
+  expect([further.element(), ...shown].map(edges)).toEqual([true, true, true]);
 });

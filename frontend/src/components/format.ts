@@ -188,3 +188,9 @@ export function elapsed(start: string | null, end: string | null, now: number = 
   const to = end ? new Date(end).getTime() : now;
   return seconds(Math.max(0, (to - from) / 1000));
 }
+
+/** English without a comma before the last, as the studio writes. */
+const LISTS = { en: "en-GB", de: "de" } as const;
+
+/** Names in one sentence: `a, b and c`. */
+export const listed = (names: readonly string[]): string => new Intl.ListFormat(LISTS[currentLanguage()]).format(names);

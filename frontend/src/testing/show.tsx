@@ -3,6 +3,7 @@ import { createMemoryHistory, createRootRoute, createRoute, createRouter, Router
 import { render, type RenderResult } from "vitest-browser-react";
 import { Providers } from "@/app/providers";
 import { makeQueryClient } from "@/app/query-client";
+import { makeRouter } from "@/app/router";
 
 interface Shown extends RenderResult {
   /** Path and search of the page that one is on now. */
@@ -22,4 +23,17 @@ export async function show(component: React.ReactNode, at = "/"): Promise<Shown>
     </Providers>,
   );
   return { ...shown, address: () => router.state.location.href };
+}
+
+/** The whole studio, at an address: for what pages do to one another. Its router leads from there. */
+export async function showStudio(at: string): Promise<ReturnType<typeof makeRouter>> {
+  const queryClient = makeQueryClient();
+  const router = makeRouter(queryClient);
+  router.update({ ...router.options, history: createMemoryHistory({ initialEntries: [at] }) });
+  await render(
+    <Providers queryClient={queryClient}>
+      <RouterProvider router={router} />
+    </Providers>,
+  );
+  return router;
 }

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import { palette } from "@/app/layouts/toggles";
 import { useShortcuts } from "@/app/layouts/use-shortcuts";
+import { answerBy } from "@/testing/answers";
 import { show } from "@/testing/show";
 import CommandPalette from "./command-palette";
 
@@ -102,4 +103,18 @@ test("of thousands of models the last is found, too", async () => {
   await opened();
   await userEvent.keyboard("model-01199");
   await expect.element(item(/^model-01199/)).toBeVisible();
+});
+
+test("a list that could not be read is told, and that of others who may not see it is not", async () => {
+  answerBy(({ url }) => {
+    const { pathname } = new URL(url);
+    if (pathname.endsWith("/models")) return Response.json({ title: "Broken", detail: "The database is away." }, { status: 422 });
+    return pathname.endsWith("/nodes") ? Response.json({ title: "Forbidden" }, { status: 403 }) : undefined;
+  });
+  await show(<Page />);
+  await opened();
+  await userEvent.keyboard("resnet50");
+  await expect.element(item(/^Models/)).toHaveTextContent("Could not be read: The database is away.");
+  await expect.element(item(/^resnet50-prod/).first()).toBeVisible();
+  expect(item(/^Nodes/).elements()).toHaveLength(0);
 });

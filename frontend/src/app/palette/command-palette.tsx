@@ -1,8 +1,8 @@
 /** Search from anywhere: every thing, every page, and what can be done with them. */
 import { t, plural } from "@lingui/core/macro";
 import { createSpotlight, Spotlight, type SpotlightActionData, type SpotlightFilterFunction } from "@mantine/spotlight";
-import { IconSearch } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
+import { IconListDetails, IconSearch } from "@tabler/icons-react";
+import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { endpointsQuery } from "@/api/endpoints";
@@ -10,6 +10,7 @@ import { allModelsQuery } from "@/api/models";
 import { nodesQuery } from "@/api/nodes";
 import { operationsQuery } from "@/api/operations";
 import { heldSomewhere } from "@/api/permissions";
+import { problemText, toProblem } from "@/api/problem";
 import { sessionQuery } from "@/api/session";
 import { INFRASTRUCTURE, MAIN } from "@/app/layouts/nav";
 import { palette } from "@/app/layouts/toggles";
@@ -27,13 +28,26 @@ const LIMIT = 30;
 /** `find` has chosen and ordered already. */
 const asGiven: SpotlightFilterFunction = (_query, actions) => actions;
 
-/** What there is now, read only while the palette is open. */
-function useGroups(opened: boolean, asked: boolean, here: string): items.Group[] {
-  const models = useQuery({ ...allModelsQuery(), enabled: opened }).data?.items;
-  const endpoints = useQuery({ ...endpointsQuery(), enabled: opened }).data?.items;
-  const nodes = useQuery({ ...nodesQuery(), enabled: opened, refetchInterval: false }).data?.items;
-  const operations = useQuery({ ...operationsQuery(), enabled: opened }).data?.items;
-  return useMemo(() => {
+type Reading = Pick<UseQueryResult, "error" | "isPending">;
+
+/** What is not among the things that are looked through: it is being read, or could not be. Who may not see a list misses nothing. */
+function unreadActions(readings: Readonly<Record<string, Reading>>): SpotlightActionData[] {
+  return Object.entries(readings).flatMap(([label, { error, isPending }]): SpotlightActionData[] => {
+    if (error ? toProblem(error).status === 403 : !isPending) return [];
+    const description = error ? t`Could not be read: ${problemText(error)}` : t`Being read`;
+    return [{ id: `unread ${label}`, label, description, disabled: true, leftSection: <IconListDetails size={SIZE} /> }];
+  });
+}
+
+/** What there is now, read only while the palette is open; and what is missing in it. */
+function useGroups(opened: boolean, asked: boolean, here: string): { groups: items.Group[]; unread: SpotlightActionData[] } {
+  const endpointsRead = useQuery({ ...endpointsQuery(), enabled: opened });
+  const modelsRead = useQuery({ ...allModelsQuery(), enabled: opened });
+  const nodesRead = useQuery({ ...nodesQuery(), enabled: opened, refetchInterval: false });
+  const operationsRead = useQuery({ ...operationsQuery(), enabled: opened });
+  const [endpoints, models] = [endpointsRead.data?.items, modelsRead.data?.items];
+  const [nodes, operations] = [nodesRead.data?.items, operationsRead.data?.items];
+  const groups = useMemo(() => {
     const things: items.Group[] = [
       { title: t`Endpoints`, items: items.endpointItems(endpoints ?? []) },
       { title: t`Models`, items: items.modelItems(models ?? []) },
@@ -64,6 +78,13 @@ function useGroups(opened: boolean, asked: boolean, here: string): items.Group[]
     if (!asked) return [{ title: t`Actions`, items: items.generalActions(here) }, ...general, ...things];
     return [...things, { title: t`Actions`, items: doing }, ...general];
   }, [asked, endpoints, here, models, nodes, operations]);
+  const unread = unreadActions({
+    [t`Endpoints`]: endpointsRead,
+    [t`Models`]: modelsRead,
+    [t`Nodes`]: nodesRead,
+    [t`Operations`]: operationsRead,
+  });
+  return { groups, unread };
 }
 
 /** A page shows the sign of the side bar, everything else its own. */
@@ -94,7 +115,7 @@ export default function CommandPalette() {
   const here = useRouterState({ select: (state) => state.location.href });
   const held = heldSomewhere(useQuery(sessionQuery()).data?.user);
   const asked = query.trim() !== "";
-  const groups = useGroups(opened, asked, `${window.location.origin}${here}`);
+  const { groups, unread } = useGroups(opened, asked, `${window.location.origin}${here}`);
   const found = useMemo(() => find(asked ? bestFirst(groups, query) : groups, query, held, LIMIT), [asked, groups, held, query]);
   const count = found.reduce((sum, group) => sum + group.items.length, 0);
   const act = useAct((ask) => {
@@ -115,7 +136,10 @@ export default function CommandPalette() {
         shortcut={null}
         query={query}
         onQueryChange={setQuery}
-        actions={found.map(({ title, items: members }) => ({ group: title, actions: members.map((item) => asAction(item, act)) }))}
+        actions={[
+          ...found.map(({ title, items: members }) => ({ group: title, actions: members.map((item) => asAction(item, act)) })),
+          ...(unread.length > 0 ? [{ group: t`Not looked through`, actions: unread }] : []),
+        ]}
         filter={asGiven}
         // why only then: both would fight for the focus, and the one that closes gives it back last.
         transitionProps={{ duration: 120, transition: "pop", onExited: askNext }}

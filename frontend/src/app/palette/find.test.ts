@@ -53,4 +53,8 @@ describe("bestFirst", () => {
     expect(bestFirst(groups, "restart").map(({ title }) => title)).toEqual(["Actions", "Endpoints"]);
     expect(bestFirst(groups, "digits").map(({ title }) => title)).toEqual(["Endpoints", "Actions"]);
   });
+  it("orders what thousands of things can do, too", () => {
+    const many = { title: "Actions", items: Array.from({ length: 150_000 }, (_, index) => item(`restart ${index}`)) };
+    expect(bestFirst([groups[0] ?? many, many], "restart 149999").map(({ title }) => title)).toEqual(["Actions", "Endpoints"]);
+  });
 });

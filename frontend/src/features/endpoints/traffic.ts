@@ -1,6 +1,6 @@
 /** Arithmetic of traffic splits: whole per cent that total 100 (or 0: nobody gets anything). */
 import { t } from "@lingui/core/macro";
-import { fixed, count } from "@/components/format";
+import { count, fixed, listed } from "@/components/format";
 
 export type Split = Record<string, number>;
 
@@ -57,7 +57,7 @@ export function moveSentence(before: Split, after: Split, ratePerS: number | nul
     .map((name) => ({ name, gain: (after[name] ?? 0) - (before[name] ?? 0) }))
     .filter(({ gain }) => gain > 0);
   const moved = gains.reduce((sum, { gain }) => sum + gain, 0);
-  const to = gains.map(({ name }) => name).join(t` and `);
+  const to = listed(gains.map(({ name }) => name));
   if (moved === 0) return t`No request changes its target.`;
   if (ratePerS === null || ratePerS < 0.05) return t`${moved} % of the requests will go to ${to} instead; there are none at the moment.`;
   const [all, moving] = [people(ratePerS), people((ratePerS * moved) / 100)];

@@ -237,7 +237,7 @@ def test_it_is_stated_anew_with_an_event(api: APIClient, registered: Callable[..
     changed = api.patch(VERSION, {"lineage": {"commit": COMMIT}}, format="json")
     lineage = changed.json()["lineage"]
     assert (lineage["commit"], lineage["run"], lineage["stated"]) == (COMMIT, "", ["commit"])
-    assert changed["ETag"] != shown["ETag"]
+    assert changed["ETag"] != shown["ETag"] == shown.json()["etag"]
     told = Event.objects.get(verb="model.version_updated")
     assert told.message == "dora changed stated_lineage of digits:1"
     assert told.data["changed"] == ["stated_lineage"]
@@ -247,6 +247,7 @@ def test_it_is_stated_anew_with_an_event(api: APIClient, registered: Callable[..
         VERSION, {"lineage": {"run": "9"}}, format="json", headers={"If-Match": shown["ETag"]}
     )
     assert stale.status_code == 412
+    assert stale.json()["current"]["etag"] == changed["ETag"]
     # other words leave it alone, null takes it away
     api.patch(VERSION, {"description": "d"}, format="json")
     assert api.get(VERSION).json()["lineage"]["commit"] == COMMIT

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { page } from "vitest/browser";
 import type { DeploymentRevision, Operation } from "@/api/types";
+import { answerBy } from "@/testing/answers";
 import { show } from "@/testing/show";
 import { DeployFailure } from "./deploy-failure";
 
@@ -17,18 +18,10 @@ const FAILED = {
   error: { code: "ModelLoadFailed", message: "It does not load.", hints: [] },
 } as unknown as Operation;
 
-const mocked = window.fetch;
 let revisions: DeploymentRevision[] = [];
 
 beforeEach(() => {
-  window.fetch = async (input, init) => {
-    const { url } = new Request(input, init);
-    return url.endsWith("/revisions") ? Response.json({ items: revisions }) : mocked(input, init);
-  };
-});
-
-afterEach(() => {
-  window.fetch = mocked;
+  answerBy(({ url }) => (url.endsWith("/revisions") ? Response.json({ items: revisions }) : undefined));
 });
 
 const failure = <DeployFailure operation={FAILED} onRetry={() => undefined} retrying={false} retryFailure={null} />;

@@ -1,7 +1,8 @@
 import { useState } from "react";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { page } from "vitest/browser";
 import type { LogLine } from "@/api/types";
+import { answerBy } from "@/testing/answers";
 import { show } from "@/testing/show";
 import { LogTail } from "./log-tail";
 
@@ -14,19 +15,11 @@ const line = (id: number, second: number, text: string): LogLine => ({
   level: "",
 });
 
-const mocked = window.fetch;
 let lines: LogLine[] = [];
 
 beforeEach(() => {
   lines = [line(1, 20, "starting"), line(2, 22, "ready")];
-  window.fetch = async (input, init) => {
-    const { url } = new Request(input, init);
-    return url.includes("/logs") ? Response.json({ lines }) : mocked(input, init);
-  };
-});
-
-afterEach(() => {
-  window.fetch = mocked;
+  answerBy(({ url }) => (url.includes("/logs") ? Response.json({ lines }) : undefined));
 });
 
 function Ending() {

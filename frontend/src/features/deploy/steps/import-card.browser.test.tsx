@@ -1,69 +1,29 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import type { Upload } from "@/api/types";
+import { answerWith } from "@/testing/answers";
 import { show } from "@/testing/show";
+import { LINEAGE, UPLOAD } from "@/testing/uploads";
 import { ImportCard } from "./import-card";
 import { InspectStep } from "./inspect-step";
 
-const mocked = window.fetch;
-let asked: unknown[] = [];
-
-afterEach(() => {
-  window.fetch = mocked;
-  asked = [];
-});
-
-/** What the server answers to an import. */
-function answerWith(status: number, body: object) {
-  window.fetch = async (input, init) => {
-    const request = new Request(input, init);
-    if (!request.url.includes("/api/v1/imports")) return mocked(input, init);
-    asked.push(await request.json());
-    const type = status < 300 ? "application/json" : "application/problem+json";
-    return new Response(JSON.stringify(body), { status, headers: { "Content-Type": type } });
-  };
-}
-
-const UPLOAD: Upload = {
-  id: "u1",
-  project: "default",
+const IMPORT: Upload = {
+  ...UPLOAD,
   filename: "digits",
   size: 4_194_304,
   offset: 1_048_576,
-  chunk_size: 1_000,
-  sha256: "",
   state: "fetching",
   steps: [
     { name: "fetch", title: "Fetch the files", status: "running", detail: "", started_at: "2026-01-01T10:00:00Z", ended_at: null },
     { name: "verify", title: "Check the bytes", status: "pending", detail: "", started_at: null, ended_at: null },
   ],
-  inspection: null,
-  code: { state: "none", reasons: [], approved_by: null, approved_at: null },
-  manifest: [],
-  error: null,
-  lineage: {
-    kind: "hub",
-    address: "hf://acme/digits",
-    revision: "",
-    commit: "c0ffee",
-    etag: "",
-    repository: "",
-    run: "",
-    experiment: "",
-    dataset: "mnist",
-    by: "ada",
-    at: "2026-01-01T10:00:00Z",
-    run_url: "",
-    stated: [],
-    stated_by: "",
-    stated_at: null,
-  },
-  created_at: "2026-01-01T10:00:00Z",
-  expires_at: "2026-01-02T10:00:00Z",
+  lineage: { ...LINEAGE, kind: "hub", address: "hf://acme/digits", commit: "c0ffee", dataset: "mnist" },
 };
+/** What the server answers to an import. */
+const answerImport = (status: number, body: object) => answerWith("POST", "/api/v1/imports", status, body);
 
 test("an address is sent as it was typed, without spaces around it", async () => {
-  answerWith(202, UPLOAD);
+  const asked = answerImport(202, IMPORT);
   const begun: string[] = [];
   await show(<ImportCard onImport={({ id }) => begun.push(id)} />);
   await expect.element(page.getByRole("button", { name: "Import" })).toBeDisabled();
@@ -73,7 +33,7 @@ test("an address is sent as it was typed, without spaces around it", async () =>
 });
 
 test("why an address is refused stands at the field, until it is changed", async () => {
-  answerWith(400, { title: "Bad", detail: "address: its scheme is none of https.", code: "BadArgument", field: "address" });
+  answerImport(400, { title: "Bad", detail: "address: its scheme is none of https.", code: "BadArgument", field: "address" });
   await show(<ImportCard onImport={() => expect.unreachable()} />);
   await userEvent.type(page.getByLabelText("Address"), "file:///x{Enter}");
   await expect.element(page.getByText("its scheme is none of https.")).toBeVisible();
@@ -83,20 +43,20 @@ test("why an address is refused stands at the field, until it is changed", async
 });
 
 test("what is refused for another reason is told, too", async () => {
-  answerWith(409, { title: "Too many uploads", detail: "You have 100 unfinished uploads.", code: "TooManyUploads" });
+  answerImport(409, { title: "Too many uploads", detail: "You have 100 unfinished uploads.", code: "TooManyUploads" });
   await show(<ImportCard onImport={() => expect.unreachable()} />);
   await userEvent.type(page.getByLabelText("Address"), "hf://a/b{Enter}");
   await expect.element(page.getByText("You have 100 unfinished uploads.")).toBeVisible();
 });
 
 test("an import that failed is told apart from a file that cannot be served", async () => {
-  const [fetch] = UPLOAD.steps;
+  const [fetch] = IMPORT.steps;
   const steps: Upload["steps"] = fetch ? [{ ...fetch, status: "failed" }] : [];
   const error = { code: "ImportDenied", message: "hub.test answered 403.", detail: "", hints: [] };
   const nothing = () => undefined;
   await show(
     <InspectStep
-      upload={{ ...UPLOAD, state: "failed", steps, error }}
+      upload={{ ...IMPORT, state: "failed", steps, error }}
       source={null}
       addition={{ kept: false, add: nothing }}
       onBack={nothing}
@@ -114,7 +74,7 @@ test("an import shows its bytes and where it is from, and can be cancelled", asy
   const nothing = () => undefined;
   await show(
     <InspectStep
-      upload={UPLOAD}
+      upload={IMPORT}
       source={null}
       addition={{ kept: false, add: nothing }}
       onBack={nothing}

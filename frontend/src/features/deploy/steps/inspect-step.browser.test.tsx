@@ -3,25 +3,13 @@ import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import type { Upload } from "@/api/types";
 import { show } from "@/testing/show";
+import { UPLOAD } from "@/testing/uploads";
 import { InspectStep } from "./inspect-step";
 
 const failed = (code: string): Upload => ({
-  id: "u1",
-  project: "default",
-  filename: "model.onnx",
-  size: 1_000,
-  offset: 1_000,
-  chunk_size: 1_000,
-  sha256: "",
+  ...UPLOAD,
   state: "failed",
-  steps: [],
-  inspection: null,
-  code: { state: "none", reasons: [], approved_by: null, approved_at: null },
-  manifest: [],
   error: { code, message: "The model needs model.onnx.data.", detail: "", hints: [] },
-  lineage: null,
-  created_at: "2026-01-01T10:00:00Z",
-  expires_at: "2026-01-02T10:00:00Z",
 });
 
 function Asked({ upload, kept }: { upload: Upload; kept: boolean }) {

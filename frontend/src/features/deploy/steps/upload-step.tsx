@@ -10,6 +10,7 @@ import { allModelsQuery } from "@/api/models";
 import type { Upload } from "@/api/types";
 import { Card } from "@/components/card";
 import { bytes, joined, seconds, significant } from "@/components/format";
+import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
 import { ProjectSwitcher } from "@/components/project-switcher";
 import { Chip, ToneIcon } from "@/components/status";
@@ -189,7 +190,8 @@ function Transfer({ view, onCancel }: { view: UploadView; onCancel: () => void }
 }
 
 function Registered({ onVersion }: { onVersion: (model: string, version: number) => void }) {
-  const { data } = useQuery(allModelsQuery());
+  const { data, error, refetch } = useQuery(allModelsQuery());
+  if (error && !data) return <ProblemCard error={error} title={t`The models could not be loaded`} onRetry={() => void refetch()} />;
   const models = (data?.items ?? []).filter((model) => !model.archived && model.latest_version !== null);
   if (models.length === 0) return null;
   return (

@@ -9,6 +9,7 @@ import { keys } from "@/api/keys";
 import type { Deployment, Endpoint } from "@/api/types";
 import { AsCodeButton, type Recipe } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
+import { listed } from "@/components/format";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { scaleBounds, scaleText } from "../autoscaling/policy";
 import { deleteRecipe, pauseRecipe, restartRecipe, scaleRecipe } from "../recipes";
@@ -38,7 +39,7 @@ export async function startNow(client: QueryClient, endpoint: string, deployment
 /** A deployment that is deleted leaves its share to the others; one that is paused keeps it. */
 function TrafficWarning({ name, share, heirs = [] }: { name: string; share: number; heirs?: readonly string[] }) {
   if (share === 0) return null;
-  const names = heirs.join(t` and `);
+  const names = listed(heirs);
   return (
     <p>
       <b>

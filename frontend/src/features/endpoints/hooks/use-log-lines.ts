@@ -1,6 +1,5 @@
 /** Follows the log of a deployment: the tail first, then what is new. */
-import { useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type LogQuery, readLogs } from "@/api/endpoints";
 import type { LogLine } from "@/api/types";
 import { appendLines, MAX_LINES, prependLines } from "../log-buffer";
@@ -8,6 +7,7 @@ import { appendLines, MAX_LINES, prependLines } from "../log-buffer";
 const TAIL = 2_000;
 const PAGE = 5_000;
 const POLL_MS = 1_500;
+const NO_LINES: LogLine[] = [];
 
 export interface LogLines {
   lines: LogLine[];
@@ -21,41 +21,48 @@ export interface LogLines {
 /** What the server looks for in all that it keeps of the deployment. */
 export type LogSearch = Pick<LogQuery, "q" | "level" | "stream" | "replica">;
 
-export function useLogLines(endpoint: string, deployment: string, search: LogSearch, paused: boolean): LogLines {
-  const searched = JSON.stringify(search);
-  const [lines, setLines] = useState<LogLine[]>([]);
-  const held = useRef<LogLine[]>([]);
+/** What is held of one search: another begins with nothing. */
+interface Held {
+  lines: LogLine[];
   /** The newest line that the server has looked at: what fits no search is not looked at twice. */
-  const seen = useRef<number | undefined>(undefined);
-  const [beginning, setBeginning] = useState(false);
+  seen: number | undefined;
+  /** Nothing that fits is older. */
+  beginning: boolean;
+}
+
+export function useLogLines(endpoint: string, deployment: string, search: LogSearch, paused: boolean): LogLines {
+  const client = useQueryClient();
+  const queryKey = ["logs", endpoint, deployment, search] as const;
   const query = useQuery({
-    queryKey: ["logs", endpoint, deployment, searched],
-    queryFn: async ({ signal }) => {
-      const after = seen.current;
+    queryKey,
+    queryFn: async ({ signal }): Promise<Held> => {
+      const after = client.getQueryData<Held>(queryKey)?.seen;
       const asked = { ...search, tail: TAIL, ...(after === undefined ? {} : { after }) };
       const { lines: fresh, last_id } = await readLogs(endpoint, deployment, asked, signal);
-      seen.current = last_id ?? after;
-      if (after === undefined) setBeginning(fresh.length < TAIL);
-      held.current = appendLines(held.current, fresh);
-      setLines(held.current);
-      return held.current.length;
+      // why only now: earlier lines may have come while this was asked.
+      const held = client.getQueryData<Held>(queryKey);
+      if (held && last_id === null) return held;
+      return {
+        lines: appendLines(held?.lines ?? NO_LINES, fresh),
+        seen: last_id ?? after,
+        beginning: after === undefined ? fresh.length < TAIL : (held?.beginning ?? false),
+      };
     },
     refetchInterval: paused ? false : POLL_MS,
     staleTime: 0,
     gcTime: 0,
+    // why: comparing 20,000 lines with themselves at each answer.
+    structuralSharing: false,
   });
-  useEffect(() => {
-    held.current = [];
-    seen.current = undefined;
-    setLines([]);
-  }, [endpoint, deployment, searched]);
+  const { lines = NO_LINES, beginning = true } = query.data ?? {};
   const earlier = async () => {
-    const before = held.current[0]?.id;
+    const before = lines[0]?.id;
     if (before === undefined) return;
     const { lines: older } = await readLogs(endpoint, deployment, { ...search, before, tail: PAGE });
-    setBeginning(older.length < PAGE);
-    held.current = prependLines(held.current, older);
-    setLines(held.current);
+    client.setQueryData<Held>(
+      queryKey,
+      (held) => held && { ...held, lines: prependLines(held.lines, older), beginning: older.length < PAGE },
+    );
   };
   return {
     earlier: beginning || lines.length === 0 || lines.length >= MAX_LINES ? null : earlier,

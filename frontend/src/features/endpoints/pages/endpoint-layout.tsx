@@ -111,7 +111,7 @@ export function EndpointLayout() {
       />
       <UnconfirmedNote endpoint={endpoint} />
       <TrafficWatchBanner endpoint={endpoint} />
-      <Outlet />
+      <Outlet key={name} />
     </>
   );
 }

@@ -9,8 +9,10 @@ import { useEffect, useRef, useState } from "react";
 import { eventPagesQuery } from "@/api/operations";
 import type { EventItem } from "@/api/types";
 import { Card } from "@/components/card";
+import { ChangeTable } from "@/components/change-table";
 import { CopyButton } from "@/components/copy";
 import { EmptyState } from "@/components/empty-state";
+import { readEvent, valueText } from "@/components/event-changes";
 import { EventMark } from "@/components/event-mark";
 import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
@@ -18,43 +20,22 @@ import { SkeletonRows } from "@/components/skeleton";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { useEvents } from "@/live/hooks";
-import { changesOf, factsOf, isKind, KINDS, type Kind } from "../event-details";
+import { isKind, KINDS, type Kind } from "../event-kinds";
 import { useEndpoint } from "../hooks/use-endpoint";
 import classes from "./events-tab.module.css";
 
 function Details({ event }: { event: EventItem }) {
-  const changes = changesOf(event);
-  const facts = factsOf(event);
+  const { changes, facts } = readEvent(event.data);
+  const told = facts.map(([name, value]): [string, string] => [name, valueText(value)]);
   return (
     <div className={classes["details"]}>
       {changes.length > 0 ? (
-        <table className={classes["changes"]} aria-label={t`Before and after`}>
-          <thead>
-            <tr>
-              <th scope="col">
-                <Trans>Changed</Trans>
-              </th>
-              <th scope="col">
-                <Trans>Before</Trans>
-              </th>
-              <th scope="col">
-                <Trans>After</Trans>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {changes.map((change) => (
-              <tr key={change.field}>
-                <th scope="row">{change.field}</th>
-                <td>{change.before}</td>
-                <td>{change.after}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <div className={classes["changes"]}>
+          <ChangeTable label={t`Before and after`} changes={changes} />
+        </div>
       ) : null}
       <dl className={classes["facts"]}>
-        {[[t`Event`, String(event.seq)], [t`Kind`, event.verb], ...facts].map(([name, value]) => (
+        {[[t`Event`, String(event.seq)], [t`Kind`, event.verb], ...told].map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd className="mono">{value}</dd>

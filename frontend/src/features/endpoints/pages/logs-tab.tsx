@@ -1,5 +1,5 @@
 /** What the replicas of a deployment write. */
-import { t } from "@lingui/core/macro";
+import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { Button, Select, Switch } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
@@ -37,7 +37,9 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
   const { lines, loading, error, retry, earlier } = useLogLines(endpoint, deployment.name, searched, paused);
   const ordinals = useMemo(() => new Map(deployment.replicas.map((replica) => [replica.id, replica.ordinal])), [deployment.replicas]);
   const [fetching, setFetching] = useState(false);
-  const gone = [...new Set(lines.map((line) => line.replica_id))].filter((id) => !ordinals.has(id));
+  // With the one that is chosen: without a line that fits it could not be taken away again.
+  const writers = [...lines.map((line) => line.replica_id), ...(search.replica ? [search.replica] : [])];
+  const gone = [...new Set(writers)].filter((id) => !ordinals.has(id));
   const back = async () => {
     if (!earlier) return;
     setFetching(true);
@@ -90,9 +92,11 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
           />
         ) : null}
         <span className="secondary">
-          <Trans>
-            {count(shown.length)} of {count(lines.length)} lines
-          </Trans>
+          {loading
+            ? null
+            : expression
+              ? t`${count(shown.length)} of ${count(lines.length)} lines`
+              : plural(lines.length, { one: "# line", other: "# lines" })}
         </span>
         {expression?.error ? (
           <span className={classes["bad"]} role="alert">

@@ -4,6 +4,7 @@ import { page } from "vitest/browser";
 import { endpointQuery, setTraffic } from "@/api/endpoints";
 import type { Endpoint, TrafficChange } from "@/api/types";
 import { makeQueryClient } from "@/app/query-client";
+import { answerBy } from "@/testing/answers";
 import { show } from "@/testing/show";
 import { RoutingStatus } from "../components/unconfirmed-note";
 import { TrafficWatchBanner } from "./traffic-watch";
@@ -101,4 +102,14 @@ test("a gateway that is silent has a note of its own", async () => {
   await show(<Shown over={{ routed: false, unconfirmed: [{ gateway: "east", silent_since: "2026-01-01T10:00:00Z" }] }} />);
   await expect.element(change).toBeVisible();
   await expect.element(chip).not.toBeInTheDocument();
+});
+
+test("where the figures cannot be read, that is said, and undo is there all the same", async () => {
+  answerBy(({ url }) =>
+    url.endsWith("/traffic/watch") ? Response.json({ title: "Broken", detail: "The database is away." }, { status: 422 }) : undefined,
+  );
+  await show(<Shown />);
+  await expect.element(change).toHaveTextContent("How it does could not be read: The database is away.");
+  await undo.click();
+  await expect.element(page.getByText("Served: 80")).toBeVisible();
 });

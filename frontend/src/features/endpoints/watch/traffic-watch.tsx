@@ -7,7 +7,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { endpointQuery, trafficWatchQuery, undoTraffic } from "@/api/endpoints";
 import { keys } from "@/api/keys";
-import { wasOvertaken } from "@/api/problem";
+import { problemText, wasOvertaken } from "@/api/problem";
 import type { Endpoint, TrafficChange } from "@/api/types";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { RefusingButton } from "@/components/refusing-button";
@@ -34,14 +34,14 @@ function wordsOf({ state, before, after, undone_by }: TrafficChange, names: read
 
 function Banner({ endpoint, change, onClose }: { endpoint: Endpoint; change: TrafficChange; onClose: () => void }) {
   const queryClient = useQueryClient();
-  const { data } = useQuery(trafficWatchQuery(endpoint.name, change));
+  const { data, error } = useQuery(trafficWatchQuery(endpoint.name, change));
   const names = endpoint.deployments.map((deployment) => deployment.name);
   const before = splitText(change.before.traffic, names);
   const undo = useMutation({
     mutationFn: (back: NonNullable<TrafficChange["undo"]>) => undoTraffic(endpoint.name, back, endpoint.etag),
     onSuccess: (updated) => {
       queryClient.setQueryData(keys.endpoints.one(endpoint.name), updated);
-      notifyDone(t`The traffic is back at ${before}`);
+      notifyDone(sameSplit(change.before.traffic, change.after.traffic) ? t`The rules are back` : t`The traffic is back at ${before}`);
     },
     onError: (error) => {
       // why no more: what is shown then says who changed it, and what there is to take back now.
@@ -51,7 +51,8 @@ function Banner({ endpoint, change, onClose }: { endpoint: Endpoint; change: Tra
   });
   const { undo: back, state } = change;
   const found = data?.found ?? null;
-  const { tone: worst, title, detail } = verdict(found);
+  const { tone: worst, title, detail: told } = verdict(found);
+  const detail = error ? t`How it does could not be read: ${problemText(error)}` : told;
   const undone = state === "undone";
   const tone = undone ? "ok" : worst;
   if (!isTold(change, found)) return null;

@@ -1,6 +1,7 @@
 /** What is said of a change of traffic, from what the server found. Pure. */
 import { plural, t } from "@lingui/core/macro";
 import type { TrafficChange, TrafficWatch } from "@/api/types";
+import { listed } from "@/components/format";
 import { metricText } from "@/metrics/registry";
 
 type Found = NonNullable<TrafficWatch["found"]>;
@@ -26,11 +27,23 @@ const TONES: Record<Found["verdict"], Verdict["tone"]> = {
 const inWords = ({ error_share, p95_us }: Figures): string =>
   `${metricText("error_rate", error_share)}, p95 ${metricText("p95_us", p95_us)}`;
 
-function titleOf({ deployment: name, verdict, compared }: Gaining): string {
-  if (verdict === "too_few") return t`Watching ${name}`;
+/** Of those that do equally; whether there is anything to compare with is the same of all. */
+function titleOf(alike: readonly Gaining[], { verdict, compared }: Gaining): string {
+  const names = listed(alike.map((one) => one.deployment));
+  if (verdict === "too_few") return t`Watching ${names}`;
+  return alike.length === 1 ? oneTitle(names, verdict, compared) : severalTitle(names, verdict, compared);
+}
+
+function oneTitle(name: string, verdict: Gaining["verdict"], compared: boolean): string {
   if (verdict === "errors") return compared ? t`${name} fails more requests than before` : t`${name} answers with errors`;
   if (verdict === "slower") return t`${name} is slower than before`;
   return compared ? t`${name} does no worse than before` : t`${name} answers`;
+}
+
+function severalTitle(names: string, verdict: Gaining["verdict"], compared: boolean): string {
+  if (verdict === "errors") return compared ? t`${names} fail more requests than before` : t`${names} answer with errors`;
+  if (verdict === "slower") return t`${names} are slower than before`;
+  return compared ? t`${names} do no worse than before` : t`${names} answer`;
 }
 
 function detailOf({ figures, verdict, compared }: Gaining, before: Figures): string {
@@ -52,11 +65,11 @@ export function verdict(found: Found | null): Verdict {
   const told = gaining.filter((one) => one.verdict === found.verdict);
   const [first] = told;
   if (first === undefined) return { tone, title: "", detail: "" };
-  if (told.length === 1) return { tone, title: titleOf(first), detail: detailOf(first, before) };
+  const details = told.map((one) => detailOf(one, before));
   return {
     tone,
-    title: tone === "ok" ? t`${told.map((one) => one.deployment).join(t` and `)} do no worse than before` : titleOf(first),
-    detail: told.map((one) => `${one.deployment}: ${detailOf(one, before)}`).join(" "),
+    title: titleOf(told, first),
+    detail: told.length === 1 ? details.join("") : details.map((detail, index) => `${told[index]?.deployment}: ${detail}`).join(" "),
   };
 }
 

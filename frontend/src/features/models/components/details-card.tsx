@@ -1,63 +1,51 @@
 /** Description and tags, of the model or of one version. */
 import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
-import { ActionIcon, Button, Textarea, TextInput } from "@mantine/core";
-import { IconPencil, IconX } from "@tabler/icons-react";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { ActionIcon, Textarea, TextInput } from "@mantine/core";
+import { IconX } from "@tabler/icons-react";
 import { useState } from "react";
-import { keys } from "@/api/keys";
 import type { Details } from "@/api/models";
-import { useRefusal } from "@/api/permissions";
-import { AsCodeButton, type Recipe } from "@/components/as-code";
-import { Card } from "@/components/card";
-import { notifyDone } from "@/components/notify";
-import { ProblemCard } from "@/components/problem-card";
+import type { Recipe } from "@/components/as-code";
+import { EditableCard, EditForm, useSaving } from "./editable-card";
 import { TagChips } from "./tag-chips";
 import classes from "../models.module.css";
 
 export interface DetailsCardProps {
   title: string;
   details: Required<Details>;
-  save: (details: Details) => Promise<unknown>;
+  etag: string;
+  /** `seen`: the etag of what one began with. */
+  save: (details: Details, seen: string) => Promise<unknown>;
   recipe: (details: Required<Details>) => Recipe;
 }
 
-export function DetailsCard({ title, details, save, recipe }: DetailsCardProps) {
-  const refusal = useRefusal("deploy");
-  const [editing, setEditing] = useState(false);
+export function DetailsCard({ title, ...edited }: DetailsCardProps) {
   return (
-    <Card
-      title={title}
-      actions={
-        editing ? undefined : (
-          <ActionIcon aria-label={t`Edit: ${title}`} title={refusal} disabled={refusal !== undefined} onClick={() => setEditing(true)}>
-            <IconPencil size={15} />
-          </ActionIcon>
-        )
-      }
-    >
-      {editing ? (
-        <Editor details={details} save={save} recipe={recipe} onDone={() => setEditing(false)} />
-      ) : (
-        <>
-          <p className={classes["description"]}>
-            {details.description || (
-              <span className="muted">
-                <Trans>No description.</Trans>
-              </span>
-            )}
-          </p>
-          <TagChips
-            tags={details.tags}
-            none={
-              <span className="muted">
-                <Trans>No tags.</Trans>
-              </span>
-            }
-          />
-        </>
-      )}
-    </Card>
+    <EditableCard title={title} editor={(onDone) => <Editor {...edited} onDone={onDone} />}>
+      <Words {...edited.details} />
+    </EditableCard>
+  );
+}
+
+function Words({ description, tags }: Required<Details>) {
+  return (
+    <>
+      <p className={classes["description"]}>
+        {description || (
+          <span className="muted">
+            <Trans>No description.</Trans>
+          </span>
+        )}
+      </p>
+      <TagChips
+        tags={tags}
+        none={
+          <span className="muted">
+            <Trans>No tags.</Trans>
+          </span>
+        }
+      />
+    </>
   );
 }
 
@@ -67,8 +55,7 @@ function tagOf(text: string): [string, string] | null {
   return key.trim() === "" ? null : [key.trim(), rest.join("=").trim()];
 }
 
-function Editor({ details, save, recipe, onDone }: Omit<DetailsCardProps, "title"> & { onDone: () => void }) {
-  const queryClient = useQueryClient();
+function Editor({ details, etag, save, recipe, onDone }: Omit<DetailsCardProps, "title"> & { onDone: () => void }) {
   const [description, setDescription] = useState(details.description);
   const [tags, setTags] = useState(details.tags);
   const [typed, setTyped] = useState("");
@@ -76,14 +63,7 @@ function Editor({ details, save, recipe, onDone }: Omit<DetailsCardProps, "title
     const last = tagOf(typed);
     return { description, tags: last ? { ...tags, [last[0]]: last[1] } : tags };
   };
-  const write = useMutation({
-    mutationFn: () => save(written()),
-    onSuccess: async () => {
-      await queryClient.invalidateQueries({ queryKey: keys.models.all });
-      notifyDone(t`Saved`);
-      onDone();
-    },
-  });
+  const saving = useSaving(etag, (seen) => save(written(), seen), onDone);
   const add = () => {
     const tag = tagOf(typed);
     if (!tag) return;
@@ -91,13 +71,7 @@ function Editor({ details, save, recipe, onDone }: Omit<DetailsCardProps, "title
     setTyped("");
   };
   return (
-    <form
-      className={classes["popover"]}
-      onSubmit={(event) => {
-        event.preventDefault();
-        write.mutate();
-      }}
-    >
+    <EditForm saving={saving} recipe={() => recipe(written())} now={<Words {...details} />} onDone={onDone}>
       <Textarea
         label={t`Description`}
         autosize
@@ -130,16 +104,6 @@ function Editor({ details, save, recipe, onDone }: Omit<DetailsCardProps, "title
           </span>
         ))}
       </div>
-      {write.error ? <ProblemCard error={write.error} /> : null}
-      <div className={classes["chips"]}>
-        <Button type="submit" loading={write.isPending}>
-          <Trans>Save</Trans>
-        </Button>
-        <Button variant="default" onClick={onDone}>
-          <Trans>Cancel</Trans>
-        </Button>
-        <AsCodeButton recipe={() => recipe(written())} />
-      </div>
-    </form>
+    </EditForm>
   );
 }

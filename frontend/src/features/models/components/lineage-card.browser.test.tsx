@@ -1,49 +1,18 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import type { Lineage } from "@/api/types";
+import { answerBy, answerWith } from "@/testing/answers";
 import { show } from "@/testing/show";
+import { LINEAGE } from "@/testing/uploads";
 import { LineageCard } from "./lineage-card";
 
-const mocked = window.fetch;
-let asked: unknown[] = [];
-
-afterEach(() => {
-  window.fetch = mocked;
-  asked = [];
-});
-
-function answerWith(status: number, body: object) {
-  window.fetch = async (input, init) => {
-    const request = new Request(input, init);
-    if (request.method !== "PATCH") return mocked(input, init);
-    asked.push(await request.json());
-    const type = status < 300 ? "application/json" : "application/problem+json";
-    return new Response(JSON.stringify(body), { status, headers: { "Content-Type": type } });
-  };
-}
-
-const EMPTY: Lineage = {
-  kind: "stated",
-  address: "",
-  run: "",
-  run_url: "",
-  commit: "",
-  dataset: "",
-  revision: "",
-  etag: "",
-  repository: "",
-  experiment: "",
-  by: "ada",
-  at: "2026-01-01T10:00:00Z",
-  stated: [],
-  stated_by: "ada",
-  stated_at: "2026-01-01T10:00:00Z",
-};
+const answerChange = (status: number, body: object) => answerWith("PATCH", "/models/digits/versions/3", status, body);
 
 const versionWith = (lineage: Partial<Lineage> | null) => ({
   model: "digits",
   version: 3,
-  lineage: lineage && { ...EMPTY, ...lineage },
+  etag: 'W/"first"',
+  lineage: lineage && { ...LINEAGE, stated_by: "ada", stated_at: "2026-01-01T10:00:00Z", ...lineage },
 });
 
 test("only addresses of the web are links, and nothing is read as HTML", async () => {
@@ -70,7 +39,7 @@ test("what another server lets through is no link all the same", async () => {
 });
 
 test("of an import only what it did not find is asked, and sent", async () => {
-  answerWith(200, versionWith(null));
+  const asked = answerChange(200, versionWith(null));
   const version = versionWith({ kind: "hub", address: "hf://acme/net", commit: "c0ffee", run: "7", stated: ["run"] });
   await show(<LineageCard version={version} />);
   await expect.element(page.getByText("ada: Run")).toBeVisible();
@@ -84,7 +53,7 @@ test("of an import only what it did not find is asked, and sent", async () => {
 });
 
 test("what is wrong is said at its field, before and after it was sent", async () => {
-  answerWith(400, { title: "Bad", detail: "lineage.run: too odd.", code: "BadArgument", field: "lineage.run" });
+  const asked = answerChange(400, { title: "Bad", detail: "lineage.run: too odd.", code: "BadArgument", field: "lineage.run" });
   await show(<LineageCard version={versionWith(null)} />);
   await expect.element(page.getByText("Nobody said where it comes from.")).toBeVisible();
   await userEvent.click(page.getByRole("button", { name: "Edit: Where it comes from" }));
@@ -98,4 +67,25 @@ test("what is wrong is said at its field, before and after it was sent", async (
   await expect.element(page.getByText("too odd.")).toBeVisible();
   await userEvent.fill(page.getByLabelText("Run", { exact: true }), "plain");
   await expect.element(page.getByText("too odd.")).not.toBeInTheDocument();
+});
+
+test("who was not alone is shown what it is now, and writes over it only by saving again", async () => {
+  const tags: (string | null)[] = [];
+  answerBy((request) => {
+    if (request.method !== "PATCH") return undefined;
+    tags.push(request.headers.get("If-Match"));
+    if (tags.length > 1) return Response.json(versionWith(null));
+    const theirs = { ...versionWith({ run: "theirs", stated: ["run"] }), etag: 'W/"second"' };
+    return Response.json({ title: "Changed", code: "PreconditionFailed", current: theirs }, { status: 412 });
+  });
+  await show(<LineageCard version={versionWith({ dataset: "mnist", stated: ["dataset"] })} />);
+  await userEvent.click(page.getByRole("button", { name: "Edit: Where it comes from" }));
+  await userEvent.fill(page.getByLabelText("Run", { exact: true }), "mine");
+  const save = page.getByRole("button", { name: "Save" });
+  await userEvent.click(save);
+  await expect.element(page.getByRole("alert")).toHaveTextContent(/Somebody has changed it since you began\..*mnist/);
+  await expect.element(page.getByLabelText("Run", { exact: true })).toHaveValue("mine");
+  await userEvent.click(save);
+  await expect.element(save).not.toBeInTheDocument();
+  expect(tags).toEqual(['W/"first"', 'W/"second"']);
 });

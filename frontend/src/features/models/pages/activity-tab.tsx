@@ -20,7 +20,7 @@ export function ActivityTab() {
   useEvents((event) => {
     if (event.subject === subject) void refetch();
   });
-  if (error) return <ProblemCard error={error} title={t`The activity could not be loaded`} onRetry={() => void refetch()} />;
+  if (error && !data) return <ProblemCard error={error} title={t`The activity could not be loaded`} onRetry={() => void refetch()} />;
   return (
     <Card title={t`Activity`} hint={t`all versions of ${name}, newest first`} flush>
       {isPending ? <SkeletonRows label={t`Loading the activity`} /> : null}
@@ -31,6 +31,9 @@ export function ActivityTab() {
             <Trans>Older events</Trans>
           </Button>
         </p>
+      ) : null}
+      {error && data ? (
+        <ProblemCard error={error} title={t`Older events could not be loaded`} onRetry={() => void fetchNextPage()} />
       ) : null}
       {events && events.length === 0 ? (
         <EmptyState title={t`Nothing is recorded`} detail={t`Uploads, aliases, descriptions and archiving appear here as they happen.`} />

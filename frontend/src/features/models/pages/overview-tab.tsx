@@ -136,20 +136,20 @@ export function OverviewTab() {
       <div className={classes["stack"]}>
         <ChecksCard name={name} version={version.version} repoModel={shown.name} revision={revision} warnings={version.warnings} />
         <About version={version} />
-        <LineageCard key={`lineage ${version.version}`} version={version} />
+        <LineageCard version={version} />
         <SignaturesCard name={name} version={version.version} revision={revision} />
         <DetailsCard
-          key={`version ${version.version}`}
           title={t`Description of this version`}
           details={{ description: version.description, tags: version.tags }}
-          save={(words) => updateVersion(name, version.version, words)}
+          etag={version.etag}
+          save={(words, seen) => updateVersion(name, version.version, words, seen)}
           recipe={(words) => detailsRecipe(name, version.version, words)}
         />
         <DetailsCard
-          key={`model ${name}`}
           title={t`Description of ${name}, all versions`}
           details={{ description: model.description, tags: model.tags }}
-          save={(words) => updateModel(name, words)}
+          etag={model.etag}
+          save={(words, seen) => updateModel(name, words, seen)}
           recipe={(words) => detailsRecipe(name, null, words)}
         />
         <Card title={t`Deployed on`}>

@@ -132,7 +132,7 @@ export function VersionLayout() {
           { label: t`Activity`, link: paths.modelTab(name, one.version, "activity") },
         ]}
       />
-      <Outlet key={one.version} />
+      <Outlet key={`${name} ${one.version}`} />
     </>
   );
 }

@@ -73,7 +73,7 @@ export function NodeLayout() {
         ]}
       />
       <RoleNote needs="operate" to={t`cordon, drain, label or remove nodes`} />
-      <Outlet />
+      <Outlet key={name} />
     </>
   );
 }
