@@ -41,12 +41,10 @@ export class ChartReader {
     } else if (does.kind === "dropped") say(t`No selection`);
     else if (does.kind === "selected") {
       say(t`Zoomed: ${moment(does.from)} to ${moment(does.to)}`);
-      group.focusOn(title);
-      group.select([does.from, does.to]);
+      group.select([does.from, does.to], title);
     } else if (does.kind === "back" && group.zoomed) {
       say(t`Not zoomed any more`);
-      group.focusOn(title);
-      group.select(null);
+      group.select(null, title);
     }
     return true;
   }

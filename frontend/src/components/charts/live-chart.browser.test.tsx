@@ -1,4 +1,5 @@
 import axe from "axe-core";
+import { useState } from "react";
 import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import { Series } from "@/live/series";
@@ -19,7 +20,7 @@ function minute(): Series {
 
 let groups = 0;
 
-function chart(series: Series, group = new ChartGroup(`test ${(groups += 1)}`)) {
+function chart(series: Series, group = new ChartGroup(`test ${(groups += 1)}`), height = 144) {
   return (
     <LiveChart
       title="Throughput"
@@ -32,6 +33,7 @@ function chart(series: Series, group = new ChartGroup(`test ${(groups += 1)}`)) 
       unit="count"
       range={RANGE}
       group={group}
+      height={height}
     />
   );
 }
@@ -206,6 +208,36 @@ test("a chart that a selection builds anew has the focus again, once", async () 
   await show(chart(minute(), group));
   await expect.element(keyboard).toHaveFocus();
   expect(group.takesFocus("Throughput")).toBe(false);
+});
+
+function Rebuilt({ group }: { group: ChartGroup }) {
+  const [height, setHeight] = useState(100);
+  const [series] = useState(minute);
+  return (
+    <>
+      {chart(series, group, height)}
+      <button type="button" onClick={() => setHeight(height + 20)}>
+        Build anew
+      </button>
+    </>
+  );
+}
+
+test("a zoom in place, and a chart that comes when somebody is elsewhere, take no focus", async () => {
+  const group = new ChartGroup("elsewhere");
+  await show(<Rebuilt group={group} />);
+  await expect.element(legend("blue")).toHaveTextContent("blue 60");
+  focus();
+  await userEvent.keyboard("{Home}{Enter}{End}{Enter}");
+  (keyboard.element() as HTMLElement).blur();
+  expect(group.takesFocus("Throughput")).toBe(false);
+  group.onSelect(() => undefined, false);
+  focus();
+  await userEvent.keyboard("{Home}{Enter}{End}{Enter}");
+  const anew = page.getByRole("button", { name: "Build anew" });
+  await anew.click();
+  await expect.poll(() => image.element().clientHeight).toBe(120);
+  await expect.element(anew).toHaveFocus();
 });
 
 test("a gap tells its reason to the pointer and to the keyboard", async () => {
