@@ -3,10 +3,11 @@ import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { useId } from "react";
 import type { LoadSweep } from "@/api/types";
+import { PointReader } from "@/components/charts/point-reader";
 import { axisText } from "@/components/charts/units";
 import { type Frame, type Latency, latencyOf, pathOf, scalesOf } from "./curve";
 import classes from "./load.module.css";
-import { levelText, pointText } from "./words";
+import { levelText, pointText, readText } from "./words";
 import { MISSING } from "@/components/format";
 
 const WIDTH = 760;
@@ -20,7 +21,20 @@ export interface CurveChartProps {
   latency: Latency;
 }
 
-export function CurveChart({ sweep, beside, latency }: CurveChartProps) {
+/** Those without an answer have no latency, and no place. */
+export function CurveChart(props: CurveChartProps) {
+  const { sweep, latency } = props;
+  return (
+    <PointReader
+      title={t`${latency} latency against answers a second`}
+      points={sweep.points.filter((point) => point.good > 0).map((point) => ({ key: String(point.level), words: readText(point, sweep) }))}
+    >
+      {(read) => <Curve {...props} read={read} />}
+    </PointReader>
+  );
+}
+
+function Curve({ sweep, beside, latency, read }: CurveChartProps & { read: string | null }) {
   const title = useId();
   const slo = sweep.slo_percentile !== null && latency === `p${sweep.slo_percentile}` ? (sweep.slo_ms ?? 0) * 1000 : null;
   const scales = scalesOf([sweep.points, beside?.points ?? []], latency, slo, FRAME);
@@ -67,7 +81,12 @@ export function CurveChart({ sweep, beside, latency }: CurveChartProps) {
           const y = scales.y(latencyOf(point, latency));
           const knee = point.level === sweep.knee;
           return (
-            <g key={point.level} data-knee={knee || undefined} className={classes["point"]}>
+            <g
+              key={point.level}
+              data-knee={knee || undefined}
+              data-read={read === String(point.level) || undefined}
+              className={classes["point"]}
+            >
               <circle cx={x} cy={y} r={knee ? 7 : 4}>
                 <title>{pointText(point, sweep.mode)}</title>
               </circle>

@@ -1,6 +1,6 @@
 import { QueryClient } from "@tanstack/react-query";
 import { expect, test, vi } from "vitest";
-import { page } from "vitest/browser";
+import { page, userEvent } from "vitest/browser";
 import { endpointQuery } from "@/api/endpoints";
 import { sweepsQuery } from "@/api/sweeps";
 import type { Deployment } from "@/api/types";
@@ -29,6 +29,18 @@ test("a sweep has its curve, what it says, and its points, an earlier one beside
   await page.getByText("p50", { exact: true }).first().click();
   await expect.element(page.getByRole("img", { name: "p50 latency", exact: false })).toBeVisible();
   await expect.element(page.getByText("objective: p99 ≤ 60 ms")).not.toBeInTheDocument();
+});
+
+test("the curve is read by keyboard", async () => {
+  await show(<SweepView id="sweep-2" others={[]} beside={undefined} onBeside={nothing} />);
+  const curve = page.getByRole("application", { name: "p99 latency against answers a second, read by arrow keys" });
+  await expect.element(curve).toBeVisible();
+  (curve.element() as HTMLElement).focus();
+  await userEvent.keyboard("{End}");
+  await expect.element(curve).toHaveTextContent(/16 at a time: 330 \/s, p50 47.0 ms, p95 75.2 ms, p99 85.0 ms; over the objective$/);
+  await userEvent.keyboard("{ArrowLeft}");
+  await expect.element(curve).toHaveTextContent(/8 at a time: 310 \/s, .*; knee$/);
+  expect(curve.element().querySelectorAll("[data-read]")).toHaveLength(1);
 });
 
 test("a deployment that serves is measured only by who says so, and can be stopped", async () => {
