@@ -34,6 +34,8 @@ describe("comparison of metrics", () => {
     expect(chosenPanels("node", "nonsense")).toEqual(["host-cpu", "host-memory", "disk", "gpu", "gpu-memory"]);
     expect(chosenPanels("model", undefined)).not.toContain("p95");
     expect(metricsOf("endpoint", ["e"], ["p95", "requests"], DEVICES)).toEqual(["request_rate", "p95_us"]);
+    // Also where it is not drawn: gaps are told by it.
+    expect(metricsOf("endpoint", ["e"], ["p95"], DEVICES)).toEqual(["p95_us", "request_rate"]);
   });
 
   it("draws one line for each thing, told apart, in every panel", () => {

@@ -19,7 +19,7 @@ export interface FoldingPanelsProps {
   charts: ChartGroup;
   series: Series;
   range: number;
-  dimmed: boolean;
+  dimmed?: boolean;
   envelope?: boolean;
   /** Drawn otherwise than by a chart over time; undefined for all others. These do not fold. */
   instead?: (panel: Panel) => ReactNode;
@@ -64,7 +64,7 @@ function useFlat({ panels, charts, series, range, instead }: FoldingPanelsProps,
 }
 
 export function FoldingPanels(props: FoldingPanelsProps) {
-  const { panels, charts, series, range, dimmed, envelope = false, instead } = props;
+  const { panels, charts, series, range, dimmed = false, envelope = false, instead } = props;
   const host = useRef<HTMLDivElement>(null);
   const flat = useFlat(props, host);
   const [opened, setOpened] = useState(NONE);
