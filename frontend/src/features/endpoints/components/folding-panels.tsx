@@ -5,6 +5,7 @@ import { type ReactNode, type RefObject, useEffect, useRef, useState } from "rea
 import type { ChartGroup } from "@/components/charts/chart-group";
 import { isFlat } from "@/components/charts/flat";
 import { LiveChart } from "@/components/charts/live-chart";
+import { paced } from "@/live/paced";
 import type { Series } from "@/live/series";
 import type { Panel } from "../panels";
 import classes from "./folding-panels.module.css";
@@ -31,34 +32,19 @@ function useFlat({ panels, charts, series, range, instead }: FoldingPanelsProps,
   const [flat, setFlat] = useState(NONE);
   useEffect(() => {
     const wanted = JSON.parse(shape) as [id: string, keys: string[]][];
-    let lookedAt = Number.NEGATIVE_INFINITY;
-    let later = 0;
     // why: nothing moves away from under the pointer or the focus; what somebody opened keeps its line.
     const isUsed = (id: string) =>
       host.current?.querySelector(`[data-panel="${CSS.escape(id)}"]:not([data-opened])`)?.matches(":hover, :focus-within") ?? false;
-    const look = () => {
+    return paced(series, EVERY_MS, (again) => {
       // why not while zoomed: what is beside the zoom may have something to see.
       if (charts.zoom) return;
-      window.clearTimeout(later);
-      const wait = lookedAt + EVERY_MS - performance.now();
-      if (wait > 0) {
-        // why: a stretch of the past is drawn once, and never again.
-        later = window.setTimeout(look, wait);
-        return;
-      }
-      lookedAt = performance.now();
       const since = series.ring.lastTime - range;
       const all = wanted.filter(([, keys]) => isFlat(series.ring, keys, since)).map(([id]) => id);
       const found = all.filter((id) => !isUsed(id));
       // why: it folds when it is left, also where nothing is drawn any more
-      if (found.length < all.length) later = window.setTimeout(look, EVERY_MS);
+      if (found.length < all.length) again();
       setFlat((old) => (found.join() === old.join() ? old : found));
-    };
-    const stop = series.onDraw(look);
-    return () => {
-      window.clearTimeout(later);
-      stop();
-    };
+    });
   }, [shape, charts, series, range, host]);
   return flat;
 }
