@@ -90,7 +90,8 @@ export class Plot {
       ring.read(highKey(line.key), from, this.bounds[index * 2 + 1]);
     });
     if (stacked) this.stack();
-    this.chart.setData(this.data(), true);
+    // why at once: a cursor that is put at a moment now would be put there by the scale of before.
+    this.chart.batch(() => this.chart.setData(this.data(), true));
   }
 
   resize(width: number): void {
