@@ -26,7 +26,7 @@ export class ChartReader {
   /** Whether the key was one of the chart's. */
   press(key: string, shift: boolean): boolean {
     const { plot, group, title, words, moment, say } = this.options;
-    const shown = plot.inView();
+    const shown = plot.times.slice(...plot.view);
     const pressed = press(this.reading, key, shift, shown);
     if (!pressed) return false;
     const { reading, does } = pressed;

@@ -2,10 +2,11 @@ import axe from "axe-core";
 import { useState } from "react";
 import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
+import { highKey, lowKey } from "@/live/metric-keys";
 import { Series } from "@/live/series";
 import { show } from "@/testing/show";
 import { ChartGroup } from "./chart-group";
-import { LiveChart } from "./live-chart";
+import { LiveChart, type LiveChartProps } from "./live-chart";
 
 const END = 1_793_534_400;
 const RANGE = 60;
@@ -20,22 +21,18 @@ function minute(): Series {
 
 let groups = 0;
 
+const PROPS = {
+  title: "Throughput",
+  formula: "What was answered, per second",
+  lines: [
+    { key: "climbs", label: "blue", color: "s1" },
+    { key: "stays", label: "green", color: "s3" },
+  ],
+  unit: "count",
+} satisfies Partial<LiveChartProps>;
+
 function chart(series: Series, group = new ChartGroup(`test ${(groups += 1)}`), height = 144) {
-  return (
-    <LiveChart
-      title="Throughput"
-      formula="What was answered, per second"
-      series={series}
-      lines={[
-        { key: "climbs", label: "blue", color: "s1" },
-        { key: "stays", label: "green", color: "s3" },
-      ]}
-      unit="count"
-      range={RANGE}
-      group={group}
-      height={height}
-    />
-  );
+  return <LiveChart {...PROPS} series={series} range={RANGE} group={group} height={height} />;
 }
 
 const panel = page.getByRole("region", { name: "Throughput" });
@@ -110,6 +107,36 @@ test("the same as a table has the figures, and the chart comes back at its size"
   await panel.getByRole("button", { name: "Show Throughput as a chart" }).click();
   await expect.element(image).toBeVisible();
   await expect.poll(() => canvas().getBoundingClientRect().width).toBe(image.element().clientWidth);
+});
+
+test("the table has what is in view: not beside a zoom, and the bounds of buckets where there are some", async () => {
+  const group = new ChartGroup("table");
+  const first = await show(chart(minute(), group));
+  await expect.element(legend("blue")).toHaveTextContent("blue 60");
+  await panel.getByRole("button", { name: "Show Throughput as a table" }).click();
+  const row = panel.getByRole("table").getByRole("row", { name: "blue" });
+  await expect.element(row).toHaveTextContent("blue6003060");
+  group.setZoom([END - 40, END - 20]);
+  await expect.element(row).toHaveTextContent("blue40203040");
+  await first.unmount();
+
+  const buckets = new Series();
+  const t = [END - 120, END - 60, END];
+  const keys = ["climbs", lowKey("climbs"), highKey("climbs")];
+  buckets.accept({
+    type: "snapshot",
+    topic: "",
+    keys,
+    t,
+    v: [
+      [50, 7, 9],
+      [40, 2, 4],
+      [90, 30, 20],
+    ],
+  });
+  await show(<LiveChart {...PROPS} series={buckets} range={60} group={new ChartGroup("buckets")} envelope />);
+  await panel.getByRole("button", { name: "Show Throughput as a table" }).click();
+  await expect.element(row).toHaveTextContent("blue92830");
 });
 
 test("it follows the width of its box", async () => {

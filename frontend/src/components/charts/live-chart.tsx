@@ -178,7 +178,7 @@ export function LiveChart(props: LiveChartProps) {
         return;
       }
       tableAt = now;
-      setRows(summarise(current, plot.times, plot.raw));
+      setRows(summarise(current, plot));
     };
     const observer = new ResizeObserver(() => plot.resize(element.clientWidth));
     observer.observe(element);
