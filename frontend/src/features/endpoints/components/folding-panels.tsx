@@ -30,6 +30,8 @@ export interface FoldingPanelsProps {
 function useFlat({ panels, charts, series, range, instead }: FoldingPanelsProps, host: RefObject<HTMLElement | null>): readonly string[] {
   const shape = JSON.stringify(panels.flatMap((panel) => (instead?.(panel) ? [] : [[panel.id, panel.lines.map(({ key }) => key)]])));
   const [flat, setFlat] = useState(NONE);
+  /** Whose line had the focus, and goes. */
+  const left = useRef<string | null>(null);
   useEffect(() => {
     const wanted = JSON.parse(shape) as [id: string, keys: string[]][];
     // why: nothing moves away from under the pointer or the focus; what somebody opened keeps its line.
@@ -43,9 +45,16 @@ function useFlat({ panels, charts, series, range, instead }: FoldingPanelsProps,
       const found = all.filter((id) => !isUsed(id));
       // why: it folds when it is left, also where nothing is drawn any more
       if (found.length < all.length) again();
+      const focused = host.current?.querySelector<HTMLElement>("[data-line]:focus")?.dataset["line"];
+      if (focused !== undefined && !found.includes(focused)) left.current = focused;
       setFlat((old) => (found.join() === old.join() ? old : found));
     });
   }, [shape, charts, series, range, host]);
+  useEffect(() => {
+    if (left.current === null) return;
+    host.current?.querySelector<HTMLElement>(`[data-panel="${CSS.escape(left.current)}"] [role="application"]`)?.focus();
+    left.current = null;
+  }, [flat, host]);
   return flat;
 }
 
@@ -79,6 +88,7 @@ export function FoldingPanels(props: FoldingPanelsProps) {
               <li key={id}>
                 <button
                   type="button"
+                  data-line={id}
                   aria-expanded={open}
                   onClick={() => setOpened(open ? opened.filter((one) => one !== id) : [...opened, id])}
                 >
