@@ -43,6 +43,19 @@ test("the curve is read by keyboard", async () => {
   expect(curve.element().querySelectorAll("[data-read]")).toHaveLength(1);
 });
 
+test("the curve is as wide as its box, in texts of one size", async () => {
+  await page.viewport(1000, 700);
+  await show(<SweepView id="sweep-2" others={[]} beside={undefined} onBeside={nothing} />);
+  const tick = page.getByText("100 ms", { exact: true });
+  const curve = page.getByRole("img", { name: "p99 latency", exact: false });
+  await expect.poll(() => curve.element().getBoundingClientRect().width).toBeGreaterThan(850);
+  const height = tick.element().getBoundingClientRect().height;
+  await page.viewport(390, 700);
+  await expect.poll(() => curve.element().getBoundingClientRect().width).toBeLessThan(360);
+  expect(tick.element().getBoundingClientRect().height).toBeCloseTo(height, 0);
+  expect(document.documentElement.scrollWidth).toBe(390);
+});
+
 test("a deployment that serves is measured only by who says so, and can be stopped", async () => {
   const endpoint = await read("resnet50-prod");
   const begun = vi.fn();
