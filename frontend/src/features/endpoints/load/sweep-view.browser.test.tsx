@@ -52,7 +52,7 @@ test("the curve is as wide as its box, in texts of one size", async () => {
   const height = tick.element().getBoundingClientRect().height;
   await page.viewport(390, 700);
   await expect.poll(() => curve.element().getBoundingClientRect().width).toBeLessThan(360);
-  expect(tick.element().getBoundingClientRect().height).toBeCloseTo(height, 0);
+  await expect.poll(() => tick.element().getBoundingClientRect().height).toBeCloseTo(height, 0);
   expect(document.documentElement.scrollWidth).toBe(390);
 });
 
