@@ -66,8 +66,9 @@ export function objectiveSet(endpoint: string, name: string, body: Record<string
 
 export const objectivePast = (name: string) => {
   const left = objectives.find((one) => one.name === name)?.budget_left ?? 1;
+  const end = Math.floor(Date.now() / 1000);
   const points = Array.from({ length: 60 }, (_, index) => ({
-    at: index,
+    at: end - (59 - index) * 14_400,
     total: 1000,
     bad: 1,
     budget_left: index < 58 ? 1 - ((1 - left) * 0.3 * index) / 58 : left,

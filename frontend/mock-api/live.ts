@@ -326,6 +326,12 @@ export function quarter(node: string, metrics: string): { keys: string[]; t: num
   return { keys: names.map((name) => `${name}.node/${node}`), t, v: names.map((_, column) => t.map((at) => sway(at, column))) };
 }
 
+/** What there is of somebody whom nobody asks: no rates, and neither means nor shares nor quantiles. */
+function idle(key: string): number | null {
+  if (/^(cpu|memory_bytes)/.test(key)) return valueOf(key, 0, 0.1);
+  return /^(inference_rate|request_rate|busy|pending)/.test(key) ? 0 : null;
+}
+
 /** Several things side by side, as `/metrics/query` gives them. */
 export function compared(query: URLSearchParams) {
   const [by, ids, metrics] = [
@@ -339,7 +345,9 @@ export function compared(query: URLSearchParams) {
   const columns = metrics.flatMap((metric) =>
     ids.map((id, index) => ({ key: `${metric}.${by}/${id}`, of: `${metric}.${id.endsWith("green") ? "green" : "blue"}`, index })),
   );
-  const v = columns.map(({ of, index }) => t.map((at) => (valueOf(of, at + index * 40, 1) ?? 0) * (1 + 0.2 * index)));
-  const spread = (factor: number) => v.map((values) => values.map((value) => value * factor));
+  const v = columns.map(({ key, of, index }) =>
+    t.map((at) => (key.includes("/sentiment") ? idle(of) : (valueOf(of, at + index * 40, 1) ?? 0) * (1 + 0.2 * index))),
+  );
+  const spread = (factor: number) => v.map((values) => values.map((value) => value && value * factor));
   return { keys: columns.map((column) => column.key), t, v, low: spread(0.8), high: spread(1.25), step_s: step, resolution: "minutes" };
 }

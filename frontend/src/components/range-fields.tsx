@@ -2,7 +2,7 @@
 import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { Button, TextInput } from "@mantine/core";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { TimeRange } from "@/app/time-range";
 import { absoluteTime } from "./format";
 import classes from "./range-fields.module.css";
@@ -17,32 +17,54 @@ interface RangeFieldsProps {
 
 const text = (seconds: number) => absoluteTime(new Date(seconds * 1000).toISOString());
 
-function Fields({ from: first, to: last, onChange }: { from: string; to: string; onChange: RangeFieldsProps["onChange"] }) {
-  const [from, setFrom] = useState(first);
-  const [to, setTo] = useState(last);
-  const [wrong, setWrong] = useState<{ field: "from" | "to"; message: string } | null>(null);
+interface Texts {
+  from: string;
+  to: string;
+}
+
+const textsOf = (range: TimeRange): Texts =>
+  range.kind === "fixed" ? { from: text(range.from), to: text(range.to) } : { from: "", to: "" };
+
+export function RangeFields({ range, onChange }: RangeFieldsProps) {
+  const shown = textsOf(range);
+  const [typed, setTyped] = useState(shown);
+  const [before, setBefore] = useState(shown);
+  const [wrong, setWrong] = useState<{ field: keyof Texts; message: string } | null>(null);
+  const form = useRef<HTMLFormElement>(null);
+  // why here, and no fields anew: what is dragged over a chart replaces what was typed, and whoever typed keeps the focus.
+  if (before.from !== shown.from || before.to !== shown.to) {
+    setBefore(shown);
+    setTyped(shown);
+    setWrong(null);
+  }
   const zone = zoneNow();
   const show = () => {
-    const typed = typedRange(from, to, Date.now());
-    if ("range" in typed) onChange(typed.range);
-    else setWrong(typed);
+    const found = typedRange(typed.from, typed.to, Date.now());
+    if ("range" in found) onChange(found.range);
+    else {
+      setWrong(found);
+      // why: who presses the button by keyboard, or cannot see, is told there.
+      form.current?.querySelector<HTMLInputElement>(`[name="${found.field}"]`)?.focus();
+    }
   };
-  const field = (name: "from" | "to", label: string, value: string, set: (value: string) => void, placeholder: string) => (
+  const field = (name: keyof Texts, label: string, placeholder: string) => (
     <TextInput
+      name={name}
       aria-label={label}
       title={label}
       w={168}
-      value={value}
+      value={typed[name]}
       placeholder={placeholder}
       error={wrong?.field === name ? wrong.message : undefined}
       onChange={(event) => {
-        set(event.currentTarget.value);
+        setTyped({ ...typed, [name]: event.currentTarget.value });
         setWrong(null);
       }}
     />
   );
   return (
     <form
+      ref={form}
       className={classes["fields"]}
       aria-label={t`Times`}
       noValidate
@@ -51,17 +73,11 @@ function Fields({ from: first, to: last, onChange }: { from: string; to: string;
         show();
       }}
     >
-      {field("from", t`From, in ${zone}`, from, setFrom, t`from, e.g. 14:00`)}
-      {field("to", t`To, in ${zone}`, to, setTo, t`to, or now`)}
-      <Button type="submit" variant="default" disabled={from.trim() === ""}>
+      {field("from", t`From, in ${zone}`, t`from, e.g. 14:00`)}
+      {field("to", t`To, in ${zone}`, t`to, or now`)}
+      <Button type="submit" variant="default" disabled={typed.from.trim() === ""}>
         <Trans>Show</Trans>
       </Button>
     </form>
   );
-}
-
-export function RangeFields({ range, onChange }: RangeFieldsProps) {
-  const [from, to] = range.kind === "fixed" ? [text(range.from), text(range.to)] : ["", ""];
-  // why anew: what is dragged over a chart is in the fields, and what was typed before is not any more.
-  return <Fields key={`${from} ${to}`} from={from} to={to} onChange={onChange} />;
 }

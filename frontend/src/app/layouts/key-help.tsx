@@ -18,10 +18,10 @@ export default function KeyHelp() {
     >
       <dl className={classes["keys"]}>
         {SHORTCUTS.map(([keys, what]) => (
-          <div key={keys}>
+          <div key={what}>
             <dt>
-              {keys.split(" ").map((key) => (
-                <Kbd key={key}>{key}</Kbd>
+              {keys.split(" ").map((key, index) => (
+                <Kbd key={index}>{key}</Kbd>
               ))}
             </dt>
             <dd>{what}</dd>

@@ -7,6 +7,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { sessionQuery } from "@/api/session";
 import { paths } from "@/app/paths";
+import { COMMAND_KEY } from "@/components/command-key";
 import { Breadcrumbs } from "./breadcrumbs";
 import { LivePill } from "./live-pill";
 import { MessageBell } from "./message-bell";
@@ -72,14 +73,12 @@ export function Topbar({ onMenu }: { onMenu: () => void }) {
       </ActionIcon>
       <Breadcrumbs />
       <div className={classes["topActions"]}>
-        <button type="button" className={classes["search"]} onClick={palette.open} aria-label={t`Search or jump to Ctrl K`}>
+        <button type="button" className={classes["search"]} onClick={palette.open} aria-label={t`Search or jump to ${COMMAND_KEY} K`}>
           <IconSearch size={15} aria-hidden />
           <span className={classes["searchWords"]}>
             <Trans>Search or jump to</Trans>
           </span>{" "}
-          <kbd className={classes["searchKey"]}>
-            <Trans>Ctrl K</Trans>
-          </kbd>
+          <kbd className={classes["searchKey"]}>{COMMAND_KEY} K</kbd>
         </button>
         <LivePill />
         <OperationsTray />

@@ -55,22 +55,24 @@ export class ChartGroup {
     return this.selected ? this.selectedZoomed : this.range !== null;
   }
 
-  /** The chart of this title has the focus again where it is built anew: after a selection its points are asked for first. */
-  focusOn(title: string): void {
-    this.focused = title;
-  }
-
-  /** Once: whether a new chart of this title takes the focus. */
+  /** Once: whether a new chart of this title takes the focus, which nobody else may have by now. */
   takesFocus(title: string): boolean {
     if (this.focused !== title) return false;
     this.focused = null;
-    return true;
+    return document.activeElement === document.body;
   }
 
-  /** What a drag or a double click in a chart does. */
-  select(range: readonly [number, number] | null): void {
-    if (this.selected) this.selected(range);
-    else this.setZoom(range);
+  /**
+   * What a drag or a double click in a chart does, and a key. `title`: the chart that had the focus has it again where it is built
+   * anew, since points may be asked for first. A zoom in place builds none, and leaves the focus where it is.
+   */
+  select(range: readonly [number, number] | null, title: string | null = null): void {
+    if (!this.selected) {
+      this.setZoom(range);
+      return;
+    }
+    this.focused = title;
+    this.selected(range);
   }
 
   /** The mark nearest to a time, if it is within `tolerance` seconds. */

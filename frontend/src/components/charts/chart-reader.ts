@@ -26,7 +26,7 @@ export class ChartReader {
   /** Whether the key was one of the chart's. */
   press(key: string, shift: boolean): boolean {
     const { plot, group, title, words, moment, say } = this.options;
-    const shown = plot.inView();
+    const shown = plot.times.slice(...plot.view);
     const pressed = press(this.reading, key, shift, shown);
     if (!pressed) return false;
     const { reading, does } = pressed;
@@ -41,12 +41,10 @@ export class ChartReader {
     } else if (does.kind === "dropped") say(t`No selection`);
     else if (does.kind === "selected") {
       say(t`Zoomed: ${moment(does.from)} to ${moment(does.to)}`);
-      group.focusOn(title);
-      group.select([does.from, does.to]);
+      group.select([does.from, does.to], title);
     } else if (does.kind === "back" && group.zoomed) {
       say(t`Not zoomed any more`);
-      group.focusOn(title);
-      group.select(null);
+      group.select(null, title);
     }
     return true;
   }

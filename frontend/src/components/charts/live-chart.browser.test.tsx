@@ -1,10 +1,12 @@
 import axe from "axe-core";
+import { useState } from "react";
 import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
+import { highKey, lowKey } from "@/live/metric-keys";
 import { Series } from "@/live/series";
 import { show } from "@/testing/show";
 import { ChartGroup } from "./chart-group";
-import { LiveChart } from "./live-chart";
+import { LiveChart, type LiveChartProps } from "./live-chart";
 
 const END = 1_793_534_400;
 const RANGE = 60;
@@ -19,21 +21,18 @@ function minute(): Series {
 
 let groups = 0;
 
-function chart(series: Series, group = new ChartGroup(`test ${(groups += 1)}`)) {
-  return (
-    <LiveChart
-      title="Throughput"
-      formula="What was answered, per second"
-      series={series}
-      lines={[
-        { key: "climbs", label: "blue", color: "s1" },
-        { key: "stays", label: "green", color: "s3" },
-      ]}
-      unit="count"
-      range={RANGE}
-      group={group}
-    />
-  );
+const PROPS = {
+  title: "Throughput",
+  formula: "What was answered, per second",
+  lines: [
+    { key: "climbs", label: "blue", color: "s1" },
+    { key: "stays", label: "green", color: "s3" },
+  ],
+  unit: "count",
+} satisfies Partial<LiveChartProps>;
+
+function chart(series: Series, group = new ChartGroup(`test ${(groups += 1)}`), height = 144) {
+  return <LiveChart {...PROPS} series={series} range={RANGE} group={group} height={height} />;
 }
 
 const panel = page.getByRole("region", { name: "Throughput" });
@@ -110,6 +109,36 @@ test("the same as a table has the figures, and the chart comes back at its size"
   await expect.poll(() => canvas().getBoundingClientRect().width).toBe(image.element().clientWidth);
 });
 
+test("the table has what is in view: not beside a zoom, and the bounds of buckets where there are some", async () => {
+  const group = new ChartGroup("table");
+  const first = await show(chart(minute(), group));
+  await expect.element(legend("blue")).toHaveTextContent("blue 60");
+  await panel.getByRole("button", { name: "Show Throughput as a table" }).click();
+  const row = panel.getByRole("table").getByRole("row", { name: "blue" });
+  await expect.element(row).toHaveTextContent("blue6003060");
+  group.setZoom([END - 40, END - 20]);
+  await expect.element(row).toHaveTextContent("blue40203040");
+  await first.unmount();
+
+  const buckets = new Series();
+  const t = [END - 120, END - 60, END];
+  const keys = ["climbs", lowKey("climbs"), highKey("climbs")];
+  buckets.accept({
+    type: "snapshot",
+    topic: "",
+    keys,
+    t,
+    v: [
+      [50, 7, 9],
+      [40, 2, 4],
+      [90, 30, 20],
+    ],
+  });
+  await show(<LiveChart {...PROPS} series={buckets} range={60} group={new ChartGroup("buckets")} envelope />);
+  await panel.getByRole("button", { name: "Show Throughput as a table" }).click();
+  await expect.element(row).toHaveTextContent("blue92830");
+});
+
 test("it follows the width of its box", async () => {
   await page.viewport(1000, 600);
   await show(chart(minute()));
@@ -143,8 +172,9 @@ test("arrow keys read it point by point, Shift ten at a time, and the moment sta
   await userEvent.keyboard("{Shift>}{ArrowLeft}{/Shift}");
   await expect.element(legend("blue")).toHaveTextContent("blue 49");
   await expect.poll(said).toContain("blue 49, green 5");
-  series.accept({ type: "tick", topic: "", t: END + 10, v: [71, 5] });
-  await expect.poll(() => painted("s1")).toBeGreaterThan(100);
+  series.accept({ type: "tick", topic: "", t: END + 2, v: [71, 5] });
+  // Drawn, and what follows from that, too.
+  for (let frames = 0; frames < 4; frames += 1) await new Promise(requestAnimationFrame);
   await expect.element(legend("blue")).toHaveTextContent("blue 49");
   (keyboard.element() as HTMLElement).blur();
   await expect.element(legend("blue")).toHaveTextContent("blue 71");
@@ -206,6 +236,36 @@ test("a chart that a selection builds anew has the focus again, once", async () 
   await show(chart(minute(), group));
   await expect.element(keyboard).toHaveFocus();
   expect(group.takesFocus("Throughput")).toBe(false);
+});
+
+function Rebuilt({ group }: { group: ChartGroup }) {
+  const [height, setHeight] = useState(100);
+  const [series] = useState(minute);
+  return (
+    <>
+      {chart(series, group, height)}
+      <button type="button" onClick={() => setHeight(height + 20)}>
+        Build anew
+      </button>
+    </>
+  );
+}
+
+test("a zoom in place, and a chart that comes when somebody is elsewhere, take no focus", async () => {
+  const group = new ChartGroup("elsewhere");
+  await show(<Rebuilt group={group} />);
+  await expect.element(legend("blue")).toHaveTextContent("blue 60");
+  focus();
+  await userEvent.keyboard("{Home}{Enter}{End}{Enter}");
+  (keyboard.element() as HTMLElement).blur();
+  expect(group.takesFocus("Throughput")).toBe(false);
+  group.onSelect(() => undefined, false);
+  focus();
+  await userEvent.keyboard("{Home}{Enter}{End}{Enter}");
+  const anew = page.getByRole("button", { name: "Build anew" });
+  await anew.click();
+  await expect.poll(() => image.element().clientHeight).toBe(120);
+  await expect.element(anew).toHaveFocus();
 });
 
 test("a gap tells its reason to the pointer and to the keyboard", async () => {

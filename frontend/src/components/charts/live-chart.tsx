@@ -13,6 +13,7 @@ import classes from "./charts.module.css";
 import { type Level, levelOf, worse } from "./level";
 import { gapText } from "./gap-text";
 import { Plot, type Line } from "./plot";
+import { ReadingStop } from "./reading-stop";
 import { SummaryTable, type SummaryRow, summarise } from "./summary-table";
 import { type Unit, valueText } from "./units";
 
@@ -177,7 +178,7 @@ export function LiveChart(props: LiveChartProps) {
         return;
       }
       tableAt = now;
-      setRows(summarise(current, plot.times, plot.raw));
+      setRows(summarise(current, plot));
     };
     const observer = new ResizeObserver(() => plot.resize(element.clientWidth));
     observer.observe(element);
@@ -227,20 +228,13 @@ export function LiveChart(props: LiveChartProps) {
           </ActionIcon>
         </span>
       </header>
-      <div
+      <ReadingStop
         ref={stop}
-        role="application"
-        aria-roledescription={t`chart`}
-        aria-label={t`${title}, read by arrow keys`}
-        tabIndex={asTable ? -1 : 0}
+        title={title}
         className={classes["plot"]}
         style={{ display: asTable ? "none" : undefined }}
-        onKeyDown={(event) => {
-          if (event.ctrlKey || event.metaKey || event.altKey || !reader.current?.press(event.key, event.shiftKey)) return;
-          event.preventDefault();
-          event.stopPropagation();
-        }}
-        onBlur={() => reader.current?.leave()}
+        onPress={(key, shift) => reader.current?.press(key, shift) ?? false}
+        onLeave={() => reader.current?.leave()}
       >
         <div
           ref={host}
@@ -250,7 +244,7 @@ export function LiveChart(props: LiveChartProps) {
         />
         <span ref={gap} className={classes["gap"]} aria-hidden />
         <span ref={said} className="sr-only" aria-live="polite" />
-      </div>
+      </ReadingStop>
       {asTable ? <SummaryTable label={title} rows={rows} unit={unit} height={height} /> : null}
       <ul className={classes["legend"]}>
         {lines.map((line, index) => (

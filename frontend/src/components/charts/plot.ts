@@ -90,7 +90,8 @@ export class Plot {
       ring.read(highKey(line.key), from, this.bounds[index * 2 + 1]);
     });
     if (stacked) this.stack();
-    this.chart.setData(this.data(), true);
+    // why at once: a cursor that is put at a moment now would be put there by the scale of before.
+    this.chart.batch(() => this.chart.setData(this.data(), true));
   }
 
   resize(width: number): void {
@@ -101,10 +102,19 @@ export class Plot {
     this.chart.destroy();
   }
 
-  /** Times of the points between the left edge and the right. */
-  inView(): number[] {
+  /** The points between the left edge and the right: the first, and the one after the last. */
+  get view(): [from: number, to: number] {
     const { min, max } = this.chart.scales["x"] ?? {};
-    return this.times.filter((time) => time >= (min ?? Number.NEGATIVE_INFINITY) && time <= (max ?? Number.POSITIVE_INFINITY));
+    const from = this.times.findIndex((time) => time >= (min ?? Number.NEGATIVE_INFINITY));
+    const after = this.times.findIndex((time) => time > (max ?? Number.POSITIVE_INFINITY));
+    const to = after === -1 ? this.times.length : after;
+    return [from === -1 ? to : from, to];
+  }
+
+  /** The lowest and the highest of a line, as they are drawn: of each bucket where there is an envelope, else the values themselves. */
+  boundsOf(line: number): { low: (number | null)[]; high: (number | null)[] } {
+    const values = this.raw[line] ?? [];
+    return { low: this.bounds[line * 2] ?? values, high: this.bounds[line * 2 + 1] ?? values };
   }
 
   /** Puts the cursor at a moment, and the selection between it and where that began. */

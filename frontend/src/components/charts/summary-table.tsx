@@ -1,5 +1,6 @@
 /** The visible part of a chart in numbers. */
 import { t } from "@lingui/core/macro";
+import type { Plot } from "./plot";
 import { valueText, type Unit } from "./units";
 import { meanOverTime } from "./widths";
 import classes from "./charts.module.css";
@@ -12,21 +13,20 @@ export interface SummaryRow {
   max: number | null;
 }
 
-export function summarise(
-  lines: readonly { label: string }[],
-  times: readonly number[],
-  values: readonly (readonly (number | null)[])[],
-): SummaryRow[] {
-  return lines.map((line, index) => {
-    const known = (values[index] ?? []).filter((value): value is number => value !== null);
-    const all = values[index] ?? [];
-    if (known.length === 0) return { label: line.label, last: null, min: null, mean: null, max: null };
+/** Of what is in view. */
+export function summarise(lines: readonly { label: string }[], plot: Plot): SummaryRow[] {
+  const view = plot.view;
+  const known = (values: readonly (number | null)[]) => values.slice(...view).filter((value) => value !== null);
+  return lines.map(({ label }, index) => {
+    const values = (plot.raw[index] ?? []).slice(...view);
+    const { low, high } = plot.boundsOf(index);
+    const [lows, highs] = [known(low), known(high)];
     return {
-      label: line.label,
-      last: all[all.length - 1] ?? null,
-      min: Math.min(...known),
-      mean: meanOverTime(times, all),
-      max: Math.max(...known),
+      label,
+      last: values.at(-1) ?? null,
+      min: lows.length > 0 ? Math.min(...lows) : null,
+      mean: meanOverTime(plot.times.slice(...view), values),
+      max: highs.length > 0 ? Math.max(...highs) : null,
     };
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { evenly, meanOverTime } from "./widths";
+import { evenly, meanOverTime, widthsOf } from "./widths";
 
 const N = null;
 
@@ -20,11 +20,18 @@ describe("points are brought to one width", () => {
   );
 });
 
+test.each<[string, number[], number | undefined, number[]]>([
+  ["the time since the one before", [2, 4, 6, 6.5, 7], undefined, [2, 2, 2, 0.5, 0.5]],
+  ["no more than the widest", [2, 4, 60, 62], 12, [12, 2, 12, 2]],
+  ["a second where it is alone", [7], undefined, [1]],
+  ["nothing of nothing", [], undefined, []],
+])("a point stands for %s", (_, times, widest, expected) => expect(widthsOf(times, widest)).toEqual(expected));
+
 describe("a mean over time", () => {
   test.each<[string, number[], (number | null)[], number | null]>([
     ["of points of one width is their mean", [1, 2, 3], [1, 2, 6], 3],
-    ["counts four half seconds like one of two", [2, 4, 6, 6.5, 7, 7.5, 8], [4, 4, 4, 0, 0, 0, 0], 18 / 6.5],
-    ["does not count a silence for the point after it", [1, 2, 12, 13], [1, 1, 3, 3], 2],
+    ["counts four half seconds like one of two", [2, 4, 6, 6.5, 7, 7.5, 8], [4, 4, 4, 0, 0, 0, 0], 24 / 8],
+    ["does not count a silence for the point after it", [1, 2, 2.5, 11.5, 12, 13], [1, 1, N, N, 3, 3], 6.5 / 3.5],
     ["leaves gaps out", [1, 2, 3], [1, N, 3], 2],
     ["of one point is that", [7], [5], 5],
     ["of nothing is nothing", [1, 2], [N, N], null],

@@ -1,4 +1,5 @@
-/** Which batch sizes ran, and what they cost: means over what is shown. Pure. */
+/** Which batch sizes ran, and what they cost: means over the time shown, in which points have different widths. Pure. */
+import { meanOverTime, widthsOf } from "@/components/charts/widths";
 import { batchKey, batchTimeKey } from "@/live/metric-keys";
 
 export interface BatchRow {
@@ -20,20 +21,16 @@ export interface BatchTable {
   mean: number | null;
 }
 
-const mean = (values: readonly (number | null)[]): number | null => {
-  const known = values.filter((value): value is number => value !== null);
-  return known.length > 0 ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
-};
-
 /** A size that ran so rarely says little about which is best. */
 const FEWEST = 0.01;
 
-export function batchTable(sizes: readonly number[], read: (key: string) => readonly (number | null)[]): BatchTable {
-  // why zero for a gap of one size where others ran: its share was nothing then.
-  const columns = sizes.map((size) => ({ size, share: read(batchKey(size)), compute: mean(read(batchTimeKey(size))) }));
-  const length = Math.max(0, ...columns.map((column) => column.share.length));
-  const ran = Array.from({ length }, (_, index) => index).filter((index) => columns.some((column) => (column.share[index] ?? 0) > 0));
-  const weights = columns.map((column) => ran.reduce((sum, index) => sum + (column.share[index] ?? 0), 0));
+type Read = (key: string) => readonly (number | null)[];
+
+export function batchTable(sizes: readonly number[], times: readonly number[], read: Read): BatchTable {
+  const columns = sizes.map((size) => ({ size, share: read(batchKey(size)), compute: meanOverTime(times, read(batchTimeKey(size))) }));
+  // why zero for a gap: where one size ran, the share of the others was nothing; where none did, nothing is counted.
+  const widths = widthsOf(times);
+  const weights = columns.map((column) => widths.reduce((sum, width, index) => sum + width * (column.share[index] ?? 0), 0));
   const executions = weights.reduce((sum, weight) => sum + weight, 0);
   if (executions === 0) return { rows: [], mean: null };
   const items = columns.reduce((sum, { size }, index) => sum + size * (weights[index] ?? 0), 0);

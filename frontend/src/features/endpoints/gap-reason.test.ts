@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
-import { gapReason, type Made } from "./gap-reason";
+import type { Endpoint } from "@/api/types";
+import { gapReason, madeOf, madeOfAll } from "./gap-reason";
 
-const MADE: Made = { endpoint: 1000, deployments: new Map([["blue", 2000]]) };
+const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
+const ENDPOINT = { name: "e", created_at: iso(1000), deployments: [{ name: "blue", created_at: iso(2000) }] } as Endpoint;
+const MADE = madeOf(ENDPOINT);
+const SIDE_BY_SIDE = madeOfAll([ENDPOINT]);
 const UNKNOWN = "no samples: the reason is not known";
 const NO_REPLICAS = "no samples of replicas: none ran, or their nodes were silent";
 
@@ -37,8 +41,27 @@ test.each<[string, string, number, Record<string, number | null>, string]>([
   ["before the deployment, of the endpoint", "p95_us.all", 1900, { "request_rate.all": 0 }, "no request came"],
   ["what has no scope", "p95_us", 3000, {}, UNKNOWN],
 ])("%s", (_, key, time, values, expected) =>
-  expect(gapReason(key, { time, value: (name) => values[name], silent: false }, MADE)).toBe(expected),
+  expect(gapReason(key, { time, value: (name) => values[name], silent: false, oneNode: false }, MADE)).toBe(expected),
+);
+
+test.each<[string, string, number, Record<string, number | null>, string]>([
+  ["nobody asked a deployment", "p95_us.deployment/e/blue", 3000, { "request_rate.deployment/e/blue": 0 }, "no request came"],
+  ["nobody asked a model", "queue_share.model/net", 3000, { "request_rate.model/net": 0 }, "no request came"],
+  ["before an endpoint", "p95_us.endpoint/e", 900, {}, "before it was made"],
+  ["before a deployment", "cpu.deployment/e/blue", 1900, {}, "before it was made"],
+  ["a name that is an endpoint's and a model's", "request_us.model/e", 900, {}, UNKNOWN],
+  ["a machine", "host_cpu.node/n1", 3000, {}, "no samples of node n1"],
+  ["a device of one", "gpu1_util.node/n1", 3000, {}, "no samples of node n1"],
+])("side by side: %s", (_, key, time, values, expected) =>
+  expect(gapReason(key, { time, value: (name) => values[name], silent: false, oneNode: false }, SIDE_BY_SIDE)).toBe(expected),
+);
+
+test.each([
+  ["p95_us.all", "measured at the gateway, of all nodes together"],
+  ["request_us.all", UNKNOWN],
+])("of one node: %s", (key, expected) =>
+  expect(gapReason(key, { time: 3000, value: () => 4, silent: false, oneNode: true }, MADE)).toBe(expected),
 );
 
 test("what the studio did not hear, it does not explain by what it heard", () =>
-  expect(gapReason("p95_us.all", { time: 3000, value: () => 0, silent: true }, MADE)).toBe("the studio heard nothing"));
+  expect(gapReason("p95_us.all", { time: 3000, value: () => 0, silent: true, oneNode: false }, MADE)).toBe("the studio heard nothing"));

@@ -5,6 +5,7 @@ import { Button, Kbd, Menu, SegmentedControl } from "@mantine/core";
 import { IconChevronDown, IconPlayerStop, IconSend } from "@tabler/icons-react";
 import type { ConsoleModel } from "@/api/types";
 import { Card } from "@/components/card";
+import { COMMAND_KEY } from "@/components/command-key";
 import { FILL_LABELS, FILLS, type FillKind } from "@/inference/tensor/samples";
 import shared from "../console.module.css";
 import classes from "./request-panel.module.css";
@@ -135,9 +136,7 @@ export function RequestPanel(props: RequestPanelProps) {
           </Button>
         )}
         <span className="secondary">
-          <Kbd size="xs">
-            <Trans>Ctrl</Trans>
-          </Kbd>{" "}
+          <Kbd size="xs">{COMMAND_KEY}</Kbd>{" "}
           <Kbd size="xs">
             <Trans>Enter</Trans>
           </Kbd>

@@ -1,35 +1,26 @@
 /** Deployments, endpoints, models or nodes side by side: the same panels, one line for each. The choice is in the address. */
 import { plural, t } from "@lingui/core/macro";
-import { Trans } from "@lingui/react/macro";
 import "@mantine/core/styles/Pill.css";
 import "@mantine/core/styles/PillsInput.css";
 import { Button, MultiSelect } from "@mantine/core";
-import { IconDownload, IconZoomReset } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo } from "react";
 import { endpointsQuery } from "@/api/endpoints";
 import { nodesQuery } from "@/api/nodes";
 import { useSeesInstallation } from "@/api/permissions";
-import { following, parseRange, type Preset, PRESETS, rangeText, stepText } from "@/app/time-range";
-import { downloadFile } from "@/components/download";
+import { following, parseRange, rangeText } from "@/app/time-range";
 import { ChartGroup } from "@/components/charts/chart-group";
-import { LiveChart } from "@/components/charts/live-chart";
 import { EmptyState } from "@/components/empty-state";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
-import { RangeFields } from "@/components/range-fields";
 import { Segmented } from "@/components/segmented";
 import { Skeleton } from "@/components/skeleton";
-import panels from "../components/live-panels.module.css";
-import { toCsv } from "../metrics-csv";
-import { choices, chosenIds, chosenPanels, comparePanels, type Devices, devicesOf, type Kind, metricsOf, MOST, panelsOf } from "./compare";
+import { type Made, madeOfAll } from "../gap-reason";
+import { choices, chosenIds, chosenPanels, type Devices, devicesOf, type Kind, MOST, panelsOf } from "./compare";
 import classes from "./compare-page.module.css";
-import { useCompared } from "./use-compared";
+import { ComparedPanels, DEFAULT } from "./compared-panels";
 
-const DEFAULT: Preset = "1h";
-/** The bands of more lines would hide each other. */
-const FEW = 2;
 const KIND_WORDS: { value: Kind; label: string }[] = [
   { value: "deployment", label: t`Deployments` },
   { value: "endpoint", label: t`Endpoints` },
@@ -121,6 +112,7 @@ function useChoices({ kind, ids }: View) {
   return {
     known: [...new Set([...known, ...ids])],
     devices,
+    made: madeOfAll(endpoints.data?.items ?? []),
     loading: query.isPending,
     error: query.error,
     retry: () => void query.refetch(),
@@ -166,103 +158,38 @@ function Choice({ view, known }: { view: View; known: string[] }) {
   );
 }
 
-function Range({ view }: { view: View }) {
-  const { range, set } = view;
-  return (
-    <>
-      <Segmented
-        label={t`Range`}
-        value={range.kind === "following" ? range.preset : ("fixed" as Preset)}
-        options={PRESETS.map((value) => ({ value, label: value }))}
-        onChange={(value) => set({ range: value === DEFAULT ? undefined : value })}
-      />
-      <RangeFields range={range} onChange={(text) => set({ range: text })} />
-      {range.kind === "fixed" ? (
-        <Button variant="default" leftSection={<IconZoomReset size={15} />} onClick={() => set({ range: undefined })}>
-          <Trans>Follow live values</Trans>
-        </Button>
-      ) : null}
-    </>
-  );
-}
-
-function Panels({ view, known, devices }: { view: View; known: string[]; devices: Devices }) {
+function Panels({ view, known, devices, made }: { view: View; known: string[]; devices: Devices; made: Made }) {
   const { kind, ids, shown, range, charts } = view;
-  const { series, step, loading, error, retry } = useCompared(kind, ids, metricsOf(kind, ids, shown, devices), range);
-  const list = comparePanels(kind, ids, shown, devices);
-  const exportCsv = () => {
-    const end = Number.isNaN(series.ring.lastTime) ? Date.now() / 1000 : series.ring.lastTime;
-    const from = range.kind === "fixed" ? range.from : end - range.seconds;
-    downloadFile(
-      "metrics.csv",
-      "text/csv",
-      toCsv(
-        series.ring,
-        list.flatMap((panel) => panel.lines.map((line) => line.key)),
-        from,
-        end,
-      ),
-    );
-  };
-  if (ids.length === 0) {
-    const first = known.slice(0, MOST);
-    return (
-      <EmptyState
-        title={first.length > 0 ? TEXTS[kind].one : TEXTS[kind].none}
-        detail={t`Up to ${MOST} are drawn side by side; the address of this page holds the choice.`}
-        action={
-          first.length > 0 ? (
-            <Button onClick={() => view.set({ ids: first.join(",") })}>
-              {first.length < known.length ? TEXTS[kind].first(first.length) : TEXTS[kind].all(first.length)}
-            </Button>
-          ) : undefined
-        }
-      />
-    );
+  if (ids.length > 0) {
+    const drawn = { kind, ids, shown, range, charts, devices, made };
+    return <ComparedPanels {...drawn} onRange={(text) => view.set({ range: text })} />;
   }
-  if (list.length === 0)
-    return <EmptyState title={t`Nothing of this is measured here`} detail={t`None of these nodes has a GPU: choose other panels.`} />;
+  const first = known.slice(0, MOST);
   return (
-    <>
-      <div className={classes["bar"]}>
-        <Range view={view} />
-        <span className={classes["end"]}>
-          {step === null ? null : (
-            <span className="secondary">
-              {ids.length <= FEW ? t`points of ${stepText(step)}: mean, with lowest and highest` : t`points of ${stepText(step)}: mean`}
-            </span>
-          )}
-          <Button variant="default" leftSection={<IconDownload size={15} />} onClick={exportCsv} disabled={loading}>
-            <Trans>CSV</Trans>
+    <EmptyState
+      title={first.length > 0 ? TEXTS[kind].one : TEXTS[kind].none}
+      detail={t`Up to ${MOST} are drawn side by side; the address of this page holds the choice.`}
+      action={
+        first.length > 0 ? (
+          <Button onClick={() => view.set({ ids: first.join(",") })}>
+            {first.length < known.length ? TEXTS[kind].first(first.length) : TEXTS[kind].all(first.length)}
           </Button>
-        </span>
-      </div>
-      {error ? <ProblemCard error={error} title={t`The metrics could not be read`} onRetry={retry} /> : null}
-      {loading ? <Skeleton height={420} /> : null}
-      <h2 className="sr-only">
-        <Trans>Panels</Trans>
-      </h2>
-      {loading ? null : (
-        <div className={panels["grid"]}>
-          {list.map(({ id, ...panel }) => (
-            <LiveChart key={id} {...panel} series={series} range={range.seconds} group={charts} envelope={ids.length <= FEW} />
-          ))}
-        </div>
-      )}
-    </>
+        ) : undefined
+      }
+    />
   );
 }
 
 export function ComparePage() {
   usePageTitle(t`Metrics`);
   const view = useView();
-  const { known, devices, loading, error, retry } = useChoices(view);
+  const { known, devices, made, loading, error, retry } = useChoices(view);
   return (
     <>
       <PageHeader title={t`Metrics`} />
       {error ? <ProblemCard error={error} title={t`What can be compared could not be loaded`} onRetry={retry} /> : null}
       {loading ? <Skeleton height={34} /> : <Choice view={view} known={known} />}
-      {loading ? null : <Panels view={view} known={known} devices={devices} />}
+      {loading ? null : <Panels view={view} known={known} devices={devices} made={made} />}
     </>
   );
 }

@@ -33,7 +33,9 @@ describe("comparison of metrics", () => {
     expect(chosenPanels("node", "disk,nonsense,host-cpu")).toEqual(["host-cpu", "disk"]);
     expect(chosenPanels("node", "nonsense")).toEqual(["host-cpu", "host-memory", "disk", "gpu", "gpu-memory"]);
     expect(chosenPanels("model", undefined)).not.toContain("p95");
-    expect(metricsOf("endpoint", ["e"], ["p95", "requests"], DEVICES)).toEqual(["answer_rate", "p95_us"]);
+    // The runtimes' rate also where it is not drawn: gaps are told by it.
+    expect(metricsOf("endpoint", ["e"], ["p95", "requests"], DEVICES)).toEqual(["answer_rate", "p95_us", "request_rate"]);
+    expect(metricsOf("endpoint", ["e"], ["p95"], DEVICES)).toEqual(["p95_us", "request_rate"]);
     expect(metricsOf("model", ["m"], ["runtime-requests"], DEVICES)).toEqual(["request_rate"]);
   });
 

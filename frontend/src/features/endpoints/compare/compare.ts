@@ -46,10 +46,15 @@ function seriesOf(metric: Titled, ids: readonly string[], devices: Devices): { n
   );
 }
 
+/** By it gaps of others are told: without a request there is no latency. Machines have none. */
+const TELLS_GAPS: readonly Titled[] = ["request_rate"];
+
 /** What is asked of the server. */
-export const metricsOf = (kind: Kind, ids: readonly string[], panels: readonly string[], devices: Devices): string[] => [
-  ...new Set(compared(kind, panels).flatMap((metric) => seriesOf(metric, ids, devices).map(({ name }) => name))),
-];
+export function metricsOf(kind: Kind, ids: readonly string[], panels: readonly string[], devices: Devices): string[] {
+  const shown = compared(kind, panels);
+  const wanted = [...shown, ...(shown.length > 0 ? COMPARED[kind].filter((name) => TELLS_GAPS.includes(name)) : [])];
+  return [...new Set(wanted.flatMap((metric) => seriesOf(metric, ids, devices).map(({ name }) => name)))];
+}
 
 /** Panels of devices that none of them has are left out. */
 export function comparePanels(kind: Kind, ids: readonly string[], panels: readonly string[], devices: Devices): Panel[] {

@@ -59,6 +59,20 @@ test("the line opens the chart by keyboard, and folds it", async () => {
   await expect.element(region("Errors")).not.toBeInTheDocument();
 });
 
+test.each([
+  ["opened", "{Enter}"],
+  ["folded", null],
+])("who is at the line, %s, is at the chart when something comes", async (_, keys) => {
+  const series = minute();
+  await shown(series);
+  await expect.element(line).toBeVisible();
+  (line.element() as HTMLElement).focus();
+  if (keys) await userEvent.keyboard(keys);
+  series.accept({ type: "tick", topic: "", t: END + 1, v: [2, 3, null] });
+  await expect.element(line).not.toBeInTheDocument();
+  await expect.element(region("Errors").getByRole("application")).toHaveFocus();
+});
+
 test("a chart in use does not fold away from under the pointer", async () => {
   const series = minute();
   series.accept({ type: "tick", topic: "", t: END + 1, v: [2, 3, null] });

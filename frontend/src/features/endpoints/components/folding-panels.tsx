@@ -5,6 +5,7 @@ import { type ReactNode, type RefObject, useEffect, useRef, useState } from "rea
 import type { ChartGroup } from "@/components/charts/chart-group";
 import { isFlat } from "@/components/charts/flat";
 import { LiveChart } from "@/components/charts/live-chart";
+import { paced } from "@/live/paced";
 import type { Series } from "@/live/series";
 import type { Panel } from "../panels";
 import classes from "./folding-panels.module.css";
@@ -19,7 +20,7 @@ export interface FoldingPanelsProps {
   charts: ChartGroup;
   series: Series;
   range: number;
-  dimmed: boolean;
+  dimmed?: boolean;
   envelope?: boolean;
   /** Drawn otherwise than by a chart over time; undefined for all others. These do not fold. */
   instead?: (panel: Panel) => ReactNode;
@@ -29,42 +30,36 @@ export interface FoldingPanelsProps {
 function useFlat({ panels, charts, series, range, instead }: FoldingPanelsProps, host: RefObject<HTMLElement | null>): readonly string[] {
   const shape = JSON.stringify(panels.flatMap((panel) => (instead?.(panel) ? [] : [[panel.id, panel.lines.map(({ key }) => key)]])));
   const [flat, setFlat] = useState(NONE);
+  /** Whose line had the focus, and goes. */
+  const left = useRef<string | null>(null);
   useEffect(() => {
     const wanted = JSON.parse(shape) as [id: string, keys: string[]][];
-    let lookedAt = Number.NEGATIVE_INFINITY;
-    let later = 0;
     // why: nothing moves away from under the pointer or the focus; what somebody opened keeps its line.
     const isUsed = (id: string) =>
       host.current?.querySelector(`[data-panel="${CSS.escape(id)}"]:not([data-opened])`)?.matches(":hover, :focus-within") ?? false;
-    const look = () => {
+    return paced(series, EVERY_MS, (again) => {
       // why not while zoomed: what is beside the zoom may have something to see.
       if (charts.zoom) return;
-      window.clearTimeout(later);
-      const wait = lookedAt + EVERY_MS - performance.now();
-      if (wait > 0) {
-        // why: a stretch of the past is drawn once, and never again.
-        later = window.setTimeout(look, wait);
-        return;
-      }
-      lookedAt = performance.now();
       const since = series.ring.lastTime - range;
       const all = wanted.filter(([, keys]) => isFlat(series.ring, keys, since)).map(([id]) => id);
       const found = all.filter((id) => !isUsed(id));
       // why: it folds when it is left, also where nothing is drawn any more
-      if (found.length < all.length) later = window.setTimeout(look, EVERY_MS);
+      if (found.length < all.length) again();
+      const focused = host.current?.querySelector<HTMLElement>("[data-line]:focus")?.dataset["line"];
+      if (focused !== undefined && !found.includes(focused)) left.current = focused;
       setFlat((old) => (found.join() === old.join() ? old : found));
-    };
-    const stop = series.onDraw(look);
-    return () => {
-      window.clearTimeout(later);
-      stop();
-    };
+    });
   }, [shape, charts, series, range, host]);
+  useEffect(() => {
+    if (left.current === null) return;
+    host.current?.querySelector<HTMLElement>(`[data-panel="${CSS.escape(left.current)}"] [role="application"]`)?.focus();
+    left.current = null;
+  }, [flat, host]);
   return flat;
 }
 
 export function FoldingPanels(props: FoldingPanelsProps) {
-  const { panels, charts, series, range, dimmed, envelope = false, instead } = props;
+  const { panels, charts, series, range, dimmed = false, envelope = false, instead } = props;
   const host = useRef<HTMLDivElement>(null);
   const flat = useFlat(props, host);
   const [opened, setOpened] = useState(NONE);
@@ -93,6 +88,7 @@ export function FoldingPanels(props: FoldingPanelsProps) {
               <li key={id}>
                 <button
                   type="button"
+                  data-line={id}
                   aria-expanded={open}
                   onClick={() => setOpened(open ? opened.filter((one) => one !== id) : [...opened, id])}
                 >

@@ -7,6 +7,7 @@ import { ChartGroup } from "@/components/charts/chart-group";
 import { useSeriesKeys } from "@/live/hooks";
 import type { Series } from "@/live/series";
 import { METRICS } from "@/metrics/registry";
+import { madeOf } from "../gap-reason";
 import { useEndpoint } from "../hooks/use-endpoint";
 import { useGapReasons } from "../hooks/use-gap-reasons";
 import { overviewPanels } from "../panels";
@@ -43,7 +44,7 @@ function ZoomReset({ group }: { group: ChartGroup }) {
 export function LivePanels({ endpoint, deployments, series, scope, range, dimmed }: LivePanelsProps) {
   const group = useMemo(() => new ChartGroup(`endpoint ${endpoint}`), [endpoint]);
   const keys = useSeriesKeys(series);
-  useGapReasons(group, series, useEndpoint());
+  useGapReasons(group, series, madeOf(useEndpoint()));
   return (
     <div className={classes["wrap"]}>
       <ZoomReset group={group} />

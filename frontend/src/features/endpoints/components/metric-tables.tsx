@@ -11,6 +11,7 @@ import { seconds } from "@/components/format";
 import { Chip } from "@/components/status";
 import { useSeriesKeys } from "@/live/hooks";
 import { batchSizes } from "@/live/metric-keys";
+import { paced } from "@/live/paced";
 import type { Series } from "@/live/series";
 import { METRICS, metricText } from "@/metrics/registry";
 import { type BatchRow, batchTable, type BatchTable } from "../batch-table";
@@ -42,19 +43,19 @@ const BATCHES: Column<BatchRow>[] = [
   },
 ];
 
-/** Means over what is shown, taken anew every two seconds: a table that changes with each tick cannot be read. */
+/** Means over what is shown, taken anew every two seconds. */
 function useBatchTable(series: Series, range: number): BatchTable {
   const sizes = batchSizes(useSeriesKeys(series)).join(",");
   const [found, setFound] = useState<BatchTable>({ rows: [], mean: null });
-  useEffect(() => {
-    let at = Number.NEGATIVE_INFINITY;
-    return series.onDraw(() => {
-      if (performance.now() - at < EVERY_MS) return;
-      at = performance.now();
-      const from = series.ring.firstIndex(series.ring.lastTime - range);
-      setFound(batchTable(sizes === "" ? [] : sizes.split(",").map(Number), (key) => series.ring.read(key, from)));
-    });
-  }, [series, sizes, range]);
+  useEffect(
+    () =>
+      paced(series, EVERY_MS, () => {
+        const { ring } = series;
+        const from = ring.firstIndex(ring.lastTime - range);
+        setFound(batchTable(sizes === "" ? [] : sizes.split(",").map(Number), ring.readTimes(from), (key) => ring.read(key, from)));
+      }),
+    [series, sizes, range],
+  );
   return found;
 }
 

@@ -1,6 +1,6 @@
 import { QueryClient } from "@tanstack/react-query";
 import { expect, test, vi } from "vitest";
-import { page } from "vitest/browser";
+import { page, userEvent } from "vitest/browser";
 import { endpointQuery } from "@/api/endpoints";
 import { sweepsQuery } from "@/api/sweeps";
 import type { Deployment } from "@/api/types";
@@ -29,6 +29,31 @@ test("a sweep has its curve, what it says, and its points, an earlier one beside
   await page.getByText("p50", { exact: true }).first().click();
   await expect.element(page.getByRole("img", { name: "p50 latency", exact: false })).toBeVisible();
   await expect.element(page.getByText("objective: p99 ≤ 60 ms")).not.toBeInTheDocument();
+});
+
+test("the curve is read by keyboard", async () => {
+  await show(<SweepView id="sweep-2" others={[]} beside={undefined} onBeside={nothing} />);
+  const curve = page.getByRole("application", { name: "p99 latency against answers a second, read by arrow keys" });
+  await expect.element(curve).toBeVisible();
+  (curve.element() as HTMLElement).focus();
+  await userEvent.keyboard("{End}");
+  await expect.element(curve).toHaveTextContent(/16 at a time: 330 \/s, p50 47.0 ms, p95 75.2 ms, p99 85.0 ms; over the objective$/);
+  await userEvent.keyboard("{ArrowLeft}");
+  await expect.element(curve).toHaveTextContent(/8 at a time: 310 \/s, .*; knee$/);
+  expect(curve.element().querySelectorAll("[data-read]")).toHaveLength(1);
+});
+
+test("the curve is as wide as its box, in texts of one size", async () => {
+  await page.viewport(1000, 700);
+  await show(<SweepView id="sweep-2" others={[]} beside={undefined} onBeside={nothing} />);
+  const tick = page.getByText("100 ms", { exact: true });
+  const curve = page.getByRole("img", { name: "p99 latency", exact: false });
+  await expect.poll(() => curve.element().getBoundingClientRect().width).toBeGreaterThan(850);
+  const height = tick.element().getBoundingClientRect().height;
+  await page.viewport(390, 700);
+  await expect.poll(() => curve.element().getBoundingClientRect().width).toBeLessThan(360);
+  await expect.poll(() => tick.element().getBoundingClientRect().height).toBeCloseTo(height, 0);
+  expect(document.documentElement.scrollWidth).toBe(390);
 });
 
 test("a deployment that serves is measured only by who says so, and can be stopped", async () => {

@@ -16,6 +16,14 @@ export const levelTitle = (mode: LoadSweep["mode"]): string => (mode === "rate" 
 export const pointText = (point: LoadSweepPoint, mode: LoadSweep["mode"]): string =>
   `${mode === "rate" ? levelText(point.level, mode) : t`${levelText(point.level, mode)} at a time`}: ${rateText(point.throughput)}, p50 ${metricText("p50_us", point.p50_us)}, p95 ${metricText("p95_us", point.p95_us)}, p99 ${metricText("p99_us", point.p99_us)}`;
 
+/** As it is read out: also what the picture tells by its marks. */
+export function readText(point: LoadSweepPoint, sweep: LoadSweep): string {
+  const said = [pointText(point, sweep.mode)];
+  if (point.level === sweep.knee) said.push(t`knee`);
+  if (point.within_slo === false) said.push(t`over the objective`);
+  return said.join("; ");
+}
+
 export const errorsText = (point: LoadSweepPoint): string =>
   Object.entries(point.errors)
     .map(([kind, many]) => `${kind}: ${many}`)

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { page } from "vitest/browser";
+import { page, userEvent } from "vitest/browser";
 import { show } from "@/testing/show";
 import { ObjectivesCard } from "./objectives-card";
 
@@ -15,6 +15,18 @@ test("promise, what is left, how fast it burns, and its past", async () => {
   await expect.element(row).toHaveTextContent("18.2 over 1 h, 22.6 over 5 min");
   await expect.element(row).toHaveTextContent("Burning");
   await expect.element(page.getByRole("img", { name: /Budget of answered over 28 days; 37.5 % is left/ })).toBeVisible();
+});
+
+test("a budget's past is read by keyboard", async () => {
+  await show(<ObjectivesCard endpoint="resnet50-prod" />);
+  const past = page.getByRole("application", { name: "Budget of answered, read by arrow keys" });
+  await expect.element(past).toBeVisible();
+  (past.element() as HTMLElement).focus();
+  await userEvent.keyboard("{ArrowLeft}");
+  await expect.element(past).toHaveTextContent(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d: 37.5 % left; 1 of 1,000 requests were bad$/);
+  expect(past.element().querySelectorAll("line")).toHaveLength(2);
+  await userEvent.keyboard("{Home}");
+  await expect.element(past).toHaveTextContent("100.0 % left");
 });
 
 test("an objective of latency is set, and removed once that is confirmed", async () => {

@@ -24,6 +24,7 @@ import { MarkList } from "../components/mark-list";
 import { MetricTables } from "../components/metric-tables";
 import { PanelGrid } from "../components/panel-grid";
 import { marksOf } from "../event-marks";
+import { madeOf } from "../gap-reason";
 import { useEndpoint } from "../hooks/use-endpoint";
 import { useGapReasons } from "../hooks/use-gap-reasons";
 import { freshEvery, useMetrics } from "../hooks/use-metrics";
@@ -57,7 +58,7 @@ export function MetricsTab() {
   });
   const keys = useSeriesKeys(series);
   const charts = useMemo(() => new ChartGroup(`metrics ${endpoint.name}`), [endpoint.name]);
-  useGapReasons(charts, series, endpoint);
+  useGapReasons(charts, series, madeOf(endpoint), node !== "");
   const set = (change: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
 
   const zoomed = range.kind === "fixed";

@@ -1,7 +1,7 @@
 import { QueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { expect, test } from "vitest";
-import { page } from "vitest/browser";
+import { page, userEvent } from "vitest/browser";
 import { endpointQuery } from "@/api/endpoints";
 import type { Deployment, Endpoint } from "@/api/types";
 import { show } from "@/testing/show";
@@ -39,6 +39,15 @@ test("a search is begun, followed to its frontier, saved and rolled out", async 
   const table = page.getByRole("table", { name: "Configurations that were measured" });
   await expect.element(table.getByRole("row", { name: /chosen/ })).toHaveTextContent("holds");
   await expect.element(table.getByRole("row", { name: /does not fit/ })).toBeVisible();
+
+  const frontier = page.getByRole("application", { name: "p99 latency against answers a second, read by arrow keys" });
+  (frontier.element() as HTMLElement).focus();
+  await userEvent.keyboard("{End}{ArrowLeft}");
+  await expect.element(frontier).toHaveTextContent(/4 instances, batch 16, delay 500 µs: .*, memory .*; chosen; on the frontier; picked$/);
+  await userEvent.keyboard("{Home}");
+  await expect.element(frontier).not.toHaveTextContent("picked");
+  await userEvent.keyboard("{Enter}");
+  await expect.element(frontier).toHaveTextContent(/; picked$/);
 
   const apply = page.getByRole("button", { name: "Apply" });
   await table.getByRole("row", { name: /today/ }).click();

@@ -60,6 +60,17 @@ export function runText(run: TuningRun, tuning: TuningSummary): string {
   return t`${what}: ${rate}, ${percentile} ${latency}, memory ${memory}`;
 }
 
+/** As it is read out: also what the picture tells by its marks. */
+export function readText(run: TuningRun, tuning: Tuning, selected: boolean): string {
+  const said = [runText(run, tuning)];
+  if (run.chosen) said.push(t`chosen`);
+  if (sameSetting(run.setting, tuning.now)) said.push(t`today`);
+  if (run.frontier) said.push(t`on the frontier`);
+  if (!run.within) said.push(t`over the objective`);
+  if (selected) said.push(t`picked`);
+  return said.join("; ");
+}
+
 export function progressText(tuning: TuningSummary): string {
   const { measured, budget, current } = tuning;
   const done = t`${measured} of at most ${budget} configurations measured.`;

@@ -88,7 +88,7 @@ export function ProfilePage() {
       <Card title={t`Keyboard`}>
         <dl className={classes["keys"]}>
           {SHORTCUTS.map(([key, what]) => (
-            <div key={key}>
+            <div key={what}>
               <dt className="mono">{key}</dt>
               <dd>{what}</dd>
             </div>
