@@ -10,10 +10,11 @@ requests only. What the gateway's agent does with each line of the log is told l
 whole.
 
 Two processes differ by more than what is measured, so one runtime keeps and does not keep, in turns
-(``benchmarks.kept_runtime``). Each start is the median over its pairs of turns, and each ratio is
-told with the interval in which its median lies with a confidence of 95 %, by the order of the
-starts, whatever they are distributed like. ``--before`` has another ``worker_runtime`` (``git
-archive REVISION | tar -x``), which takes turns with this one, start by start.
+(``benchmarks.kept_runtime``). Of the turns of one start the lowest tenth counts, as noise only
+adds, and each ratio is told with the interval in which its median over the starts lies with a
+confidence of 95 %, by their order, whatever they are distributed like. ``--before`` has another
+``worker_runtime`` (``git archive REVISION worker_runtime | tar -x``), which takes turns with this
+one, start by start.
 """
 
 import argparse
@@ -30,7 +31,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 from benchmarks import gateway_files as files
 from benchmarks.capture import CONNECTIONS, REQUESTS, WARM, request_of
@@ -47,8 +48,8 @@ from benchmarks.workloads import WORKLOADS
 from controlplane.gateway.access_log import Sampler, parse
 from controlplane.gateway.seen import Chooser
 
-LOOK_TURNS = 6  # some two seconds of keeping: as often as agents look
-TURN_S = 0.15
+LOOK_TURNS = 20  # some two seconds of keeping: as often as agents look
+TURN_S = 0.1
 _SETTLE_S = 0.02
 _M0 = next(one for one in WORKLOADS if one.key == "M0")
 _LINES = (Line("http", tls=False), Line("grpc", tls=False))
@@ -86,7 +87,7 @@ def look(server: Server) -> int:
 
 
 def in_turns(
-    server: Server, turns: int, ask: Callable[[bool], None], asked: Callable[[bool], Cost]
+    server: Server, turns: int, ask: Callable[[bool], object], asked: Callable[[bool], Cost]
 ) -> Start:
     """``ask`` lets some requests go by, ``asked`` measures others; both are told what is on."""
     found: dict[bool, list[Cost]] = {True: [], False: []}
@@ -101,12 +102,16 @@ def in_turns(
                 raise RuntimeError("Nothing was kept.")
             os.kill(server.pid, ON)
             ask(True)  # the first ones after a look are kept, whatever they are
-    pairs = list(zip(found[True], found[False], strict=True))
-    more = [[a - b for a, b in zip(on, off, strict=True)] for on, off in pairs]
-    return Start(_medians(found[False]), _medians(more))
+    on, off = _lowest(found[True]), _lowest(found[False])
+    return Start(off, tuple(a - b for a, b in zip(on, off, strict=True)))
 
 
-def _medians(rows: Sequence[Sequence[float]]) -> Cost:
+def _lowest(rows: Sequence[Cost]) -> Cost:
+    """The lowest tenth of each process."""
+    return tuple(quantiles(column, n=10)[0] for column in zip(*rows, strict=True))
+
+
+def _medians(rows: Sequence[Cost]) -> Cost:
     return tuple(median(column) for column in zip(*rows, strict=True))
 
 
@@ -134,13 +139,7 @@ def alone(code: Path, turns: int) -> Start:
             return ((process_cpu_s(server.pid) - before) / count * 1e6,)
 
         asked(WARM)
-        return in_turns(
-            server, turns, lambda _: void(asked(3 * CONNECTIONS)), lambda _: asked(REQUESTS)
-        )
-
-
-def void(_: Cost) -> None:
-    """Nobody wants to know."""
+        return in_turns(server, turns, lambda _: asked(3 * CONNECTIONS), lambda _: asked(REQUESTS))
 
 
 def through_gateway(code: Path, turns: int) -> dict[str, Start]:
@@ -182,7 +181,7 @@ def _line(line: Line, server: Server, envoys: dict[bool, Envoy], turns: int) -> 
             after = [process_cpu_s(pid) for pid in pids]
             return tuple((b - a) / answered * 1e6 for a, b in zip(before, after, strict=True))
 
-        return in_turns(server, turns, lambda keeps: void((loads[keeps].run(_SETTLE_S),)), asked)
+        return in_turns(server, turns, lambda keeps: loads[keeps].run(_SETTLE_S), asked)
 
 
 def agent_of(log: Path) -> Start:
@@ -246,11 +245,8 @@ def main() -> int:
                 for line, start in through_gateway(code, options.turns).items():
                     found.setdefault(f"{name}{line}", []).append(start)
     for title, starts in found.items():
-        told(
-            title,
-            ("runtime",) if len(starts[0].off) == 1 else ("Envoy", "runtime", "agent"),
-            starts,
-        )
+        alone_in_it = len(starts[0].off) == 1
+        told(title, ("runtime",) if alone_in_it else ("Envoy", "runtime", "agent"), starts)
     return 0
 
 
