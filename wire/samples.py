@@ -108,7 +108,8 @@ def rank(request_id: str, salt: int) -> int:
     UUIDs of version 4 are random, so the first of these numbers' eight digits is made of their last
     one: runtimes need not look at more of most of them.
     """
-    number, last = crc32(request_id.encode(), salt), request_id[-1:]
+    padded, last = request_id.ljust(_VERSION_AT + 1), request_id[-1:]
+    number = crc32(padded.encode(), salt)
     if request_id[_VERSION_AT : _VERSION_AT + 1] == "4" and last in _DIGITS:
         return (int(last, 16) ^ salt & 15) << _LOW_BITS | number & ((1 << _LOW_BITS) - 1)
     return number

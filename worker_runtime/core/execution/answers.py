@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from time import monotonic_ns, time_ns
+from zlib import crc32
 
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import BackendFailed, GpuMemoryFull, RuntimeFault
@@ -63,8 +64,11 @@ class Answers:
         # why asked from here: nearly all requests end so, and nobody wants to know of them
         if watched is not None and (
             monotonic_ns() - request.arrived_ns > watched.slower_than
-            or (found := request.x_request_id)[VERSION_AT] != RANDOM
-            or found[-1] not in watched.skipped
+            or (
+                found[-1] not in watched.skipped
+                if (found := request.x_request_id)[VERSION_AT] == RANDOM
+                else crc32(found, watched.salt) < watched.ranked_below
+            )
         ):
             watched.ended(request)
 

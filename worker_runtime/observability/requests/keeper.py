@@ -17,7 +17,14 @@ from time import monotonic_ns, time
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
-from worker_runtime.observability.requests.watched import ALL, VERSION_AT, Note, Notebook, noted
+from worker_runtime.observability.requests.watched import (
+    ALL,
+    RANDOM,
+    VERSION_AT,
+    Note,
+    Notebook,
+    noted,
+)
 from worker_runtime.types.request import InferRequest
 
 SLOW, FAILED, SAMPLED = "slow", "failed", "sampled"
@@ -32,7 +39,7 @@ _US: Final = 1000
 
 
 def rank(request_id: bytes, salt: int) -> int:
-    """As gateways have it (``wire.samples.rank``)."""
+    """As gateways have it (``wire.samples.rank``), of an id that is ``padded``."""
     number, last = crc32(request_id, salt), request_id[-1:]
     if request_id[VERSION_AT : VERSION_AT + 1] == b"4" and last in _DIGITS:
         return _first(last, salt) << _LOW_BITS | number & _LOW
@@ -87,24 +94,24 @@ class _Chosen:
 class RequestKeeper:
     """``active`` is what the hot path looks at: False while nobody looks into it."""
 
-    # why: each request looks at the first three, and finds them at one place so
+    # why: each request looks at the last five, and finds them at one place so
     __slots__ = (
         "_failed",
         "_lease",
         "_number",
-        "_ranked_below",
-        "_salt",
         "_sampled",
         "_slow",
         "_told",
         "active",
+        "ranked_below",
+        "salt",
         "skipped",
         "slower_than",
     )
 
     def __init__(self) -> None:
         self.active = False
-        self._salt = 0
+        self.salt = 0
         self._number = 0
         self._told: deque[dict[str, Any]] = deque(maxlen=MOST_TOLD)
         self._lease: asyncio.TimerHandle | None = None
@@ -117,16 +124,21 @@ class RequestKeeper:
         # why apart from these: most requests are compared with both and are neither
         self.slower_than = ALL
         self.skipped = b""
-        self._ranked_below = _ANY
+        self.ranked_below = _ANY
 
     def ended(self, request: InferRequest, error: str = "") -> None:
         """As ``Watch`` has it: of a client's request that led to no other."""
+        found = request.x_request_id
         if (
-            error
-            or monotonic_ns() - request.arrived_ns > self.slower_than
-            or rank(request.x_request_id.rstrip(), self._salt) < self._ranked_below
+            not error
+            and monotonic_ns() - request.arrived_ns <= self.slower_than
+            and (
+                (found[VERSION_AT] == RANDOM and found[-1] in self.skipped)
+                or rank(found, self.salt) >= self.ranked_below
+            )
         ):
-            self.choose(request, error)
+            return
+        self.choose(request, error)
 
     def notebooks(self, request: InferRequest) -> tuple[Notebook, ...]:
         """As ``Watch`` has it. From now on its notes are kept."""
@@ -135,9 +147,9 @@ class RequestKeeper:
 
     def choose(self, request: InferRequest, error: str, notebook: Notebook | None = None) -> None:
         own = noted(request, "", 0, error)
-        request_id = request.x_request_id.rstrip()
-        took, ranked = own.ended - own.arrived, rank(request_id, self._salt)
-        ended = _Ended(request_id.decode(), time() - took / 1e9, own, notebook)
+        took, ranked = own.ended - own.arrived, rank(request.x_request_id, self.salt)
+        request_id = request.x_request_id.decode().rstrip()
+        ended = _Ended(request_id, time() - took / 1e9, own, notebook)
         self._number = number = self._number + 1
         if error:
             bound = self._failed.bound
@@ -147,10 +159,10 @@ class RequestKeeper:
         if took > self.slower_than:
             self._slow.add(took, number, ended)
             self.slower_than = _or(self._slow.bound, ALL)
-        if ranked < self._ranked_below:
+        if ranked < self.ranked_below:
             self._sampled.add(-ranked, number, ended)
-            self._ranked_below = -_or(self._sampled.bound, -_ANY)
-            self.skipped = skipped(self._salt, self._ranked_below)
+            self.ranked_below = -_or(self._sampled.bound, -_ANY)
+            self.skipped = skipped(self.salt, self.ranked_below)
 
     def look(self, salt: int, after: int) -> list[dict[str, Any]]:
         """What was chosen since the last look, and what of before has larger numbers than
@@ -162,7 +174,7 @@ class RequestKeeper:
                     told.add(number)
                     self._told.append(shown(ended, why, number))
         self._begin()
-        self._salt = salt
+        self.salt = salt
         self._renew()
         return [one for one in self._told if one["number"] > after]
 
@@ -183,7 +195,7 @@ class _WithNotes:
     """What a client's request carries that led to others."""
 
     __slots__ = ("_keeper", "_notebook")
-    slower_than, skipped = ALL, b""
+    slower_than, skipped, salt, ranked_below = ALL, b"", 0, 0
 
     def __init__(self, keeper: RequestKeeper) -> None:
         self._keeper = keeper

@@ -53,11 +53,13 @@ class Notebook:
 
 class Watch(Protocol):
     """What a request carries of which somebody may want to know. Nobody does of one that has not
-    failed, took no longer than ``slower_than`` (ns), and has a random id whose last byte is in
-    ``skipped``."""
+    failed, took no longer than ``slower_than`` (ns), and has either a random id whose last byte is
+    in ``skipped``, or another one whose ``crc32`` from ``salt`` on is at least ``ranked_below``."""
 
     slower_than: int
     skipped: bytes
+    salt: int
+    ranked_below: int
 
     def ended(self, request: InferRequest, error: str = "") -> None:
         """To be called once its last answer is written, or it was refused."""
@@ -73,7 +75,7 @@ class Below:
     model had then, as a model need not say for which of them it calls."""
 
     __slots__ = ("_notebooks", "_parents", "_via")
-    slower_than, skipped = ALL, b""
+    slower_than, skipped, salt, ranked_below = ALL, b"", 0, 0
 
     def __init__(self, via: str, notebooks: tuple[Notebook, ...], parents: tuple[int, ...]) -> None:
         self._via = via

@@ -11,6 +11,7 @@ from controlplane.gateway.seen import FAILED, SAMPLED, SLOW, Chooser, plain
 from tests.unit.controlplane.gateway.test_gateway_access_log import line
 from wire.samples import rank
 from worker_runtime.observability.requests.keeper import rank as runtimes
+from worker_runtime.observability.requests.watched import padded
 
 
 def entry(number: int, *, status: str = "2xx", us: float | None = 100.0, at: str = "") -> Entry:
@@ -89,7 +90,7 @@ def test_of_all_others_those_with_the_smallest_ranks_are_told_of() -> None:
     found = {one.id for one in chooser.take() if one.why == SAMPLED}
     smallest = sorted((f"id-digits-{n}" for n in range(1000)), key=lambda each: rank(each, 7))
     assert found == set(smallest[:3])
-    ranks = [runtimes(one.encode(), 7) for one in smallest[:9]]
+    ranks = [runtimes(padded(one.encode()), 7) for one in smallest[:9]]
     assert [rank(one, 7) for one in smallest[:9]] == ranks
 
 

@@ -112,7 +112,7 @@ async def test_the_slowest_and_those_with_the_smallest_numbers_of_thousands(
     found = chosen(keeper)
     slow = {name for name, why in found.items() if why == "slow"}
     assert slow == {"id-999", "id-1999", "id-2999", "id-1998"}
-    ranked = sorted(range(3000), key=lambda number: crc32(b"id-%d" % number, SALT))
+    ranked = sorted(range(3000), key=lambda number: crc32(padded(b"id-%d" % number), SALT))
     assert {name for name, why in found.items() if why == "sampled"} == {
         f"id-{number}" for number in ranked[: OF_EACH["sampled"]]
     }
@@ -145,7 +145,7 @@ async def test_of_random_ids_the_same_are_kept_without_a_look_at_each(
 
 
 def ranked_by(salt: int) -> Any:
-    return lambda one: rank(one.encode(), salt)
+    return lambda one: rank(padded(one.encode()), salt)
 
 
 async def test_a_slow_one_is_kept_whatever_its_id(keeper: RequestKeeper, clock: Clock) -> None:
