@@ -2,6 +2,7 @@
 
     python -m benchmarks.kept_requests [--starts 12] [--turns 40] [--before FOLDER]
 
+``path``: what keeping adds to the path of one request, alone (``benchmarks.kept_path``).
 ``runtime``: a runtime alone, asked over HTTP on eight connections, each request with an
 ``x-request-id`` of its own. ``http`` and ``grpc``: through the product's own Envoy, whose CPU and
 the runtime's are told apart and together: the whole of a request. With keeping off, nobody looks at
@@ -34,6 +35,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from benchmarks import gateway_files as files
+from benchmarks import kept_path
 from benchmarks.capture import CONNECTIONS, REQUESTS, WARM, request_of
 from benchmarks.envoys import Envoy, running
 from benchmarks.gateway import Line, target
@@ -231,17 +233,19 @@ def main() -> int:
     parser.add_argument("--starts", type=int, default=12)
     parser.add_argument("--turns", type=int, default=40)
     parser.add_argument("--before", type=Path)
-    parser.add_argument("--only", choices=("runtime", "gateway"))
+    parser.add_argument("--only", choices=("path", "runtime", "gateway"))
     options = parser.parse_args()
+    for kind, (warm, cold) in kept_path.costs().items():
+        print(f"path, {kind}: {warm:.0f} ns warm, {cold:.0f} ns cold", flush=True)
     codes = {"": ROOT}
     if options.before is not None:
         codes = {"before, ": options.before.resolve(), **codes}
     found: dict[str, list[Start]] = {}
     for _ in range(options.starts):
         for name, code in codes.items():
-            if options.only != "gateway":
+            if options.only in (None, "runtime"):
                 found.setdefault(f"{name}runtime", []).append(alone(code, options.turns))
-            if options.only != "runtime":
+            if options.only in (None, "gateway"):
                 for line, start in through_gateway(code, options.turns).items():
                     found.setdefault(f"{name}{line}", []).append(start)
     for title, starts in found.items():
