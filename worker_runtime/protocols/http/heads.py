@@ -7,7 +7,7 @@ from typing import Any
 import httptools
 import msgspec
 
-from worker_runtime.observability.requests.watched import LONGEST_ID, VERSION_AT, padded
+from worker_runtime.observability.requests.watched import padded
 from worker_runtime.protocols.forms import remember
 from worker_runtime.protocols.http.errors import HttpRefusal
 
@@ -16,8 +16,8 @@ _CACHED_HEAD_BYTES = 2048
 _MAX_CACHED = 1024
 _DIGITS = re.compile(rb"[0-9]{1,18}\Z")
 _ID_LINE = b"\r\nx-request-id: "
-_SHORT_ID = re.compile(rb"[!-~]{1,%d}\Z" % VERSION_AT)
-_PLAIN_ID = re.compile(rb"[!-~]{%d,%d}\Z" % (VERSION_AT + 1, LONGEST_ID))
+_PLAIN_ID = re.compile(rb"[!-~]{15,64}\Z")
+_SHORT_ID = re.compile(rb"[!-~]{1,14}\Z")  # which is to be padded
 _LEADING = re.compile(rb"\s*([+-]?[0-9]{1,18})")
 
 
