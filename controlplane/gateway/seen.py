@@ -64,11 +64,10 @@ class _Chosen:
         self.any.add(entry, number, salt)
         if entry.duration_us is None:
             return
-        item = (entry.duration_us, number, entry)
         if len(self.slow) < OF_EACH:
-            heapq.heappush(self.slow, item)
+            heapq.heappush(self.slow, (entry.duration_us, number, entry))
         elif entry.duration_us > self.slow[0][0]:
-            heapq.heapreplace(self.slow, item)
+            heapq.heapreplace(self.slow, (entry.duration_us, number, entry))
 
 
 class Chooser:
@@ -81,7 +80,11 @@ class Chooser:
 
     def add(self, entry: Entry) -> None:
         self._number += 1
-        self._chosen.setdefault(entry.endpoint, _Chosen()).add(entry, self._number, self.salt)
+        chosen = self._chosen.get(entry.endpoint)
+        # why not setdefault: it would make one of these for each request
+        if chosen is None:
+            chosen = self._chosen[entry.endpoint] = _Chosen()
+        chosen.add(entry, self._number, self.salt)
 
     def take(self) -> tuple[SeenRequest, ...]:
         """What failed through us first, where there are too many of all endpoints."""
