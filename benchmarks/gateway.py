@@ -122,7 +122,7 @@ def _in_turns(line: Line, pair: tuple[Envoy, Envoy], seconds: float, turns: int)
     with ExitStack() as stack:
         loads = []
         for envoy in pair:
-            loads.append(LOADS[line.protocol](_target(line, envoy)))
+            loads.append(LOADS[line.protocol](target(line, envoy)))
             stack.callback(loads[-1].close)
             loads[-1].run(_WARM_UP_S)
         costs: tuple[list[float], list[float]] = ([], [])
@@ -134,7 +134,7 @@ def _in_turns(line: Line, pair: tuple[Envoy, Envoy], seconds: float, turns: int)
     return Pair(*costs)
 
 
-def _target(line: Line, envoy: Envoy) -> Target:
+def target(line: Line, envoy: Envoy) -> Target:
     """The bare router passes the path on as it is, ours takes the endpoint off."""
     headers = [("authorization", f"Bearer {files.KEY}")]
     if line.protocol == "grpc":

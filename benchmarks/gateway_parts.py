@@ -15,6 +15,14 @@ from controlplane.gateway.settings import GatewaySettings
 _LUA_METADATA = "handle:metadata()"
 _REMEMBERS = "verified[endpoint][authorization] = slot"
 _FORMATTED = ("response_headers_to_add", "request_headers_to_remove")
+_OF_SINGLE_REQUESTS = (
+    "%START_TIME(%s.%6f)%",
+    "%UPSTREAM_HOST%",
+    "%UPSTREAM_REQUEST_ATTEMPT_COUNT%",
+    "%RESPONSE_FLAGS%",
+    "%REQ(X-REQUEST-ID)%",
+    "%REQ(:METHOD)%",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +97,18 @@ def _metadata(files: Files) -> None:
 def _access_log(files: Files) -> None:
     for connection in files.connections():
         del connection["access_log"]
+
+
+def without_single_requests(files: Files) -> None:
+    """The access log has what charts are made of, and not what is told of single requests."""
+    for connection in files.connections():
+        (log,) = connection["access_log"]
+        source = log["typed_config"]["log_format"]["text_format_source"]
+        columns = source["inline_string"].removesuffix("\n").split("\t")
+        left = [column for column in columns if column not in _OF_SINGLE_REQUESTS]
+        if len(left) != len(columns) - len(_OF_SINGLE_REQUESTS):
+            raise ValueError(f"the access log has the columns {columns}: look which are for whom")
+        source["inline_string"] = "\t".join(left) + "\n"
 
 
 def _statistics(files: Files) -> None:

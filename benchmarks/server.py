@@ -72,23 +72,35 @@ class Server:
 
 @contextmanager
 def running(
-    repository: Path, model: str = "", flags: Sequence[str] = (), log: Path | None = None
+    repository: Path,
+    model: str = "",
+    flags: Sequence[str] = (),
+    log: Path | None = None,
+    *,
+    module: str = "worker_runtime",
+    code: Path = ROOT,
 ) -> Iterator[Server]:
     """A runtime with the model READY, or without one just listening.
 
-    Its log is shown when it does not get there, and goes to ``log`` where that is given.
+    Its log is shown when it does not get there, and goes to ``log`` where that is given. ``module``
+    is what starts it; ``code`` has the ``worker_runtime`` that it is of.
     """
     with tempfile.TemporaryDirectory(prefix="shoal-bench-") as folder:
         ready_file, log = Path(folder) / "ready.json", log or Path(folder) / "runtime.log"
         command = [
-            sys.executable, "-m", "worker_runtime",
+            sys.executable, "-m", module,
             f"--model-repository={repository}", f"--ready-file={ready_file}",
             "--http-port=0", "--grpc-port=0", "--metrics-port=0", "--http-address=127.0.0.1",
             "--grpc-address=127.0.0.1", "--metrics-address=127.0.0.1", *flags,
         ]  # fmt: skip
         with log.open("wb") as output:
             process = subprocess.Popen(
-                command, cwd=ROOT, stdout=output, stderr=output, start_new_session=True
+                command,
+                cwd=code,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": f"{code}{os.pathsep}{ROOT}"},
             )
         try:
             yield _wait_ready(process, ready_file, log, model)

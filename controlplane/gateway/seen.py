@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Final
 
 from controlplane.gateway.access_log import Entry
-from wire.samples import SeenRequest, rank
+from wire.samples import SeenRequest, is_skipped, rank, skipped
 
 OF_EACH: Final = 3  # failed by us, refused, slow, and any; of each endpoint between two reports
 MOST: Final = 200  # of all endpoints together
@@ -26,9 +26,12 @@ class _Some:
 
     heap: list[tuple[int, int, Entry]] = field(default_factory=list)  # the largest rank first
     ids: set[str] = field(default_factory=set)
+    skipped: str = ""  # last digits of random ids whose ranks are too large
 
     def add(self, entry: Entry, number: int, salt: int) -> None:
         request_id = entry.columns[REQUEST_ID]
+        if is_skipped(request_id, self.skipped):
+            return
         item = (-rank(request_id, salt), number, entry)
         if request_id in self.ids or (len(self.heap) >= OF_EACH and item < self.heap[0]):
             return
@@ -38,6 +41,8 @@ class _Some:
         else:
             _, _, gone = heapq.heapreplace(self.heap, item)
             self.ids.discard(gone.columns[REQUEST_ID])
+        if len(self.heap) >= OF_EACH:
+            self.skipped = skipped(salt, -self.heap[0][0])
 
     @property
     def kept(self) -> list[Entry]:
@@ -59,11 +64,10 @@ class _Chosen:
         self.any.add(entry, number, salt)
         if entry.duration_us is None:
             return
-        item = (entry.duration_us, number, entry)
         if len(self.slow) < OF_EACH:
-            heapq.heappush(self.slow, item)
+            heapq.heappush(self.slow, (entry.duration_us, number, entry))
         elif entry.duration_us > self.slow[0][0]:
-            heapq.heapreplace(self.slow, item)
+            heapq.heapreplace(self.slow, (entry.duration_us, number, entry))
 
 
 class Chooser:
@@ -76,7 +80,11 @@ class Chooser:
 
     def add(self, entry: Entry) -> None:
         self._number += 1
-        self._chosen.setdefault(entry.endpoint, _Chosen()).add(entry, self._number, self.salt)
+        chosen = self._chosen.get(entry.endpoint)
+        # why not setdefault: it would make one of these for each request
+        if chosen is None:
+            chosen = self._chosen[entry.endpoint] = _Chosen()
+        chosen.add(entry, self._number, self.salt)
 
     def take(self) -> tuple[SeenRequest, ...]:
         """What failed through us first, where there are too many of all endpoints."""

@@ -111,5 +111,5 @@ class InferRequest(msgspec.Struct, gc=False, eq=False):
     stay: tuple[str, ...] = ()  # the outputs that may be answered as DeviceTensors
     cancelled: bool = False  # the client has gone: long work may look and stop
     watched: Any = None  # what hears of its end, where somebody may want to know of it
-    x_request_id: bytes = b""  # of a client's request that is watched
+    x_request_id: bytes = b""  # of a client's request that is watched, ``padded``
     batch: int = 1  # requests that were executed together with it, once executed

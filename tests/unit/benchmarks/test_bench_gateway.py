@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import gateway, gateway_files
-from benchmarks.gateway_parts import PARTS, WORSE, Files, change
+from benchmarks.gateway_parts import PARTS, WORSE, Files, change, without_single_requests
 from benchmarks.server import Server
 from wire.messages import GatewaySnapshot
 
@@ -26,7 +26,11 @@ def content(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("without", [*PARTS.values(), *WORSE.values()], ids=[*PARTS, *WORSE])
+@pytest.mark.parametrize(
+    "without",
+    [*PARTS.values(), *WORSE.values(), without_single_requests],
+    ids=[*PARTS, *WORSE, "single requests"],
+)
 def test_each_part_is_there_to_be_taken_out(
     tmp_path: Path, snapshot: GatewaySnapshot, without: Callable[[Files], None]
 ) -> None:

@@ -134,7 +134,7 @@ class Recorder:
         if record.error:
             found["error"] = record.error
         if record.x_request_id:
-            found["x_request_id"] = record.x_request_id.decode()
+            found["x_request_id"] = record.x_request_id.decode().rstrip()  # of ``padded``
         return msgspec.json.encode(found) + b"\n"
 
     def _tensors(self, copies: Iterable[Copied]) -> list[dict[str, Any]]:

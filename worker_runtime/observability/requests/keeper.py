@@ -5,6 +5,9 @@ Gateways choose by the same rules from what they see, so that mostly both keep t
 what is slow is known at the end only, and of all others those are taken whose ids have the smallest
 numbers (``rank``). What the numbers depend on clients do not know, so none can make its requests
 those that are shown. Bounded, however many there are.
+
+Nearly all requests are none of these, and that is seen without a call: the ids that gateways make
+are random, so their last digit alone tells of most that their number is too large.
 """
 
 import asyncio
@@ -14,7 +17,14 @@ from time import monotonic_ns, time
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
-from worker_runtime.observability.requests.watched import Note, Notebook, noted
+from worker_runtime.observability.requests.watched import (
+    ALL,
+    RANDOM,
+    VERSION_AT,
+    Note,
+    Notebook,
+    noted,
+)
 from worker_runtime.types.request import InferRequest
 
 SLOW, FAILED, SAMPLED = "slow", "failed", "sampled"
@@ -22,12 +32,29 @@ OF_EACH: Final = {FAILED: 6, SLOW: 4, SAMPLED: 4}  # between two looks
 MOST_TOLD: Final = 64  # that somebody may not have taken yet
 LEASE_S: Final = 30.0  # nobody has looked for so long: nobody wants to know
 _ANY: Final = 1 << 32  # more than any rank
+_LOW_BITS: Final = 28
+_LOW: Final = (1 << _LOW_BITS) - 1
+_DIGITS: Final = b"0123456789abcdefABCDEF"
 _US: Final = 1000
 
 
 def rank(request_id: bytes, salt: int) -> int:
-    """As gateways have it (``wire.samples.rank``)."""
-    return crc32(request_id, salt)
+    """As gateways have it (``wire.samples.rank``), of an id that is ``padded``."""
+    number, last = crc32(request_id, salt), request_id[-1:]
+    if request_id[VERSION_AT : VERSION_AT + 1] == b"4" and last in _DIGITS:
+        return _first(last, salt) << _LOW_BITS | number & _LOW
+    return number
+
+
+def _first(digit: bytes, salt: int) -> int:
+    """What the rank of a random id begins with."""
+    return int(digit, 16) ^ salt & 15
+
+
+def skipped(salt: int, ranked_below: int) -> bytes:
+    """The last digits of random ids that are all ranked higher."""
+    first = ranked_below >> _LOW_BITS
+    return bytes(digit for digit in _DIGITS if _first(bytes((digit,)), salt) > first)
 
 
 class _Ended(NamedTuple):
@@ -67,9 +94,24 @@ class _Chosen:
 class RequestKeeper:
     """``active`` is what the hot path looks at: False while nobody looks into it."""
 
+    # why: each request looks at the last five, and finds them at one place so
+    __slots__ = (
+        "_failed",
+        "_lease",
+        "_number",
+        "_sampled",
+        "_slow",
+        "_told",
+        "active",
+        "ranked_below",
+        "salt",
+        "skipped",
+        "slower_than",
+    )
+
     def __init__(self) -> None:
         self.active = False
-        self._salt = 0
+        self.salt = 0
         self._number = 0
         self._told: deque[dict[str, Any]] = deque(maxlen=MOST_TOLD)
         self._lease: asyncio.TimerHandle | None = None
@@ -80,16 +122,20 @@ class RequestKeeper:
         self._slow = _Chosen(OF_EACH[SLOW], unique=False)
         self._sampled = _Chosen(OF_EACH[SAMPLED], unique=True)
         # why apart from these: most requests are compared with both and are neither
-        self._slower_than = -1
-        self._ranked_below = _ANY
+        self.slower_than = ALL
+        self.skipped = b""
+        self.ranked_below = _ANY
 
     def ended(self, request: InferRequest, error: str = "") -> None:
         """As ``Watch`` has it: of a client's request that led to no other."""
-        # why in one: nearly all requests end here, and each name and call is some of what it costs
+        found = request.x_request_id
         if (
-            monotonic_ns() - request.arrived_ns <= self._slower_than
-            and crc32(request.x_request_id, self._salt) >= self._ranked_below
-            and not error
+            not error
+            and monotonic_ns() - request.arrived_ns <= self.slower_than
+            and (
+                (found[VERSION_AT] == RANDOM and found[-1] in self.skipped)
+                or rank(found, self.salt) >= self.ranked_below
+            )
         ):
             return
         self.choose(request, error)
@@ -101,20 +147,22 @@ class RequestKeeper:
 
     def choose(self, request: InferRequest, error: str, notebook: Notebook | None = None) -> None:
         own = noted(request, "", 0, error)
-        took, ranked = own.ended - own.arrived, rank(request.x_request_id, self._salt)
-        ended = _Ended(request.x_request_id.decode(), time() - took / 1e9, own, notebook)
+        took, ranked = own.ended - own.arrived, rank(request.x_request_id, self.salt)
+        request_id = request.x_request_id.decode().rstrip()
+        ended = _Ended(request_id, time() - took / 1e9, own, notebook)
         self._number = number = self._number + 1
         if error:
             bound = self._failed.bound
             if bound is None or -ranked > bound:
                 self._failed.add(-ranked, number, ended)
             return
-        if took > self._slower_than:
+        if took > self.slower_than:
             self._slow.add(took, number, ended)
-            self._slower_than = _or(self._slow.bound, -1)
-        if ranked < self._ranked_below:
+            self.slower_than = _or(self._slow.bound, ALL)
+        if ranked < self.ranked_below:
             self._sampled.add(-ranked, number, ended)
-            self._ranked_below = -_or(self._sampled.bound, -_ANY)
+            self.ranked_below = -_or(self._sampled.bound, -_ANY)
+            self.skipped = skipped(self.salt, self.ranked_below)
 
     def look(self, salt: int, after: int) -> list[dict[str, Any]]:
         """What was chosen since the last look, and what of before has larger numbers than
@@ -126,7 +174,7 @@ class RequestKeeper:
                     told.add(number)
                     self._told.append(shown(ended, why, number))
         self._begin()
-        self._salt = salt
+        self.salt = salt
         self._renew()
         return [one for one in self._told if one["number"] > after]
 
@@ -147,6 +195,7 @@ class _WithNotes:
     """What a client's request carries that led to others."""
 
     __slots__ = ("_keeper", "_notebook")
+    slower_than, skipped, salt, ranked_below = ALL, b"", 0, 0
 
     def __init__(self, keeper: RequestKeeper) -> None:
         self._keeper = keeper

@@ -12,6 +12,9 @@ from worker_runtime.types.request import InferRequest, Response
 
 MOST_NOTES: Final = 100  # models of one request; those beyond are counted
 LONGEST_ID: Final = 64
+VERSION_AT: Final = 14  # where a UUID has its version
+RANDOM: Final = ord("4")  # UUIDs of this version are random all over, as gateways make them
+ALL: Final = -1  # requests take longer than that
 STEP, CALL = "step", "call"
 X_REQUEST_ID: Final = "x-request-id"
 
@@ -49,7 +52,14 @@ class Notebook:
 
 
 class Watch(Protocol):
-    """What a request carries of which somebody may want to know."""
+    """What a request carries of which somebody may want to know. Nobody does of one that has not
+    failed, took no longer than ``slower_than`` (ns), and has either a random id whose last byte is
+    in ``skipped``, or another one whose ``crc32`` from ``salt`` on is at least ``ranked_below``."""
+
+    slower_than: int
+    skipped: bytes
+    salt: int
+    ranked_below: int
 
     def ended(self, request: InferRequest, error: str = "") -> None:
         """To be called once its last answer is written, or it was refused."""
@@ -65,6 +75,7 @@ class Below:
     model had then, as a model need not say for which of them it calls."""
 
     __slots__ = ("_notebooks", "_parents", "_via")
+    slower_than, skipped, salt, ranked_below = ALL, b"", 0, 0
 
     def __init__(self, via: str, notebooks: tuple[Notebook, ...], parents: tuple[int, ...]) -> None:
         self._via = via
@@ -126,10 +137,15 @@ def noted(request: InferRequest, via: str, parent: int, error: str = "") -> Note
 
 
 def id_of(headers: Sequence[tuple[str, str]]) -> bytes:
-    """``x-request-id``, spelled as gateways do. Nothing for an id that nobody could look for, as
-    gateways cut and replace what is longer or not printable."""
+    """``x-request-id``, spelled as gateways do and ``padded``. Nothing for an id that nobody could
+    look for, as gateways cut and replace what is longer or not printable."""
     for name, value in headers:
         if name == X_REQUEST_ID:
-            known = len(value) <= LONGEST_ID and value.isascii() and value.isprintable()
-            return value.encode() if known else b""
+            known = 0 < len(value) <= LONGEST_ID and value.isascii() and value.isprintable()
+            return padded(value.encode()) if known else b""
     return b""
+
+
+def padded(request_id: bytes) -> bytes:
+    """With spaces, so that it has a byte at ``VERSION_AT``."""
+    return request_id.ljust(VERSION_AT + 1)

@@ -7,6 +7,7 @@ from typing import Any
 import httptools
 import msgspec
 
+from worker_runtime.observability.requests.watched import padded
 from worker_runtime.protocols.forms import remember
 from worker_runtime.protocols.http.errors import HttpRefusal
 
@@ -15,7 +16,8 @@ _CACHED_HEAD_BYTES = 2048
 _MAX_CACHED = 1024
 _DIGITS = re.compile(rb"[0-9]{1,18}\Z")
 _ID_LINE = b"\r\nx-request-id: "
-_PLAIN_ID = re.compile(rb"[!-~]{1,64}\Z")
+_PLAIN_ID = re.compile(rb"[!-~]{15,64}\Z")
+_SHORT_ID = re.compile(rb"[!-~]{1,14}\Z")  # which is to be padded
 _LEADING = re.compile(rb"\s*([+-]?[0-9]{1,18})")
 
 
@@ -70,8 +72,8 @@ class HeadCache:
     """Heads by their exact bytes, bounded by size and number. ``parse`` reads those not seen.
 
     With ``ids_apart`` the line of an ``x-request-id`` is taken off first, and its value is in
-    ``request_id`` until the next ``get``: gateways send another one each time, and all heads would
-    be new ones.
+    ``request_id``, ``padded``, until the next ``get``: gateways send another one each time, and all
+    heads would be new ones.
     """
 
     def __init__(
@@ -103,8 +105,12 @@ class HeadCache:
         end = raw.find(b"\r\n", begin + 2)
         value = raw[begin + len(_ID_LINE) : end]
         # why the byte behind it: a line that begins with a space goes on with the one before
-        if not _PLAIN_ID.match(value) or raw[end + 2] in b" \t":
+        if raw[end + 2] in b" \t":
             return raw
+        if not _PLAIN_ID.match(value):
+            if not _SHORT_ID.match(value):
+                return raw
+            value = padded(value)
         self.request_id = value
         return raw[:begin] + raw[end:]
 

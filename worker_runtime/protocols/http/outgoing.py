@@ -59,7 +59,7 @@ class Outgoing(asyncio.Protocol):
         self._paused = False  # nothing more is read
         self._write_paused = False
         self.request: InferRequest | None = None
-        self.request_id = b""  # of a header that is not in the head
+        self.request_id = b""  # ``padded``, of a header that is not in the head
         self.call: Call | None = None  # where it is one of several
         self._standstill = Standstill()
         buffers = buffers or Buffers(0, 0, Refusals())

@@ -1,5 +1,8 @@
 """Which requests are told of one by one: few, whatever comes."""
 
+from random import Random
+from uuid import UUID
+
 import pytest
 
 from controlplane.gateway import seen
@@ -8,6 +11,7 @@ from controlplane.gateway.seen import FAILED, SAMPLED, SLOW, Chooser, plain
 from tests.unit.controlplane.gateway.test_gateway_access_log import line
 from wire.samples import rank
 from worker_runtime.observability.requests.keeper import rank as runtimes
+from worker_runtime.observability.requests.watched import padded
 
 
 def entry(number: int, *, status: str = "2xx", us: float | None = 100.0, at: str = "") -> Entry:
@@ -86,8 +90,23 @@ def test_of_all_others_those_with_the_smallest_ranks_are_told_of() -> None:
     found = {one.id for one in chooser.take() if one.why == SAMPLED}
     smallest = sorted((f"id-digits-{n}" for n in range(1000)), key=lambda each: rank(each, 7))
     assert found == set(smallest[:3])
-    ranks = [runtimes(one.encode(), 7) for one in smallest[:9]]
+    ranks = [runtimes(padded(one.encode()), 7) for one in smallest[:9]]
     assert [rank(one, 7) for one in smallest[:9]] == ranks
+
+
+@pytest.mark.parametrize("salt", [0, 7, 0xFFFF_FFF8])
+def test_of_random_ids_the_same_are_told_of_as_replicas_choose(salt: int) -> None:
+    random = Random(3)  # nothing is to be kept secret
+    ids = [str(UUID(int=random.getrandbits(128), version=4)) for _ in range(2000)]
+    ids += [one.upper() for one in ids[:100]] + [one[:-1] + "-" for one in ids[:100]]
+    assert all(rank(one, salt) == runtimes(one.encode(), salt) for one in ids)
+    chooser = Chooser()
+    chooser.salt = salt
+    for one in ids:
+        columns = line().replace("\tid\t", f"\t{one}\t").split("\t")
+        chooser.add(Entry("digits", "blue", "2xx", 100.0, 1, 2, columns=columns))
+    smallest = sorted(ids, key=lambda each: rank(each, salt))[:3]
+    assert {one.id for one in chooser.take()} == {*smallest, *ids[:3]}, "the first are the slowest"
 
 
 def test_one_id_for_all_hides_no_other() -> None:

@@ -22,6 +22,7 @@ from worker_runtime.observability.capture.settings import (
     read_config,
 )
 from worker_runtime.observability.capture.spool import FINISHED, Spool
+from worker_runtime.observability.requests.watched import padded
 from worker_runtime.types.device_memory import DeviceBuffer
 from worker_runtime.types.request import InferRequest, Plan, PlannedInput, Response
 from worker_runtime.types.tensor import BY_NAME
@@ -100,6 +101,13 @@ def test_a_record_is_the_request_and_its_answer_in_the_words_of_kserve(tmp_path:
         ],
         "outputs": [{"name": "OUT", "datatype": "FP32", "shape": [1, 2], "data": [1.0, 1.0]}],
     }
+
+
+def test_the_id_of_the_header_is_as_it_came(tmp_path: Path) -> None:
+    request = request_of(("X", "FP32", (1,), np.ones(1, "f4").tobytes()))
+    request.x_request_id = padded(b"short")
+    (found,) = captured(tmp_path, request)
+    assert found["x_request_id"] == "short"
 
 
 def test_inputs_are_copied_before_their_memory_is_used_again(tmp_path: Path) -> None:

@@ -1,23 +1,30 @@
 """Which requests are told of one by one, with their times: few, whatever clients send."""
 
 from collections.abc import Iterator
+from random import Random
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID, uuid1
 from zlib import crc32
 
 import pytest
 
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
+from worker_runtime.core.execution import answers
+from worker_runtime.core.execution.answers import Answers
+from worker_runtime.core.statistics import Statistics
 from worker_runtime.errors import BackendFailed, QueueFull
 from worker_runtime.observability.requests import keeper as keeping
-from worker_runtime.observability.requests.keeper import OF_EACH, RequestKeeper
+from worker_runtime.observability.requests.keeper import OF_EACH, RequestKeeper, rank, skipped
 from worker_runtime.observability.requests.watched import (
     CALL,
     MOST_NOTES,
     STEP,
+    VERSION_AT,
     below,
     ended,
     id_of,
+    padded,
 )
 from worker_runtime.types.request import InferRequest, Plan
 
@@ -26,6 +33,7 @@ BEGIN = 5_000 * MS
 MODEL: Any = SimpleNamespace(name="m", version=2, executes=True)
 ENSEMBLE: Any = SimpleNamespace(name="e", version=1, executes=False)
 SALT = 7
+ANSWERS = Answers(Statistics())
 
 
 class Clock:
@@ -39,6 +47,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
     monkeypatch.setattr(keeping, "monotonic_ns", found)
+    monkeypatch.setattr(answers, "monotonic_ns", found)
     monkeypatch.setattr("worker_runtime.observability.requests.watched.monotonic_ns", found)
     monkeypatch.setattr(keeping, "time", lambda: 1000.0)
     return found
@@ -60,14 +69,17 @@ def request_of(model: Any = MODEL, at: int = BEGIN) -> InferRequest:
 
 def watched(keeper: RequestKeeper, name: str, model: Any = MODEL, at: int = BEGIN) -> InferRequest:
     request = request_of(model, at)
-    request.watched, request.x_request_id = keeper, name.encode()
+    request.watched, request.x_request_id = keeper, padded(name.encode())
     return request
 
 
 def ask(keeper: RequestKeeper, clock: Clock, name: str, ms: int = 1, error: Any = None) -> None:
     request = watched(keeper, name, at=clock.now)
     clock.now += ms * MS
-    ended(request, error)
+    if error is None:
+        ANSWERS.deliver(request, [])
+    else:
+        ended(request, error)
 
 
 def chosen(keeper: RequestKeeper, after: int = 0) -> dict[str, str]:
@@ -100,10 +112,73 @@ async def test_the_slowest_and_those_with_the_smallest_numbers_of_thousands(
     found = chosen(keeper)
     slow = {name for name, why in found.items() if why == "slow"}
     assert slow == {"id-999", "id-1999", "id-2999", "id-1998"}
-    ranked = sorted(range(3000), key=lambda number: crc32(b"id-%d" % number, SALT))
+    ranked = sorted(range(3000), key=lambda number: crc32(padded(b"id-%d" % number), SALT))
     assert {name for name, why in found.items() if why == "sampled"} == {
         f"id-{number}" for number in ranked[: OF_EACH["sampled"]]
     }
+
+
+def random_ids(count: int, seed: int = 0) -> list[str]:
+    """As gateways make them."""
+    random = Random(seed)  # nothing is to be kept secret
+    return [str(UUID(int=random.getrandbits(128), version=4)) for _ in range(count)]
+
+
+@pytest.mark.parametrize("salt", [0, 7, 0xFFFF_FFF8])
+async def test_of_random_ids_the_same_are_kept_without_a_look_at_each(
+    keeper: RequestKeeper, clock: Clock, salt: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = []
+
+    def looked_at(request_id: bytes, salt: int) -> int:
+        looked.append(request_id)
+        return rank(request_id, salt)
+
+    monkeypatch.setattr(keeping, "rank", looked_at)
+    keeper.look(salt, 0)
+    ids = random_ids(3000)
+    for one in ids:
+        ask(keeper, clock, one)
+    smallest = sorted(ids, key=ranked_by(salt))[: OF_EACH["sampled"]]
+    assert {one["id"] for one in keeper.look(salt, 0)} == {*smallest, *ids[: OF_EACH["slow"]]}
+    assert len(looked) < 400, "of most the last digit is enough"
+
+
+def ranked_by(salt: int) -> Any:
+    return lambda one: rank(padded(one.encode()), salt)
+
+
+async def test_a_slow_one_is_kept_whatever_its_id(keeper: RequestKeeper, clock: Clock) -> None:
+    ids = random_ids(1000)
+    slow = dict(zip(ids[500:564:4], range(100, 116), strict=True))
+    for one in ids:
+        ask(keeper, clock, one, slow.get(one, 1))
+    found = chosen(keeper)
+    assert {one for one, why in found.items() if why == "slow"} == set(list(slow)[-4:])
+
+
+def test_what_is_skipped_has_too_large_a_rank() -> None:
+    random = Random(1)  # nothing is to be kept secret
+    for one in random_ids(2000):
+        salt, below = random.getrandbits(32), random.getrandbits(random.randrange(1, 33))
+        assert one[-1].encode() not in skipped(salt, below) or rank(one.encode(), salt) >= below
+
+
+@pytest.mark.parametrize("other", ["retry-{}-of-{}-0", "{}", "uuid1"])
+def test_ids_of_all_kinds_have_the_same_chance(other: str) -> None:
+    """Of two callers with as many requests, whose ids are made in other ways."""
+    random, kept = Random(2), 0  # nothing is to be kept secret
+    first = random_ids(300)
+    second = [
+        str(uuid1(node=1, clock_seq=2)) if other == "uuid1" else other.format(n, n)
+        for n in range(300)
+    ]
+    rounds = 400
+    for _ in range(rounds):
+        salt = random.getrandbits(32)
+        least = sorted(first + second, key=ranked_by(salt))[: OF_EACH["sampled"]]
+        kept += len(set(least) & set(second))
+    assert 0.44 < kept / (rounds * OF_EACH["sampled"]) < 0.56
 
 
 @pytest.mark.parametrize("error", [BackendFailed("no"), QueueFull("full")])
@@ -207,7 +282,8 @@ def test_nobody_wants_to_know_of_a_call() -> None:
 )
 def test_ids_that_nobody_could_look_for_are_none(value: str, found: str) -> None:
     headers = [("accept", "x"), ("x-request-id", value), ("x-request-id", "b")]
-    assert id_of(headers) == found.encode()
+    assert id_of(headers).rstrip() == found.encode()
+    assert not found or len(id_of(headers)) > VERSION_AT
 
 
 def test_a_call_without_an_id() -> None:
