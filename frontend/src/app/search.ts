@@ -93,8 +93,9 @@ export const compareMetricsSearch = (raw: Raw) => {
     panels: text(raw["panels"]),
   });
 };
-export const logSearch = (raw: Raw) =>
-  compact({
+export const logSearch = (raw: Raw) => {
+  const range = text(raw["range"]);
+  return compact({
     dep: text(raw["dep"]),
     replica: text(raw["replica"]),
     stream: oneOf(raw["stream"], ["inference-server", "storage-initializer"] as const),
@@ -102,7 +103,9 @@ export const logSearch = (raw: Raw) =>
     line: positive(raw["line"]),
     wrap: oneOf(raw["wrap"], ["off"] as const),
     q: text(raw["q"]),
+    range: parseRange(range)?.kind === "fixed" ? range : undefined,
   });
+};
 export const consumeSearch = (raw: Raw) =>
   compact({
     as: oneOf(raw["as"], ["curl", "python_requests", "python_http", "python_grpc", "grpcurl", "javascript"] as const),

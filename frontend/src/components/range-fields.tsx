@@ -10,7 +10,8 @@ import { typedRange } from "./typed-range";
 import { zoneNow } from "./zone";
 
 interface RangeFieldsProps {
-  range: TimeRange;
+  /** Null for all of the time. */
+  range: TimeRange | null;
   /** `FROM..TO` in Unix seconds, as it stands in the address. */
   onChange: (range: string) => void;
 }
@@ -22,8 +23,8 @@ interface Texts {
   to: string;
 }
 
-const textsOf = (range: TimeRange): Texts =>
-  range.kind === "fixed" ? { from: text(range.from), to: text(range.to) } : { from: "", to: "" };
+const textsOf = (range: TimeRange | null): Texts =>
+  range?.kind === "fixed" ? { from: text(range.from), to: text(range.to) } : { from: "", to: "" };
 
 export function RangeFields({ range, onChange }: RangeFieldsProps) {
   const shown = textsOf(range);

@@ -19,7 +19,7 @@ export interface LogLines {
 }
 
 /** What the server looks for in all that it keeps of the deployment. */
-export type LogSearch = Pick<LogQuery, "q" | "level" | "stream" | "replica">;
+export type LogSearch = Pick<LogQuery, "q" | "level" | "stream" | "replica" | "since" | "until">;
 
 /** What is held of one search: another begins with nothing. */
 interface Held {

@@ -3,16 +3,18 @@ import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { Button, Select, Switch } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { IconDownload, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
+import { IconDownload, IconPlayerPause, IconPlayerPlay, IconZoomReset } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { Deployment, LogLine } from "@/api/types";
+import { parseRange } from "@/app/time-range";
 import { downloadFile } from "@/components/download";
 import { Card } from "@/components/card";
 import { EmptyState } from "@/components/empty-state";
 import { ListFilter } from "@/components/list-filter";
 import { notifyProblem } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
+import { RangeFields } from "@/components/range-fields";
 import { Segmented } from "@/components/segmented";
 import { SkeletonRows } from "@/components/skeleton";
 import toolbar from "@/components/toolbar.module.css";
@@ -22,6 +24,8 @@ import { type LogSearch, useLogLines } from "../hooks/use-log-lines";
 import { expressionOf } from "../log-buffer";
 import classes from "./logs-tab.module.css";
 import { count } from "@/components/format";
+
+const isoTime = (seconds: number) => new Date(seconds * 1000).toISOString();
 
 const asText = (lines: readonly LogLine[]): string =>
   lines.map((line) => `${line.at} ${line.replica_id} ${line.stream} ${line.text}`).join("\n");
@@ -33,7 +37,9 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
   const text = search.q ?? "";
   const expression = useMemo(() => expressionOf(text), [text]);
   const [wanted] = useDebouncedValue(expression ? "" : text, 250);
-  const searched = { q: wanted, level: search.level, stream: search.stream, replica: search.replica } as LogSearch;
+  const range = parseRange(search.range);
+  const times = range?.kind === "fixed" ? { since: isoTime(range.from), until: isoTime(range.to) } : {};
+  const searched = { q: wanted, level: search.level, stream: search.stream, replica: search.replica, ...times } as LogSearch;
   const { lines, loading, error, retry, earlier } = useLogLines(endpoint, deployment.name, searched, paused);
   const ordinals = useMemo(() => new Map(deployment.replicas.map((replica) => [replica.id, replica.ordinal])), [deployment.replicas]);
   const [fetching, setFetching] = useState(false);
@@ -52,7 +58,7 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
     }
   };
   const shown = useMemo(() => (expression ? lines.filter(expression.test) : lines), [lines, expression]);
-  const filtered = Boolean(text || search.level || search.stream || search.replica);
+  const filtered = Boolean(text || search.level || search.stream || search.replica || range);
   const set = (change: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
   return (
     <Card flush>
@@ -90,6 +96,12 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
             ]}
             onChange={(value) => set({ replica: value || undefined })}
           />
+        ) : null}
+        <RangeFields range={range} onChange={(typed) => set({ range: typed })} />
+        {range ? (
+          <Button variant="default" leftSection={<IconZoomReset size={15} />} onClick={() => set({ range: undefined })}>
+            <Trans>Any time</Trans>
+          </Button>
         ) : null}
         <span className="secondary">
           {loading
@@ -143,7 +155,13 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
       {!loading && !error && filtered && shown.length === 0 ? (
         <EmptyState
           title={t`No line matches the filter`}
-          detail={expression ? undefined : t`All lines that are kept of this deployment were searched.`}
+          detail={
+            expression
+              ? undefined
+              : range
+                ? t`All lines that are kept of these times were searched.`
+                : t`All lines that are kept of this deployment were searched.`
+          }
         />
       ) : null}
       {!loading && lines.length === 0 && !error && !filtered ? (
