@@ -1,9 +1,9 @@
 """How long the first request of a deployment at zero takes, and where the time goes.
 
-``python -m benchmarks.waking [waves] [--each N]``: all of `shoal up`, a model of 100 MB whose files
-are on the node, policies with ``min: 0``. Deployments take turns: N whose runtimes are forked, and
-N with a variable of their own, whose runtimes are not. Each wave waits until all are idle (10 s),
-and sends one request to each, one after another.
+``python -m benchmarks.waking [waves] [--each N] [--only KIND]``: all of `shoal up`, a model of
+100 MB whose files are on the node, policies with ``min: 0``. Deployments take turns: N whose
+runtimes are forked, and N with a variable of their own, whose runtimes are not. Each wave waits until all are idle (20 s),
+and sends one request to each, a second after the answer to the one before: by then all is still.
 """
 
 import argparse
@@ -28,7 +28,8 @@ from benchmarks.repository import ROOT
 
 SIDE: Final = 5000  # of a square matrix of FP32: 100 MB
 PROMISE_S: Final = 0.5
-POLICY: Final = {"min": 0, "max": 1, "idle": {"after_s": 10}}
+BETWEEN_S: Final = 1.0
+POLICY: Final = {"min": 0, "max": 1, "idle": {"after_s": 20}}
 KINDS: Final[dict[str, dict[str, str]]] = {"forked": {}, "ordinary": {"ORDINARY": "1"}}
 STAGES: Final = ("download", "load", "warm")
 
@@ -37,8 +38,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.waking")
     parser.add_argument("waves", type=int, nargs="?", default=10)
     parser.add_argument("--each", type=int, default=1, help="deployments of each kind (default: 1)")
+    parser.add_argument("--only", choices=KINDS, help="deployments of one kind")
     options = parser.parse_args()
-    names = [f"{kind}-{number}" for number in range(options.each) for kind in KINDS]
+    kinds = [options.only] if options.only else list(KINDS)
+    names = [f"{kind}-{number}" for number in range(options.each) for kind in kinds]
     with tempfile.TemporaryDirectory(prefix="shoal-waking-") as folder:
         home, model = Path(folder) / "home", Path(folder) / "large.onnx"
         model_write(model)
@@ -67,11 +70,12 @@ def _measured(
     callers = {name: _caller(environment, api, name) for name in names}
     tensor = {"name": "x", "shape": [1, SIDE], "datatype": "FP32", "data": [0.5] * SIDE}
     body = {"inputs": [tensor]}
-    takes: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    takes: dict[str, list[float]] = {_kind(name): [] for name in names}
     for _ in range(waves):
         while not all(_is_idle(api, name) for name in names):
             time.sleep(0.5)
         for name, caller in callers.items():
+            time.sleep(BETWEEN_S)
             at, began = time.time(), time.monotonic()
             caller.post(f"v2/models/{name}/infer", json=body).raise_for_status()
             takes[_kind(name)].append(time.monotonic() - began)
