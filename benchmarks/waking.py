@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.waking [waves] [--each N] [--only KIND]``: all of `shoal up`, a model of
 100 MB whose files are on the node, policies with ``min: 0``. Deployments take turns: N whose
-runtimes are forked, and N with a variable of their own, whose runtimes are not. Each wave waits until all are idle (20 s),
-and sends one request to each, a second after the answer to the one before: by then all is still.
+runtimes are forked, and N with a variable of their own, whose runtimes are not. Each wave waits
+until all are idle (20 s), and sends one request to each, a second after the answer to the one
+before: by then all is still.
 """
 
 import argparse
