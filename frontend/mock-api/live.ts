@@ -329,7 +329,7 @@ export function quarter(node: string, metrics: string): { keys: string[]; t: num
 /** What there is of somebody whom nobody asks: no rates, and neither means nor shares nor quantiles. */
 function idle(key: string): number | null {
   if (/^(cpu|memory_bytes)/.test(key)) return valueOf(key, 0, 0.1);
-  return /^(inference_rate|request_rate|busy|pending)/.test(key) ? 0 : null;
+  return /^(answer_rate|inference_rate|request_rate|busy|pending)/.test(key) ? 0 : null;
 }
 
 /** Several things side by side, as `/metrics/query` gives them. */

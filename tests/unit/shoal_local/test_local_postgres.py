@@ -22,7 +22,8 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, 
     monkeypatch.setenv("PATH", f"{tmp_path}/path:/usr/bin:/bin")
     (tmp_path / "path").mkdir()
     monkeypatch.setattr(
-        "shoal.local.postgres.shutil.which",
+        postgres.shutil,
+        "which",
         lambda name: str(path) if (path := tmp_path / "path" / name).exists() else None,
     )
 
