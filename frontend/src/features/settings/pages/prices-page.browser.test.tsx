@@ -6,7 +6,7 @@ import { PricesPage } from "./prices-page";
 const save = page.getByRole("button", { name: "Save the prices" });
 
 test("a price is added once all of it is there, and saved with the others", async () => {
-  await show(<PricesPage />);
+  const first = await show(<PricesPage />);
   await expect.element(page.getByRole("group", { name: "Price of gpu-a10" })).toBeVisible();
   await page.getByRole("button", { name: "Add a price" }).click();
   await expect.element(save).toBeDisabled();
@@ -19,6 +19,8 @@ test("a price is added once all of it is there, and saved with the others", asyn
   await expect.element(save).toBeDisabled();
   await page.getByLabelText("Currency").fill("USD");
   await save.click();
+  await expect.element(page.getByText("The prices are saved")).toBeVisible();
+  await first.unmount();
   await show(<PricesPage />);
   await expect.element(page.getByRole("group", { name: "Price of cpu" })).toBeVisible();
 });
