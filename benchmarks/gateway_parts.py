@@ -1,5 +1,6 @@
 """The gateway's files without one of their parts: what the part costs is what is saved."""
 
+import copy
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -99,16 +100,27 @@ def _access_log(files: Files) -> None:
         del connection["access_log"]
 
 
+def same_without_tls(files: Files) -> None:
+    """The port of TLS answers as the plain one does. Two processes differ by more than a part."""
+    tls, plain = files.listeners
+    tls["filter_chains"] = copy.deepcopy(plain["filter_chains"])
+    connection, _ = files.connections()
+    (log,) = connection["access_log"]
+    log["typed_config"]["path"] += "-of-tls"
+
+
 def without_single_requests(files: Files) -> None:
-    """The access log has what charts are made of, and not what is told of single requests."""
-    for connection in files.connections():
-        (log,) = connection["access_log"]
-        source = log["typed_config"]["log_format"]["text_format_source"]
-        columns = source["inline_string"].removesuffix("\n").split("\t")
-        left = [column for column in columns if column not in _OF_SINGLE_REQUESTS]
-        if len(left) != len(columns) - len(_OF_SINGLE_REQUESTS):
-            raise ValueError(f"the access log has the columns {columns}: look which are for whom")
-        source["inline_string"] = "\t".join(left) + "\n"
+    """So does it, with what charts are made of in its log, and not what is told of single
+    requests."""
+    same_without_tls(files)
+    connection, _ = files.connections()
+    (log,) = connection["access_log"]
+    source = log["typed_config"]["log_format"]["text_format_source"]
+    columns = source["inline_string"].removesuffix("\n").split("\t")
+    left = [column for column in columns if column not in _OF_SINGLE_REQUESTS]
+    if len(left) != len(columns) - len(_OF_SINGLE_REQUESTS):
+        raise ValueError(f"the access log has the columns {columns}: look which are for whom")
+    source["inline_string"] = "\t".join(left) + "\n"
 
 
 def _statistics(files: Files) -> None:

@@ -1,17 +1,19 @@
 """What keeping single requests costs: CPU per request of M0, as gateways send them.
 
-    python -m benchmarks.kept_requests [--starts 12] [--turns 40] [--before FOLDER]
+    python -m benchmarks.kept_requests [--starts 12] [--turns 40] [--before FOLDER] [--alike]
 
 ``path``: what keeping adds to the path of one request, alone (``benchmarks.kept_path``).
 ``runtime``: a runtime alone, asked over HTTP on eight connections, each request with an
 ``x-request-id`` of its own. ``http`` and ``grpc``: through the product's own Envoy, whose CPU and
 the runtime's are told apart and together: the whole of a request. With keeping off, nobody looks at
-the runtime's requests, and Envoy stands with an access log that lacks what is told of single
-requests only. What the gateway's agent does with each line of the log is told last, and is in the
-whole.
+the runtime's requests, and they come in by another port of Envoy, whose access log lacks what is
+told of single requests only. What the gateway's agent does with each line of the log is told last,
+and is in the whole.
 
-Two processes differ by more than what is measured, so one runtime keeps and does not keep, in turns
-(``benchmarks.kept_runtime``). Of the turns of one start the lowest tenth counts, as noise only
+Two processes differ by more than what is measured, so one Envoy has both ports, and one runtime
+keeps and does not keep, in turns (``benchmarks.kept_runtime``). With ``--alike`` it keeps nothing,
+and both ports log the same: what is told then is what the method finds where nothing is. Of the
+turns of one start the lowest tenth counts, as noise only
 adds, and each ratio is told with the interval in which its median over the starts lies with a
 confidence of 95 %, by their order, whatever they are distributed like. ``--before`` has another
 ``worker_runtime`` (``git archive REVISION worker_runtime | tar -x``), which takes turns with this
@@ -30,7 +32,7 @@ import urllib.request
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -40,7 +42,7 @@ from benchmarks.capture import CONNECTIONS, REQUESTS, WARM, request_of
 from benchmarks.envoys import Envoy, running
 from benchmarks.gateway import Line, target
 from benchmarks.gateway_load import LOADS
-from benchmarks.gateway_parts import change, without_single_requests
+from benchmarks.gateway_parts import change, same_without_tls, without_single_requests
 from benchmarks.host import process_cpu_s
 from benchmarks.kept_runtime import OFF, ON
 from benchmarks.repository import ROOT, prepared
@@ -89,20 +91,26 @@ def look(server: Server) -> int:
 
 
 def in_turns(
-    server: Server, turns: int, ask: Callable[[bool], object], asked: Callable[[bool], Cost]
+    server: Server,
+    turns: int,
+    ask: Callable[[bool], object],
+    asked: Callable[[bool], Cost],
+    *,
+    alike: bool,
 ) -> Start:
     """``ask`` lets some requests go by, ``asked`` measures others; both are told what is on."""
+    kept = OFF if alike else ON
     found: dict[bool, list[Cost]] = {True: [], False: []}
     for turn in range(turns):
         for keeps in (turn % 2 == 0, turn % 2 == 1):
-            os.kill(server.pid, ON if keeps else OFF)
+            os.kill(server.pid, kept if keeps else OFF)
             ask(keeps)
             found[keeps].append(asked(keeps))
         if turn % LOOK_TURNS == 0:
             # why outside of what is timed: the look itself takes what /metrics takes
-            if not look(server):
+            if not look(server) and not alike:
                 raise RuntimeError("Nothing was kept.")
-            os.kill(server.pid, ON)
+            os.kill(server.pid, kept)
             ask(True)  # the first ones after a look are kept, whatever they are
     on, off = _lowest(found[True]), _lowest(found[False])
     return Start(off, tuple(a - b for a, b in zip(on, off, strict=True)))
@@ -117,7 +125,7 @@ def _medians(rows: Sequence[Cost]) -> Cost:
     return tuple(median(column) for column in zip(*rows, strict=True))
 
 
-def alone(code: Path, turns: int) -> Start:
+def alone(code: Path, turns: int, *, alike: bool) -> Start:
     request = request_of(_M0)
     head, rest = request.split(b"\r\n", 1)
     with switched(code) as server, ExitStack() as stack:
@@ -141,49 +149,54 @@ def alone(code: Path, turns: int) -> Start:
             return ((process_cpu_s(server.pid) - before) / count * 1e6,)
 
         asked(WARM)
-        return in_turns(server, turns, lambda _: asked(3 * CONNECTIONS), lambda _: asked(REQUESTS))
+        return in_turns(
+            server,
+            turns,
+            lambda _: asked(3 * CONNECTIONS),
+            lambda _: asked(REQUESTS),
+            alike=alike,
+        )
 
 
-def through_gateway(code: Path, turns: int) -> dict[str, Start]:
+def through_gateway(code: Path, turns: int, *, alike: bool) -> dict[str, Start]:
     """Of each line: Envoy, the runtime, the gateway's agent."""
     with (
         switched(code) as server,
         tempfile.TemporaryDirectory(prefix="shoal-bench-") as folder,
-        ExitStack() as stack,
     ):
-        snapshot, envoys = files.rendered(server, 0), {}
-        for keeps in (True, False):
-            settings = files.product(Path(folder) / str(keeps), snapshot)
-            if not keeps:
-                change(settings, without_single_requests)
-            envoys[keeps] = stack.enter_context(running(settings, files.PREFIX))
-            log = settings.folder / "access.log"
-            if keeps:
-                kept_log = log
+        settings = files.product(Path(folder), files.rendered(server, 0))
+        change(settings, same_without_tls if alike else without_single_requests)
         found = {}
-        for line in _LINES:
-            found[line.protocol] = one = _line(line, server, envoys, turns)
-            if line.protocol == "http":
-                agent = agent_of(kept_log)
-            found[line.protocol] = Start((*one.off, agent.off[0]), (*one.more, agent.more[0]))
+        with running(settings, files.PREFIX) as envoy:
+            for line in _LINES:
+                found[line.protocol] = one = _line(line, server, envoy, turns, alike=alike)
+                if line.protocol == "http":
+                    agent = agent_of(settings.folder / "access.log")
+                more = 0.0 if alike else agent.more[0]
+                found[line.protocol] = Start((*one.off, agent.off[0]), (*one.more, more))
         return found
 
 
-def _line(line: Line, server: Server, envoys: dict[bool, Envoy], turns: int) -> Start:
+def _line(line: Line, server: Server, envoy: Envoy, turns: int, *, alike: bool) -> Start:
+    where = target(line, envoy)
+    targets = {True: where, False: replace(where, port=envoy.tls_port)}
     with ExitStack() as stack:
-        loads = {keeps: LOADS[line.protocol](target(line, one)) for keeps, one in envoys.items()}
+        loads = {keeps: LOADS[line.protocol](one) for keeps, one in targets.items()}
         for load in loads.values():
             stack.callback(load.close)
             load.run(10 * _SETTLE_S)
 
         def asked(keeps: bool) -> Cost:
-            pids = envoys[keeps].pid, server.pid
+            pids = envoy.pid, server.pid
             before = [process_cpu_s(pid) for pid in pids]
             answered = loads[keeps].run(TURN_S)
             after = [process_cpu_s(pid) for pid in pids]
             return tuple((b - a) / answered * 1e6 for a, b in zip(before, after, strict=True))
 
-        return in_turns(server, turns, lambda keeps: loads[keeps].run(_SETTLE_S), asked)
+        def settled(keeps: bool) -> object:
+            return loads[keeps].run(_SETTLE_S)
+
+        return in_turns(server, turns, settled, asked, alike=alike)
 
 
 def agent_of(log: Path) -> Start:
@@ -234,6 +247,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=40)
     parser.add_argument("--before", type=Path)
     parser.add_argument("--only", choices=("path", "runtime", "gateway"))
+    parser.add_argument("--alike", action="store_true", help="measure where nothing differs")
     options = parser.parse_args()
     for kind, (warm, cold) in kept_path.costs().items():
         print(f"path, {kind}: {warm:.0f} ns warm, {cold:.0f} ns cold", flush=True)
@@ -241,16 +255,19 @@ def main() -> int:
     if options.before is not None:
         codes = {"before, ": options.before.resolve(), **codes}
     found: dict[str, list[Start]] = {}
+    alike = options.alike
     for _ in range(options.starts):
         for name, code in codes.items():
             if options.only in (None, "runtime"):
-                found.setdefault(f"{name}runtime", []).append(alone(code, options.turns))
+                one = alone(code, options.turns, alike=alike)
+                found.setdefault(f"{name}runtime", []).append(one)
             if options.only in (None, "gateway"):
-                for line, start in through_gateway(code, options.turns).items():
-                    found.setdefault(f"{name}{line}", []).append(start)
-    for title, starts in found.items():
-        alone_in_it = len(starts[0].off) == 1
-        told(title, ("runtime",) if alone_in_it else ("Envoy", "runtime", "agent"), starts)
+                starts = through_gateway(code, options.turns, alike=alike)
+                for line, one in starts.items():
+                    found.setdefault(f"{name}{line}", []).append(one)
+    for title, rows in found.items():
+        alone_in_it = len(rows[0].off) == 1
+        told(title, ("runtime",) if alone_in_it else ("Envoy", "runtime", "agent"), rows)
     return 0
 
 
