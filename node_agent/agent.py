@@ -35,6 +35,7 @@ from node_agent.rest import Rest
 from node_agent.sampling import Sampling
 from node_agent.sandbox import Sandbox, prepared
 from node_agent.settings import AgentSettings
+from node_agent.span_shipping import FLAGS, SpanShipping
 from node_agent.usage import usages
 from wire.messages import NodeReport, ReportReply
 
@@ -104,6 +105,7 @@ class Agent:
             sandbox=sandbox,
             changed=self._note_change,
             runtime=runtime,
+            flags=FLAGS if settings.traces_url else (),
             memory_pressure=settings.memory_pressure,
             environments=Environments(settings.folder / "environments", sandbox),
             forks=ForkServer(settings.inherited, settings.folder / "fork-server.log")
@@ -114,6 +116,11 @@ class Agent:
         )
         self._fleet = Fleet(settings.folder / "replicas", host)
         self._captures = CaptureShipping(outbox, self._fleet, self._client)
+        self._spans = (
+            SpanShipping(self._fleet, settings.traces_url, settings.node_name)
+            if settings.traces_url
+            else None
+        )
         self._logs = LogShipping(self._fleet, self._client)
         self._loads = LoadSweeps(self._fleet, host.local, settings.inherited, self._note_change)
         schedule = Schedule(
@@ -173,6 +180,8 @@ class Agent:
                 loops.create_task(self._forever(self._sample))
                 loops.create_task(self._forever(self._logs.run_once))
                 loops.create_task(self._forever(self._captures.run_once))
+                if self._spans is not None:
+                    loops.create_task(self._forever(self._spans.run_once))
                 loops.create_task(self._forever(self._upkeep.report_cache))
                 loops.create_task(self._forever(self._upkeep.recheck_cache))
         finally:
@@ -336,6 +345,8 @@ class Agent:
         if self._node is not None:  # who never joined has nothing to say, and nobody to say it as
             await self._last_report()
         await self._sampling.close()
+        if self._spans is not None:
+            await self._spans.close()
         await self._client.close()
 
     async def _last_report(self) -> None:

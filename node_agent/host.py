@@ -24,6 +24,7 @@ class Host:
     sandbox: Sandbox
     changed: Callable[[], None]  # called after each change worth a report
     runtime: tuple[str, ...] = RUNTIME
+    flags: tuple[str, ...] = ()  # of all runtimes of this node
     crash_delay_s: float = 0.5
     memory_pressure: MemoryPressureRule = field(default_factory=MemoryPressureRule)
     environments: Environments | None = None  # None: each replica makes its own

@@ -116,10 +116,11 @@ def command(
     folder: ReplicaFolder,
     sockets: Mapping[str, socket.socket],
     environments: tuple[Path, ...] = (),
+    flags: tuple[str, ...] = (),
 ) -> list[str]:
     """The argument list: it serves each protocol on the socket that it is handed.
 
-    `environments` of Python models are there already.
+    `environments` of Python models are there already; `flags` are the node's.
     """
     built = os.pathsep.join(map(str, environments))
     return [
@@ -132,6 +133,7 @@ def command(
         "--backend-config=onnxruntime,map-weights=true",  # nobody changes files of the cache
         *([f"--backend-config=python,environments={built}"] if built else []),
         "--strict-readiness=true",
+        *flags,
         *_capture_flags(replica, folder),
         *replica.runtime_args,
         # why after those: of several, what all of them allow

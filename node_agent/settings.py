@@ -19,7 +19,7 @@ from node_agent.sandbox import (
     SandboxSettings,
 )
 from node_agent.signed import SignedOnly, keys_in
-from wire.addresses import host_address
+from wire.addresses import collector_url, host_address
 from wire.secret_files import EmptySecret, secret
 
 ON = "on"
@@ -57,6 +57,7 @@ class AgentSettings:
     inherited: dict[str, str]  # what replicas may see of the environment
     sandbox: SandboxSettings
     fork_server: bool  # runtimes are forked from a process that has imported them
+    traces_url: str  # where spans of replicas are sent by OTLP; empty: they make none
 
     @property
     def folder(self) -> Path:
@@ -91,6 +92,7 @@ def load() -> AgentSettings:
         inherited=inherited.passed_on(os.environ, _names(inherited.SETTING)),
         sandbox=_sandbox(),
         fork_server=_one_of("SHOAL_NODE_FORK_SERVER", (ON, OFF)) == ON,
+        traces_url=_traces_url(),
     )
 
 
@@ -200,6 +202,15 @@ def _looked_up(text: str) -> str:
             f"SHOAL_NODE_ADDRESS={text!r}: expected auto, an IP address of this machine, or a name "
             f"that leads to one: {error}"
         ) from error
+
+
+def _traces_url() -> str:
+    url = os.environ.get("SHOAL_NODE_TRACES_URL", "")
+    try:
+        return collector_url(url) if url else ""
+    except ValueError as error:
+        shown = url.rpartition("@")[2]  # no password into a log
+        raise SettingsError(f"SHOAL_NODE_TRACES_URL={shown!r}: {error}") from error
 
 
 def _whole(name: str, default: int, *, least: int = 0) -> int:

@@ -19,7 +19,7 @@ def start(record: Record, environments: tuple[Path, ...] = ()) -> ProcessIdentit
     record.warm = False
     kept = host.sandbox.binds_sockets(replica)
     with launch.listening(host.bind, kept=kept) as sockets:
-        command = launch.command(host.runtime, replica, folder, sockets, environments)
+        command = launch.command(host.runtime, replica, folder, sockets, environments, host.flags)
         wanted = host.sandbox.launch(command, replica, folder, read=environments)
         numbers = tuple(handed.fileno() for handed in sockets.values())
         forked = None

@@ -2,9 +2,11 @@
 
 import ipaddress
 from typing import Final
+from urllib.parse import urlsplit
 
 # Where clouds hand out credentials to whoever asks from the inside, besides link-local addresses.
 METADATA: Final = frozenset(("fd00:ec2::254", "100.100.100.200", "168.63.129.16"))
+PORTS: Final = {"http": 80, "https": 443}  # of a collector of spans, where its URL has none
 EXPECTED: Final = "the IPv4 or IPv6 address of one machine"
 
 
@@ -34,3 +36,16 @@ def host_address(text: str) -> str:
 def is_loopback(address: str) -> bool:
     """Whether each machine finds itself there. ``address`` comes from ``host_address``."""
     return ipaddress.ip_address(address).is_loopback
+
+
+def collector_url(text: str) -> str:
+    """``text`` itself: where spans are sent by OTLP over HTTP. Raises ValueError saying what was
+    expected."""
+    parts = urlsplit(text)
+    if parts.scheme not in PORTS or not parts.hostname or parts.username or parts.query:
+        raise ValueError("expected an address as http://collector:4318/v1/traces")
+    try:
+        parts.port  # noqa: B018 # which raises
+    except ValueError as error:
+        raise ValueError(f"expected a port from 0 to 65535: {error}") from error
+    return text

@@ -195,7 +195,7 @@ class Server:
             scrapers = ConnectionAdmission(limits, self._refusals)
             metrics = MetricsApp(
                 self._scrape,
-                self._engine.tracer.requests,
+                self._engine.tracer,
                 self._front_ends.look if self._front_ends is not None else None,
             )
             ports["metrics_port"] = await self._open(metrics, "metrics", settings.metrics, scrapers)

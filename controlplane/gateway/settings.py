@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from controlplane.gateway.tracing import checked
+from wire.addresses import collector_url
 from wire.secret_files import EmptySecret, secret
 
 DEFAULT_CONTROL_URL = "http://127.0.0.1:8080"
@@ -106,7 +106,7 @@ def _trust_s() -> int:
 def _traces_url() -> str:
     url = os.environ.get("SHOAL_GATEWAY_TRACES_URL", "")
     try:
-        return checked(url) if url else ""
+        return collector_url(url) if url else ""
     except ValueError as error:
         shown = url.rpartition("@")[2]  # no password into a log
         raise SettingsError(f"SHOAL_GATEWAY_TRACES_URL={shown!r}: {error}.") from error

@@ -6,6 +6,8 @@ A caller's `traceparent` is taken up, and a replica is given Envoy's span as its
 from typing import Any
 from urllib.parse import urlsplit
 
+from wire.addresses import PORTS
+
 TYPE = "type.googleapis.com/"
 COLLECTOR = "traces"  # the cluster
 SERVICE = "shoal-gateway"
@@ -15,20 +17,7 @@ BATCHES = {
     "tracing.opentelemetry.min_flush_spans": 256,
     "tracing.opentelemetry.flush_interval_ms": 1000,
 }
-_PORTS = {"http": 80, "https": 443}
 _TAGS = {"shoal.endpoint": "endpoint"}  # name -> what the route's metadata calls it
-
-
-def checked(url: str) -> str:
-    """``url`` itself. Raises ValueError saying what was expected."""
-    parts = urlsplit(url)
-    if parts.scheme not in _PORTS or not parts.hostname or parts.username or parts.query:
-        raise ValueError("expected an address as http://collector:4318/v1/traces")
-    try:
-        parts.port  # noqa: B018 # which raises
-    except ValueError as error:
-        raise ValueError(f"expected a port from 0 to 65535: {error}") from error
-    return url
 
 
 def tracing(url: str, percent: int) -> dict[str, Any]:
@@ -81,7 +70,7 @@ def _sampler(percent: int) -> dict[str, Any]:
 def collector(url: str) -> dict[str, Any]:
     """The cluster that spans are sent to."""
     parts = urlsplit(url)
-    host = {"address": parts.hostname, "port_value": parts.port or _PORTS[parts.scheme]}
+    host = {"address": parts.hostname, "port_value": parts.port or PORTS[parts.scheme]}
     cluster: dict[str, Any] = {
         "name": COLLECTOR,
         "type": "STRICT_DNS",

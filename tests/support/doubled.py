@@ -36,8 +36,8 @@ def replica(
     )
 
 
-def double(seen: ObservedReplica) -> list[float]:
+def double(seen: ObservedReplica, **headers: str) -> list[float]:
     tensor = {"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [1.5, 4]}
     url = f"http://127.0.0.1:{seen.http_port}/v2/models/double/infer"
-    answer = httpx.post(url, json={"inputs": [tensor]}).raise_for_status().json()
+    answer = httpx.post(url, json={"inputs": [tensor]}, headers=headers).raise_for_status().json()
     return list(answer["outputs"][0]["data"])

@@ -18,6 +18,7 @@ class Receiver:
         self.spans: list[Any] = []
         self.resources: list[dict[str, str]] = []
         self.url = ""
+        self.status = 200  # of its answers; it keeps nothing where that is another one
 
     def take(self, body: bytes) -> None:
         for group in ExportTraceServiceRequest.FromString(body).resource_spans:
@@ -34,8 +35,10 @@ def receiver() -> Iterator[Receiver]:
 
     class Handler(QuietHandler):
         def do_POST(self) -> None:
-            found.take(self._body())
-            self.answer(200, b"")
+            body = self._body()
+            if found.status == 200:
+                found.take(body)
+            self.answer(found.status, b"")
 
         def _body(self) -> bytes:
             if "Content-Length" in self.headers:

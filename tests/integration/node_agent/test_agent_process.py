@@ -16,8 +16,31 @@ from tests.support import minisign_files, reaper
 from tests.support.agent_node import DEADLINE_S, Node, until
 from tests.support.doubled import double, doubling_model, replica
 from tests.support.fake_control_plane import FakeControlPlane
+from tests.support.otlp import receiver
 from wire.messages import DesiredReplica
 from wire.statement import files_digest
+
+
+def test_a_traced_caller_is_followed_into_the_replica_s_sandbox(
+    tmp_path: Path, control_plane: FakeControlPlane
+) -> None:
+    trace, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+    with receiver() as collector:
+        more = {"SHOAL_NODE_TRACES_URL": collector.url}
+        with Node(tmp_path, control_plane, **more) as node:
+            control_plane.desire(replica(control_plane))
+            node.start()
+            seen = node.ready("r1")
+            assert double(seen) == [3.0, 8.0]
+            assert double(seen, traceparent=f"00-{trace}-{span}-00") == [3.0, 8.0]
+            assert double(seen, traceparent=f"00-{trace}-{span}-01") == [3.0, 8.0]
+            until(lambda: len(collector.spans) >= 3, "the spans of the third call")
+    assert {one.name for one in collector.spans} == {"InferRequest", "double", "compute"}
+    assert {one.trace_id.hex() for one in collector.spans} == {trace}
+    assert span in {one.parent_span_id.hex() for one in collector.spans}
+    assert len(collector.spans) == 3, "of those that nobody traces there are none"
+    (told,) = {tuple(sorted(one.items())) for one in collector.resources}
+    assert dict(told)["shoal.replica"] == "r1"
 
 
 def test_a_replica_is_served_reported_sampled_and_logged(

@@ -1,17 +1,21 @@
-"""Traces as OpenTelemetry spans, sent by OTLP over HTTP. Imported only when the mode asks for it.
+"""Traces as OpenTelemetry spans, sent by OTLP over HTTP, or kept until the node's agent, which does
+that, has asked: a replica in its sandbox reaches nobody. Imported only when the mode asks for it.
 
 One span for the request at the front end, below it one for each model, below that one for its
 execution; a step's model span stands below that of its ensemble.
 """
 
 import time
+from collections import deque
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from opentelemetry import context as contexts
 from opentelemetry import trace as api
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
@@ -21,6 +25,8 @@ from worker_runtime.observability.tracing.config import BATCHING, TraceConfig
 from worker_runtime.observability.tracing.trace import Group, Trace
 
 DEFAULT_URL = "http://localhost:4318/v1/traces"
+AGENT: Final = "agent"  # instead of a URL
+MOST_TOLD: Final = 100  # at a time: a few milliseconds of the event loop
 _EXECUTION = ("COMPUTE_START", "COMPUTE_INPUT_END", "COMPUTE_OUTPUT_START", "COMPUTE_END")
 
 Stamps = Iterable[tuple[str, int]]
@@ -42,8 +48,23 @@ class PlannedIds(RandomIdGenerator):
         return found or super().generate_span_id()
 
 
+class WaitingSpans(SpanProcessor):
+    """Those that nobody has taken yet, the latest ``most``."""
+
+    def __init__(self, most: int) -> None:
+        self._spans: deque[ReadableSpan] = deque(maxlen=most)
+
+    def on_end(self, span: ReadableSpan) -> None:
+        self._spans.append(span)
+
+    def take(self) -> bytes:
+        """Some, as a request of OTLP; nothing where there are none."""
+        some = [self._spans.popleft() for _ in range(min(MOST_TOLD, len(self._spans)))]
+        return bytes(encode_spans(some).SerializeToString()) if some else b""
+
+
 class SpanExport:
-    """Builds the spans when a trace is complete; a thread of the SDK sends them."""
+    """Builds the spans when a trace is complete; a thread of the SDK sends them, or they wait."""
 
     def __init__(self, config: TraceConfig) -> None:
         options = dict(config.options)
@@ -60,9 +81,13 @@ class SpanExport:
             shutdown_on_exit=False,
             id_generator=self._ids,
         )
+        url = options.get("url", DEFAULT_URL)
+        self._waiting = WaitingSpans(queue)
         self._provider.add_span_processor(
-            BatchSpanProcessor(
-                OTLPSpanExporter(endpoint=_url(options.get("url", DEFAULT_URL))),
+            self._waiting
+            if url == AGENT
+            else BatchSpanProcessor(
+                OTLPSpanExporter(endpoint=_url(url)),
                 max_queue_size=queue,
                 schedule_delay_millis=delay,
                 max_export_batch_size=min(size, queue),
@@ -130,6 +155,10 @@ class SpanExport:
         for event, ns in ordered:
             span.add_event(event, timestamp=offset + ns)
         return span
+
+    def take(self) -> bytes:
+        """Some of those that wait for the agent, as a request of OTLP; nothing where none do."""
+        return self._waiting.take()
 
     def close(self) -> None:
         """Send what is left, for a few seconds at most."""

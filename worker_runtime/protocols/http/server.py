@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from worker_runtime.observability.requests.keeper import RequestKeeper
+from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.http import replies
 from worker_runtime.protocols.http.application import App
@@ -26,6 +26,7 @@ _FULL = (
     + _FULL
 )
 _TEXT = b"text/plain; charset=utf-8"
+_PROTOBUF = b"application/x-protobuf"
 _MAX_BODY = 64 * 1024
 _ASKED = re.compile(r"salt=([0-9]{1,10})&after=([0-9]{1,15})")
 
@@ -95,7 +96,8 @@ class HttpServer:
 
 
 class MetricsApp:
-    """Prometheus text at /metrics, and at /requests single requests, for this machine's own.
+    """Prometheus text at /metrics, and for this machine's own single requests at /requests and at
+    /spans those that wait to be sent.
 
     ``scrape`` gives the whole exposition; it runs in the event loop and must be quick. Where others
     are to be asked first, ``look`` does.
@@ -104,14 +106,14 @@ class MetricsApp:
     def __init__(
         self,
         scrape: Callable[[], bytes],
-        requests: RequestKeeper,
+        tracer: Tracer,
         look: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.heads = HeadCache()
         self.connections: Members[Connection] = Members()
         self._scrape = scrape
         self._look = look
-        self._requests = requests
+        self._tracer = tracer
         self._tasks: set[asyncio.Task[None]] = set()
 
     def body_limit(self, head: Head) -> int:  # noqa: ARG002
@@ -125,6 +127,8 @@ class MetricsApp:
             connection.reply(405, b'{"error":"Method Not Allowed"}', headers=b"Allow: GET\r\n")
         elif head.path == "/requests" and connection.local:
             self._tell_requests(connection, head)
+        elif head.path == "/spans" and connection.local:
+            connection.reply(200, self._tracer.take_spans(), content_type=_PROTOBUF)
         elif head.path not in ("/metrics", "/metrics/"):
             connection.reply(200, content_type=_TEXT)
         elif self._look is not None:
@@ -140,7 +144,7 @@ class MetricsApp:
             said = b'{"error":"expected ?salt=<number>&after=<number>"}'
             connection.reply(400, said)
             return
-        found = self._requests.look(int(asked[1]), int(asked[2]))
+        found = self._tracer.requests.look(int(asked[1]), int(asked[2]))
         connection.reply(200, msgspec.json.encode({"requests": found}))
 
     async def _reply(self, connection: Connection, look: Callable[[], Awaitable[None]]) -> None:
