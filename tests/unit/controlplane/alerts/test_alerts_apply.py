@@ -3,12 +3,14 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+import shoal.client
 from controlplane.accounts.models import User
 from controlplane.alerts.models import AlertRuleRow, Channel, Silence
 from controlplane.alerts.rules import RULES
@@ -319,3 +321,22 @@ def test_who_may_not_change_channels_may_not_ask_about_their_secrets(
     calls_as(make_user("olga", User.Role.OPERATOR))
     assert main(["diff", "-f", "all"]) == 1
     assert "Forbidden" in capsys.readouterr().err
+
+
+def test_of_a_project_only_what_is_its_own_is_exported(
+    files: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = datetime.now(UTC)
+    for project in ("default", None):
+        silence_create(
+            project=project, rule="", subject="", reason=f"of {project}", actor="ada", now=now,
+            ends_at=now + timedelta(days=1),
+        )  # fmt: skip
+    channel_create(name="mail", kind="email", actor="ada", recipients=["ops@example.org"])
+    in_default = partial(shoal.client.Client, project="default")  # as SHOAL_PROJECT has it
+    monkeypatch.setattr(shoal.client, "Client", in_default)
+    assert main(["export", "out"]) == 0
+    assert "Channels and rules are the installation's" in capsys.readouterr().err
+    assert {path.name for path in Path("out").iterdir()} == {"quote.endpoint.yml", "silences.yml"}
+    (silence,) = yaml.safe_load_all((Path("out") / "silences.yml").read_text())
+    assert silence["reason"] == "of default"
