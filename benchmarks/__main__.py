@@ -28,7 +28,7 @@ GATEWAY, IDLE = "gateway", "idle"
 
 def main() -> int:
     options = arguments()
-    reaper.start()  # what is left when this is killed ends, too
+    reaper.guard()
     chosen = [item for item in WORKLOADS if not options.only or item.key in options.only]
     about = host.about() | {"onnxruntime": version("onnxruntime-gpu")}
     tell(f"{about['cpu']}, {about['cores']} cores, load average {about['load_average']:.1f}")

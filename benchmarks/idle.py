@@ -5,7 +5,6 @@ Memory is PSS, pages of several processes shared out among them; CPU is the kern
 while that begins some seconds after the last replica is ready.
 """
 
-import os
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ import psutil
 
 from benchmarks.repository import ROOT, graph_path, prepared
 from benchmarks.workloads import WORKLOADS
+from tests.support import reaper
 
 REPLICAS = 5
 MEMORY_MB, CORES = 600.0, 0.03  # the promises, beside the replicas
@@ -49,8 +49,8 @@ def measured(seconds: float) -> dict[str, Program]:
     """By name, ``RUNTIME`` being all replicas."""
     with tempfile.TemporaryDirectory(prefix="shoal-idle-") as folder:
         home = Path(folder) / "home"
-        kept = {name: text for name, text in os.environ.items() if not name.startswith("SHOAL_")}
-        environment = {**kept, **dict.fromkeys(PORTS, "0"), "SHOAL_HOME": str(home)}
+        free = dict.fromkeys(PORTS, "0")
+        environment = {**reaper.clean_environment(), **free, "SHOAL_HOME": str(home)}
         with installation(environment, home) as supervisor:
             prepared(WORKLOADS[0])
             subprocess.run(

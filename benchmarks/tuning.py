@@ -84,7 +84,7 @@ EXAMPLES: Final = (
 
 def main() -> int:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 0.5
-    reaper.start()
+    reaper.guard()
     about = host.about()
     print(f"{about['cpu']}, {about['cores']} cores, load average {about['load_average']:.1f}")
     print(f"{len(SPACE.settings())} configurations, {usual_budget(SPACE)} runs for the search")

@@ -26,6 +26,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from benchmarks.idle import PORTS, installation
 from benchmarks.repository import ROOT
+from tests.support import reaper
 
 SIDE: Final = 5000  # of a square matrix of FP32: 100 MB
 PROMISE_S: Final = 0.5
@@ -41,13 +42,14 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=1, help="deployments of each kind (default: 1)")
     parser.add_argument("--only", choices=KINDS, help="deployments of one kind")
     options = parser.parse_args()
+    reaper.guard()
     kinds = [options.only] if options.only else list(KINDS)
     names = [f"{kind}-{number}" for number in range(options.each) for kind in kinds]
     with tempfile.TemporaryDirectory(prefix="shoal-waking-") as folder:
         home, model = Path(folder) / "home", Path(folder) / "large.onnx"
         model_write(model)
-        kept = {name: text for name, text in os.environ.items() if not name.startswith("SHOAL_")}
-        environment = {**kept, **dict.fromkeys(PORTS, "0"), "SHOAL_HOME": str(home)}
+        free = dict.fromkeys(PORTS, "0")
+        environment = {**reaper.clean_environment(), **free, "SHOAL_HOME": str(home)}
         with installation(environment, home):
             for name in names:
                 _shoal(environment, "deploy", str(model), "--name", name)

@@ -141,8 +141,8 @@ _ALL: Final = (
         for_s=600,
         clear_s=600,
         steps=(
-            "`shoal capture stats ENDPOINT DEPLOYMENT` shows which feature moved, and how: its "
-            "range, its missing values, its histogram beside the baseline's.",
+            "`shoal capture stats ENDPOINT DEPLOYMENT` shows which feature moved, its range and "
+            "its missing values; the endpoint's tab Data has its histogram beside the baseline's.",
             "New values all at once: look for a change at who calls (units, a default, an encoding)"
             ". `shoal capture download` has the requests.",
             "The world has changed: check the answers (`shoal test run`, labels), train anew; then "

@@ -23,6 +23,7 @@ urlpatterns = [
     path("silences/<str:silence_id>", alerts.SilenceView.as_view()),
     path("channels", channels.ChannelsView.as_view()),
     path("channels/<str:channel>", channels.ChannelView.as_view()),
+    path("channels/<str:channel>/compare", channels.ChannelCompareView.as_view()),
     path("channels/<str:channel>/test", channels.ChannelTestView.as_view()),
     path("channels/<str:channel>/deliveries", channels.DeliveriesView.as_view()),
     path(

@@ -163,6 +163,7 @@ EXAMPLES: Final[dict[str, Any]] = {
         "url": "https://hooks.example.org/shoal",
         "severities": ["page"],
     },
+    "ChannelCompareRequest": {"url": "https://hooks.example.org/shoal"},
     "PatchedChannelChangeRequest": {"enabled": False},
     "SilenceInputRequest": {
         "subject": "endpoint/digits",

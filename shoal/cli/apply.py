@@ -23,21 +23,35 @@ from shoal.cli.output import emit, output_option, print_rows
 def apply(paths: tuple[Path, ...], dry_run: bool, output: str) -> None:
     """Make the installation as the files say; doing it twice changes nothing.
 
-    Files are endpoints, deployments and models as `az ml` takes them. Order: models, endpoints,
-    deployments, traffic. What no file names is left alone.
+    Files are endpoints, deployments and models as `az ml` takes them, and channels, rules and
+    silences of alerts as `shoal channel create`, `alert rule` and `alert silence` do; one may have
+    several, with `---` between them. Order: models, endpoints, deployments, traffic, channels,
+    rules, silences. What no file names is left alone.
 
     All that can be asked beforehand is asked before the first change, with --dry-run and without.
+    Secrets that are made for new channels are printed, this once.
     """
     from shoal.cli.folders import changes_of, check, perform
     from shoal.cli.session import ml_client
 
+    secrets: dict[str, str] = {}
     with ml_client() as client:
         changes = changes_of(client, paths)
         check(client, changes)
         if not dry_run:
-            perform(client, changes)
+            secrets = perform(client, changes)
     rows = [change.shown() for change in changes]
-    emit(rows, output, lambda: _print([row for row in rows if row["action"] != "none"]))
+    for row in rows:
+        kind, _, name = row["object"].partition(" ")
+        if kind == "channel" and name in secrets:
+            row["secret"] = secrets[name]
+
+    def shown() -> None:
+        _print([row for row in rows if row["action"] != "none"])
+        for name, secret in secrets.items():
+            click.echo(f"\nSecret of the signatures of {name}, shown this once:\n{secret}")
+
+    emit(rows, output, shown)
 
 
 @click.command(cls=AzCommand)
@@ -63,12 +77,14 @@ def diff(paths: tuple[Path, ...], output: str) -> int:
     return 1 if rows else 0
 
 
-@click.command(short_help="Write endpoints and deployments as YAML files.")
+@click.command(short_help="Write endpoints, deployments, channels, rules and silences as YAML.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 def export(folder: Path) -> None:
-    """Write every endpoint and deployment as YAML that `apply` takes.
+    """Write every endpoint, deployment, channel, rule and silence as YAML that `apply` takes.
 
     Models are named by their registered versions; `shoal model download` fetches their files.
+    URLs and secrets of channels are in no file: variables of the environment are named in their
+    place, and told. Silences that have ended are left out.
     """
     from shoal.cli.folders import write_all
     from shoal.cli.report import note
@@ -76,7 +92,9 @@ def export(folder: Path) -> None:
 
     with ml_client() as client:
         written = write_all(client, folder)
-    note(f"{len(written)} files in {folder}")
+    for text in written.notes:
+        note(text)
+    note(f"{len(written.paths)} files in {folder}")
 
 
 def _print(rows: list[dict[str, str]]) -> None:

@@ -1,70 +1,80 @@
 """The steps of ``shoal apply`` and ``shoal export``. Imported on use."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
-import yaml
-
+from shoal.cli.changes import Change, differences, subject_of, told_of
+from shoal.cli.folder_alerts import AlertChange, Alerts, Written, alerts_write
 from shoal.client.errors import Problem, ShoalError
 from shoal.client.types import ModelVersion
-from shoal.entities import Model, OnlineDeployment, OnlineEndpoint
-from shoal.entities.base import Entity
-from shoal.entities.loading import load_model, load_online_deployment, load_online_endpoint
+from shoal.entities import AlertRule, Channel, Model, OnlineDeployment, OnlineEndpoint, Silence
+from shoal.entities.base import Document, Entity, Values
+from shoal.entities.loading import (
+    load_alert_rules,
+    load_channel,
+    load_model,
+    load_online_deployment,
+    load_online_endpoint,
+    load_silence,
+)
 from shoal.entities.model import model_reference
+from shoal.entities.sources import Read, documents
 from shoal.sdk import MLClient
 from shoal.sdk.shapes import OWN_ID
 
 SUFFIXES = {".yml", ".yaml"}
 # What an endpoint's file says and a running one shows otherwise, without a difference.
 OWN = frozenset({"properties", "location", "kind"})
-ENDPOINT_KEYS = frozenset({"auth_mode", "traffic", "mirror_traffic", "traffic_rules", "objectives"})
+# Which loader takes what: by a word of its $schema line, else by keys that no other kind has.
+KINDS: tuple[tuple[str, Set[str], Callable[..., Document | list[AlertRule]]], ...] = (
+    ("deployment", {"endpoint_name", "instance_count", "model"}, load_online_deployment),
+    (
+        "endpoint",
+        {"auth_mode", "traffic", "mirror_traffic", "traffic_rules", "objectives"},
+        load_online_endpoint,
+    ),
+    ("silence", {"ends_at", "duration"}, load_silence),
+    ("channel", {"url", "secret", "recipients", "severities", "projects"}, load_channel),
+    ("rule", {"threshold", "for_s", "severity", "clear_s"}, load_alert_rules),
+    ("model", {"path"}, load_model),
+)
+# As they are made: what is named before what names it.
+ORDER = (Model, OnlineEndpoint, OnlineDeployment, Channel, AlertRule, Silence)
 
 
-@dataclass(frozen=True)
-class Change:
-    """``action``: create, update or none; ``lines`` say what in particular; ``version`` is the
-    registered one that has the content of the model that it names by a path, if there is one."""
-
-    entity: Entity
-    action: str
-    lines: tuple[str, ...] = ()
-    version: ModelVersion | None = None
-
-    @property
-    def subject(self) -> str:
-        if isinstance(self.entity, OnlineDeployment):
-            return f"deployment {self.entity.endpoint_name}/{self.entity.name}"
-        if isinstance(self.entity, OnlineEndpoint):
-            return f"endpoint {self.entity.name}"
-        version = getattr(self.entity, "version", None)
-        return f"model {self.entity.name}{f':{version}' if version else ''}"
-
-    def shown(self) -> dict[str, str]:
-        return {"object": self.subject, "action": self.action, "change": "; ".join(self.lines)}
-
-
-def loaded(paths: Iterable[Path]) -> list[Entity]:
-    """Every object of the files: models first, then endpoints, then deployments."""
-    found: list[Entity] = []
+def loaded(paths: Iterable[Path]) -> list[Document]:
+    """Every object of the files, in ``ORDER``. Raises ShoalError where one stands there twice."""
+    found: list[Document] = []
+    places: dict[str, str] = {}
     for path in _files(paths):
-        try:
-            documents = list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-            raise ShoalError(f"{path} cannot be read", str(error)) from error
-        for values in documents:
-            if isinstance(values, dict):
-                found.append(_entity(values, path))
-    order = (Model, OnlineEndpoint, OnlineDeployment)
+        for document in documents(path):
+            for entity in _entities(document):
+                subject = subject_of(entity)
+                if isinstance(entity, Channel | AlertRule | Silence) and subject in places:
+                    raise ShoalError(
+                        f"{entity.place}: {subject} stands there twice",
+                        f"first in {places[subject]}",
+                    )
+                places[subject] = entity.place
+                found.append(entity)
     return sorted(
-        found, key=lambda entity: [isinstance(entity, kind) for kind in order].index(True)
+        found, key=lambda entity: [isinstance(entity, kind) for kind in ORDER].index(True)
     )
 
 
 def changes_of(client: MLClient, paths: Iterable[Path]) -> list[Change]:
     """What differs from the installation. Raises what loading raises, before anything is done."""
-    return [_change(client, entity) for entity in loaded(paths)]
+    alerts = Alerts(client.client)
+    changes: list[Change] = []
+    for entity in loaded(paths):
+        if isinstance(entity, Channel | AlertRule | Silence):
+            with told_of(entity):
+                changes.append(alerts.change_of(entity))
+        else:
+            changes.append(_change(client, cast(Entity, entity)))
+    return changes
 
 
 def check(client: MLClient, changes: list[Change]) -> None:
@@ -82,27 +92,29 @@ def check(client: MLClient, changes: list[Change]) -> None:
         for change in changes
         if change.action == "create" and isinstance(change.entity, Model)
     }
+    alerts = Alerts(client.client)
     made: dict[str | None, list[str]] = {}
     for change in changes:
         if isinstance(change.entity, OnlineDeployment):
             made.setdefault(change.entity.endpoint_name, []).append(str(change.entity.name))
     for change in changes:
         entity = change.entity
-        try:
-            if change.action == "none":
-                continue
-            if isinstance(entity, OnlineDeployment):
+        if change.action == "none":
+            continue
+        with told_of(entity):
+            if isinstance(change, AlertChange):
+                alerts.check(change, endpoints)
+            elif isinstance(entity, OnlineDeployment):
                 new = entity.endpoint_name in endpoints
-                client.online_deployments.check(entity, change.version, new_endpoint=new)
+                try:
+                    client.online_deployments.check(entity, change.version, new_endpoint=new)
+                except ShoalError as error:
+                    if not _awaited(entity, error, models):
+                        raise
             elif isinstance(entity, OnlineEndpoint):
                 client.online_endpoints.check(entity, made.get(entity.name, ()))
             elif isinstance(entity, Model):
                 client.models.check(entity)
-        except ShoalError as error:
-            if isinstance(entity, OnlineDeployment) and _awaited(entity, error, models):
-                continue
-            error.title = f"{change.subject}: {error.title}"
-            raise
 
 
 def _awaited(deployment: OnlineDeployment, error: ShoalError, models: set[str | None]) -> bool:
@@ -112,9 +124,11 @@ def _awaited(deployment: OnlineDeployment, error: ShoalError, models: set[str | 
     return missing and reference is not None and reference.name in models
 
 
-def perform(client: MLClient, changes: list[Change]) -> None:
+def perform(client: MLClient, changes: list[Change]) -> dict[str, str]:
     """Models first, also those that deployments bring: what their upload tells is told before
-    anything serves them. Endpoints get their traffic last, when their deployments are there."""
+    anything serves them. Endpoints get their traffic last, when their deployments are there; then
+    come channels, rules and silences. Gives secrets of channels that were made for them, by name:
+    they are shown this once."""
     changes = [_registered(client, change) for change in changes]
     check(client, changes)  # once more, with every model known
     shares = []
@@ -135,6 +149,12 @@ def perform(client: MLClient, changes: list[Change]) -> None:
                 endpoint.mirror_traffic or None,
                 rules=endpoint.traffic_rules,
             ).result()
+    alerts, secrets = Alerts(client.client), dict[str, str]()
+    for change in changes:
+        if isinstance(change, AlertChange) and change.action != "none":
+            with told_of(change.entity):
+                secrets |= alerts.make(change)
+    return secrets
 
 
 def _registered(client: MLClient, change: Change) -> Change:
@@ -154,21 +174,18 @@ def _brings_model(deployment: OnlineDeployment) -> bool:
     return isinstance(deployment.model, Model) and deployment.model.path is not None
 
 
-def write_all(client: MLClient, folder: Path) -> list[Path]:
+def write_all(client: MLClient, folder: Path) -> Written:
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for endpoint in client.online_endpoints.list():
+    written = Written()
+    endpoints = list(client.online_endpoints.list())
+    for endpoint in endpoints:
         (endpoint.properties or {}).pop(OWN_ID, None)
-        written.append(_write(folder / f"{endpoint.name}.endpoint.yml", endpoint))
+        written.add(folder / f"{endpoint.name}.endpoint.yml", endpoint)
         for deployment in client.online_deployments.list(str(endpoint.name)):
             name = f"{endpoint.name}.{deployment.name}.deployment.yml"
-            written.append(_write(folder / name, deployment))
+            written.add(folder / name, deployment)
+    alerts_write(client.client, folder, {str(endpoint.name) for endpoint in endpoints}, written)
     return written
-
-
-def _write(path: Path, entity: Entity) -> Path:
-    entity.dump(path)
-    return path
 
 
 def _files(paths: Iterable[Path]) -> Iterator[Path]:
@@ -179,23 +196,29 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
             yield path
 
 
-def _entity(values: dict[str, Any], path: Path) -> Entity:
+def _entities(document: Read) -> list[Document]:
+    values = document.values
+    load = load_alert_rules if isinstance(values, list) else _loader(document)
+    made = load(document)
+    return list(made) if isinstance(made, list) else [made]
+
+
+def _loader(document: Read) -> Callable[..., Document | list[AlertRule]]:
+    """Raises ShoalError for what is of no kind."""
+    values: Values = document.values if isinstance(document.values, dict) else {}
     schema = str(values.get("$schema", "")).lower()
-    origin = str(path.resolve().parent)
-    try:
-        if "deployment" in schema or {"endpoint_name", "instance_count", "model"} & set(values):
-            return load_online_deployment(values, relative_origin=origin)
-        if "endpoint" in schema or ENDPOINT_KEYS & set(values):
-            return load_online_endpoint(values, relative_origin=origin)
-        if "model" in schema or "path" in values:
-            return load_model(values, relative_origin=origin)
-    except ShoalError as error:
-        error.title = f"{path}: {error.title}"
-        raise
+    for word, _, load in KINDS:
+        if word in schema:
+            return load
+    for _, keys, load in KINDS:
+        if keys & set(map(str, values)):
+            return load
+    *kinds, last = (word for word, _, _ in KINDS)
+    keys_told = ", ".join(map(str, values))
     raise ShoalError(
-        f"{path} is neither endpoint, deployment nor model",
-        f"its keys are {', '.join(map(str, values))}",
-        ["Add a $schema line, as az ml's files have."],
+        f"{document.place()}: expected {', '.join(kinds)} or {last}, and it is none of them",
+        f"its keys are {keys_told}" if values else f"it is {document.values!r:.60}, without keys",
+        ["Add a $schema line, as az ml's files have; of rules: `$schema: rule`."],
     )
 
 
@@ -210,10 +233,10 @@ def _change(client: MLClient, entity: Entity) -> Change:
     except Problem as problem:
         if not problem.is_not_found:
             raise
-        return Change(entity, "create", _lines({}, entity._to_dict()), version)
+        return Change(entity, "create", differences({}, entity._to_dict()), version)
     if current is not None:
         given = {name: value for name, value in entity._to_dict().items() if name not in OWN}
-        lines += _lines(current._to_dict(), given)
+        lines += differences(current._to_dict(), given)
     return Change(entity, "update" if lines else "none", tuple(lines), version)
 
 
@@ -239,27 +262,3 @@ def _current(
     if version is None:
         raise Problem("no version has this content", status=404)
     return None, ()
-
-
-def _lines(current: dict[str, Any], given: dict[str, Any], where: str = "") -> tuple[str, ...]:
-    """One per value that differs; what the file does not say is no difference."""
-    found: list[str] = []
-    for name, value in given.items():
-        path, before = f"{where}{name}", current.get(name)
-        if name == "objectives":
-            found += _listed(before or [], value, path)
-        elif isinstance(value, dict):
-            found += _lines(before if isinstance(before, dict) else {}, value, f"{path}.")
-        elif value != before and str(value) != str(before):
-            found.append(f"{path}: {'' if before is None else f'{before} → '}{value}")
-    return tuple(found)
-
-
-def _listed(
-    current: list[dict[str, Any]], given: list[dict[str, Any]], where: str
-) -> tuple[str, ...]:
-    """The same of a list of things with names, which is the whole of it."""
-    there, wanted = ({item["name"]: item for item in items} for items in (current, given))
-    gone = tuple(f"{where}.{name}: removed" for name in there if name not in wanted)
-    told = {name: {**dict.fromkeys(there.get(name, ())), **item} for name, item in wanted.items()}
-    return (*gone, *_lines(there, told, f"{where}."))

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from shoal.client.administration import Administration, quoted
 from shoal.client.alert_types import Alert, AlertRule, Channel, ChannelMade, Delivery, Silence
+from shoal.client.deployments import DRY_RUN
 
 
 class Alerts(Administration):
@@ -42,6 +43,11 @@ class Alerts(Administration):
         path = f"/alert-rules/{quoted(name)}"
         return cast(AlertRule, self._transport.json("PATCH", path, json=changes))
 
+    def ask_alert_rule(self, name: str, **changes: Any) -> None:
+        """Whether ``change_alert_rule`` would be accepted; nothing is changed. Raises Problem as
+        that would."""
+        self._transport.send("PATCH", f"/alert-rules/{quoted(name)}", json=changes, params=DRY_RUN)
+
     def list_silences(self) -> list[Silence]:
         """Those that end last first; ended ones are kept for 90 days."""
         return cast(list[Silence], list(self._items("/silences")))
@@ -58,6 +64,10 @@ class Alerts(Administration):
             "project": project,
         }
         return cast(Silence, self._transport.json("POST", "/silences", json=body))
+
+    def ask_silence(self, **body: Any) -> None:
+        """The same of ``silence_alerts``."""
+        self._transport.send("POST", "/silences", json=body, params=DRY_RUN)
 
     def get_silence(self, silence_id: str) -> Silence:
         return cast(Silence, self._get(f"/silences/{quoted(silence_id)}"))
@@ -79,6 +89,20 @@ class Alerts(Administration):
 
     def change_channel(self, name: str, **settings: Any) -> Channel:
         return cast(Channel, self._transport.json("PATCH", _channel(name), json=settings))
+
+    def ask_channel(self, name: str, *, kind: str = "", **settings: Any) -> None:
+        """Whether ``create_channel`` (with ``kind``) or ``change_channel`` would be accepted;
+        nothing is changed. Raises Problem as they would."""
+        if kind:
+            body = {"name": name, "kind": kind, **settings}
+            self._transport.send("POST", "/channels", json=body, params=DRY_RUN)
+        else:
+            self._transport.send("PATCH", _channel(name), json=settings, params=DRY_RUN)
+
+    def compare_channel(self, name: str, **sealed: str) -> list[str]:
+        """Which of ``url`` and ``secret``, as given, are others than those that are kept."""
+        found = self._transport.json("POST", f"{_channel(name)}/compare", json=sealed)
+        return list(found["different"])
 
     def delete_channel(self, name: str) -> None:
         self._transport.json("DELETE", _channel(name))

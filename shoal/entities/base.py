@@ -38,6 +38,7 @@ class Document(Block):
     def __post_init__(self) -> None:
         self.notes: list[str] = []
         self.base_path = Path()  # what relative paths are relative to
+        self.place = ""  # file and line, as far as it was read from one
 
     def dump(self, dest: str | os.PathLike[str] | IO[str], **_: Any) -> None:
         """Write it as YAML that loads again."""

@@ -186,9 +186,12 @@ def load_alert_rules(
             walk.fault(where, f"{name!r:.60} stands there twice")
         seen.add(name)
     _refuse(walk, found, what)
-    return [
+    rules = [
         _made(AlertRule, rule, walk, found, what, schemas.SHOWN_OF_ALERT_RULE) for rule in values
     ]
+    for place, made in enumerate(rules if many else ()):
+        made.place = found.place(f"[{place}]")
+    return rules
 
 
 def load_channel(
@@ -238,6 +241,7 @@ def _made(
     entity = kind(**arguments)
     entity.notes = walk.notes
     entity.base_path = found.base
+    entity.place = found.place()
     return entity
 
 

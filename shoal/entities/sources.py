@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import IO, Any, Final
@@ -13,7 +14,6 @@ from shoal.client.errors import ShoalError
 from shoal.entities.base import Values
 from shoal.entities.overrides import flat, laid_over
 
-Source = str | os.PathLike[str] | IO[str] | Mapping[str, Any]
 Overrides = Iterable[Mapping[str, Any]] | None
 # Anchors can make of a few lines more than there is memory for.
 MOST_VALUES: Final = 100_000
@@ -26,11 +26,20 @@ class SourceUnreadable(ShoalError):
 @dataclass(frozen=True, slots=True)
 class Read:
     """``base``: what relative paths are relative to. ``lines`` are by the path of the key, as
-    faults name it, and only of what stands in the file."""
+    faults name it, and only of what stands in the file, of which it begins at ``begins``."""
 
     values: Any
     base: Path
     lines: Mapping[str, int]
+    name: str = "given"
+    begins: int = 1
+
+    def place(self, where: str = "") -> str:
+        """``rules.yml, line 3``"""
+        return f"{self.name}, line {self.lines.get(where, self.begins)}"
+
+
+Source = str | os.PathLike[str] | IO[str] | Mapping[str, Any] | Read
 
 
 def read(
@@ -54,33 +63,60 @@ def laid(found: Read, source: object, params_override: Overrides) -> Read:
         for path, line in found.lines.items()
         if not any(_covers(override, path) for override, _ in overrides)
     }
-    return Read(laid_over(values, overrides), found.base, lines)
+    return replace(found, values=laid_over(values, overrides), lines=lines)
 
 
 def read_any(source: Source | Sequence[Values], relative_origin: str | None = None) -> Read:
-    """Whatever the file holds. Raises SourceUnreadable."""
-    base = Path(relative_origin or ".").resolve()
+    """Whatever the file holds, or what of it was read already. Raises SourceUnreadable."""
+    if isinstance(source, Read):
+        return source
+    base, name = Path(relative_origin or ".").resolve(), named(source)
     lines: dict[str, int] = {}
-    try:
+    with _readable(name):
         if isinstance(source, str | os.PathLike):
             path = Path(source)
             base = base if relative_origin else path.resolve().parent
-            values = _parsed(path.read_text(encoding="utf-8"), named(source), lines)
+            values = _parsed(path.read_text(encoding="utf-8"), name, lines)
         elif isinstance(source, Mapping | Sequence):
             values = source
         else:
-            values = _parsed(source.read(), named(source), lines)
-        return Read(_plain(values, named(source), count()), base, lines)
+            values = _parsed(source.read(), name, lines)
+        return Read(_plain(values, name, count()), base, lines, name)
+
+
+def documents(path: Path) -> list[Read]:
+    """Each document of a file, but for empty ones, as loaders take it. Raises SourceUnreadable."""
+    base, name = path.resolve().parent, named(path)
+    found: list[Read] = []
+    with _readable(name):
+        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
+        try:
+            while loader.check_node() and (node := loader.get_node()) is not None:
+                lines: dict[str, int] = {}
+                _note_lines(node, "", name, lines, set())
+                values = _plain(loader.construct_document(node), name, count())
+                if values is not None:
+                    found.append(Read(values, base, lines, name, node.start_mark.line + 1))
+        finally:
+            loader.dispose()
+    return found
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Raises SourceUnreadable for all that reading raises."""
+    try:
+        yield
     except (OSError, UnicodeError) as error:
-        raise SourceUnreadable(f"{named(source)} cannot be read", str(error)) from error
+        raise SourceUnreadable(f"{name} cannot be read", str(error)) from error
     # why ValueError: of dates that there are not, and of numbers of thousands of digits
     except (yaml.YAMLError, ValueError) as error:
         raise SourceUnreadable(
-            f"{named(source)} is not YAML", str(error), ["Check indentation and quotes there."]
+            f"{name} is not YAML", str(error), ["Check indentation and quotes there."]
         ) from error
     except RecursionError as error:
         raise SourceUnreadable(
-            f"{named(source)} cannot be read", "it is nested too deeply, or within itself"
+            f"{name} cannot be read", "it is nested too deeply, or within itself"
         ) from error
 
 

@@ -16,6 +16,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from tests.support import reaper
 from tests.support.installation import BIN, ROOT, Installation
 
 REPORTS = ROOT / ".build" / "api-fuzz"
@@ -87,6 +88,7 @@ def main() -> int:
     parser.add_argument("--role", action="append", choices=ROLES)
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
+    reaper.guard()
     options.role = options.role or list(ROLES)
     REPORTS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:

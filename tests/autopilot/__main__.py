@@ -22,6 +22,7 @@ from tests.autopilot import alarms, canaries, scaling
 from tests.autopilot.report import Report, say
 from tests.autopilot.world import Later, World
 from tests.chaos.system import System
+from tests.support import reaper
 
 CASES: Mapping[str, Callable[[World], Later]] = {
     "alarms": alarms.burnt,  # the first: its alert is resolved while the others run
@@ -49,6 +50,7 @@ def main() -> int:
                         help=f"one or several of {', '.join(CASES)}; all unless said")  # fmt: skip
     parser.add_argument("--tries", type=int, default=TRIES, help="steps and wakes (%(default)s)")
     asked = parser.parse_args()
+    reaper.guard()
     logging.getLogger("httpx").setLevel(logging.WARNING)
     began, report = time.monotonic(), Report()
     with tempfile.TemporaryDirectory(prefix="shoal-autopilot-") as folder:

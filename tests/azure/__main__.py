@@ -16,6 +16,7 @@ from shoal.local import ports
 from tests.azure.tls import TlsProxy
 from tests.e2e.product import ROOT, Product
 from tests.seeds.files import write_all
+from tests.support import reaper
 
 HERE = Path(__file__).parent
 LONGEST_S = 900
@@ -26,6 +27,7 @@ def main() -> int:
     parser.add_argument("--record", type=Path)
     parser.add_argument("--python", type=Path, default=ROOT / ".venv-azure" / "bin" / "python")
     chosen = parser.parse_args()
+    reaper.guard()
     with tempfile.TemporaryDirectory(prefix="shoal-azure-") as name, ExitStack() as held:
         folder = Path(name)
         proxy = TlsProxy(folder)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.support.gpu_device import NO_GPU, Device, bare_library_path, chosen, uuids
-from tests.support.gpu_server import Server
+from tests.support.gpu_regions import Region, Regions, region
+from tests.support.gpu_server import Server, let_go
 from tests.support.gpu_table import CaseTable
 
 HERE = Path(__file__).parent
@@ -108,6 +109,26 @@ def onnx_alone(
 def server(shared: Server) -> Iterator[Server]:
     with shared.watched() as found:
         yield found
+
+
+@pytest.fixture
+def regions(server: Server, device: Device) -> Iterator[Regions]:
+    """Makes regions that are registered; all are let go at the end."""
+    made: list[Region] = []
+
+    def make(name: str, size: int) -> Region:
+        found = region(device, size)
+        made.append(found)
+        with server.over_http() as client:
+            client.register_cuda_shared_memory(name, found.handle, 0, size)
+        return found
+
+    yield make
+    try:
+        let_go(server)
+    finally:
+        for found in made:
+            found.close()
 
 
 @pytest.fixture

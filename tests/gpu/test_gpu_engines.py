@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tritonclient.grpc as over_grpc
 
 from tests.support import gpu_models as gm
 from tests.support import onnx_models as om
 from tests.support.gpu_device import Device
-from tests.support.gpu_regions import floats, region
-from tests.support.gpu_server import Server, given, let_go, number, side_by_side
+from tests.support.gpu_products import Product, ask_by_regions, ask_every_size
+from tests.support.gpu_regions import Regions
+from tests.support.gpu_server import Server, number
 
-BATCH = 16
+BATCH, SEED = 16, 51
 TENSORS = (f"x:FP32:{gm.WIDTH}", f"y:FP32:{gm.WIDTH}")
 QUEUE = "dynamic_batching { max_queue_delay_microseconds: 500 }\n"
 GRAPHS = "optimization { cuda { graphs: true } }\n"
@@ -51,7 +51,7 @@ def add(server: Server, name: str, engine: bytes, text: str) -> None:
 @pytest.fixture(scope="module")
 def product(trt: Any) -> bytes:
     rows = [(count, gm.WIDTH) for count in (1, 8, BATCH)]
-    return plan(trt, gm.onnx_product(51), {"x": rows}, {})
+    return plan(trt, gm.onnx_product(SEED), {"x": rows}, {})
 
 
 @pytest.mark.parametrize("extra", [QUEUE, QUEUE + GRAPHS], ids=["plain", "graphs"])
@@ -61,47 +61,18 @@ def test_engines_answer_batches_of_every_size(
     name = f"engine_{request.node.callspec.id}"
     text = gm.config("tensorrt", Device("cuda"), *TENSORS, count=2, batch=BATCH, extra=extra)
     add(server, name, product, text)
-    factor = gm.weights(51)
-
-    def ask(part: int) -> int:
-        wrong = 0
-        with server.over_grpc() as client:
-            for turn in range(20):
-                for rows in range(1, 10):
-                    array = gm.rows_of(10_000 * part + 10 * turn + rows, rows)
-                    answer = client.infer(name, given(over_grpc, x=array), client_timeout=30)
-                    wrong += not np.array_equal(answer.as_numpy("y"), array @ factor)
-        return wrong
-
-    wrong = sum(side_by_side(8, ask))
-    figures(answers=8 * 20 * 9, wrong=wrong)
-    assert wrong == 0
+    ask_every_size(server, Product(name, SEED), figures)
     server.unload(name)
 
 
 @pytest.mark.parametrize("extra", ["", GRAPHS], ids=["plain", "graphs"])
 def test_engines_take_and_give_regions(
-    server: Server, device: Device, product: bytes, extra: str, request: pytest.FixtureRequest
+    server: Server, regions: Regions, product: bytes, extra: str, request: pytest.FixtureRequest
 ) -> None:
     name = f"engine_region_{request.node.callspec.id}"
     text = gm.config("tensorrt", Device("cuda"), *TENSORS, batch=BATCH, extra=extra)
     add(server, name, product, text)
-    rows, size = 5, 5 * gm.WIDTH * 4
-    found = region(device, 2 * size)
-    with server.over_grpc() as client:
-        client.register_cuda_shared_memory("engine", found.handle, 0, found.size)
-        for turn in range(5):
-            array = gm.rows_of(turn, rows)
-            found.write(0, array.tobytes())
-            tensor = over_grpc.InferInput("x", [rows, gm.WIDTH], "FP32")
-            tensor.set_shared_memory("engine", size)
-            wanted = over_grpc.InferRequestedOutput("y")
-            wanted.set_shared_memory("engine", size, size)
-            client.infer(name, [tensor], outputs=[wanted])
-            answer = floats(found, size, rows, gm.WIDTH)
-            np.testing.assert_array_equal(answer, array @ gm.weights(51))
-    let_go(server)
-    found.close()
+    ask_by_regions(server, Product(name, SEED), regions)
     server.unload(name)
 
 

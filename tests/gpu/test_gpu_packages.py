@@ -6,14 +6,13 @@ import subprocess
 import sys
 from typing import Any
 
-import numpy as np
 import pytest
-import tritonclient.grpc as over_grpc
 
 from tests.support import gpu_models as gm
 from tests.support.gpu_device import Device
-from tests.support.gpu_regions import floats, region
-from tests.support.gpu_server import Server, given, let_go, side_by_side
+from tests.support.gpu_products import Product, ask_by_regions, ask_every_size
+from tests.support.gpu_regions import Regions
+from tests.support.gpu_server import Server
 
 BATCH, SEED = 16, 61
 TENSORS = (f"ARGS[0]:FP32:{gm.WIDTH}", f"RESULT[0]:FP32:{gm.WIDTH}")
@@ -35,8 +34,8 @@ torch._inductor.aoti_compile_and_package(program, package_path=sys.argv[1])
 
 
 @pytest.fixture(scope="module")
-def package(shared: Server, card: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The name of the model, loaded twice on the card."""
+def package(shared: Server, card: str, tmp_path_factory: pytest.TempPathFactory) -> Product:
+    """Loaded twice on the card."""
     pytest.importorskip("torch")
     if shutil.which("g++") is None:
         pytest.skip("there is no C++ compiler, and AOTInductor needs one")
@@ -57,42 +56,14 @@ def package(shared: Server, card: str, tmp_path_factory: pytest.TempPathFactory)
     text = gm.config("pytorch", Device("cuda"), *TENSORS, count=2, batch=BATCH, extra=QUEUE)
     (folder.parent / "config.pbtxt").write_text(text)
     shared.load("package")
-    return "package"
+    return Product("package", SEED, "ARGS[0]", "RESULT[0]")
 
 
-def test_packages_answer_batches_of_every_size(server: Server, package: str, figures: Any) -> None:
-    factor = gm.weights(SEED)
-
-    def ask(part: int) -> int:
-        wrong = 0
-        with server.over_grpc() as client:
-            for turn in range(20):
-                for rows in range(1, 10):
-                    array = gm.rows_of(10_000 * part + 10 * turn + rows, rows)
-                    tensors = given(over_grpc, **{"ARGS[0]": array})
-                    answer = client.infer(package, tensors, client_timeout=30)
-                    wrong += not np.array_equal(answer.as_numpy("RESULT[0]"), array @ factor)
-        return wrong
-
-    wrong = sum(side_by_side(8, ask))
-    figures(answers=8 * 20 * 9, wrong=wrong)
-    assert wrong == 0
+def test_packages_answer_batches_of_every_size(
+    server: Server, package: Product, figures: Any
+) -> None:
+    ask_every_size(server, package, figures)
 
 
-def test_packages_take_and_give_regions(server: Server, device: Device, package: str) -> None:
-    rows, size = 5, 5 * gm.WIDTH * 4
-    found = region(device, 2 * size)
-    with server.over_grpc() as client:
-        client.register_cuda_shared_memory("package", found.handle, 0, found.size)
-        for turn in range(5):
-            array = gm.rows_of(turn, rows)
-            found.write(0, array.tobytes())
-            tensor = over_grpc.InferInput("ARGS[0]", [rows, gm.WIDTH], "FP32")
-            tensor.set_shared_memory("package", size)
-            wanted = over_grpc.InferRequestedOutput("RESULT[0]")
-            wanted.set_shared_memory("package", size, size)
-            client.infer(package, [tensor], outputs=[wanted])
-            answer = floats(found, size, rows, gm.WIDTH)
-            np.testing.assert_array_equal(answer, array @ gm.weights(SEED))
-    let_go(server)
-    found.close()
+def test_packages_take_and_give_regions(server: Server, regions: Regions, package: Product) -> None:
+    ask_by_regions(server, package, regions)

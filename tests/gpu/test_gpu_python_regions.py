@@ -3,7 +3,7 @@
 import functools
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -38,11 +38,10 @@ from tests.support.gpu_python import (
     unregister,
     with_torch,
 )
-from tests.support.gpu_regions import Region, floats, region
-from tests.support.gpu_server import Server, let_go, wait_until
+from tests.support.gpu_regions import Regions, floats, region
+from tests.support.gpu_server import Server, wait_until
 
 MB = 1 << 20
-Regions = Callable[[str, int], Region]
 
 
 @pytest.fixture(scope="module")
@@ -51,26 +50,6 @@ def model(shared: Server, device: Device) -> Iterator[str]:
     with_torch(shared, device, "takes_regions", extra=ON_DEVICE)
     yield "takes_regions"
     shared.unload("takes_regions")
-
-
-@pytest.fixture
-def regions(server: Server, device: Device) -> Iterator[Regions]:
-    """Makes regions that are registered; all are let go at the end."""
-    made: list[Region] = []
-
-    def make(name: str, size: int) -> Region:
-        found = region(device, size)
-        made.append(found)
-        with server.over_http() as client:
-            client.register_cuda_shared_memory(name, found.handle, 0, size)
-        return found
-
-    yield make
-    try:
-        let_go(server)
-    finally:
-        for found in made:
-            found.close()
 
 
 @pytest.mark.parametrize("protocol", MODULES)

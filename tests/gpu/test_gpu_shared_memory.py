@@ -1,7 +1,6 @@
 """Device memory of a client's process, opened by the server: inputs from it, outputs into it."""
 
 import base64
-from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -14,15 +13,14 @@ from tritonclient.utils import InferenceServerException, serialize_byte_tensor
 from tests.support import gpu_models as gm
 from tests.support import onnx_models as om
 from tests.support.gpu_device import Device
-from tests.support.gpu_regions import Region, floats, region
-from tests.support.gpu_server import Server, given, let_go, number, wait_until
+from tests.support.gpu_regions import Regions, floats
+from tests.support.gpu_server import Server, given, number, wait_until
 
 ROWS = 4
 BYTES = ROWS * gm.WIDTH * 4
 SEEDS = {"onnxruntime": 21, "pytorch": 22, "graphs": 23}
 TENSORS = (f"x:FP32:{gm.WIDTH}", f"y:FP32:{gm.WIDTH}")
 QUEUE = "dynamic_batching { max_queue_delay_microseconds: 50000 }"
-Regions = Callable[[str, int], Region]
 MODULES = {"http": over_http, "grpc": over_grpc}
 
 
@@ -39,26 +37,6 @@ def products(shared: Server, device: Device) -> dict[str, str]:
 
 def product(backend: str, seed: int) -> Any:
     return gm.torch_product(seed) if backend == "pytorch" else gm.onnx_product(seed)
-
-
-@pytest.fixture
-def regions(server: Server, device: Device) -> Iterator[Regions]:
-    """Makes regions that are registered; all are let go at the end."""
-    made: list[Region] = []
-
-    def make(name: str, size: int) -> Region:
-        found = region(device, size)
-        made.append(found)
-        with server.over_http() as client:
-            client.register_cuda_shared_memory(name, found.handle, 0, size)
-        return found
-
-    yield make
-    try:
-        let_go(server)
-    finally:
-        for found in made:
-            found.close()
 
 
 def taken(module: Any, name: str, offset: int, rows: int = ROWS) -> Any:

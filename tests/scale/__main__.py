@@ -215,7 +215,7 @@ def main() -> int:
     parser.add_argument("--settle", type=float, default=30.0, help="before each measurement")
     parser.add_argument("--check", action="store_true", help="exit 1 when a bar is missed")
     options = parser.parse_args()
-    reaper.start()  # what is left when this is killed ends, too
+    reaper.guard()
     with tempfile.TemporaryDirectory(prefix="shoal-scale-") as folder:
         with plane(Path(folder)) as made:
             found = asyncio.run(measured(made, options))

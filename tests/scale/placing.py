@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--endpoints", type=int, default=50)
     parser.add_argument("--replicas", type=int, default=4, help="of each endpoint")
     options = parser.parse_args()
-    reaper.start()  # what is left when this is killed ends, too
+    reaper.guard()
     with tempfile.TemporaryDirectory(prefix="shoal-placing-") as folder:
         found = measured(Path(folder), options)
     each = 1000 / found["placed"]

@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--replicas", type=int, default=4, help="of each endpoint")
     parser.add_argument("--rounds", type=int, default=20, help="reports of each node")
     options = parser.parse_args()
-    reaper.start()  # what is left when this is killed ends, too
+    reaper.guard()
     with tempfile.TemporaryDirectory(prefix="shoal-reporting-") as folder:
         found = measured(Path(folder), options)
     if found["statuses"] != [200]:

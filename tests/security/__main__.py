@@ -26,6 +26,7 @@ from tests.security import (
 )
 from tests.security.ground import Ground
 from tests.security.tries import Try, table
+from tests.support import reaper
 
 PARTS: dict[str, Callable[[Ground], Iterator[Try]]] = {
     headers.PART: headers.tries,
@@ -49,6 +50,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.security", description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART")
     options = parser.parse_args()
+    reaper.guard()
     tries: list[Try] = []
     with tempfile.TemporaryDirectory(prefix="shoal-security-") as folder:
         say("== make up, on free ports")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.e2e.product import ROOT, Product
 from tests.seeds.files import write_all
+from tests.support import reaper
 
 HERE = Path(__file__).parent
 LABEL = "84 : PEACOCK"
@@ -17,6 +18,7 @@ LONGEST_S = 600
 
 
 def main() -> int:
+    reaper.guard()
     with tempfile.TemporaryDirectory(prefix="shoal-seeds-") as folder:
         work = Path(folder) / "work"
         shutil.copytree(HERE, work, ignore=shutil.ignore_patterns("__pycache__"))

@@ -31,6 +31,9 @@ class Region(Protocol):
     def close(self) -> None: ...
 
 
+Regions = Callable[[str, int], Region]  # makes one that is registered by that name
+
+
 def region(device: Device, size: int) -> Region:
     return CardRegion(size) if device.is_gpu else FileRegion(size)
 

@@ -46,6 +46,19 @@ def start() -> "subprocess.Popen[bytes] | None":
     return keeper
 
 
+def guard() -> "subprocess.Popen[bytes] | None":
+    """``start`` for a program that is no run of pytest: SIGTERM and SIGINT end it as an exception
+    does, so that what it started is stopped in its own way, and its folders are removed."""
+    # why SIGINT: a shell that starts a program with `&` leaves it ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _exit)
+    return start()
+
+
+def _exit(number: int, _: object) -> None:
+    raise SystemExit(128 + number)  # as a shell tells it
+
+
 def clean_environment() -> dict[str, str]:
     """This run's environment without the settings of an installation around it, with its mark."""
     ours = ("SHOAL_", "DJANGO_")

@@ -139,6 +139,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "silences/<str:silence_id>": {"GET": R, "DELETE": D},
     "channels": {"GET": N, "POST": X},
     "channels/<str:channel>": {"GET": N, "PATCH": X, "DELETE": X},
+    "channels/<str:channel>/compare": {"POST": X},
     "channels/<str:channel>/test": {"POST": N},
     "channels/<str:channel>/deliveries": {"GET": N},
     "channels/<str:channel>/deliveries/<str:delivery_id>/replay": {"POST": N},

@@ -17,6 +17,7 @@ import httpx
 
 from shoal.client import Client
 from tests.e2e.product import Product
+from tests.support import reaper
 from tests.why_slow.loading import deployed, under_load
 from tests.why_slow.scenarios import SCENARIOS, Scenario
 
@@ -73,6 +74,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.why_slow", description=__doc__)
     parser.add_argument("scenarios", nargs="*", choices=[*SCENARIOS, []], metavar="SCENARIO")
     chosen = parser.parse_args().scenarios or list(SCENARIOS)
+    reaper.guard()
     wrong = []
     with tempfile.TemporaryDirectory(prefix="shoal-why-") as folder:
         say("== make up, on free ports")

@@ -26,6 +26,7 @@ from controlplane.alerts.services import silences as services
 from controlplane.core.errors import Forbidden, Invalid
 from controlplane.core.filters import PROJECT_PARAMETER
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.rehearsal import DRY_RUN, ONLY_ASKED, rehearsable
 from controlplane.core.requests import read_body, read_query
 from controlplane.deployments.selectors import endpoint_get
 
@@ -123,9 +124,11 @@ class AlertRuleView(ProjectAPIView):
 
     @extend_schema(
         operation_id="alert_rules_update",
+        parameters=[DRY_RUN],
         request=AlertRuleChangeSerializer,
-        responses=AlertRuleSerializer,
+        responses={**ONLY_ASKED, 200: AlertRuleSerializer},
     )
+    @rehearsable
     def patch(self, request: Request, rule: str) -> Response:
         """Change threshold, time or severity, or turn it off: then its alerts are resolved."""
         values = read_body(AlertRuleChangeSerializer, request)
@@ -150,9 +153,11 @@ class SilencesView(ProjectAPIView):
 
     @extend_schema(
         operation_id="silences_create",
+        parameters=[DRY_RUN],
         request=SilenceInputSerializer,
-        responses={201: SilenceSerializer},
+        responses={**ONLY_ASKED, 201: SilenceSerializer},
     )
+    @rehearsable
     def post(self, request: Request) -> Response:
         """Tell nobody of what matches until it ends; what still fires then is told.
 

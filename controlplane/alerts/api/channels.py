@@ -12,6 +12,8 @@ from controlplane.accounts.policy import Permission
 from controlplane.alerts.selectors import channels as selectors
 from controlplane.alerts.serializers.channels import (
     ChannelChangeSerializer,
+    ChannelCompareSerializer,
+    ChannelDifferencesSerializer,
     ChannelInputSerializer,
     ChannelMadeSerializer,
     ChannelSerializer,
@@ -20,6 +22,7 @@ from controlplane.alerts.serializers.channels import (
 from controlplane.alerts.services import channels as services
 from controlplane.alerts.services import deliveries
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.rehearsal import DRY_RUN, ONLY_ASKED, rehearsable
 from controlplane.core.requests import read_body, read_query
 
 ChannelPageSerializer = page_of(ChannelSerializer)
@@ -46,9 +49,11 @@ class ChannelsView(APIView):
 
     @extend_schema(
         operation_id="channels_create",
+        parameters=[DRY_RUN],
         request=ChannelInputSerializer,
-        responses={201: ChannelMadeSerializer},
+        responses={**ONLY_ASKED, 201: ChannelMadeSerializer},
     )
+    @rehearsable
     def post(self, request: Request) -> Response:
         """Alerts that fire from now on, and their ends, are told there."""
         values = read_body(ChannelInputSerializer, request)
@@ -70,9 +75,11 @@ class ChannelView(APIView):
 
     @extend_schema(
         operation_id="channels_update",
+        parameters=[DRY_RUN],
         request=ChannelChangeSerializer,
-        responses=ChannelSerializer,
+        responses={**ONLY_ASKED, 200: ChannelSerializer},
     )
+    @rehearsable
     def patch(self, request: Request, channel: str) -> Response:
         values = read_body(ChannelChangeSerializer, request)
         row = services.channel_update(name=channel, actor=actor(request), **values)
@@ -85,6 +92,21 @@ class ChannelView(APIView):
     def delete(self, request: Request, channel: str) -> Response:
         services.channel_delete(name=channel, actor=actor(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class ChannelCompareView(APIView):
+    write_permission = Permission.ADMINISTER  # what may change them, since it tells of them
+
+    @extend_schema(
+        operation_id="channels_compare",
+        request=ChannelCompareSerializer,
+        responses=ChannelDifferencesSerializer,
+    )
+    def post(self, request: Request, channel: str) -> Response:
+        """Tell which of URL and secret are others than those that are kept; change nothing."""
+        values = read_body(ChannelCompareSerializer, request)
+        found = services.channel_differences(name=channel, **values)
+        return Response(ChannelDifferencesSerializer({"different": found}).data)
 
 
 class ChannelTestView(APIView):

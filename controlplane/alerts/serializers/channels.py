@@ -43,6 +43,20 @@ class ChannelChangeSerializer(ChannelFields):
     """What is left out stays."""
 
 
+@extend_schema_serializer(component_name="ChannelCompare")
+class ChannelCompareSerializer(Fields):
+    url = serializers.CharField(required=False, max_length=2000)
+    secret = serializers.CharField(required=False, max_length=200, trim_whitespace=False)
+
+
+@extend_schema_serializer(component_name="ChannelDifferences")
+class ChannelDifferencesSerializer(Fields):
+    different = serializers.ListField(
+        child=serializers.ChoiceField(choices=["url", "secret"]),
+        help_text="what is another one than what is kept, or is not kept",
+    )
+
+
 @extend_schema_serializer(component_name="Channel")
 class ChannelSerializer(Fields):
     name = serializers.CharField()

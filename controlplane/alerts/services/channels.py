@@ -62,6 +62,23 @@ def channel_update(*, name: str, actor: str, **values: Any) -> Channel:
     return row
 
 
+def channel_differences(*, name: str, **values: Any) -> list[str]:
+    """Which of ``url`` and ``secret`` are others than those that are kept. Raises
+    ChannelNotFound."""
+    row = channel_get(name)
+    kept = {"url": (URL_PURPOSE, row.url), "secret": (SECRET_PURPOSE, row.secret)}
+    return [field for field, value in values.items() if not _same(*kept[field], value)]
+
+
+def _same(purpose: str, sealed: str, value: str) -> bool:
+    if not sealed:
+        return False
+    try:
+        return secrets.compare_digest(vault.unseal(purpose, sealed).encode(), value.encode())
+    except vault.InvalidToken:  # sealed with another SHOAL_SECRET_KEY: nobody can read it any more
+        return False
+
+
 def channel_delete(*, name: str, actor: str) -> None:
     """With all of its deliveries."""
     with transaction.atomic():

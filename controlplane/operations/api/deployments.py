@@ -13,6 +13,7 @@ from controlplane.accounts.permissions import actor
 from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core.etags import IF_MATCH, if_match_check, if_none_match_check
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.rehearsal import DRY_RUN, ONLY_ASKED, rehearsable
 from controlplane.core.requests import flag, read_body, read_only, read_query
 from controlplane.deployments import selectors
 from controlplane.deployments.naming import endpoint_name_for
@@ -34,16 +35,13 @@ from controlplane.metrics.log_levels import LEVELS
 from controlplane.metrics.selectors import log_lines
 from controlplane.operations import services
 from controlplane.operations.api.reading import (
-    DRY_RUN,
     FORCE,
     IF_NONE_MATCH,
-    ONLY_ASKED,
     SUPERSEDE,
     accepted,
     deployment_change,
     deployment_etag,
     deployment_seen,
-    rehearsable,
     superseded,
     variables_read,
     watching,

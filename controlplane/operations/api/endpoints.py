@@ -21,6 +21,7 @@ from controlplane.accounts.projects import project_stays
 from controlplane.core.etags import IF_MATCH, if_match_check, if_none_match_check
 from controlplane.core.filters import PROJECT_PARAMETER, TAG_PARAMETER, ChoicesField, tags_of
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.rehearsal import DRY_RUN, ONLY_ASKED, rehearsable
 from controlplane.core.requests import read_body, read_only, read_query
 from controlplane.deployments.selectors import endpoint_get, endpoints_matching
 from controlplane.deployments.serializers.endpoints import (
@@ -37,9 +38,7 @@ from controlplane.metrics.selectors import live_now
 from controlplane.metrics.serializers import LiveSerializer
 from controlplane.operations import selectors, services
 from controlplane.operations.api.reading import (
-    DRY_RUN,
     IF_NONE_MATCH,
-    ONLY_ASKED,
     SUPERSEDE,
     accepted,
     endpoint_body,
@@ -47,7 +46,6 @@ from controlplane.operations.api.reading import (
     endpoint_etag,
     endpoint_last_change,
     endpoint_seen,
-    rehearsable,
 )
 from controlplane.operations.api.traffic import copies_in_the_way
 from controlplane.operations.serializers import OperationSerializer

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial, wraps
-from typing import Any, TypeVar, cast
+from functools import partial
+from typing import Any, TypeVar
 
 from django.db import transaction
 from django.utils import timezone
@@ -11,7 +11,6 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import actor, may
 from controlplane.accounts.policy import Permission
@@ -47,12 +46,6 @@ SUPERSEDE = OpenApiParameter(
     description="cancel what is under way there instead of 409 `OperationInProgress`; a deletion "
     "is not cancelled, and if this change is refused, nothing is",
 )
-DRY_RUN = OpenApiParameter(
-    "dry_run",
-    bool,
-    description="ask whether it would be accepted, and change nothing: 204, or the refusal",
-)
-ONLY_ASKED = {204: OpenApiResponse(description="it would be accepted (`dry_run`)")}
 FORCE = OpenApiParameter("force", bool, description="even if it carries traffic")
 
 
@@ -118,22 +111,6 @@ def deployment_seen(endpoint: str, name: str) -> tuple[str, Any]:
     row = deployment_get(endpoint, name)
     shown = deployment_shown(row, row.endpoint, latest_operations([endpoint]))
     return deployment_etag(shown), DeploymentSerializer(shown).data
-
-
-def rehearsable(view: ViewT) -> ViewT:
-    """With ``?dry_run=true`` the view does all that it does, and then all of it is undone."""
-
-    @wraps(view)
-    def rehearsed(self: APIView, request: Request, *args: str, **kwargs: str) -> Response:
-        if not flag(request, "dry_run"):
-            done: Response = view(self, request, *args, **kwargs)
-            return done
-        with transaction.atomic():
-            view(self, request, *args, **kwargs)
-            transaction.set_rollback(True)
-        return Response(status=status.HTTP_204_NO_CONTENT)
-
-    return cast(ViewT, rehearsed)
 
 
 @contextmanager
