@@ -5,16 +5,17 @@ many bytes.
 """
 
 from struct import Struct
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 import numpy as np
 
 from worker_runtime.errors import InvalidArgument
 
+_OBJECT = np.dtype(object)
 _LENGTH = Struct("<I")
 _PREFIX = _LENGTH.size
-_MANY = 4096  # elements
+MANY_STRINGS = 4096  # reading or writing more holds the event loop up for over a millisecond
 
 
 class DataType(msgspec.Struct, frozen=True):
@@ -85,35 +86,53 @@ def parse_strings(
 ) -> "np.ndarray[Any, Any]":
     """``count`` elements as a flat object array of bytes. Raises InvalidArgument."""
     data = bytes(raw)
-    if count > _MANY:
+    if count > MANY_STRINGS:
         alike = _parse_alike(data, count)
         if alike is not None:
             return string_array(alike)
-    end, at, items = len(data), 0, list[bytes]()
-    unpack = _LENGTH.unpack_from
-    while at < end:
-        if at + _PREFIX > end:
-            raise InvalidArgument(
-                f"incomplete string length indicator for inference input '{name}' for model "
-                f"'{model}', expecting {_PREFIX} bytes but only {end - at} bytes available. Please "
-                "make sure the string length indicator is in one buffer."
-            ).for_request(request_id)
-        (length,) = unpack(data, at)
-        at += _PREFIX
-        if len(items) == count:
-            check_strings(count + 1, count, name, model, request_id)
-        if at == end and length:  # a length and nothing behind it counts as an element
-            check_strings(len(items) + 1, count, name, model, request_id)
-        if at + length > end:
-            # why without the request's id: Triton finds this one further down, in the backend.
-            raise InvalidArgument(
-                f"incomplete string data for inference input '{name}', expecting string of length "
-                f"{length} but only {end - at} bytes available"
-            )
-        items.append(data[at : at + length])
-        at += length
-    check_strings(len(items), count, name, model, request_id)
+    at, items, end = 0, list[bytes](), len(data)
+    last, unpack = end - _PREFIX, _LENGTH.unpack_from
+    for _ in range(count):
+        if at > last:
+            break
+        start = at + _PREFIX
+        stop = start + unpack(data, at)[0]
+        if stop > end:
+            break
+        items.append(data[start:stop])
+        at = stop
+    if at < end or len(items) < count:
+        refuse_strings(data[at:], len(items), count, name, model, request_id)
     return string_array(items)
+
+
+def refuse_strings(
+    rest: bytes | memoryview,
+    found: int,
+    count: int,
+    name: str,
+    model: str,
+    request_id: str = "",
+) -> NoReturn:
+    """Say why ``rest``, or its first bytes, cannot follow ``found`` elements of an input of
+    ``count``. Raises InvalidArgument.
+    """
+    if 0 < len(rest) < _PREFIX:
+        raise InvalidArgument(
+            f"incomplete string length indicator for inference input '{name}' for model "
+            f"'{model}', expecting {_PREFIX} bytes but only {len(rest)} bytes available. Please "
+            "make sure the string length indicator is in one buffer."
+        ).for_request(request_id)
+    if not rest or found == count:
+        check_strings(found + bool(rest), count, name, model, request_id)
+    (length,) = _LENGTH.unpack_from(rest)
+    if len(rest) == _PREFIX:  # a length and nothing behind it counts as an element
+        check_strings(found + 1, count, name, model, request_id)
+    # why without the request's id: Triton finds this one further down, in the backend.
+    raise InvalidArgument(
+        f"incomplete string data for inference input '{name}', expecting string of length "
+        f"{length} but only {len(rest) - _PREFIX} bytes available"
+    )
 
 
 def check_strings(found: int, count: int, name: str, model: str, request_id: str = "") -> None:
@@ -132,23 +151,23 @@ def check_strings(found: int, count: int, name: str, model: str, request_id: str
 
 def string_array(items: list[Any]) -> "np.ndarray[Any, Any]":
     """A flat object array; numpy alone would make fixed-width text of it."""
-    array = np.empty(len(items), dtype=object)
-    array[:] = items
-    return array
+    return np.fromiter(items, _OBJECT, len(items))
 
 
 def write_strings(array: "np.ndarray[Any, Any]") -> bytes:
     """The wire form of an object array of bytes or str."""
     flat = array.reshape(-1)
-    if len(flat) <= _MANY:
-        return _write(flat.tolist())
+    if len(flat) <= MANY_STRINGS:
+        return written_strings(flat.tolist())
     # why in pieces: a list of two Python objects per element takes many times their own size.
+    starts = range(0, len(flat), MANY_STRINGS)
     return b"".join(
-        [_write(flat[start : start + _MANY].tolist()) for start in range(0, len(flat), _MANY)]
+        [written_strings(flat[start : start + MANY_STRINGS].tolist()) for start in starts]
     )
 
 
-def _write(items: list[Any]) -> bytes:
+def written_strings(items: list[Any]) -> bytes:
+    """The same of a list."""
     parts: list[bytes] = []
     pack = _LENGTH.pack
     for item in items:

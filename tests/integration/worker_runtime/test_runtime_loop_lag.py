@@ -7,10 +7,15 @@ import re
 import threading
 from collections.abc import Iterator
 from http.client import parse_headers
+from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
+import grpc
 import numpy as np
 import pytest
+import tritonclient.http as http_client
+from tritonclient.grpc import service_pb2 as pb
+from tritonclient.grpc import service_pb2_grpc
 
 from tests.support import python_models as pm
 from tests.support.runtime_process import Runtime, runtime, wait_until
@@ -78,6 +83,12 @@ backend: "identity"
 input { name: "INPUT0" data_type: TYPE_FP32 dims: [-1] }
 output { name: "OUTPUT0" data_type: TYPE_FP32 dims: [-1] }
 """
+TEXTS = """
+backend: "identity"
+input { name: "INPUT0" data_type: TYPE_STRING dims: [-1] }
+output { name: "OUTPUT0" data_type: TYPE_STRING dims: [-1] }
+"""
+MANY_TEXTS = 5_000_000
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +98,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pm.add(root, "readiness", SLOW_READINESS)
     pm.add(root, "reader", SLOW_READER)
     pm.add(root, "many", MANY, config="model_transaction_policy { decoupled: true }")
-    (root / "echo" / "1").mkdir(parents=True)
-    (root / "echo" / "config.pbtxt").write_text(ECHO)
+    for name, config in (("echo", ECHO), ("texts", TEXTS)):
+        (root / name / "1").mkdir(parents=True)
+        (root / name / "config.pbtxt").write_text(config)
     return root
 
 
@@ -212,3 +224,55 @@ def test_large_bodies_of_generate_and_of_loads_are_read_in_slices(server: Runtim
         status, _, answer = server.call(path, b'{"key":[%b]}' % (b"{}," * 200_000 + b"{}"))
         assert (status, b"exceeds the maximum allowed input size" in answer) == (400, True)
     assert late(server) == 0
+
+
+@pytest.fixture(scope="module")
+def many_texts() -> bytes:
+    """Of no, one and two letters: in one piece they stopped all else for one to two seconds."""
+    return b"".join([b"\0\0\0\0\1\0\0\0a\2\0\0\0bc"] * (MANY_TEXTS // 3))
+
+
+def test_many_texts_are_read_and_written_in_slices(models: Path, many_texts: bytes) -> None:
+    """Over HTTP and gRPC, as the bytes of a message, in typed fields and in shared memory."""
+    count, size = MANY_TEXTS // 3 * 3, len(many_texts)
+    with runtime(models, "--model-control-mode=explicit", "--load-model=texts") as server:
+        wanted = {"name": "OUTPUT0", "parameters": {"binary_data": True}}
+        given = {"name": "INPUT0", "datatype": "BYTES", "shape": [count]}
+        head = {"inputs": [given | {"parameters": {"binary_data_size": size}}]}
+        text = json.dumps(head | {"outputs": [wanted]}).encode()
+        length = {"Inference-Header-Content-Length": str(len(text))}
+        status, headers, answer = server.call(
+            "v2/models/texts/infer", text + many_texts, headers=length
+        )
+        assert status == 200, answer[:200]
+        assert answer[int(headers["inference-header-content-length"]) :] == many_texts
+        assert late(server) == 0
+
+        request = pb.ModelInferRequest(model_name="texts")
+        item = request.inputs.add(name="INPUT0", datatype="BYTES", shape=[count])
+        request.raw_input_contents.append(many_texts)
+        options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+        with grpc.insecure_channel(server.grpc, options=options) as channel:
+            stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+            assert stub.ModelInfer(request, timeout=60).raw_output_contents[0] == many_texts
+            del request.raw_input_contents[:]
+            item.contents.bytes_contents.extend([b"", b"a", b"bc"] * (count // 3))
+            (reply,) = stub.ModelStreamInfer(iter([request]), timeout=60)
+            assert reply.infer_response.raw_output_contents[0] == many_texts
+        assert late(server) == 0
+
+        region = SharedMemory(create=True, size=2 * size)
+        try:
+            region.buf[:size] = many_texts
+            with http_client.InferenceServerClient(server.http, network_timeout=60) as client:
+                client.register_system_shared_memory("part", f"/{region.name}", 2 * size)
+                texts = http_client.InferInput("INPUT0", [count], "BYTES")
+                texts.set_shared_memory("part", size)
+                kept = http_client.InferRequestedOutput("OUTPUT0")
+                kept.set_shared_memory("part", size, size)
+                client.infer("texts", [texts], outputs=[kept])
+            assert region.buf[size : 2 * size] == many_texts
+        finally:
+            region.close()
+            region.unlink()
+        assert late(server) == 0

@@ -13,7 +13,7 @@ from worker_runtime.protocols.http.errors import HttpRefusal
 from worker_runtime.protocols.http.heads import Head, HeadCache, leading_number, parse_head
 from worker_runtime.protocols.http.replies import Answer
 from worker_runtime.protocols.http.routes import Route
-from worker_runtime.protocols.http.slices import Later
+from worker_runtime.protocols.slices import Later
 from worker_runtime.types.listening import Restrictions
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 

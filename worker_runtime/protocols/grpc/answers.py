@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 
 from worker_runtime.core.classification import classify
+from worker_runtime.core.shared_memory import Window
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.engine import Model
 from worker_runtime.protocols.forms import MAX_ANSWER_HEADS, fill, remember
 from worker_runtime.protocols.grpc.requests import GrpcForm
 from worker_runtime.protocols.grpc.transport import Parts
 from worker_runtime.protocols.grpc.wire import answer_id, raw_field, streamed_head
+from worker_runtime.protocols.slices import Later, Steps
+from worker_runtime.protocols.strings import written_in_slices
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
-from worker_runtime.types.tensor import BY_DTYPE, write_strings
+from worker_runtime.types.tensor import BY_DTYPE, MANY_STRINGS, write_strings
 from worker_runtime.types.triton_messages import service_pb2 as pb
 
 Message = tuple[Parts, int]  # and the size of all of them in bytes
@@ -37,7 +40,8 @@ _NOT_FINAL = _final_parameter(final=False)
 def aligned(request: InferRequest, outputs: Arrays) -> Message:
     """The one answer of a usual model: a ModelInferResponse.
 
-    Raises a RuntimeFault when an output cannot be written, or all are too large for gRPC.
+    Raises Later for BYTES of many elements, and a RuntimeFault when an output cannot be written, or
+    all are too large for gRPC.
     """
     form: GrpcForm = request.form
     heads = form.heads
@@ -70,7 +74,7 @@ def answer(
 ) -> Message:
     """An answer that says itself what is in it: an ensemble's, or one with parameters.
 
-    Raises a RuntimeFault as ``aligned`` does.
+    Raises as ``aligned`` does.
     """
     form: GrpcForm = request.form
     heads = form.heads
@@ -103,6 +107,7 @@ def _composed(
     reply = _reply(request)
     form: GrpcForm = request.form
     raw: Parts = []
+    many: _ManyStrings = []
     model: Model = request.model
     for name, array in zip(names, arrays, strict=True):
         wanted = form.outputs.get(name)
@@ -111,15 +116,41 @@ def _composed(
             shown = classify(model.signature, name, array, wanted.classes)
         datatype = _datatype(model, name, shown)
         reply.outputs.add(name=name, datatype=datatype, shape=shown.shape)
+        window = None
+        if wanted is not None and wanted.region is not None and form.windows is not None:
+            window = form.windows[name]
+        if datatype == "BYTES" and shown.size > MANY_STRINGS:
+            many.append((len(raw), name, shown, window))
+            continue
         data: Any = write_strings(shown) if datatype == "BYTES" else np.ascontiguousarray(shown)
         size = len(data) if isinstance(data, bytes) else data.nbytes
-        if wanted is not None and wanted.region is not None and form.windows is not None:
-            fill(form.windows[name], name, data, size)
+        if window is not None:
+            fill(window, name, data, size)
             size, data = 0, b""
         raw.append(raw_field(size))
         raw.append(data)
-    described = answer_id(request.id) + _parameter_fields(parameters)
-    parts: Parts = [reply.SerializeToString(), described, *raw]
+    start = [reply.SerializeToString(), answer_id(request.id) + _parameter_fields(parameters)]
+    if many:
+        raise Later(_in_slices(start, raw, many))
+    parts: Parts = [*start, *raw]
+    return parts, _checked(_size(parts))
+
+
+# BYTES of many elements: where in the raw parts they come, their name, the memory that they go to.
+_ManyStrings = list[tuple[int, str, "np.ndarray[Any, Any]", Window | None]]
+
+
+def _in_slices(start: list[bytes], raw: Parts, many: _ManyStrings) -> Steps[Message]:
+    moved = 0
+    for place, name, array, window in many:
+        pieces = yield from written_in_slices(array)
+        size = sum(map(len, pieces))
+        if window is not None:
+            fill(window, name, b"".join(pieces), size)
+            size, pieces = 0, []
+        raw[place + moved : place + moved] = [raw_field(size), *pieces]
+        moved += 1 + len(pieces)
+    parts: Parts = [*start, *raw]
     return parts, _checked(_size(parts))
 
 
@@ -135,6 +166,11 @@ def streamed(message: Message, *, final: bool) -> Message:
     start = streamed_head(size)
     parts.insert(0, start)
     return parts, _checked(size + len(start))
+
+
+def streamed_later(steps: Steps[Message], *, final: bool) -> Steps[Message]:
+    """The same of an answer that is written in slices."""
+    return streamed((yield from steps), final=final)
 
 
 def empty_final(name: str, version: str, request_id: str) -> bytes:

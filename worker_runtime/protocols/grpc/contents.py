@@ -8,7 +8,7 @@ import numpy as np
 from worker_runtime.core.shared_memory import SharedMemory, Window
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.forms import OutputForm, Region
-from worker_runtime.types.tensor import BY_NAME, string_array
+from worker_runtime.types.tensor import BY_NAME, MANY_STRINGS, string_array
 
 _UNKNOWN_TYPE = "<invalid>"  # how Triton writes the name of a data type that it does not know
 
@@ -41,7 +41,8 @@ def known_type(name: str) -> str:
 
 
 def gather(message: Any, raw: Sequence[Any], memory: SharedMemory, *, on_device: bool) -> list[Any]:
-    """A buffer for each input, in the order of the message; typed BYTES are object arrays.
+    """A buffer for each input, in the order of the message; typed BYTES are object arrays, many of
+    them the message's own sequence.
 
     ``raw`` are its raw tensors. Raises InvalidArgument, and what shared memory raises.
     """
@@ -97,6 +98,8 @@ def _typed(item: Any, model: str) -> Any:
 
 def _packed(values: Any, datatype: str) -> Any:
     if datatype == "BYTES":
+        if len(values) > MANY_STRINGS:
+            return values
         return string_array(list(values))
     dtype = BY_NAME[datatype].dtype
     wide = _NARROWED.get(datatype)

@@ -1,24 +1,33 @@
 """ModelInfer: one request, one answer."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
 from worker_runtime.errors import Internal, ShuttingDown, Unsupported
-from worker_runtime.protocols.engine import Engine
+from worker_runtime.protocols.engine import Engine, Model
+from worker_runtime.protocols.grpc.answers import Message as Answer
 from worker_runtime.protocols.grpc.answers import aligned, answer
 from worker_runtime.protocols.grpc.requests import Decoder, incoming
 from worker_runtime.protocols.grpc.status import as_fault, only_busy, status_of
-from worker_runtime.protocols.grpc.transport import Call, Message, Parts
+from worker_runtime.protocols.grpc.transport import Call, Message
+from worker_runtime.protocols.slices import Later, Slices, Steps
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
+T = TypeVar("T")
 STOPPING = "GRPC server is shutting down and has stopped accepting new requests."
 
 
 class UnaryInfer:
     """The handler of one call, and the sink of its request."""
 
-    __slots__ = ("_call", "_decoder", "_engine", "_held", "_request")
+    __slots__ = ("_begun", "_call", "_decoder", "_engine", "_held", "_request", "_slices")
 
-    def __init__(self, engine: Engine, decoder: Decoder, call: Call) -> None:
+    def __init__(self, engine: Engine, decoder: Decoder, slices: Slices, call: Call) -> None:
         self._engine = engine
         self._decoder = decoder
+        self._slices = slices
+        self._begun = False  # its message has come
         self._call: Call | None = call
         self._request: InferRequest | None = None
         self._held: Response | None = None  # an answer that did not say it was the last
@@ -27,15 +36,16 @@ class UnaryInfer:
 
     @property
     def expects(self) -> bool:
-        return self._request is None
+        return not self._begun
 
     def message(self, data: Message) -> None:
         call = self._call
         if call is None:
             return
-        if self._request is not None:
+        if self._begun:
             call.pause()  # a unary call has one message; a further one means nothing
             return
+        self._begun = True
         engine, decoder = self._engine, self._decoder
         try:
             if engine.stopping:
@@ -46,13 +56,18 @@ class UnaryInfer:
                 raise Unsupported(
                     "ModelInfer RPC doesn't support models with decoupled transaction policy"
                 )
-            self._request = decoded = decoder.decode(model, request, self, call.head)
+            try:
+                decoded = decoder.decode(model, request, self, call.head)
+            except Later as later:
+                self._run(later.steps, partial(self._submit, model))
+                return
+            self._request = decoded
             engine.submit(model, decoded)
         except Exception as error:  # why so wide: a call must end, whatever happened
             self._finish(as_fault(error))
 
     def half_close(self) -> None:
-        if self._request is None and self._call is not None:
+        if not self._begun and self._call is not None:
             self._finish(Internal("the call ended without a message"))
 
     def cancel(self) -> None:
@@ -74,6 +89,9 @@ class UnaryInfer:
             parts, size = aligned(request, outputs)
             self._call = self._request = None
             call.answer(parts, size)
+        except Later as later:
+            self._request = None
+            self._run(later.steps, self._answer)
         except Exception as error:  # why so wide: a call must end, whatever happened
             self._finish(as_fault(error))
 
@@ -96,16 +114,33 @@ class UnaryInfer:
                 raise Internal("received an unexpected null response")
             if response.error is not None:
                 raise response.error
-            self._answer(*answer(request, response.names, response.arrays, response.parameters))
+            self._answer(answer(request, response.names, response.arrays, response.parameters))
+        except Later as later:
+            self._request = None
+            self._run(later.steps, self._answer)
         except Exception as error:  # why so wide: a call must end, whatever happened
             self._finish(as_fault(error))
 
+    # --- in slices -------------------------------------------------------------------------------
+
+    def _run(self, steps: Steps[T], done: Callable[[T], None]) -> None:
+        self._slices.run(
+            steps,
+            wanted=lambda: self._call is not None,
+            done=done,
+            failed=lambda error: self._finish(as_fault(error)),
+        )
+
+    def _submit(self, model: Model, request: InferRequest) -> None:
+        self._request = request
+        self._engine.submit(model, request)
+
     # --- ends ------------------------------------------------------------------------------------
 
-    def _answer(self, parts: Parts, size: int) -> None:
+    def _answer(self, answer: Answer) -> None:
         call, self._call, self._request = self._call, None, None
         if call is not None:
-            call.answer(parts, size)
+            call.answer(*answer)
 
     def _finish(self, error: Exception) -> None:
         call, self._call, self._request = self._call, None, None

@@ -6,7 +6,7 @@ so a known form costs no protobuf at all.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from time import monotonic_ns
 from typing import Any
 
@@ -30,11 +30,20 @@ from worker_runtime.protocols.forms import (
 from worker_runtime.protocols.grpc.contents import gather, known_type, output_forms, region_of
 from worker_runtime.protocols.grpc.transport import CallHead, Message
 from worker_runtime.protocols.grpc.wire import cut
-from worker_runtime.types.request import InferRequest, Plan, Sink
-from worker_runtime.types.tensor import check_strings, element_count, parse_strings
+from worker_runtime.protocols.slices import Later, Steps
+from worker_runtime.protocols.strings import array_in_slices, strings_in_slices
+from worker_runtime.types.request import InferRequest, PlannedInput, Sink
+from worker_runtime.types.tensor import (
+    MANY_STRINGS,
+    check_strings,
+    element_count,
+    parse_strings,
+)
 from worker_runtime.types.triton_messages import service_pb2 as pb
 
 _NEVER = 2**31  # raw tensors: more than a message has
+_RAW = (bytes, memoryview)
+_TYPED = (np.ndarray, MutableSequence)  # BYTES from typed fields
 _NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
 _INT64 = 1 << 63
 
@@ -121,9 +130,14 @@ class Decoder:
         plan = form.plan
         if plan.order is not None:
             buffers = [buffers[i] for i in plan.order]
+        many = -1
         for i, item in enumerate(plan.inputs):
             if item.byte_size != len(buffers[i]):
-                buffers[i] = _sized(plan, i, buffers[i], model, request.id)
+                sized = _sized(item, buffers[i], model, request.id)
+                if sized is None:
+                    many = i
+                    break
+                buffers[i] = sized
         found = InferRequest(
             plan=plan,
             inputs=buffers,
@@ -138,12 +152,33 @@ class Decoder:
         )
         if form.windows:
             found.device_windows = device_windows(form.windows)
+        if many >= 0:
+            raise Later(self._in_slices(found, model, many, head))
         tracer = self._engine.tracer
+        if tracer.active or tracer.requests.active:
+            self._watch(found, model, head)
+        return found
+
+    def _in_slices(
+        self, found: InferRequest, model: Model, first: int, head: CallHead
+    ) -> Steps[InferRequest]:
+        """The same request; its inputs from ``first`` on are not looked at yet."""
+        buffers = found.inputs
+        for i, item in enumerate(found.plan.inputs[first:], first):
+            if item.byte_size != len(buffers[i]):
+                sized = _sized(item, buffers[i], model, found.id)
+                if sized is None:
+                    sized = yield from _many(item, buffers[i], model, found.id)
+                buffers[i] = sized
+        self._watch(found, model, head)
+        return found
+
+    def _watch(self, found: InferRequest, model: Model, head: CallHead) -> None:
+        tracer, arrived = self._engine.tracer, found.arrived_ns
         if tracer.active:
             tracer.start(found, model, "GRPC", dict(head.metadata), (arrived, monotonic_ns()))
         if tracer.requests.active and (request_id := id_of(head.metadata)):
             found.watched, found.x_request_id = tracer.requests, request_id
-        return found
 
     def _found(
         self, form: GrpcForm, model: Model, request: Incoming, head: CallHead
@@ -231,17 +266,30 @@ def _parameters(parameters: Any) -> list[tuple[str, str, Any]]:
     return found
 
 
-def _sized(plan: Plan, index: int, buffer: Any, model: Model, request_id: str) -> Any:
-    """BYTES as an array of their elements. Raises InvalidArgument for everything else."""
-    item = plan.inputs[index]
+def _sized(item: PlannedInput, buffer: Any, model: Model, request_id: str) -> Any:
+    """BYTES as an array of their elements, None where there are many.
+
+    Raises InvalidArgument, and for everything else.
+    """
     if item.byte_size >= 0:
         size = buffer.nbytes if isinstance(buffer, np.ndarray) else len(buffer)
         raise size_mismatch(item.name, model.name, item.byte_size, size).for_request(request_id)
     count = element_count(item.wire_shape)
-    if isinstance(buffer, np.ndarray):
+    if not isinstance(buffer, _RAW) and isinstance(buffer, _TYPED):
         check_strings(len(buffer), count, item.name, model.name, request_id)
-        return buffer
+        return buffer if isinstance(buffer, np.ndarray) else None
+    if count > MANY_STRINGS:
+        return None
     return parse_strings(buffer, count, item.name, model.name, request_id)
+
+
+def _many(
+    item: PlannedInput, buffer: Any, model: Model, request_id: str
+) -> Steps["np.ndarray[Any, Any]"]:
+    if isinstance(buffer, MutableSequence):
+        return (yield from array_in_slices(buffer))
+    count = element_count(item.wire_shape)
+    return (yield from strings_in_slices(buffer, count, item.name, model.name, request_id))
 
 
 def version_number(text: str) -> str:

@@ -11,6 +11,7 @@ from worker_runtime.protocols.grpc.simple import Query, QueryHandler
 from worker_runtime.protocols.grpc.status import Status
 from worker_runtime.protocols.grpc.streaming import StreamInfer
 from worker_runtime.protocols.grpc.transport import Call, Handler
+from worker_runtime.protocols.slices import Slices
 from worker_runtime.types.listening import Category, Restriction, Restrictions
 
 MODEL_INFER = "/inference.GRPCInferenceService/ModelInfer"
@@ -48,7 +49,7 @@ class Service:
         forward_pattern: str = "",
         control: Mapping[str, Query] | None = None,
     ) -> None:
-        decoder = Decoder(engine, forward_pattern)
+        decoder, slices = Decoder(engine, forward_pattern), Slices()
         found = control_queries(engine) if control is None else control
         limits = restrictions or {}
         inference = limits.get(Category.INFERENCE)
@@ -57,10 +58,10 @@ class Service:
             for path, query in found.items()
         }
         self._methods[MODEL_INFER] = _Method(
-            lambda call: UnaryInfer(engine, decoder, call), inference
+            lambda call: UnaryInfer(engine, decoder, slices, call), inference
         )
         self._methods[MODEL_STREAM_INFER] = _Method(
-            lambda call: StreamInfer(engine, decoder, call), inference
+            lambda call: StreamInfer(engine, decoder, slices, call), inference
         )
 
     @property

@@ -5,20 +5,23 @@ order in which they came, those of decoupled models whenever their model has som
 """
 
 from collections import deque
+from functools import partial
 
 from worker_runtime.errors import Internal, RuntimeFault, ShuttingDown
-from worker_runtime.protocols.engine import Engine
+from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.grpc.answers import (
     aligned,
     answer,
     empty_final,
     failure,
     streamed,
+    streamed_later,
 )
 from worker_runtime.protocols.grpc.infer import STOPPING
 from worker_runtime.protocols.grpc.requests import Decoder, GrpcForm, Incoming, incoming
 from worker_runtime.protocols.grpc.status import as_fault, only_busy, status_of
 from worker_runtime.protocols.grpc.transport import Call, Message, Parts
+from worker_runtime.protocols.slices import InTurn, Later, Slices, Steps
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
 _STRICT = ("triton_grpc_error", "true")
@@ -29,8 +32,9 @@ _MAX_AHEAD_BYTES = 256 * 1024 * 1024  # of them, unpacked; a larger one may be a
 class StreamInfer:
     """The handler of one stream."""
 
-    def __init__(self, engine: Engine, decoder: Decoder, call: Call) -> None:
+    def __init__(self, engine: Engine, decoder: Decoder, slices: Slices, call: Call) -> None:
         self.engine = engine
+        self.slices = slices
         self._decoder = decoder
         self._call: Call | None = call
         self._strict = _STRICT in call.head.metadata
@@ -39,27 +43,17 @@ class StreamInfer:
         self._ahead = 0  # bytes of those that are open
         self._half_closed = False
         self._paused = False
+        self._reading = InTurn(slices, self._read)
 
     # --- for the transport -----------------------------------------------------------------------
 
     expects = False  # a stream may wait for its first request, too
 
     def message(self, data: Message) -> None:
-        call = self._call
-        if call is None:
-            return
-        try:
-            request = incoming(data)
-        except RuntimeFault as error:
-            self._end(Internal(str(error)))
-            return
-        streamed_request = StreamedRequest(self, request, len(data))
-        self._open.add(streamed_request)
-        self._ahead += len(data)
-        self._submit(streamed_request, request, call)
-        if self._call is not None and (self._full or call.congested):
-            self._paused = True
-            call.pause()
+        if self._reading.busy:
+            self._reading.wait(partial(self._take, data))
+        else:
+            self._take(data)
 
     def half_close(self) -> None:
         self._half_closed = True
@@ -109,7 +103,28 @@ class StreamInfer:
         data = request.failure(error, final=final)
         self.write(request, [data], len(data))
 
+    def has(self, request: "StreamedRequest") -> bool:
+        """Whether its answers are still wanted."""
+        return request in self._open
+
     # --- inside ----------------------------------------------------------------------------------
+
+    def _take(self, data: Message) -> None:
+        call = self._call
+        if call is None:
+            return
+        try:
+            request = incoming(data)
+        except RuntimeFault as error:
+            self._end(Internal(str(error)))
+            return
+        streamed_request = StreamedRequest(self, request, len(data))
+        self._open.add(streamed_request)
+        self._ahead += len(data)
+        self._submit(streamed_request, request, call)
+        if self._call is not None and (self._full or call.congested):
+            self._paused = True
+            call.pause()
 
     def _submit(self, request: "StreamedRequest", message: Incoming, call: Call) -> None:
         engine = self.engine
@@ -120,13 +135,41 @@ class StreamInfer:
             request.ordered = not model.decoupled
             if request.ordered:
                 self._order.append(request)
-            request.request = self._decoder.decode(model, message, request, call.head)
-            engine.submit(model, request.request)
+            try:
+                found = self._decoder.decode(model, message, request, call.head)
+            except Later as later:
+                self._read_in_slices(request, model, call, later.steps)
+                return
+            request.request = found
+            engine.submit(model, found)
         except Exception as error:  # why so wide: every request gets an answer
             # why not the strict way: like Triton, which ends a stream only for what comes later.
             if request.ordered and (not self._order or self._order[-1] is not request):
                 self._order.append(request)
             request.turn_away(as_fault(error))
+
+    def _read_in_slices(
+        self, request: "StreamedRequest", model: Model, call: Call, steps: Steps[InferRequest]
+    ) -> None:
+        """Messages that come meanwhile are looked at afterwards: a sequence has its order."""
+
+        def submit(found: InferRequest) -> None:
+            request.request = found
+            self.engine.submit(model, found)
+
+        self._paused = True
+        call.pause()
+        self._reading.run(
+            steps,
+            wanted=lambda: self.has(request),
+            done=submit,
+            failed=lambda error: request.turn_away(as_fault(error)),
+        )
+
+    def _read(self) -> None:
+        """What was read in slices, and what came meanwhile, has been submitted."""
+        self._finish_if_done()
+        self._read_on()
 
     def _send_in_order(self) -> None:
         order, call = self._order, self._call
@@ -148,12 +191,14 @@ class StreamInfer:
 
     def _read_on(self) -> None:
         call = self._call
-        if self._paused and call is not None and not self._full and not call.congested:
+        busy = self._full or self._reading.busy
+        if self._paused and call is not None and not busy and not call.congested:
             self._paused = False
             call.resume()
 
     def _finish_if_done(self) -> None:
-        if self._half_closed and not self._open and self._call is not None:
+        done = self._half_closed and not self._open and not self._reading.busy
+        if done and self._call is not None:
             call, self._call = self._call, None
             call.finish(0)
 
@@ -179,6 +224,7 @@ class StreamedRequest:
         "_name",
         "_stream",
         "_version",
+        "_writing",
         "answers",
         "complete",
         "fault",
@@ -198,10 +244,14 @@ class StreamedRequest:
         self.complete = False
         self.fault: Exception | None = None  # the stream ends with it
         self.request: InferRequest | None = None
+        self._writing: InTurn | None = None  # once an answer is written in slices
 
     def deliver(self, request: InferRequest, outputs: Arrays) -> None:
         try:
             parts, size = streamed(aligned(request, outputs), final=True)
+        except Later as later:
+            self._write_later(later.steps, final=True)
+            return
         except Exception as error:  # why so wide: every request gets an answer
             self.fail(request, as_fault(error))
             return
@@ -210,11 +260,23 @@ class StreamedRequest:
         self._stream.done(self)
 
     def fail(self, request: InferRequest, error: Exception) -> None:  # noqa: ARG002 # a Sink's shape
+        if self._writing is not None and self._writing.busy:
+            self._writing.wait(partial(self._fail, error))
+        else:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
         self.request = None
         self._stream.failed(self, error, final=True)
         self._stream.done(self)
 
     def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
+        if self._writing is not None and self._writing.busy:
+            self._writing.wait(partial(self._respond, request, response, final=final))
+        else:
+            self._respond(request, response, final=final)
+
+    def _respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
         stream = self._stream
         if final:
             self.request = None
@@ -224,6 +286,9 @@ class StreamedRequest:
                     raise response.error
                 message = answer(request, response.names, response.arrays, response.parameters)
                 stream.write(self, *streamed(message, final=final))
+            except Later as later:
+                self._write_later(later.steps, final=final)
+                return
             except Exception as error:  # why so wide: every request gets an answer
                 stream.failed(self, as_fault(error), final=final)
         elif self.ordered:
@@ -237,6 +302,31 @@ class StreamedRequest:
                 stream.write(self, [data], len(data))
         if final:
             stream.done(self)
+
+    def _write_later(self, steps: Steps[tuple[Parts, int]], *, final: bool) -> None:
+        stream = self._stream
+
+        def done(message: tuple[Parts, int]) -> None:
+            stream.write(self, *message)
+            end()
+
+        def failed(error: Exception) -> None:
+            stream.failed(self, as_fault(error), final=final)
+            end()
+
+        def end() -> None:
+            if final:
+                self.request = None
+                stream.done(self)
+
+        if self._writing is None:
+            self._writing = InTurn(stream.slices)
+        self._writing.run(
+            streamed_later(steps, final=final),
+            wanted=lambda: stream.has(self),
+            done=done,
+            failed=failed,
+        )
 
     def turn_away(self, error: RuntimeFault) -> None:
         """The request was never taken in."""

@@ -37,9 +37,9 @@ from worker_runtime.protocols.http.limits import (
     check_small_document,
 )
 from worker_runtime.protocols.http.routes import Route
-from worker_runtime.protocols.http.slices import Steps, in_turns
 from worker_runtime.protocols.http.statistics import statistics_json
 from worker_runtime.protocols.http.tensors import encode_response
+from worker_runtime.protocols.slices import Steps, in_turns
 from worker_runtime.types.repository import LoadOverride
 
 logger = logging.getLogger(__name__)

@@ -28,8 +28,8 @@ from worker_runtime.protocols.http.limits import LARGE_JSON, check_document, che
 from worker_runtime.protocols.http.predictions import Predictions
 from worker_runtime.protocols.http.routes import Route, match
 from worker_runtime.protocols.http.scoring import Scoring, is_scoring_script, scoring_request
-from worker_runtime.protocols.http.slices import Later, Slices, at_once
 from worker_runtime.protocols.listening import Members
+from worker_runtime.protocols.slices import Later, Slices, at_once
 from worker_runtime.types.listening import MAX_INPUT_BYTES, Restrictions
 from worker_runtime.types.request import InferRequest, Sink
 
@@ -191,15 +191,19 @@ class HttpApp:
         sink: Sink = connection
         if model.decoupled:
             sink = StreamedInfer(connection, self._slices, model, head)
-        if has_large_json(head, body):
+        try:
+            if has_large_json(head, body):
+                raise Later(decode_in_slices(engine, model, head, body, sink, self._limit))
+            request = decode(engine, model, head, body, sink, self._limit)
+        except Later as later:
             self._slices.run(
-                decode_in_slices(engine, model, head, body, sink, self._limit),
+                later.steps,
                 wanted=lambda: not connection.closed,
                 done=lambda request: self._submit(connection, head, model, request),
                 failed=connection.fail_with,
             )
             return
-        self._submit(connection, head, model, decode(engine, model, head, body, sink, self._limit))
+        self._submit(connection, head, model, request)
 
     def _submit(
         self, connection: Connection, head: Head, model: Model, request: InferRequest

@@ -4,8 +4,8 @@ from typing import Any, Protocol
 
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.http.replies import Encode, EncodeAny
-from worker_runtime.protocols.http.slices import Later
 from worker_runtime.protocols.listening import Members
+from worker_runtime.protocols.slices import Later
 from worker_runtime.types.request import InferRequest
 
 Body = bytes | bytearray | memoryview

@@ -27,7 +27,6 @@ from worker_runtime.protocols.http.schema import (
     decode_large_request,
     decode_request,
 )
-from worker_runtime.protocols.http.slices import Steps
 from worker_runtime.protocols.http.tensors import (
     SLICE_BYTES,
     from_json,
@@ -35,8 +34,11 @@ from worker_runtime.protocols.http.tensors import (
     read_in_slices,
     texts_in_slices,
 )
+from worker_runtime.protocols.slices import Later, Steps
+from worker_runtime.protocols.strings import strings_in_slices
 from worker_runtime.types.request import InferRequest, Sink
 from worker_runtime.types.tensor import (
+    MANY_STRINGS,
     DataType,
     check_strings,
     element_count,
@@ -45,6 +47,8 @@ from worker_runtime.types.tensor import (
 )
 
 _ID_START = b'{"id":"'
+# Engine, model, form, body, length of the JSON in it, id, values of that JSON.
+_Source = tuple[Engine, Model, HttpForm, Any, int, str, dict[str, Values] | None]
 _PLAIN_ID = re.compile(rb'\{"id":"([\x20\x21\x23-\x5b\x5d-\x7e]*)",')
 
 
@@ -53,7 +57,8 @@ def decode(
 ) -> InferRequest:
     """The request in ``body``. ``limit`` bounds what JSON and raw requests may hold, in bytes.
 
-    Raises InvalidArgument, NotFound for shared memory that is not there.
+    Raises Later for BYTES of many elements, InvalidArgument, and NotFound for shared memory that is
+    not there.
     """
     arrived = monotonic_ns()
     length = head.json_length
@@ -78,8 +83,12 @@ def decode(
     if len(body) - length != form.size:
         check_tail(model.name, form.ends, form.size, len(body) - length)
     if not form.sliced:
-        parts = _inputs(engine, model, form, body, length, request_id)
-        return _request(engine, form, parts, sink, arrived, request_id)
+        source = (engine, model, form, body, length, request_id, None)
+        inputs = list[Any]()
+        raw = _inputs(source, inputs)
+        if raw is None:
+            return _request(engine, form, inputs, sink, arrived, request_id)
+        raise Later(_in_slices(source, inputs, raw, sink, arrived, request_id))
     parts = [body[length + start : length + stop] for start, stop in form.slices]
     return InferRequest(form.plan, parts, sink, request_id, arrived, form=form)
 
@@ -105,8 +114,9 @@ def decode_in_slices(
         if isinstance(raw, bytes) and len(raw) > SLICE_BYTES:
             count = element_count(item.wire_shape)
             values[item.name] = yield from values_in_slices(raw, item.datatype, count, item.name)
-    inputs = _inputs(engine, model, form, body, len(header), form.id, values)
-    return _request(engine, form, inputs, sink, arrived)
+    source = (engine, model, form, body, len(header), form.id, values)
+    inputs = list[Any]()
+    return (yield from _in_slices(source, inputs, _inputs(source, inputs), sink, arrived))
 
 
 def values_in_slices(raw: bytes, datatype: DataType, count: int, name: str) -> Steps[Parsed]:
@@ -138,8 +148,30 @@ def _first(
         raise
     if form.reusable and not form.id and len(header) <= MAX_FORM_BYTES:
         remember(model.forms, header, form, MAX_FORMS)
-    parts = _inputs(engine, model, form, body, length, request_id or form.id, values)
-    return _request(engine, form, parts, sink, arrived, request_id)
+    source = (engine, model, form, body, length, request_id or form.id, values)
+    return _at_once(source, sink, arrived, request_id)
+
+
+def _at_once(source: _Source, sink: Sink, arrived: int, request_id: str = "") -> InferRequest:
+    inputs = list[Any]()
+    raw = _inputs(source, inputs)
+    if raw is not None:
+        raise Later(_in_slices(source, inputs, raw, sink, arrived, request_id))
+    return _request(source[0], source[2], inputs, sink, arrived, request_id)
+
+
+def _in_slices(
+    source: _Source, inputs: list[Any], raw: Any, sink: Sink, arrived: int, request_id: str = ""
+) -> Steps[InferRequest]:
+    """The request, of which ``_inputs`` has found ``inputs`` and left ``raw``."""
+    engine, model, form, _, _, called, _ = source
+    while raw is not None:
+        item = form.plan.inputs[len(inputs)]
+        count = element_count(item.wire_shape)
+        array = yield from strings_in_slices(raw, count, item.name, model.name, called)
+        inputs.append(array)
+        raw = _inputs(source, inputs)
+    return _request(engine, form, inputs, sink, arrived, request_id)
 
 
 def _request(
@@ -180,8 +212,7 @@ def _decode_json(
 ) -> InferRequest:
     check_size(len(body), limit)
     form, values = _read(engine, model, bytes(body), 0, limit)
-    inputs = _inputs(engine, model, form, b"", 0, form.id, values)
-    return _request(engine, form, inputs, sink, arrived)
+    return _at_once((engine, model, form, b"", 0, form.id, values), sink, arrived)
 
 
 def _read(
@@ -196,18 +227,15 @@ def _read(
     return form, values
 
 
-def _inputs(
-    engine: Engine,
-    model: Model,
-    form: HttpForm,
-    body: Any,
-    length: int,
-    request_id: str,
-    values: dict[str, Values] | None = None,
-) -> list[Any]:
-    """The inputs of a form, wherever each of them comes from."""
-    inputs: list[Any] = []
-    for index, (item, (start, stop)) in enumerate(zip(form.plan.inputs, form.slices, strict=True)):
+def _inputs(source: _Source, inputs: list[Any]) -> Any:
+    """Add the inputs that are not in ``inputs`` yet, wherever each of them comes from.
+
+    Stops at BYTES of many elements, and returns their wire form; None at the end.
+    """
+    engine, model, form, body, length, request_id, values = source
+    items, slices = form.plan.inputs, form.slices
+    for index in range(len(inputs), len(items)):
+        item, (start, stop) = items[index], slices[index]
         count = element_count(item.wire_shape)
         if start == -1:
             array = from_json((values or {})[item.name], item.datatype, count, item.name)
@@ -221,9 +249,11 @@ def _inputs(
             else engine.shared_memory.view(*form.regions[index], on_device=model.on_device)
         )
         if item.byte_size < 0:
+            if count > MANY_STRINGS:
+                return part
             part = parse_strings(part, count, item.name, model.name, request_id)
         inputs.append(part)
-    return inputs
+    return None
 
 
 def _decode_raw(

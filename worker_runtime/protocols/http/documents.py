@@ -13,8 +13,8 @@ from worker_runtime.protocols.http.json_parser import Checker, loosely, names_of
 from worker_runtime.protocols.http.json_parts import Parts
 from worker_runtime.protocols.http.json_values import as_string, members
 from worker_runtime.protocols.http.nested_json import BLANK, Pieces, is_long, member_of
-from worker_runtime.protocols.http.slices import Steps
 from worker_runtime.protocols.http.tensors import SLICE_BYTES, read_in_slices
+from worker_runtime.protocols.slices import Steps
 from worker_runtime.types.tensor import BY_NAME
 
 MOST_SHORT = 256 * 1024  # bytes of members without texts and long values

@@ -8,13 +8,13 @@ import msgspec
 import numpy as np
 
 from worker_runtime.core.classification import classify
+from worker_runtime.core.shared_memory import Window
 from worker_runtime.protocols.engine import Model
 from worker_runtime.protocols.forms import MAX_ANSWER_HEADS, OutputForm, fill, remember
 from worker_runtime.protocols.http.compression import best_coding, compressed
 from worker_runtime.protocols.http.forms import HttpForm
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.replies import Answer
-from worker_runtime.protocols.http.slices import Later, Steps
 from worker_runtime.protocols.http.tensors import (
     SLICE_ELEMENTS,
     encode_response,
@@ -23,8 +23,16 @@ from worker_runtime.protocols.http.tensors import (
     written_in_slices,
 )
 from worker_runtime.protocols.http.written_texts import is_large, written_texts
+from worker_runtime.protocols.slices import Later, Steps
+from worker_runtime.protocols.strings import written_in_slices as strings_in_slices
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
-from worker_runtime.types.tensor import BY_DTYPE, BY_NAME, DataType, write_strings
+from worker_runtime.types.tensor import (
+    BY_DTYPE,
+    BY_NAME,
+    MANY_STRINGS,
+    DataType,
+    write_strings,
+)
 
 _COPY_BELOW = 16 * 1024  # smaller tensors are cheaper to copy than to hold on to
 _PLAIN = OutputForm(binary=False)  # of an output that nobody asked for
@@ -172,7 +180,7 @@ def _described_answer(
     """
     form: HttpForm = request.form
     try:
-        rows, finite, large, parts = _rows(request, form, names, outputs)
+        rows, finite, large, parts, many = _rows(request, form, names, outputs)
     finally:
         if form.special:
             request.inputs = []
@@ -183,13 +191,16 @@ def _described_answer(
         shown["parameters"] = parameters
         finite = finite and _all_finite(parameters)
     coding = best_coding(head.accept_encoding) if head.accept_encoding else ""
-    if large or coding:
-        raise Later(_in_slices(shown, rows, large, parts, coding, finite=finite))
+    if large or many or coding:
+        raise Later(_in_slices(shown, rows, large, parts, many, coding, finite=finite))
     shown["outputs"] = rows
     return _composed([encode_response(shown, finite=finite)], parts)
 
 
 LargeArrays = dict[Any, tuple["np.ndarray[Any, Any]", DataType]]  # by whatever finds them
+# BYTES of many elements that are not written yet: by their row, where in the binary parts they
+# come, or the memory that they go to.
+_ManyStrings = dict[int, tuple["np.ndarray[Any, Any]", int, Window | None]]
 
 
 def takes_long(array: "np.ndarray[Any, Any]") -> bool:
@@ -206,15 +217,16 @@ def written_data(array: "np.ndarray[Any, Any]", datatype: DataType) -> Steps[lis
 
 def _rows(
     request: InferRequest, form: HttpForm, names: Sequence[str], outputs: Arrays
-) -> tuple[list[dict[str, Any]], bool, LargeArrays, list[Any]]:
+) -> tuple[list[dict[str, Any]], bool, LargeArrays, list[Any], _ManyStrings]:
     """The outputs as they are shown; whether all numbers in them are finite; by their place there
-    the large ones, whose data is still to be written; the binary parts.
+    the large ones, whose data is still to be written; the binary parts; those of them to come.
     """
     model: Model = request.model
     types = wire_types(model)
     rows: list[dict[str, Any]] = []
     large: LargeArrays = {}
     parts: list[Any] = []
+    many: _ManyStrings = {}
     finite = True
     for name, array in zip(names, outputs, strict=True):
         wish = form.outputs.get(name, _PLAIN)
@@ -223,9 +235,14 @@ def _rows(
             array = classify(model.signature, name, array, wish.classes)
             datatype = BY_NAME["BYTES"]
         if wish.binary or wish.region is not None:
+            window = form.windows[name] if wish.region and form.windows is not None else None
+            if array.size > MANY_STRINGS and not datatype.item_size:
+                many[len(rows)] = (array, len(parts), window)
+                rows.append(_described(name, array, datatype))
+                continue
             raw = raw_bytes(array) if datatype.item_size else write_strings(array)
-            if wish.region is not None and form.windows is not None:
-                fill(form.windows[name], name, raw, len(raw))
+            if window is not None:
+                fill(window, name, raw, len(raw))
                 rows.append(_described(name, array, datatype))
             else:
                 rows.append(_described(name, array, datatype, len(raw)))
@@ -238,7 +255,7 @@ def _rows(
             row["data"] = to_json(array, datatype)
             finite = finite and is_finite(array)
         rows.append(row)
-    return rows, finite, large, [part for part in parts if len(part)]
+    return rows, finite, large, parts, many
 
 
 def _in_slices(
@@ -246,11 +263,22 @@ def _in_slices(
     rows: list[dict[str, Any]],
     large: LargeArrays,
     parts: list[Any],
+    many: _ManyStrings,
     coding: str,
     *,
     finite: bool,
 ) -> Steps[Answer]:
-    """The same answer, its JSON in pieces."""
+    """The same answer, its JSON and its many strings in pieces."""
+    moved = 0
+    for number, (array, place, window) in many.items():
+        pieces = yield from strings_in_slices(array)
+        size = sum(map(len, pieces))
+        if window is not None:
+            fill(window, rows[number]["name"], b"".join(pieces), size)
+        else:
+            rows[number]["parameters"] = {"binary_data_size": size}
+            parts[place + moved : place + moved] = pieces
+            moved += len(pieces)
     text = [encode_response(shown, finite=finite)[:-1], b',"outputs":[']
     for number, row in enumerate(rows):
         text += (b"," if number else b"", encode_response(row, finite=finite)[:-1])
@@ -270,6 +298,7 @@ def _composed(
 ) -> Answer:
     """``packed`` is all of it, compressed."""
     line = b"Content-Encoding: %s\r\n" % coding.encode() if coding else b""
+    parts = [part for part in parts if len(part)]
     body = [*text, *parts] if packed is None else [packed]
     size = sum([len(part) for part in body])
     if parts:

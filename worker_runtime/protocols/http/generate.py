@@ -25,8 +25,8 @@ from worker_runtime.protocols.http.json_values import (
 )
 from worker_runtime.protocols.http.limits import check_document
 from worker_runtime.protocols.http.schema import Unparsed
-from worker_runtime.protocols.http.slices import Steps
 from worker_runtime.protocols.http.tensors import from_json
+from worker_runtime.protocols.slices import Steps
 from worker_runtime.types.request import InferRequest, ParameterValue, Sink
 from worker_runtime.types.signature import TensorSpec
 

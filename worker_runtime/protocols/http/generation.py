@@ -22,8 +22,8 @@ from worker_runtime.protocols.http.errors import error_body, headers_of, status_
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.limits import LARGE_JSON
 from worker_runtime.protocols.http.replies import Answer
-from worker_runtime.protocols.http.slices import Later, Slices, Steps
 from worker_runtime.protocols.http.tensors import encode_response, is_finite, to_json
+from worker_runtime.protocols.slices import Later, Slices, Steps
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
 _EVENTS = b"text/event-stream; charset=utf-8"

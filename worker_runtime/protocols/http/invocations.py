@@ -26,7 +26,6 @@ from worker_runtime.protocols.http.nested_json import (
     nested_array,
     passed_over,
 )
-from worker_runtime.protocols.http.slices import Steps
 from worker_runtime.protocols.http.tables import (
     MOST_ROW,
     Table,
@@ -35,6 +34,7 @@ from worker_runtime.protocols.http.tables import (
     of_csv,
     same_names,
 )
+from worker_runtime.protocols.slices import Steps
 from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import element_count
 

@@ -12,7 +12,7 @@ import numpy as np
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.http.json_parser import DEEPEST, TOO_DEEP, missing_quote
 from worker_runtime.protocols.http.long_texts import text_cut
-from worker_runtime.protocols.http.slices import Steps
+from worker_runtime.protocols.slices import Steps
 
 Codes = np.ndarray[Any, np.dtype[np.uint8]]
 Places = np.ndarray[Any, np.dtype[np.int64]]

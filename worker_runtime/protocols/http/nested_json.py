@@ -13,8 +13,8 @@ import numpy as np
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.http.json_parser import TOO_DEEP, read
 from worker_runtime.protocols.http.json_parts import without_texts
-from worker_runtime.protocols.http.slices import Steps
 from worker_runtime.protocols.http.tensors import SLICE_BYTES, refuse_binary_only
+from worker_runtime.protocols.slices import Steps
 from worker_runtime.types.signature import TensorSpec
 
 Array = np.ndarray[Any, Any]

@@ -13,8 +13,8 @@ from worker_runtime.protocols.http.application import App, Call
 from worker_runtime.protocols.http.errors import HttpRefusal, answered, error_body
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.replies import Answer
-from worker_runtime.protocols.http.slices import Later
 from worker_runtime.protocols.http.standstill import Standstill
+from worker_runtime.protocols.slices import Later
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
 _MAX_UNREAD = 64 * 1024 * 1024  # bytes of a stream that wait for a client to read

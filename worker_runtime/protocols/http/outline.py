@@ -9,7 +9,7 @@ import numpy as np
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.http.json_parser import Checker
 from worker_runtime.protocols.http.json_parts import Part, Parts, Places, Truths
-from worker_runtime.protocols.http.slices import Steps
+from worker_runtime.protocols.slices import Steps
 
 # The decoder takes some 10 ms for so much, where it has few of these.
 _QUICK_BYTES = 16 * 1024 * 1024

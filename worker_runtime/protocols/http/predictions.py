@@ -17,8 +17,8 @@ from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.invocations import AZURES, Asked, fitted
 from worker_runtime.protocols.http.nested_json import Array, concatenated
-from worker_runtime.protocols.http.slices import Slices, Steps, at_once
 from worker_runtime.protocols.http.tensors import SLICE_ELEMENTS
+from worker_runtime.protocols.slices import Slices, Steps, at_once
 from worker_runtime.types.request import Arrays, InferRequest, Response
 from worker_runtime.types.tensor import string_array
 

@@ -22,7 +22,7 @@ from worker_runtime.protocols.http.json_values import (
     optional,
 )
 from worker_runtime.protocols.http.outline import outlined
-from worker_runtime.protocols.http.slices import Steps
+from worker_runtime.protocols.slices import Steps
 from worker_runtime.types.request import Buffer
 
 ABSENT = msgspec.Raw(b"")

@@ -15,8 +15,8 @@ from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.errors import HttpRefusal, error_body
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.http.replies import Answer
-from worker_runtime.protocols.http.slices import Later
 from worker_runtime.protocols.listening import Members, Sweeper, listen, server_context
+from worker_runtime.protocols.slices import Later
 from worker_runtime.types.listening import TlsFiles
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 

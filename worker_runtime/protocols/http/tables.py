@@ -11,8 +11,8 @@ import numpy as np
 
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.http.nested_json import Array, converted, nested_array, whole
-from worker_runtime.protocols.http.slices import Steps
 from worker_runtime.protocols.http.tensors import SLICE_ELEMENTS
+from worker_runtime.protocols.slices import Steps
 from worker_runtime.types.signature import Signature, TensorSpec
 
 MOST_ROW = 1024 * 1024  # bytes of a row that is looked at in one slice, and ...

@@ -23,7 +23,7 @@ from worker_runtime.protocols.http.json_values import (
     explained,
 )
 from worker_runtime.protocols.http.schema import Parsed, Unparsed, Values
-from worker_runtime.protocols.http.slices import Steps
+from worker_runtime.protocols.slices import Steps
 from worker_runtime.types.request import Buffer
 from worker_runtime.types.tensor import DataType, string_array
 

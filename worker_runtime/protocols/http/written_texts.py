@@ -6,13 +6,13 @@ import numpy as np
 
 from worker_runtime.protocols.http.limits import LARGE_JSON
 from worker_runtime.protocols.http.long_texts import character_cut
-from worker_runtime.protocols.http.slices import Steps
 from worker_runtime.protocols.http.tensors import (
     SLICE_BYTES,
     SLICE_ELEMENTS,
     encode_response,
     to_json,
 )
+from worker_runtime.protocols.slices import Steps
 from worker_runtime.types.tensor import BY_NAME
 
 Texts = np.ndarray[Any, Any]

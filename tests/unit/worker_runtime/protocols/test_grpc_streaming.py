@@ -1,5 +1,6 @@
 """The bookkeeping of a stream, with an engine that does what the test says."""
 
+import asyncio
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ from tritonclient.grpc import service_pb2 as pb
 
 from worker_runtime.core.parameters import NOTHING, RequestParameters
 from worker_runtime.core.shared_memory import SharedMemory
-from worker_runtime.errors import BackendFailed, NotFound, QueueFull
+from worker_runtime.errors import BackendFailed, InvalidArgument, NotFound, QueueFull
 from worker_runtime.protocols.grpc import streaming
 from worker_runtime.protocols.grpc.requests import GrpcForm
 from worker_runtime.protocols.grpc.service import (
@@ -20,10 +21,14 @@ from worker_runtime.protocols.grpc.service import (
     Service,
 )
 from worker_runtime.protocols.grpc.streaming import StreamInfer
+from worker_runtime.protocols.slices import Later, Slices, Steps
 from worker_runtime.types.listening import Category, Restriction
 from worker_runtime.types.request import InferRequest, Plan, Response
+from worker_runtime.types.tensor import MANY_STRINGS, string_array
 
 PLAN = Plan(inputs=(), order=None, rows=1, batch_key=(), outputs=("y",))
+SLICES = 3
+TEXTS = string_array([b"a"] * (MANY_STRINGS + 1))  # which are written in slices
 VALUE = np.array([1.0], np.float32)
 
 
@@ -119,7 +124,17 @@ class FakeDecoder:
 
     def decode(self, model: Any, message: Any, sink: Any, head: Any) -> InferRequest:
         form = GrpcForm(plan=PLAN, outputs={}, parameters=self.parameters, heads={})
-        return InferRequest(plan=PLAN, inputs=[], sink=sink, id=message.id, form=form, model=model)
+        found = InferRequest(plan=PLAN, inputs=[], sink=sink, id=message.id, form=form, model=model)
+        if message.id.startswith("many"):
+            raise Later(self._in_slices(found))
+        return found
+
+    def _in_slices(self, found: InferRequest) -> Steps[InferRequest]:
+        for _ in range(SLICES):
+            yield None
+        if found.id.endswith("broken"):
+            raise InvalidArgument("broken")
+        return found
 
 
 class Stream:
@@ -129,7 +144,7 @@ class Stream:
         self.call = FakeCall(MODEL_STREAM_INFER, *metadata)
         engine: Any = self.engine
         decoder: Any = self.decoder
-        self.handler = StreamInfer(engine, decoder, self.call)
+        self.handler = StreamInfer(engine, decoder, Slices(), self.call)
 
     def ask(self, request_id: str, model: str = "plain") -> None:
         message = pb.ModelInferRequest(model_name=model, id=request_id)
@@ -157,6 +172,69 @@ def test_decoupled_models_answer_at_once_and_interleave() -> None:
     assert stream.call.ids == ["a", "b", "a", "b"]
     stream.engine.answer("slow")
     assert stream.call.ids[-1] == "slow"
+
+
+async def turns() -> None:
+    """As many as all slices need."""
+    for _ in range(10 * SLICES):
+        await asyncio.sleep(0)
+
+
+async def test_a_request_read_in_slices_keeps_its_place() -> None:
+    stream = Stream()
+    stream.ask("a")
+    for name in ("many", "b", "many more", "many broken", "c"):
+        stream.ask(name)
+    stream.handler.half_close()
+    assert list(stream.engine.submitted) == ["a"]
+    assert stream.call.paused
+    await turns()
+    assert list(stream.engine.submitted) == ["a", "many", "b", "many more", "c"]
+    assert not stream.call.paused
+    for name in ("c", "many more", "b", "many", "a"):
+        stream.engine.answer(name)
+    assert stream.call.ids == ["a", "many", "b", "many more", "many broken", "c"]
+    assert stream.call.sent[-2].error_message == "broken"
+    assert stream.call.status == (0, "")
+
+
+async def test_nothing_is_read_on_once_the_client_has_gone() -> None:
+    stream = Stream()
+    stream.ask("many")
+    stream.ask("b")
+    stream.handler.cancel()
+    await turns()
+    assert stream.engine.submitted == {}
+
+
+async def test_answers_written_in_slices_keep_their_order() -> None:
+    stream = Stream()
+    stream.ask("a", "decoupled")
+    stream.ask("b", "decoupled")
+    request = stream.engine.submitted["a"]
+    for values in (VALUE, TEXTS, VALUE, TEXTS):
+        request.sink.respond(request, Response(("y",), [values]), final=False)
+    request.sink.fail(request, BackendFailed("no more"))
+    stream.engine.respond("b", final=True)
+    stream.handler.half_close()
+    assert stream.call.ids == ["a", "b"]
+    await turns()
+    sizes = [len(b"".join(reply.infer_response.raw_output_contents)) for reply in stream.call.sent]
+    assert sizes == [4, 4, 5 * len(TEXTS), 4, 5 * len(TEXTS), 0]
+    assert stream.call.sent[-1].error_message == "no more"
+    assert stream.call.status == (0, "")
+
+
+async def test_an_only_answer_written_in_slices_ends_its_request() -> None:
+    stream = Stream()
+    stream.ask("a")
+    stream.ask("b")
+    request = stream.engine.submitted["a"]
+    request.sink.deliver(request, [TEXTS])
+    stream.engine.answer("b")
+    assert stream.call.ids == []
+    await turns()
+    assert stream.call.ids == ["a", "b"]
 
 
 def test_an_error_waits_for_its_turn_and_the_stream_goes_on() -> None:

@@ -17,7 +17,7 @@ from worker_runtime.protocols.http.json_parser import read
 from worker_runtime.protocols.http.json_parts import PART_BYTES
 from worker_runtime.protocols.http.json_values import BadJson
 from worker_runtime.protocols.http.limits import LARGE_JSON, check_small_document
-from worker_runtime.protocols.http.slices import Steps, at_once, in_turns
+from worker_runtime.protocols.slices import Steps, at_once, in_turns
 from worker_runtime.types.tensor import BY_NAME
 
 LONG = 5 * PART_BYTES

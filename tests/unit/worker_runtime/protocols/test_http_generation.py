@@ -13,8 +13,8 @@ from worker_runtime.errors import Internal
 from worker_runtime.protocols.http import generation
 from worker_runtime.protocols.http.generation import Generation, StreamedInfer
 from worker_runtime.protocols.http.heads import Head
-from worker_runtime.protocols.http.slices import Slices
 from worker_runtime.protocols.http.tensors import SLICE_ELEMENTS
+from worker_runtime.protocols.slices import Slices
 from worker_runtime.types.request import Response
 
 LARGE = np.arange(10 * SLICE_ELEMENTS, dtype=np.float32)

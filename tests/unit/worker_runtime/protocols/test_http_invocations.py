@@ -12,7 +12,7 @@ from worker_runtime.protocols.http.invocations import Asked, asked, fitted, is_i
 from worker_runtime.protocols.http.json_values import BadJson
 from worker_runtime.protocols.http.nested_json import Pieces, is_long
 from worker_runtime.protocols.http.predictions import written
-from worker_runtime.protocols.http.slices import Steps, at_once
+from worker_runtime.protocols.slices import Steps, at_once
 from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import BY_NAME
 

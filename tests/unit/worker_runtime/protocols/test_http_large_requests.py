@@ -18,8 +18,8 @@ from worker_runtime.protocols.http.schema import (
     decode_large_request,
     decode_request,
 )
-from worker_runtime.protocols.http.slices import at_once
 from worker_runtime.protocols.http.tensors import from_json, read_in_slices, texts_in_slices
+from worker_runtime.protocols.slices import at_once
 from worker_runtime.types.tensor import BY_NAME
 
 COUNT = 100

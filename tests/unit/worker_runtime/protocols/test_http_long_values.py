@@ -14,12 +14,12 @@ from worker_runtime.protocols.http.json_parts import LONGEST, PART_BYTES, Parts
 from worker_runtime.protocols.http.json_values import BadJson
 from worker_runtime.protocols.http.long_texts import character_cut, text_cut
 from worker_runtime.protocols.http.schema import decode_large_request
-from worker_runtime.protocols.http.slices import Steps, at_once
 from worker_runtime.protocols.http.tensors import (
     parsed_in_slices,
     read_in_slices,
     texts_in_slices,
 )
+from worker_runtime.protocols.slices import Steps, at_once
 from worker_runtime.types.tensor import BY_NAME
 
 BYTES, FP32 = BY_NAME["BYTES"], BY_NAME["FP32"]

@@ -8,7 +8,7 @@ import pytest
 
 from worker_runtime.errors import RuntimeFault
 from worker_runtime.protocols.http import invocations, nested_json, tables
-from worker_runtime.protocols.http.slices import at_once
+from worker_runtime.protocols.slices import at_once
 from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import BY_NAME
 

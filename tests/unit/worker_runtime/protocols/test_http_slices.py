@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.protocols.http import tensors
 from worker_runtime.protocols.http.schema import RequestJson, _without_data, decode_request
-from worker_runtime.protocols.http.slices import Slices, Steps, at_once
 from worker_runtime.protocols.http.tensors import (
     encode_response,
     from_json,
@@ -23,6 +22,7 @@ from worker_runtime.protocols.http.tensors import (
     to_json,
     written_in_slices,
 )
+from worker_runtime.protocols.slices import Slices, Steps, at_once
 from worker_runtime.types.tensor import BY_NAME
 
 NUMBERS = ["BOOL", "INT8", "UINT8", "INT32", "UINT64", "INT64", "FP32", "FP64", "FP16", "BYTES"]

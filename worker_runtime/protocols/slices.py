@@ -87,6 +87,51 @@ class Slices:
             work.failed(error)
 
 
+class InTurn:
+    """Calls that keep their order though the work of some is done in slices.
+
+    ``busy``: what comes now must ``wait``. ``idle`` is called when it need not any more.
+    """
+
+    def __init__(self, slices: Slices, idle: Callable[[], None] = lambda: None) -> None:
+        self._slices = slices
+        self._idle = idle
+        self._behind: deque[Callable[[], None]] = deque()
+        self._running = self.busy = False
+
+    def wait(self, call: Callable[[], None]) -> None:
+        self._behind.append(call)
+
+    def run(
+        self,
+        steps: Steps[T],
+        *,
+        wanted: Callable[[], bool],
+        done: Callable[[T], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """As that of ``Slices``. What is not wanted any more is never followed by anything."""
+
+        def finished(found: T) -> None:
+            done(found)
+            self._go_on()
+
+        def broken(error: Exception) -> None:
+            failed(error)
+            self._go_on()
+
+        self._running = self.busy = True
+        self._slices.run(steps, wanted=wanted, done=finished, failed=broken)
+
+    def _go_on(self) -> None:
+        self._running = False
+        while self._behind and not self._running:
+            self._behind.popleft()()
+        if not self._running:
+            self.busy = False
+            self._idle()
+
+
 def at_once(steps: Steps[T]) -> T:
     """The result, without a turn of the loop between the slices; none of them may need a thread."""
     while True:
