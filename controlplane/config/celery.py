@@ -44,6 +44,7 @@ INGEST_TASKS = (
     "capture.summarise",
     "capture.compare",
     "capture.expire",
+    "events.archive",
 )
 
 
@@ -86,6 +87,7 @@ BEAT_SCHEDULE = {
     "resume ingests whose worker died": every(20, "registry.resume_ingests"),
     "assess versions of before an upgrade": every(60, "registry.assess_versions"),
     "seal the event log": every(10, "core.seal_events"),
+    "move events of long ago to archives": every(3600, "events.archive"),
     "drop old uploads": every(900, "registry.expire_uploads"),
     "drop blobs nobody uses": every(6 * 3600, "registry.collect_blobs"),
     "drop operations that ended long ago": every(3600, "operations.prune"),

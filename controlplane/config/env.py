@@ -66,6 +66,14 @@ def integer(name: str, default: int, *, least: int | None = None) -> int:
     return number
 
 
+def days_or_ever(name: str, *, least: int) -> int:
+    """Whole days, at least so many; 0, and when it is unset: for ever."""
+    days = integer(name, 0, least=0)
+    if 0 < days < least:
+        raise ImproperlyConfigured(f"{name}={days}: expected {least} or more, or 0 for ever")
+    return days
+
+
 def https(name: str) -> str:
     """The URL of ``name``, which must be https; empty when it is unset."""
     value = os.environ.get(name, "")

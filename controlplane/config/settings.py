@@ -91,8 +91,11 @@ SHOAL_SIGNATURE_POLICY = env.choice("SHOAL_SIGNATURE_POLICY", "off", ("off", "re
 SHOAL_MAX_BODY_BYTES = 17 * 2**20
 FILE_UPLOAD_MAX_MEMORY_SIZE = SHOAL_MAX_BODY_BYTES
 SHOAL_REDIS_URL = env.text("SHOAL_REDIS_URL", "redis://127.0.0.1:6379/0")
-# Days that operations which have ended are kept; 0: for ever. Events are kept for ever.
+# Days that operations which have ended are kept; 0: for ever.
 SHOAL_OPERATION_RETENTION_DAYS = env.integer("SHOAL_OPERATION_RETENTION_DAYS", 90, least=0)
+# Days that events stay in the database before they go to archives. Not fewer than roll-ups are
+# kept: what an experiment may count depends on when its endpoint was changed.
+SHOAL_EVENT_RETENTION_DAYS = env.days_or_ever("SHOAL_EVENT_RETENTION_DAYS", least=30)
 # Jobs that took longer are ended: those of seconds, and those that move models' bytes.
 SHOAL_CONTROL_TASK_LIMIT_S = env.integer("SHOAL_CONTROL_TASK_LIMIT_S", 60, least=10)
 SHOAL_INGEST_TASK_LIMIT_S = env.integer("SHOAL_INGEST_TASK_LIMIT_S", 3600, least=60)
@@ -167,6 +170,7 @@ INSTALLED_APPS = [
     "controlplane.capture",
     "controlplane.alerts",
     "controlplane.console",
+    "controlplane.events",
     "controlplane.golden",
 ]
 

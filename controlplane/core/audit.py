@@ -12,49 +12,38 @@ from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
-from django.db import DatabaseError, transaction
-from django.db.models import Count, Max, Min
+from django.db import transaction
+from django.db.models import Count, Max, Min, Q, Sum
 from django.utils import timezone
 
-from controlplane.core import anchors, events, seals
+from controlplane.core import anchors, archives, events, seals
 from controlplane.core.anchors import Anchors
+from controlplane.core.chain import (
+    BROKEN,
+    CHANGED,
+    FORGED,
+    OTHER_KEY,
+    REMOVED,
+    REWOUND,
+    START,
+    UNREADABLE,
+    Break,
+    Walk,
+)
 from controlplane.core.errors import Unavailable
-from controlplane.core.models import AuditHead, Event
+from controlplane.core.models import AuditHead, Event, EventArchive
 
-BROKEN: Final = "audit.broken"  # the verb of the mark that a forged end leaves in the chain
 RESTORED: Final = "audit.restored"
-CHANGED, REMOVED, FORGED, REWOUND = "changed", "removed", "forged", "rewound"
-OTHER_KEY: Final = "other_key"
 BATCH: Final = 500
-START: Final = "0" * 64  # what the first link hangs on
 ONLY: Final = 1  # the key of the one head
 LARGEST: Final = 2**62  # of links; who writes a larger one wants us to run out of numbers
 ANCHOR_EVERY: Final = timedelta(minutes=1)
 ANCHOR_EVENTS: Final = 1000
-# what a row that somebody else wrote raises when it is read
-UNREADABLE: Final = (
-    ValueError, TypeError, AttributeError, OverflowError, RecursionError, DatabaseError,
-)  # fmt: skip
 BLANK: Final[dict[str, Any]] = {
     "actor": "system", "verb": "event.unreadable", "subject": "events", "severity": "error",
     "message": "What stood in this row could not be read.", "data": {}, "mac": "", "link": None,
     "digest": "",
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Break:
-    """Where the chain does not hold, and what that looks like.
-
-    ``kind``: an event was *changed*; events, or the end, were *removed*; one was *forged*, that is
-    not written by Shoal; the log was *rewound* to an older state. *other_key*: nothing fits the
-    secret key that this process has, so that nothing can be said of the log.
-    """
-
-    kind: str
-    link: int
-    seq: int | None
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +55,8 @@ class Verification:
     anchors: int
     restores: int
     broken: Break | None
+    archives: int = 0
+    archived: int = 0  # events of ``sealed`` that are in these
 
 
 class KeyIsAnother(Unavailable):
@@ -227,13 +218,19 @@ def _key_is_another(head: AuditHead) -> bool:
 def _go_to_last(head: AuditHead) -> None:
     """The chain goes on behind its last event, whether it holds or not: verifying tells."""
     Event.objects.filter(link__gt=LARGEST).update(link=None)
-    head.link, head.digest = 0, START
-    sealed = Event.objects.exclude(link=None).order_by("-link").values_list("link", "digest")
-    if last := sealed.first():
+    head.link, head.digest = _archived_end()
+    sealed = Event.objects.filter(link__gt=head.link).order_by("-link")
+    if last := sealed.values_list("link", "digest").first():
         head.link, head.digest = last[0] or 0, last[1]
     # Sealed ones that have no keyed hash of their own are from before there were any.
     first = Event.objects.exclude(mac="").aggregate(first=Min("link"))["first"]
     head.boundary = head.link if first is None else first - 1
+
+
+def _archived_end() -> tuple[int, str]:
+    """The link at which the database's part of the chain begins, and its hash."""
+    archive = archives.last()
+    return (archive.last_link, archive.after) if archive else (0, START)
 
 
 def _go_on(head: AuditHead) -> None:
@@ -259,7 +256,7 @@ def restored(reason: str) -> None:
         for link in sorted(outside, reverse=True)
         if Event.objects.filter(link=link, digest=outside[link].digest).exists()
     )
-    kept = next(known, 0)
+    kept = next(known, _archived_end()[0])
     events.record(
         actor="system",
         verb=RESTORED,
@@ -274,10 +271,12 @@ def restored(reason: str) -> None:
         _save(head)
 
 
-def verify(kept: Path | None = None) -> Verification:
+def verify(kept: Path | None = None, opened: archives.Opened | None = None) -> Verification:
     """Walk the whole chain, after sealing what is new. The first break ends the walk.
 
-    ``kept`` is a copy of the anchors, which is then asked instead of our own.
+    ``kept`` is a copy of the anchors, which is then asked instead of our own. ``opened`` opens the
+    files of archives; without it their seals are compared, and the files are not read.
+    Raises Unavailable where these files cannot be reached.
     """
     try:
         seal()
@@ -299,7 +298,7 @@ def verify(kept: Path | None = None) -> Verification:
     if not seals.same(head.mac, seals.head_mac(head)):
         reason = "The end of the event log's chain was changed while it was being looked at."
         unread = Break(CHANGED, head.link, None, reason)
-    broken = _walk(head, outside) or unread or _end(head, outside)
+    broken = _walk(head, outside, opened) or unread or _end(head, outside)
     return Verification(
         ok=broken is None,
         sealed=head.link,
@@ -308,45 +307,26 @@ def verify(kept: Path | None = None) -> Verification:
         anchors=len(outside.by_link),
         restores=outside.restores,
         broken=broken,
+        archives=EventArchive.objects.count(),
+        archived=EventArchive.objects.aggregate(events=Sum("events", default=0))["events"],
     )
 
 
-def _walk(head: AuditHead, outside: Anchors) -> Break | None:
-    before, link = START, 0
+def _walk(head: AuditHead, outside: Anchors, opened: archives.Opened | None) -> Break | None:
+    way = Walk(head.boundary, outside.by_link)
+    if found := archives.walk(way, opened):
+        return found
     try:
-        for event in Event.objects.filter(link__lte=head.link).order_by("link").iterator(BATCH):
-            link += 1
-            if found := _break_at(event, link, before, head.boundary):
+        here = Q(link__lt=1) | Q(link__gt=way.link, link__lte=head.link)
+        for event in Event.objects.filter(here).order_by("link").iterator(BATCH):
+            if found := way.step(event):
                 return found
-            anchor = outside.by_link.get(link)
-            if anchor is not None and not seals.same(anchor.digest, event.digest):
-                reason = f"Event {event.seq} is not what link {link} was anchored as at"
-                reason += f" {anchor.at}. An older log was put back."
-                return Break(REWOUND, link, event.seq, reason)
-            before = event.digest
     except UNREADABLE as error:
-        reason = f"An event from link {link or 1} on cannot be read: it was changed ({error})."
-        return Break(CHANGED, link or 1, None, reason)
-    if (head.link, head.digest) != (link, before):
-        reason = f"The events from link {link + 1} to {head.link} are gone."
-        return Break(REMOVED, link + 1, None, reason)
-    return None
-
-
-def _break_at(event: Event, expected: int, before: str, boundary: int) -> Break | None:
-    if event.link is None or event.link > expected:
-        return Break(REMOVED, expected, None, f"No event holds link {expected}: it was removed.")
-    if event.link < expected:
-        reason = f"Event {event.seq} claims link {event.link}, where another is."
-        return Break(FORGED, expected, event.seq, reason)
-    if not seals.same(event.digest, seals.digest_of(before, expected, event)):
-        reason = f"Event {event.seq} is not what was sealed: it, or the one before, was changed."
-        return Break(CHANGED, expected, event.seq, reason)
-    if expected > boundary and not seals.event_fits(event):
-        reason = f"Event {event.seq} is not what Shoal wrote: slipped in, or changed at once."
-        return Break(FORGED, expected, event.seq, reason)
-    if event.verb == BROKEN:
-        return Break(str(event.data.get("kind", REWOUND)), expected, event.seq, event.message)
+        reason = f"An event from link {way.link or 1} on cannot be read: it was changed ({error})."
+        return Break(CHANGED, way.link or 1, None, reason)
+    if (head.link, head.digest) != (way.link, way.digest):
+        reason = f"The events from link {way.link + 1} to {head.link} are gone."
+        return Break(REMOVED, way.link + 1, None, reason)
     return None
 
 

@@ -17,19 +17,24 @@ COLUMNS: Final = (
 )  # fmt: skip
 
 
-def export_rows(events: QuerySet[Event]) -> Iterator[dict[str, Any]]:
-    """Events as they are exported, in order of their numbers."""
-    for event in events.order_by("seq").iterator(BATCH):
+def in_order(events: QuerySet[Event]) -> Iterator[Event]:
+    """Of the database, in order of their numbers."""
+    return events.order_by("seq").iterator(BATCH)
+
+
+def export_rows(events: Iterable[Event]) -> Iterator[dict[str, Any]]:
+    """Events as they are exported."""
+    for event in events:
         row = {name: getattr(event, name) for name in COLUMNS}
         yield row | {"at": event.at.astimezone(UTC).isoformat(), "severity": str(event.severity)}
 
 
-def export_ndjson(events: QuerySet[Event]) -> Iterator[str]:
+def export_ndjson(events: Iterable[Event]) -> Iterator[str]:
     for row in export_rows(events):
         yield json.dumps(row, ensure_ascii=False) + "\n"
 
 
-def export_csv(events: QuerySet[Event]) -> Iterator[str]:
+def export_csv(events: Iterable[Event]) -> Iterator[str]:
     """With a head line; ``data`` is JSON in its cell."""
     yield _line(COLUMNS)
     for row in export_rows(events):

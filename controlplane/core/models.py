@@ -56,3 +56,26 @@ class AuditHead(models.Model):
 
     def __str__(self) -> str:
         return f"link {self.link}"
+
+
+class EventArchive(models.Model):
+    """A run of sealed events that left the database, or is about to, by the seal of its file."""
+
+    first_link = models.BigIntegerField(unique=True)
+    last_link = models.BigIntegerField()
+    first_seq = models.BigIntegerField()  # of the events at these links
+    last_seq = models.BigIntegerField()
+    first_at = models.DateTimeField()  # the earliest and the latest of its events
+    last_at = models.DateTimeField()
+    events = models.IntegerField()
+    before = models.CharField(max_length=64)  # the chain's hash before the first
+    after = models.CharField(max_length=64)  # ... and of the last
+    content_sha256 = models.CharField(max_length=64)  # of the lines of its events
+    mac = models.CharField(max_length=64)  # of ``core.seals``, over all of these
+    sha256 = models.CharField(max_length=64, db_index=True)  # of its file, a blob
+    size = models.BigIntegerField()  # bytes of that
+    created_at = models.DateTimeField(auto_now_add=True)
+    removed_at = models.DateTimeField(null=True, blank=True)  # when its events were deleted here
+
+    def __str__(self) -> str:
+        return f"links {self.first_link} to {self.last_link}"

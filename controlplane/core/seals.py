@@ -1,5 +1,5 @@
 """Keyed hashes of the event log: of each event as it is written, of its place in the chain, of the
-chain's end, and of the anchors that are kept outside the database.
+chain's end, of archives of events, and of the anchors that are kept outside the database.
 
 Keyed, so that who can write to the database, or to the file, cannot make them fit again.
 """
@@ -12,12 +12,13 @@ from datetime import UTC
 from typing import Any, Final
 
 from controlplane.core import vault
-from controlplane.core.models import AuditHead, Event
+from controlplane.core.models import AuditHead, Event, EventArchive
 
 CHAIN: Final = "shoal audit chain"
 EVENT: Final = "shoal audit event"
 HEAD: Final = "shoal audit head"
 ANCHOR: Final = "shoal audit anchor"
+ARCHIVE: Final = "shoal audit archive"
 NONCE_CHARS: Final = 16
 EXACT: Final = 2**53  # beyond, a float is not one whole number any more
 
@@ -57,6 +58,27 @@ def head_mac(head: AuditHead) -> str:
     """Over all that the end of the chain says of itself."""
     noted = head.anchored_at.astimezone(UTC).isoformat() if head.anchored_at else ""
     return keyed(HEAD, [head.link, head.digest, head.boundary, head.anchored, noted])
+
+
+def archive_told(archive: EventArchive) -> dict[str, Any]:
+    """What an archive's seal says of it."""
+    return {
+        "first_link": archive.first_link,
+        "last_link": archive.last_link,
+        "first_seq": archive.first_seq,
+        "last_seq": archive.last_seq,
+        "first_at": archive.first_at.astimezone(UTC).isoformat(),
+        "last_at": archive.last_at.astimezone(UTC).isoformat(),
+        "events": archive.events,
+        "before": archive.before,
+        "after": archive.after,
+        "sha256": archive.content_sha256,
+    }
+
+
+def archive_mac(archive: EventArchive) -> str:
+    """Over all that an archive's seal says."""
+    return keyed(ARCHIVE, archive_told(archive))
 
 
 def _event_mac(nonce: str, event: Event) -> str:

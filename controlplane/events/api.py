@@ -1,11 +1,10 @@
 """REST of the event log: reading on, checking the chain, taking it away."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.db.models import QuerySet
 from django.http import HttpResponseBase, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -17,19 +16,24 @@ from controlplane.accounts.permissions import actor, may
 from controlplane.accounts.policy import PEOPLE, Permission
 from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.core import audit, events, exports
-from controlplane.core.models import Event
-from controlplane.core.pagination import page_of
+from controlplane.core.models import Event, EventArchive
+from controlplane.core.pagination import page_of, paginate
 from controlplane.core.requests import read_query
-from controlplane.events.selectors import EventFilter, events_list
+from controlplane.events import services
+from controlplane.events.selectors import EventFilter, event_archive_get, events_list
 from controlplane.events.serializers import (
     AuditVerificationSerializer,
+    EventArchiveSerializer,
+    EventArchivesQuery,
     EventSerializer,
     EventsExportQuery,
     EventsQuery,
+    ExportFormat,
 )
 
 EventPageSerializer = page_of(EventSerializer)
-Lines = Callable[[QuerySet[Event]], Iterator[str]]
+EventArchivePageSerializer = page_of(EventArchiveSerializer)
+Lines = Callable[[Iterable[Event]], Iterator[str]]
 FORMATS: dict[str, tuple[str, Lines]] = {
     "csv": ("text/csv; charset=utf-8", exports.export_csv),
     "ndjson": ("application/x-ndjson", exports.export_ndjson),
@@ -79,20 +83,65 @@ class EventsExportView(APIView):
         itself."""
         query = read_query(EventsExportQuery, request)
         kind = query.pop("file_format")
-        content_type, lines = FORMATS[kind]
         audit.seal()
         last = Event.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
-        events.record(
-            actor=actor(request),
-            verb="events.exported",
-            subject="events",
-            message=f"{actor(request)} exported the event log",
-            data={"format": kind},
-        )
+        _note_export(request, "exported the event log", {"format": kind})
         rows = _filter(query, request).rows().filter(seq__lte=last)
-        response = StreamingHttpResponse(_pieces(lines(rows)), content_type=content_type)
-        response["Content-Disposition"] = f'attachment; filename="shoal-events.{kind}"'
-        return response
+        return _streamed(exports.in_order(rows), kind, "shoal-events")
+
+
+class EventArchivesView(APIView):
+    read_permission = Permission.OPERATE
+
+    @extend_schema(
+        operation_id="events_archives_list",
+        parameters=[EventArchivesQuery],
+        responses=EventArchivePageSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """Archives that hold events which left the database, the newest first."""
+        query = read_query(EventArchivesQuery, request)
+        page: Any = paginate(EventArchive.objects.all(), order=("-first_link",), **query)
+        return Response(EventArchivePageSerializer(page).data)
+
+
+class EventArchiveExportView(APIView):
+    read_permission = Permission.OPERATE
+
+    @extend_schema(
+        operation_id="events_archives_export",
+        parameters=[ExportFormat],
+        responses={
+            (200, "application/x-ndjson"): OpenApiTypes.STR,
+            (200, "text/csv"): OpenApiTypes.STR,
+        },
+    )
+    def get(self, request: Request, number: int) -> HttpResponseBase:
+        """The events of one archive that one may read, in order of their links, once its file was
+        compared with its seal. Being audited itself."""
+        kind = read_query(ExportFormat, request)["file_format"]
+        row = event_archive_get(number)
+        found = services.archived_events(row, people=may(request, PEOPLE))
+        told = {"format": kind, "archive": row.pk}
+        _note_export(request, f"exported archive {row.pk} of the event log", told)
+        return _streamed(found, kind, f"shoal-events-{row.first_seq}-{row.last_seq}")
+
+
+def _note_export(request: Request, what: str, data: dict[str, Any]) -> None:
+    events.record(
+        actor=actor(request),
+        verb="events.exported",
+        subject="events",
+        message=f"{actor(request)} {what}",
+        data=data,
+    )
+
+
+def _streamed(found: Iterable[Event], kind: str, name: str) -> HttpResponseBase:
+    content_type, lines = FORMATS[kind]
+    response = StreamingHttpResponse(_pieces(lines(found)), content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
+    return response
 
 
 async def _pieces(lines: Iterator[str]) -> AsyncIterator[str]:
@@ -114,7 +163,8 @@ class AuditVerifyView(APIView):
         },
     )
     def get(self, request: Request) -> Response:
-        """Walk the chain over the whole log: nothing was changed, removed or slipped in?"""
+        """Walk the chain over the whole log, archives first: nothing was changed, removed or
+        slipped in?"""
         del request
-        found: Any = audit.verify()
+        found: Any = services.verify()
         return Response(AuditVerificationSerializer(found).data)

@@ -10,9 +10,10 @@ from django.db.models.functions import Concat, Substr
 from controlplane.accounts.scope import scope_now
 from controlplane.accounts.selectors import events_shown
 from controlplane.core.events import LOOKS
-from controlplane.core.models import Event
+from controlplane.core.models import Event, EventArchive
 from controlplane.deployments.models import Endpoint
 from controlplane.environments.models import EnvironmentVersion
+from controlplane.events.errors import EventArchiveNotFound
 from controlplane.registry.models import Model as RegisteredModel
 
 # What belongs to a project and has events, by the kind of their subject.
@@ -77,6 +78,14 @@ def _of_own_projects() -> Q:
         # why both: the first finds the few events of a project by their index
         found |= Q(subject__in=named.values("subject")) & Q(Exists(own))
     return found
+
+
+def event_archive_get(number: int) -> EventArchive:
+    """Raises EventArchiveNotFound."""
+    row = EventArchive.objects.filter(pk=number).first()
+    if row is None:
+        raise EventArchiveNotFound(f"There is no archive {number} of events.")
+    return row
 
 
 def events_list(

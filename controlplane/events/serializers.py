@@ -6,7 +6,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
-from controlplane.core import audit
+from controlplane.core import chain
 from controlplane.core.models import Event
 
 Fields = serializers.Serializer[Any]
@@ -75,15 +75,46 @@ class EventsQuery(EventFilters):
     )
 
 
-class EventsExportQuery(EventFilters):
+class ExportFormat(Fields):
     file_format = serializers.ChoiceField(
         choices=["csv", "ndjson"], required=False, default="ndjson"
     )
 
 
+class EventsExportQuery(ExportFormat, EventFilters):
+    """Which events, and how they are written."""
+
+
+@extend_schema_serializer(component_name="EventArchive")
+class EventArchiveSerializer(Fields):
+    id = serializers.IntegerField()
+    first_seq = serializers.IntegerField(help_text="number of its first event")
+    last_seq = serializers.IntegerField()
+    first_link = serializers.IntegerField(help_text="place of its first event in the chain")
+    last_link = serializers.IntegerField()
+    first_at = serializers.DateTimeField(help_text="the earliest of its events")
+    last_at = serializers.DateTimeField()
+    events = serializers.IntegerField()
+    before = serializers.CharField(help_text="the chain's hash before its first event")
+    after = serializers.CharField(help_text="the chain's hash after its last event")
+    content_sha256 = serializers.CharField(help_text="of the lines of its events")
+    mac = serializers.CharField(help_text="keyed hash over all that stands above")
+    sha256 = serializers.CharField(help_text="of its file, a blob")
+    size = serializers.IntegerField(help_text="bytes of that")
+    created_at = serializers.DateTimeField()
+    removed_at = serializers.DateTimeField(
+        allow_null=True, help_text="when its events left the database; null: not yet"
+    )
+
+
+class EventArchivesQuery(Fields):
+    limit = serializers.IntegerField(min_value=1, max_value=500, default=50)
+    cursor = serializers.CharField(required=False, default="", allow_blank=True)
+
+
 class AuditBreakSerializer(Fields):
     kind = serializers.ChoiceField(
-        choices=[audit.CHANGED, audit.REMOVED, audit.FORGED, audit.REWOUND, audit.OTHER_KEY],
+        choices=[chain.CHANGED, chain.REMOVED, chain.FORGED, chain.REWOUND, chain.OTHER_KEY],
         help_text="`forged`: not written by Shoal; `rewound`: an older log was put back; "
         "`other_key`: written under another secret key than the installation has now",
     )
@@ -99,4 +130,6 @@ class AuditVerificationSerializer(Fields):
     head = serializers.CharField(help_text="the last event's hash; keep it elsewhere to compare")
     anchors = serializers.IntegerField(help_text="that were compared, from outside the database")
     restores = serializers.IntegerField(help_text="of backups, that are on record there")
+    archives = serializers.IntegerField(help_text="that hold what left the database")
+    archived = serializers.IntegerField(help_text="events of `sealed` that are in these")
     broken = AuditBreakSerializer(allow_null=True)

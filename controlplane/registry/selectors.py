@@ -20,6 +20,7 @@ from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
 from controlplane.accounts.models import User
+from controlplane.core.models import EventArchive
 from controlplane.core.tags import tagged
 from controlplane.registry.code_state import approvals_fill
 from controlplane.registry.errors import (
@@ -356,11 +357,10 @@ def models_called(version: ModelVersion) -> list[RepoModel]:
 
 
 def blobs_unused() -> QuerySet[Blob]:
-    """Those that no file of a version or of an upload has."""
-    rows = Blob.objects.all()
-    for files in (ModelFile, UnpackedFile, AnnouncedFile):
-        rows = rows.filter(~Exists(files.objects.filter(sha256=OuterRef("pk"))))
-    return rows
+    """Those that no file of a version or of an upload has, and no archive of events is."""
+    files = (ModelFile, UnpackedFile, AnnouncedFile)
+    rows = Blob.objects.filter(~Exists(EventArchive.objects.filter(sha256=OuterRef("pk"))))
+    return rows.filter(*(~Exists(of.objects.filter(sha256=OuterRef("pk"))) for of in files))
 
 
 def storage_use() -> dict[str, int]:

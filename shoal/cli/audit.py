@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from shoal.cli.output import emit, output_option, print_fields
+from shoal.cli.output import emit, output_option, print_fields, print_rows
 
 
 @click.group(short_help="Check and write out the event log.")
@@ -25,6 +25,7 @@ def verify(output: str) -> None:
         "Chain": "holds" if found["ok"] else "BROKEN",
         "Events": str(found["sealed"]),
         "Head": found["head"],
+        "Archives": f"{found['archives']}, with {found['archived']} of these events",
         "Anchors": str(found["anchors"]),
         "Restores": str(found["restores"]),
         **({"Looks like": broken["kind"], "Where": broken["reason"]} if broken else {}),
@@ -34,13 +35,33 @@ def verify(output: str) -> None:
         raise click.exceptions.Exit(1)
 
 
-@audit.command()
-@click.option("--format", "kind", type=click.Choice(["ndjson", "csv"]), default="ndjson")
-def export(kind: str) -> None:
-    """Write every event to standard output, oldest first."""
+@audit.command(short_help="List archives of events that left the database.")
+@output_option
+def archives(output: str) -> None:
+    """List archives of events that left the database, the newest first."""
     from shoal.client import Client
 
     with Client() as client:
-        for piece in client.export_audit(kind):
+        found = client.list_event_archives()
+    columns = {
+        "ARCHIVE": lambda one: one["id"],
+        "SEQ": lambda one: f"{one['first_seq']} to {one['last_seq']}",
+        "EVENTS": lambda one: one["events"],
+        "DAYS": lambda one: f"{one['first_at'][:10]} to {one['last_at'][:10]}",
+        "BYTES": lambda one: one["size"],
+        "EVENTS ARE IN": lambda one: "archive" if one["removed_at"] else "archive, database",
+    }
+    emit(found, output, lambda: print_rows(found, columns, "No archives of events"))
+
+
+@audit.command()
+@click.option("--format", "kind", type=click.Choice(["ndjson", "csv"]), default="ndjson")
+@click.option("--archive", type=int, help="Those of this archive (`shoal audit archives`).")
+def export(kind: str, archive: int | None) -> None:
+    """Write the events of the database, or of an archive, to standard output, oldest first."""
+    from shoal.client import Client
+
+    with Client() as client:
+        for piece in client.export_audit(kind, archive):
             sys.stdout.buffer.write(piece)
     sys.stdout.buffer.flush()

@@ -29,9 +29,15 @@ class Administration:
         """Whether the event log's chain holds: ``ok``, ``sealed``, ``head``, ``broken``."""
         return cast(dict[str, Any], self._get("/events/verify"))
 
-    def export_audit(self, kind: str = "ndjson") -> Iterator[bytes]:
-        """The whole event log, oldest first; ``kind`` is ``ndjson`` or ``csv``."""
-        return self._transport.stream(f"/events/export?file_format={quoted(kind)}")
+    def export_audit(self, kind: str = "ndjson", archive: int | None = None) -> Iterator[bytes]:
+        """The events of the database, or of an archive, oldest first; ``kind`` is ``ndjson`` or
+        ``csv``."""
+        part = "" if archive is None else f"/archives/{archive}"
+        return self._transport.stream(f"/events{part}/export?file_format={quoted(kind)}")
+
+    def list_event_archives(self) -> list[dict[str, Any]]:
+        """What left the database, the newest first: ``id``, ``first_seq``, ``last_seq``, ..."""
+        return list(self._items("/events/archives"))
 
     def system_parts(self) -> list[SystemPart]:
         """How each part of the installation does."""

@@ -169,6 +169,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "operations/<str:operation_id>/cancel": {"POST": D},
     "operations/<str:operation_id>/retry": {"POST": D},
     "events": {"GET": R},
+    "events/archives": {"GET": N},
+    "events/archives/<int:number>/export": {"GET": N},
     "events/export": {"GET": N},
     "events/verify": {"GET": N},
     "ca": {"GET": R},

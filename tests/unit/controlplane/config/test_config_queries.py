@@ -26,7 +26,7 @@ from controlplane.alerts.models import Alert, Delivery
 from controlplane.capture.models import CapturedFile, CaptureHour
 from controlplane.capture.services import _store as captured_store
 from controlplane.console.models import SavedCase
-from controlplane.core import events
+from controlplane.core import archives, events
 from controlplane.deployments.models import Deployment, Endpoint, LoadSweep, Tuning
 from controlplane.drift import Summary, sketch_of
 from controlplane.gateway.models import Gateway
@@ -226,7 +226,10 @@ class Installation:
         Membership.objects.create(
             project_id="default", user=make_user(name, User.Role.VIEWER), role="viewer"
         )
-        events.record(actor="dora", verb="x", subject="x", message="x")
+        done = events.record(actor="dora", verb="x", subject="x", message="x")
+        archive, _ = archives.made([done], before="")
+        archive.first_link = done.seq
+        archive.save()
         self._rows(name, version)
         self._signatures()
 
