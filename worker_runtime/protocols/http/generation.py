@@ -20,7 +20,6 @@ from worker_runtime.protocols.http.encode import (
 )
 from worker_runtime.protocols.http.errors import error_body, headers_of, status_of
 from worker_runtime.protocols.http.heads import Head
-from worker_runtime.protocols.http.limits import LARGE_JSON
 from worker_runtime.protocols.http.replies import Answer
 from worker_runtime.protocols.http.slices import Later, Slices, Steps
 from worker_runtime.protocols.http.tensors import encode_response, is_finite, to_json
@@ -162,18 +161,11 @@ class Generation:
         if not self._begun:
             self._begin(status, headers)
         if self._streaming:
-            self._send([b"data: ", *parts, b"\n\n"])
+            self._connection.piece(b"data: ", *parts, b"\n\n")
         elif len(self._waiting) < 2:  # two are as wrong as any number
             self._waiting.append(parts)
         if final:
             self._end()
-
-    def _send(self, parts: Sequence[bytes]) -> None:
-        if sum(map(len, parts)) < LARGE_JSON:
-            parts = [b"".join(parts)]
-        for part in parts:
-            if part:  # an empty piece would end the answer
-                self._connection.piece(part)
 
     def _end(self) -> None:
         if not self._streaming:
@@ -183,7 +175,7 @@ class Generation:
                     "for model that generates various number of responses"
                 )
             )
-            self._send(self._waiting[0] if len(self._waiting) == 1 else [text])
+            self._connection.piece(*(self._waiting[0] if len(self._waiting) == 1 else [text]))
         self._connection.end()
 
 

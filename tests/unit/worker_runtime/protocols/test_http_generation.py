@@ -36,10 +36,10 @@ class Connection:
     def begin(self, status: int, _content_type: bytes, _headers: bytes) -> None:
         self.status = status
 
-    def piece(self, data: bytes) -> None:
-        assert data, "an empty piece would end the answer"
-        self.text += data
-        self.largest = max(self.largest, len(data))
+    def piece(self, *parts: bytes) -> None:
+        assert any(parts), "an empty piece would end the answer"
+        self.text += b"".join(parts)
+        self.largest = max(self.largest, *map(len, parts))
 
     def end(self) -> None:
         self.request = None
