@@ -176,8 +176,10 @@ def database(name: str, default: str) -> dict[str, Any]:
             "CONN_HEALTH_CHECKS": True,
             "OPTIONS": _postgres(options),
         }
+    # why not all of it: it may have a password, and this goes into logs
     raise ImproperlyConfigured(
-        f"{name}={url!r}: expected sqlite:////absolute/path or postgresql://user:password@host/name"
+        f"{name} begins with {parts.scheme!r}: expected sqlite:////absolute/path or "
+        "postgresql://user:password@host/name"
     )
 
 

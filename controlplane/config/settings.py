@@ -299,7 +299,8 @@ LOGGING = {
         "line": {"format": "{asctime} {levelname:<7} {name}: {message}", "style": "{"},
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    # why: at DEBUG it writes codes and verifiers
-    "loggers": {"authlib": {"level": "INFO"}},
+    # why: authlib writes codes and verifiers at DEBUG, httpx whole URLs at INFO, those of webhooks,
+    # which are secrets themselves
+    "loggers": {"authlib": {"level": "INFO"}, "httpx": {"level": "WARNING"}},
     "root": {"handlers": ["stderr"], "level": env.text("SHOAL_LOG_LEVEL", "INFO")},
 }

@@ -14,31 +14,46 @@ _NAMED: Final = (
     r"private[_-]?key|signing[_-]?key|account[_-]?key|credential|signature|cookie|"
     r"authorization|session)[\w.-]{0,64}"
 )
+_QUOTE: Final = r"\\{0,7}[\"']"  # also as JSON in JSON has it
+_QUOTED: Final = r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')"
 # In this order: what spans most comes first.
 PATTERNS: Final = (
     (re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|\Z)", re.DOTALL), REMOVED),
+    # a log's last lines may begin in the middle of one
+    (re.compile(r"\A[^\r\n]*\r?\n(?:[\w+/=]+\r?\n)*-----END [A-Z ]+-----"), REMOVED),
     # a header: all of its line, or of the quoted text that it is
     (
         re.compile(
             r"(?i)((?:proxy-)?authorization|(?:set-)?cookie|x-api-key|api-key|x-auth-token)"
-            r"([\"']?\s*[:=,]\s*b?[\"']?)[^\"'\r\n]+"
+            rf"((?:{_QUOTE})?\s*[:=,]\s*b?(?:{_QUOTE})?)(?:=\"[^\"\r\n]*\"|[^\"'\r\n])+"
         ),
         rf"\1\2{REMOVED}",
     ),
     (re.compile(r"(?i)\b(bearer|basic|digest)\s+[\w.~+/=:-]{6,}"), rf"\1 {REMOVED}"),
+    # of an address: name and password, also one with a slash that nobody quoted
+    (
+        re.compile(r"(://)[^\s/\"'<>@:]{0,64}:(?!\d{1,5}[/?#])[^\s\"'<>]{0,200}@"),
+        rf"\1{REMOVED}@",
+    ),
     (re.compile(r"(://)[^\s/\"'<>]*@"), rf"\1{REMOVED}@"),
-    # name=value, "name": "value", --name value, with or without quotes
+    # who knows the address of a hook may call it
+    (
+        re.compile(r"(?i)(://[^\s\"'<>?#]{0,200}?hooks?(?:\.[^\s/\"'<>]{1,200})?/)[^\s\"'<>]+"),
+        rf"\1{REMOVED}",
+    ),
+    # name=value, "name": "value", ("name", "value"), --name value, with or without quotes
     (
         re.compile(
-            rf"(?i)({_NAMED}[\"']?\s{{0,8}}(?:=>|[:=])\s{{0,8}})"
-            r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\S+)"
+            rf"(?i)({_NAMED}(?:{_QUOTE})?\s{{0,8}}(?:=>|[:=])\s{{0,8}})"
+            rf"(?:b?{_QUOTED}|\\{{1,7}}[\"'](?:[^\"'\\\r\n]|\\(?![\"']))*|\S+)"
         ),
         rf"\1{REMOVED}",
     ),
+    (re.compile(rf"(?i)({_NAMED}[\"']\s{{0,8}},\s{{0,8}})b?{_QUOTED}"), rf"\1{REMOVED}"),
     (re.compile(rf"(?i)(--[\w-]{{0,32}}{_NAMED}\s{{1,8}})\S+"), rf"\1{REMOVED}"),
     (re.compile(r"\b(?:snode|sjoin)_[\w.-]{8,}"), REMOVED),  # our own
     (re.compile(r"\bshoal_(?=[\w-]*[A-Z])[\w-]{20,}"), REMOVED),  # metrics are spelled small
-    (re.compile(r"([?&](?:sig|key|code|auth)=)[^\s&\"']+"), rf"\1{REMOVED}"),
+    (re.compile(r"([?&](?:[\w-]{0,32}[_-])?(?:sig|key|code|auth)=)[^\s&\"']+"), rf"\1{REMOVED}"),
     (re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]*"), REMOVED),  # a JSON web token
     (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}\b"), REMOVED),  # of Amazon
     (re.compile(r"\b(?:hf|ghp|gho|glpat|xox[a-z]|sk|pk|whsec)[_-][\w-]{8,}"), REMOVED),  # of others

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import httpx
 import psutil
@@ -74,7 +74,7 @@ def parts(home: Path, environment: Mapping[str, str]) -> Found:
         installation = find_installation(environment)
     except InstallationNotFound:
         installation = None
-    scrub = Scrubber(_known(home, environment, installation))
+    scrub = Scrubber(known_secrets(home, environment, installation))
     server = _Server(installation, scrub)
     server.admit(home)
     client = {"shoal": __version__, "python": sys.version, "platform": platform.platform(),
@@ -218,24 +218,34 @@ def _json(name: str, what: str, value: Any, scrub: Scrubber) -> Part:
     return Part(name, what, _shown(value, scrub))
 
 
-def _known(
+def known_secrets(
     home: Path, environment: Mapping[str, str], installation: Installation | None
 ) -> Iterator[str]:
-    """Secrets that lie open to this command."""
+    """Those that lie open to this command."""
     if installation is not None:
         yield installation.token
+    files = [home / "secrets" / name for name in SECRETS]
     for name, value in environment.items():
-        words = ("PASSWORD", "SECRET", "TOKEN", "KEY")
-        if name.startswith(("SHOAL_", "AWS_", "PG")) and any(word in name for word in words):
-            yield value
-        if name.startswith("SHOAL_") and "://" in value:
-            quoted_password = urlsplit(value).password or ""
-            yield from (quoted_password, unquote(quoted_password))
-    for name in SECRETS:
+        if any(word in name for word in ("PASSWORD", "SECRET", "TOKEN", "KEY", "WEBHOOK")):
+            if name.endswith("_FILE"):
+                files.append(Path(value))
+            else:
+                yield value
+        if "://" in value:
+            yield from _passwords(value.partition("://")[2])
+    for file in files:
         try:
-            yield (home / "secrets" / name).read_text()
-        except OSError:
-            continue  # none of its own, or not for us: then no log that we may read has it either
+            yield file.read_text() if file.is_file() else ""
+        except (OSError, UnicodeDecodeError):
+            continue  # not for us, or no text: then no log that we may read has it either
+
+
+def _passwords(address: str) -> Iterator[str]:
+    """As it is written and as it is meant; one with an @ that nobody quoted, too."""
+    for who in (address.partition("@")[0], address.rpartition("@")[0]):
+        password = who.partition(":")[2]
+        if len(who) < len(address):
+            yield from (password, unquote(password))
 
 
 def _local_facts(home: Path, environment: Mapping[str, str], scrub: Scrubber) -> Part | Missing:

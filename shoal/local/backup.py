@@ -223,8 +223,13 @@ def _database_ready(
         )
     if isinstance(database, Postgres):
         database.ready(found.database, replace=replace)
-    elif database.exists():
-        raise BackupError(f"{database} is there already. Move it and what is beside it away first.")
+        return
+    # why not it alone: SQLite would write what an older one's log holds over what is restored
+    for path in (Path(f"{database}{end}") for end in ("", "-wal", "-shm", "-journal")):
+        if path.exists():
+            raise BackupError(
+                f"{path} is there already. Move {database} and what is beside it away first."
+            )
 
 
 def _put_blobs(
@@ -278,10 +283,14 @@ def _snapshot(database: Path, target: Path) -> dict[str, int]:
             f"{database} does not exist. Set SHOAL_HOME to the data folder, or SHOAL_DATABASE_URL "
             "to the database in PostgreSQL."
         )
-    with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as live:
-        with closing(sqlite3.connect(target)) as copy:
-            live.backup(copy)
-            rows = copy.execute("SELECT sha256, size FROM registry_blob ORDER BY sha256").fetchall()
+    asked = "SELECT sha256, size FROM registry_blob ORDER BY sha256"
+    try:
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as live:
+            with closing(sqlite3.connect(target)) as copy:
+                live.backup(copy)
+                rows = copy.execute(asked).fetchall()
+    except sqlite3.Error as error:
+        raise BackupError(f"{database} cannot be saved as the database of Shoal: {error}.") from error
     return {str(sha256): int(size) for sha256, size in rows}
 
 

@@ -89,12 +89,20 @@ def rotate(log: Path, *, keep: int = 3) -> None:
 
 
 def tail(log: Path, lines: int = 20, *, most_bytes: int = 16 * 1024) -> str:
-    """The last `lines` lines of `log`, or fewer; empty when there is no such file."""
+    """The last `lines` lines of `log`, or fewer; empty when there is no such file.
+
+    A line of which only the end is within `most_bytes` is left out, unless it is the last one:
+    what it says may turn on how it begins.
+    """
     try:
         with log.open("rb") as stream:
             stream.seek(0, os.SEEK_END)
-            stream.seek(max(0, stream.tell() - most_bytes))
-            text = stream.read().decode(errors="replace")
+            # why one more: it shows whether what follows it is the beginning of a line
+            begin = max(0, stream.tell() - most_bytes - 1)
+            stream.seek(begin)
+            data = stream.read()
     except FileNotFoundError:
         return ""
-    return "\n".join(text.splitlines()[-lines:])
+    if begin:
+        data = data.partition(b"\n")[2] or data
+    return "\n".join(data.decode(errors="replace").splitlines()[-lines:])

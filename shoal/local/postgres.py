@@ -114,12 +114,13 @@ class Postgres:
         """Drop every table that is there and put ``dump`` in; all of it, or nothing of it."""
         with self._connected() as connection:
             program = _restorer(about, _server(connection))
+            name = connection.info.dbname  # which the URL may leave to a service file
             tables = [name for (name,) in connection.execute(TABLES).fetchall()]
             if tables:
                 connection.execute(f"DROP TABLE {', '.join(tables)} CASCADE".encode())
         self._run(
             program, "--no-owner", "--no-privileges", "--exit-on-error",
-            "--single-transaction", f"--dbname={self._said['dbname']}", str(dump),
+            "--single-transaction", f"--dbname={name}", str(dump),
         )  # fmt: skip
 
     @contextmanager

@@ -307,6 +307,12 @@ def test_a_filled_database_is_replaced_only_when_that_is_said(
         tables = connection.execute("SELECT relname FROM pg_stat_user_tables").fetchall()
         assert tables == [("registry_blob",)]
         assert connection.execute("SELECT * FROM registry_blob").fetchall() == [("abc", 3)]
+    # as a service file may name it, whose address has no name
+    monkeypatch.setenv("PGDATABASE", "target")
+    nameless = postgres.server.get_uri("target").replace("/target?", "/?")
+    Database(nameless, os.environ).restore(tmp_path / "dump", dumped.about)
+    with psycopg.connect(postgres.server.get_uri("target")) as connection:
+        assert connection.execute("SELECT * FROM registry_blob").fetchall() == [("abc", 3)]
     (tmp_path / "dump").write_bytes((tmp_path / "dump").read_bytes()[:-40])
     with pytest.raises(BackupError, match="pg_restore failed at the database target"):
         target.restore(tmp_path / "dump", dumped.about)

@@ -9,6 +9,7 @@ from shoal.cli.scrubbing import REMOVED, Scrubber, alias
 SECRET = "Tr0ub4dor&3"
 RANDOM = "q7Hs9d_Kf2-Lm4Xw8Zb1Nc6Vt3Ry5Pj0"
 HEX = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+HOOK = "8x3kq5h1ftyq3jbm7r9x"
 SHOWN = (
     f"Authorization: Bearer {RANDOM}",
     f"authorization: Basic {RANDOM}==",
@@ -43,12 +44,22 @@ SHOWN = (
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
     f"the key {HEX} of an endpoint",
     "mary.major+alerts@example.co.uk",
+    f"postgresql://shoal:a/b{SECRET}@db/shoal",
+    f"rediss://default:ab/{SECRET}/+@cache:6379",
+    f'{{\\"client_secret\\": \\"{SECRET} and more\\"}}',
+    f'{{\\"x-api-key\\": \\"{SECRET} and more\\", \\"a\\": 1}}',
+    f"dict_items([('password', '{SECRET} and more'), ('a', 1)])",
+    f"(b'client_secret', b'{SECRET} and more')",
+    f"secret_key = b'{SECRET} and more'",
+    f"https://chat.test/hooks/{HOOK}",
+    f"https://hooks.test/catch/123/{HOOK}/ answered 500",
+    f"POST https://chat.test/api/webhooks/1/{HOOK}?wait=true",
     f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n{RANDOM}\n-----END PRIVATE KEY-----",
     f"-----BEGIN EC PRIVATE KEY-----\\n{SECRET}\\n-----END EC PRIVATE KEY-----",
 )
 SECRETS = (
     SECRET, RANDOM, HEX, "AKIAIOSFODNN7EXAMPLE", "eyJhbGci", "c2lnbmF0", "mary", "example.co",
-    "and more", "zyxwvu",
+    "and more", "zyxwvu", HOOK,
 )  # fmt: skip
 
 
@@ -77,6 +88,10 @@ def test_a_key_that_is_cut_off_goes_to_the_end() -> None:
         "id 123e4567-e89b-12d3-a456-426614174000",
         "120 tok/s, 4096 tokens",
         "pkg:pypi/django@5.2.1",
+        "docker://registry.test:5000/shoal/runtime@sha256-1 was pulled",
+        "https://git.test/webhooks",
+        "https://docs.test/how-hooks-work: 404",
+        "('token', 12)",
         'shoal_http_requests_total{method="GET",status="200"} 12.0',
     ],
 )
@@ -94,6 +109,12 @@ def test_the_same_digest_is_found_again_and_tells_nothing() -> None:
     assert first == f"of [hex {alias(HEX)}]"
     assert second == f"again [hex {alias(HEX)}]"
     assert alias(HEX) not in HEX
+
+
+def test_a_key_whose_beginning_was_cut_off_goes() -> None:
+    lines = "Ab/cd+ef0123456789\n" * 3
+    text = Scrubber().text(f"{lines}-----END PRIVATE KEY-----\nnext line")
+    assert text == f"{REMOVED}\nnext line"
 
 
 def test_what_people_fill_in_goes_whole() -> None:

@@ -107,6 +107,16 @@ def _is_kept(name: str) -> bool:
     )
 
 
+@pytest.mark.parametrize("content", [b"", b"no database at all, but long enough" * 100])
+def test_another_file_than_the_database_is_refused(
+    content: bytes, home: Path, tmp_path: Path
+) -> None:
+    (home / DATABASE).write_bytes(content)
+    with pytest.raises(BackupError, match=r"main\.db cannot be saved as the database of Shoal: "):
+        backed_up(home, tmp_path / "shoal.tar")
+    assert not (tmp_path / "shoal.tar").exists()
+
+
 def test_a_writer_goes_on_while_a_backup_is_made(home: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(home / "db" / "main.db")) as live:
         live.execute("INSERT INTO registry_blob VALUES ('not yet committed', 1)")
@@ -287,6 +297,12 @@ def with_database(there: Path) -> Installation:
     return elsewhere_at(there)
 
 
+def with_half_of_a_database(there: Path) -> Installation:
+    """SQLite would write what it holds over the one that is restored."""
+    (there / "main.db-wal").write_bytes(b"somebody's")
+    return elsewhere_at(there)
+
+
 def with_models(there: Path) -> Installation:
     (there / "models" / "ab").mkdir(parents=True)
     (there / "models" / "ab" / "abcd").write_bytes(b"somebody's")
@@ -304,6 +320,7 @@ def with_certificate(there: Path) -> Installation:
     [
         (other_key, "SHOAL_SECRET_KEY is another than that of the backup"),
         (with_database, "main.db is there already"),
+        (with_half_of_a_database, "main.db-wal is there already"),
         (with_models, "has 1 blobs that the backup does not know"),
         (with_certificate, "ca.pem is there already"),
     ],

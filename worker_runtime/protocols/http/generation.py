@@ -1,8 +1,9 @@
 """Answers of the generate extension as flat JSON, one or many; events of decoupled models."""
 
 from collections import deque
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,16 +21,18 @@ from worker_runtime.protocols.http.encode import (
 )
 from worker_runtime.protocols.http.errors import error_body, headers_of, status_of
 from worker_runtime.protocols.http.heads import Head
-from worker_runtime.protocols.http.limits import LARGE_JSON
 from worker_runtime.protocols.http.replies import Answer
 from worker_runtime.protocols.http.tensors import encode_response, is_finite, to_json
+from worker_runtime.protocols.http.written_texts import length
 from worker_runtime.protocols.slices import Later, Slices, Steps
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
+T = TypeVar("T")
 _EVENTS = b"text/event-stream; charset=utf-8"
 _JSON = b"application/json"
 _ASKED = "text/event-stream"
-_MOST_BEHIND = 64 * 1024 * 1024  # bytes of outputs that wait for the answer before them
+_MOST_BEHIND = 64 * 1024 * 1024  # bytes of outputs behind which no more wait for the one before
+_TURN_S = 0.0005  # for those that waited, in one turn of the loop
 
 
 class Generation:
@@ -47,7 +50,7 @@ class Generation:
         self._streaming = streaming
         self._begun = False
         self._writing = False
-        self._behind: deque[tuple[Response | Exception | None, bool]] = deque()
+        self._behind: deque[tuple[Response | Exception | None, bool, int]] = deque()
         self._behind_bytes = 0
         self._waiting: list[Sequence[bytes]] = []  # answers that may turn out to be too many
 
@@ -68,11 +71,12 @@ class Generation:
         if not self._writing:
             self._give(request, given, final=final)
             return
-        self._behind.append((given, final))
-        if isinstance(given, Response):
-            self._behind_bytes += sum([array.nbytes for array in given.arrays])
         if self._behind_bytes > _MOST_BEHIND:
             self._connection.abort()
+            return
+        size = _size(given)
+        self._behind.append((given, final, size))
+        self._behind_bytes += size
 
     def _give(
         self, request: InferRequest, given: Response | Exception | None, *, final: bool
@@ -101,10 +105,13 @@ class Generation:
     ) -> None:
         def go_on() -> None:
             self._writing = False
+            began = monotonic()
             while self._behind and not self._writing:
-                given, last = self._behind.popleft()
-                if isinstance(given, Response):
-                    self._behind_bytes -= sum([array.nbytes for array in given.arrays])
+                if monotonic() - began > _TURN_S:
+                    self._in_slices(request, _turn(), done=lambda _: go_on(), failed=failed)
+                    return
+                given, last, size = self._behind.popleft()
+                self._behind_bytes -= size
                 self._give(request, given, final=last)
 
         def done(parts: Sequence[bytes]) -> None:
@@ -115,6 +122,17 @@ class Generation:
             self._refuse(error, with_headers=False, final=final)
             go_on()
 
+        self._in_slices(request, steps, done=done, failed=failed)
+
+    def _in_slices(
+        self,
+        request: InferRequest,
+        steps: Steps[T],
+        *,
+        done: Callable[[T], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """Answers that come meanwhile wait."""
         self._writing = True
         self._slices.run(
             steps,
@@ -162,18 +180,11 @@ class Generation:
         if not self._begun:
             self._begin(status, headers)
         if self._streaming:
-            self._send([b"data: ", *parts, b"\n\n"])
+            self._connection.piece(b"data: ", *parts, b"\n\n")
         elif len(self._waiting) < 2:  # two are as wrong as any number
             self._waiting.append(parts)
         if final:
             self._end()
-
-    def _send(self, parts: Sequence[bytes]) -> None:
-        if sum(map(len, parts)) < LARGE_JSON:
-            parts = [b"".join(parts)]
-        for part in parts:
-            if part:  # an empty piece would end the answer
-                self._connection.piece(part)
 
     def _end(self) -> None:
         if not self._streaming:
@@ -183,8 +194,19 @@ class Generation:
                     "for model that generates various number of responses"
                 )
             )
-            self._send(self._waiting[0] if len(self._waiting) == 1 else [text])
+            self._connection.piece(*(self._waiting[0] if len(self._waiting) == 1 else [text]))
         self._connection.end()
+
+
+def _turn() -> Steps[None]:
+    yield None
+
+
+def _size(given: Response | Exception | None) -> int:
+    """Bytes of its outputs; an array of texts has but their places itself."""
+    if not isinstance(given, Response):
+        return 0
+    return sum([a.nbytes + (length(a) if a.dtype == object else 0) for a in given.arrays])
 
 
 def _flat_in_slices(

@@ -195,17 +195,27 @@ class Outgoing(asyncio.Protocol):
         assert self._head is not None  # noqa: S101
         self._write(replies.streamed(status, self._head, content_type, headers))
 
-    def piece(self, data: bytes) -> None:
-        """A piece of it; it leaves at once. A client that reads none of them is let go."""
+    def piece(self, *parts: bytes) -> None:
+        """A piece of it; it leaves at once. A client that reads none of them is let go.
+
+        ``parts`` are one piece, so that a large one is not taken for many that nobody reads.
+        """
         assert self._head is not None  # noqa: S101
         transport = self._transport
         if self._write_paused and transport and transport.get_write_buffer_size() > _MAX_UNREAD:
             transport.abort()
             return
+        size = sum(map(len, parts))
         if self._write_paused:
-            self._standstill.late += len(data)
-            self._leave_unread(len(data))
-        self._write(data if self._head.old_http else b"%x\r\n%s\r\n" % (len(data), data))
+            self._standstill.late += size
+            self._leave_unread(size)
+        if transport is None or transport.is_closing():
+            return
+        chunk = parts if self._head.old_http else (b"%x\r\n" % size, *parts, b"\r\n")
+        if size < _JOIN_BELOW:
+            transport.write(b"".join(chunk))
+        else:
+            transport.writelines(chunk)
 
     def end(self) -> None:
         """The answer is complete."""

@@ -21,14 +21,17 @@ _BYTES = BY_NAME["BYTES"]
 
 def is_large(texts: Texts) -> bool:
     """Whether writing them in one go would hold the event loop up."""
-    if texts.size > SLICE_ELEMENTS:
-        return True
+    return texts.size > SLICE_ELEMENTS or length(texts) >= LARGE_JSON
+
+
+def length(texts: Texts) -> int:
+    """Of all of them together, in bytes or characters as they are."""
     # why one apart: it is the most frequent answer, and this is twice as quick
     flat = [texts.item()] if texts.size == 1 else texts.reshape(-1).tolist()
     try:
-        return sum(map(len, flat)) >= LARGE_JSON
+        return sum(map(len, flat))
     except TypeError:  # numbers, which a model gave for texts
-        return sum([len(str(text)) for text in flat]) >= LARGE_JSON
+        return sum([len(str(text)) for text in flat])
 
 
 def written_texts(texts: Texts) -> Steps[list[bytes]]:

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import logging
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from ipaddress import ip_address
@@ -108,6 +109,20 @@ def test_an_alert_fires_is_told_with_a_signature_and_is_resolved(
     gateway(now + timedelta(seconds=90), 90)
     look(now + timedelta(seconds=90))
     assert Alert.objects.count() == 2
+
+
+def test_the_address_of_a_channel_is_in_no_log(
+    boss: APIClient, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever knows it may post there: with most chats it is the secret itself."""
+    caplog.set_level(logging.DEBUG)
+    channel(boss, receiver, url=f"{receiver.url}/hooks/8x3kq5h1ftyq3jbm7r9x1x5i3o?key=swordfish")
+    now = timezone.now()
+    gateway(now, 90)
+    look(now)
+    assert len(receiver.got) == 1
+    assert "8x3kq5h1ftyq3jbm7r9x1x5i3o" not in caplog.text
+    assert "swordfish" not in caplog.text
 
 
 def test_two_evaluators_at_once_tell_it_once(

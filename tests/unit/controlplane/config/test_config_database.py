@@ -144,3 +144,12 @@ def test_a_migration_that_fails_otherwise_fails_at_once() -> None:
     with pytest.raises(OperationalError, match="closed"):
         tries.run()
     assert len(tries.left) == 1
+
+
+def test_a_url_that_names_no_known_database_is_not_repeated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SHOAL_DATABASE_URL", "postgresql+psycopg://shoal:swordfish@db/shoal")
+    with pytest.raises(ImproperlyConfigured, match="begins with 'postgresql.psycopg'") as refused:
+        env.database("SHOAL_DATABASE_URL", "")
+    assert "swordfish" not in str(refused.value)

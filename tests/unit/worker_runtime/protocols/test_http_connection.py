@@ -1,6 +1,7 @@
 """A connection with a transport that only takes notes."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -29,6 +30,9 @@ class Notes:
 
     def write(self, data: bytes) -> None:
         self.written.append(bytes(data))
+
+    def writelines(self, lines: Iterable[bytes]) -> None:
+        self.written.append(b"".join(lines))
 
     def get_write_buffer_size(self) -> int:
         return self.unread
@@ -100,6 +104,26 @@ def test_a_client_that_never_reads_its_stream_is_let_go() -> None:
     connection.piece(b"two")
     assert notes.aborted
     assert notes.written[1:] == [b"3\r\none\r\n"]
+
+
+def test_a_piece_is_whole_however_large_and_in_however_many_parts() -> None:
+    """What waited before it is what a client did not read, not the piece itself."""
+    connection, notes, _ = made()
+    connection.data_received(GET % b"a")
+    connection.begin(200, b"text/event-stream")
+    connection.pause_writing()
+    part = bytes(1024 * 1024)
+
+    def write(data: bytes) -> None:
+        notes.unread += len(data)
+
+    notes.write = write  # type: ignore[method-assign]
+    notes.writelines = lambda lines: write(b"".join(lines))  # type: ignore[method-assign]
+    connection.piece(*[part] * 70)
+    assert not notes.aborted
+    assert notes.unread == 70 * len(part) + len(b"%x\r\n\r\n" % (70 * len(part)))
+    connection.piece(b"more")
+    assert notes.aborted
 
 
 async def test_many_requests_of_a_read_take_several_turns_of_the_loop(

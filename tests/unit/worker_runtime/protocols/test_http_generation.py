@@ -36,10 +36,10 @@ class Connection:
     def begin(self, status: int, _content_type: bytes, _headers: bytes) -> None:
         self.status = status
 
-    def piece(self, data: bytes) -> None:
-        assert data, "an empty piece would end the answer"
-        self.text += data
-        self.largest = max(self.largest, len(data))
+    def piece(self, *parts: bytes) -> None:
+        assert any(parts), "an empty piece would end the answer"
+        self.text += b"".join(parts)
+        self.largest = max(self.largest, *map(len, parts))
 
     def end(self) -> None:
         self.request = None
@@ -143,13 +143,60 @@ def test_answers_that_come_faster_than_they_are_written_are_bounded(
     monkeypatch.setattr(generation, "_MOST_BEHIND", 3 * LARGE.nbytes)
 
     def give(sink: Generation, request: Any) -> None:
-        for number in range(5):
+        for number in range(6):
             assert request.id == "", "nothing is given to who has gone"
-            sink.respond(request, answer(LARGE), final=number == 4)
+            sink.respond(request, answer(LARGE), final=number == 5)
 
     connection, _ = asked(give)
     assert connection.aborted
     assert connection.text == b""
+
+
+def test_texts_that_wait_are_counted_by_what_they_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = np.array([b"x" * 300_000], dtype=object)
+    monkeypatch.setattr(generation, "_MOST_BEHIND", 1_000_000)
+
+    def give(sink: Generation, request: Any) -> None:
+        for number in range(10):
+            sink.respond(request, answer(text), final=number == 9)
+
+    connection, _ = asked(give)
+    assert connection.aborted
+
+
+def test_an_answer_alone_may_be_larger_than_what_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generation, "_MOST_BEHIND", LARGE.nbytes // 2)
+
+    def give(sink: Generation, request: Any) -> None:
+        sink.respond(request, answer(LARGE), final=False)
+        sink.respond(request, answer(LARGE), final=True)
+
+    connection, _ = asked(give)
+    assert not connection.aborted
+    assert [np.size(event["y"]) for event in events(connection.text)] == [LARGE.size] * 2
+
+
+def test_many_answers_behind_a_large_one_take_several_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(generation, "monotonic", lambda: now[0])
+    piece = Connection.piece
+
+    def slow(connection: Connection, *parts: bytes) -> None:
+        now[0] += 0.0003
+        piece(connection, *parts)
+
+    monkeypatch.setattr(Connection, "piece", slow)
+
+    def give(sink: Generation, request: Any) -> None:
+        sink.respond(request, answer(LARGE), final=False)
+        for number in range(100):
+            sink.respond(request, answer(np.float32([number])), final=number == 99)
+
+    connection, turns = asked(give)
+    assert [event["y"] for event in events(connection.text)[1:]] == [*range(100)]
+    assert turns >= LARGE.size // SLICE_ELEMENTS + 100 // 4
 
 
 def test_a_client_that_goes_meanwhile_costs_nothing_more() -> None:
