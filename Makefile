@@ -191,7 +191,7 @@ autoscale-sim: $(STAMPS)/dev install ## the autoscaler against 1,000 made loads:
 rollout-sim: $(STAMPS)/dev install ## rollouts of good and bad versions, 1,000 seeds each, against their bars: caught in time, wrongly withdrawn
 	@$(BIN)/python -m benchmarks.rollout_sim
 
-autopilot: $(STAMPS)/dev install ## scaling, waking, rollouts and alerts live on a fresh installation, each figure beside its bar; seven minutes
+autopilot: $(STAMPS)/dev install ## scaling, waking, rollouts, alerts, drift live on a fresh installation, each figure beside its bar; eight minutes
 	@$(BIN)/python -m tests.autopilot $(CASES)
 
 why-slow: $(STAMPS)/dev install ## twelve endpoints that are slow for one reason each, and what `shoal why-slow` says of them; five minutes
