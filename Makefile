@@ -35,7 +35,7 @@ SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=targe
 .PHONY: help up install studio test check static lint types layers migrations frontend-check test-unit \
 	test-studio test-pages test-chromium ui-budgets test-integration test-load test-frontends test-hostile chaos prod-test prod-outage test-chaos fuzz fuzz-corpora api-fuzz security helm test-postgres e2e screenshots \
 	examples bench gpu gpu-install scale autoscale-sim rollout-sim autopilot why-slow compatibility \
-	openapi cli-docs state-docs sbom audit notebooks azure azure-oracle seeds lock fmt clean
+	openapi cli-docs state-docs sbom audit notebooks azure azure-oracle objectives-oracle seeds lock fmt clean
 
 help: ## list the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -191,7 +191,7 @@ autoscale-sim: $(STAMPS)/dev install ## the autoscaler against 1,000 made loads:
 rollout-sim: $(STAMPS)/dev install ## rollouts of good and bad versions, 1,000 seeds each, against their bars: caught in time, wrongly withdrawn
 	@$(BIN)/python -m benchmarks.rollout_sim
 
-autopilot: $(STAMPS)/dev install ## scaling, waking, rollouts and alerts live on a fresh installation, each figure beside its bar; seven minutes
+autopilot: $(STAMPS)/dev install ## scaling, waking, rollouts, alerts, drift live on a fresh installation, each figure beside its bar; eight minutes
 	@$(BIN)/python -m tests.autopilot $(CASES)
 
 why-slow: $(STAMPS)/dev install ## twelve endpoints that are slow for one reason each, and what `shoal why-slow` says of them; five minutes
@@ -244,6 +244,13 @@ azure-oracle: ## ask the real azure-ai-ml anew: tests/support/azure_yaml, and it
 	@deploy/install-packages .venv-azure/bin/python requirements-azure.lock
 	@.venv-azure/bin/python tests/support/azure_yaml/oracle.py > tests/support/azure_yaml/answers.json
 	@.venv-azure/bin/python tests/support/azure_yaml/surface.py > tests/support/azure_yaml/surface.json
+
+PROMETHEUS := .build/prometheus
+objectives-oracle: $(STAMPS)/dev install ## ask a real Prometheus anew for burn rates: tests/support/promql (Debian's package is unpacked, not installed)
+	@mkdir -p $(PROMETHEUS)
+	@test -x $(PROMETHEUS)/usr/bin/promtool || (cd $(PROMETHEUS) && apt-get download prometheus && dpkg -x prometheus_*.deb .)
+	@$(BIN)/python -m tests.support.promql.oracle $(PROMETHEUS) > $(PROMETHEUS)/answers.json
+	@mv $(PROMETHEUS)/answers.json tests/support/promql/answers.json
 
 azure: $(STAMPS)/dev install ## the genuine azure-ai-ml's flow against a fresh installation; each call is printed
 	@test -x .venv-azure/bin/python || $(PYTHON) -m venv .venv-azure

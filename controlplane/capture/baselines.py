@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from random import Random
-from typing import Final
 
+from django.conf import settings
 from django.db import transaction
 
 from controlplane.capture import selectors
@@ -16,7 +16,6 @@ from controlplane.deployments.models import Deployment
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.drift import Malformed, Summary, summarised
 
-LOOK_EVERY: Final = timedelta(minutes=5)
 _draws = Random()  # noqa: S311 # a sample, no secret
 
 
@@ -81,7 +80,7 @@ def baseline_delete(*, deployment: Deployment, actor: str) -> None:
 
 
 def baselines_look(*, now: datetime) -> int:
-    """Compare anew what was compared some minutes ago. Returns how many were."""
+    """Compare anew what was compared ``SHOAL_DRIFT_INTERVAL_S`` ago. Returns how many were."""
     due = list(_due(now))
     for row in due:
         _look(row, now)
@@ -90,9 +89,10 @@ def baselines_look(*, now: datetime) -> int:
 
 def _due(now: datetime) -> Iterator[CaptureBaseline]:
     rows = CaptureBaseline.objects.select_related("deployment__endpoint").order_by("looked_at")
+    rest = timedelta(seconds=settings.SHOAL_DRIFT_INTERVAL_S)
     for row in rows.iterator(chunk_size=20):
         # why not in the future: the clock was set back, and nothing would be seen until it is there
-        if row.looked_at is None or not now - LOOK_EVERY < row.looked_at <= now:
+        if row.looked_at is None or not now - rest < row.looked_at <= now:
             yield row
 
 

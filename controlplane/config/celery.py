@@ -79,7 +79,9 @@ BEAT_SCHEDULE = {
     "ask versions of rollouts what they answer": every(5, "golden.rollouts"),
     # why so rarely: each file that comes sends it, too
     "make statistics of captured data": every(15, "capture.summarise"),
-    "compare captured data with its baselines": every(60, "capture.compare"),
+    "compare captured data with its baselines": every(
+        min(60, settings.SHOAL_DRIFT_INTERVAL_S), "capture.compare"
+    ),
     "drop captured data of long ago": every(900, "capture.expire"),
     "wake the nodes again": every(20, "deployments.wake_nodes"),
     "notice silent nodes": every(5, "nodes.expire"),

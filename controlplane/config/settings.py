@@ -99,6 +99,8 @@ SHOAL_EVENT_RETENTION_DAYS = env.days_or_ever("SHOAL_EVENT_RETENTION_DAYS", leas
 # Jobs that took longer are ended: those of seconds, and those that move models' bytes.
 SHOAL_CONTROL_TASK_LIMIT_S = env.integer("SHOAL_CONTROL_TASK_LIMIT_S", 60, least=10)
 SHOAL_INGEST_TASK_LIMIT_S = env.integer("SHOAL_INGEST_TASK_LIMIT_S", 3600, least=60)
+# Between two comparisons of a deployment's captured data with its baseline.
+SHOAL_DRIFT_INTERVAL_S = env.integer("SHOAL_DRIFT_INTERVAL_S", 300, least=5)
 # A node silent for longer has lost its replicas: they are placed on others.
 SHOAL_NODE_LOST_AFTER_S = env.integer("SHOAL_NODE_LOST_AFTER_S", 120)
 # Replicas of one operation that are fetched and started at a time; 0: all.

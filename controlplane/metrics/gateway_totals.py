@@ -15,6 +15,7 @@ from django.db import transaction
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from controlplane.metrics.formulas import CLASSES
 from controlplane.metrics.histogram import BOUNDS_S, edge_s, within
 from controlplane.metrics.models import GatewayTotal
 from wire.samples import GatewaySample
@@ -106,8 +107,10 @@ class GatewayTotals(Collector):
         )
         for row in GatewayTotal.objects.order_by("endpoint", "deployment"):
             names = (row.endpoint, row.deployment)
-            for kind, count in sorted(row.classes.items()):
-                answers.add_metric((*names, kind), count)
+            # why those that were never counted, too: what begins with its first count, as failures
+            # do, Prometheus takes for a counter that it did not know, and counts no increase
+            for kind in sorted({*CLASSES, *row.classes}):
+                answers.add_metric((*names, kind), row.classes.get(kind, 0))
             seconds.add_metric(
                 names, [(name, row.within.get(name, 0)) for name in BOUNDS], row.seconds
             )

@@ -1,4 +1,4 @@
-"""``make autopilot``: it scales, wakes, rolls out, judges and alarms by itself, live.
+"""``make autopilot``: it scales, wakes, rolls out, judges, compares and alarms by itself, live.
 
     python -m tests.autopilot [CASE ...]
 
@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shoal.client import Client
-from tests.autopilot import alarms, canaries, scaling
+from tests.autopilot import alarms, canaries, scaling, shifted
 from tests.autopilot.report import Report, say
 from tests.autopilot.world import Later, World
 from tests.chaos.system import System
@@ -26,6 +26,7 @@ from tests.support import reaper
 
 CASES: Mapping[str, Callable[[World], Later]] = {
     "alarms": alarms.burnt,  # the first: its alert is resolved while the others run
+    "drift": shifted.shifted,
     "step": scaling.step,
     "zero": scaling.zero,
     "errors": canaries.errors,
@@ -36,8 +37,13 @@ CASES: Mapping[str, Callable[[World], Later]] = {
     "lost-samples": scaling.lost_samples,
 }
 TRIES = 4
-# Receivers of webhooks are on this machine; a frozen agent is not given up.
-SETTINGS = {"SHOAL_ALERT_NETWORKS": "127.0.0.0/8", "SHOAL_NODE_LOST_AFTER_S": "120"}
+# Receivers of webhooks are on this machine; a frozen agent is not given up; drift is looked for
+# every few seconds, not minutes.
+SETTINGS = {
+    "SHOAL_ALERT_NETWORKS": "127.0.0.0/8",
+    "SHOAL_NODE_LOST_AFTER_S": "120",
+    "SHOAL_DRIFT_INTERVAL_S": "5",
+}
 
 
 def main() -> int:

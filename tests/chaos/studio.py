@@ -134,13 +134,16 @@ def tiny_model(target: str = "y") -> bytes:
     return om.model_bytes(om.identity(om.FP32, "N", 4, source="x", target=target))
 
 
-def python_model(name: str, code: str, *, ballast: bytes = b"") -> bytes:
+CONFIG = """
+backend: "python"
+input { name: "x" data_type: TYPE_FP32 dims: [-1, 4] }
+output { name: "y" data_type: TYPE_FP32 dims: [-1, 4] }
+instance_group { count: 1 kind: KIND_CPU }
+"""
+
+
+def python_model(name: str, code: str, *, ballast: bytes = b"", config: str = CONFIG) -> bytes:
     """A zip with one Python model; ``ballast`` is a file that only makes it heavy."""
-    config = (
-        'backend: "python"\ninput { name: "x" data_type: TYPE_FP32 dims: [-1, 4] }\n'
-        'output { name: "y" data_type: TYPE_FP32 dims: [-1, 4] }\n'
-        "instance_group { count: 1 kind: KIND_CPU }\n"
-    )
     found = io.BytesIO()
     with zipfile.ZipFile(found, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(f"{name}/config.pbtxt", config)

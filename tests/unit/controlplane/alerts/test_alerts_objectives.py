@@ -1,6 +1,5 @@
-"""Objectives over REST, and that they say what Prometheus would of what we export."""
+"""Objectives over REST. What they say beside Prometheus: ``test_alerts_prometheus``."""
 
-import random
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -8,19 +7,15 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from prometheus_client.parser import text_string_to_metric_families
 from rest_framework.test import APIClient
 
 from controlplane.accounts.models import User
-from controlplane.alerts.selectors.objectives import slices_read, status_of
 from controlplane.core.models import Event
 from controlplane.deployments.models import Endpoint
 from controlplane.gateway.models import Gateway
 from controlplane.metrics.models import GatewaySample as SampleRow
-from controlplane.metrics.models import RollUp
 from controlplane.metrics.services import gateway_samples_ingest, roll_up
 from controlplane.metrics.types import HOUR_S
-from controlplane.objectives import PAIRS, Kind, Objective
 from tests.support.people import make_user
 from wire.samples import GatewaySample, GatewaySampleBatch
 
@@ -125,93 +120,3 @@ def test_what_was_before_the_endpoint_is_anothers(api: APIClient, endpoint: Endp
     assert api.get(f"{URL}/availability").json()["requests"] == 29 * 20
     history = api.get(f"{URL}/availability/history").json()
     assert sum(point["total"] for point in history["points"]) == 29 * 20
-
-
-# What Prometheus does with the counters that it has scraped: an increase between two scrapes.
-Scrapes = dict[float, dict[str, float]]
-EXPRESSIONS = {
-    Kind.AVAILABILITY: (
-        'shoal_gateway_answers_total{endpoint="quote",deployment!="",status_class="5xx"}',
-        'shoal_gateway_answers_total{endpoint="quote",deployment!=""}',
-    ),
-    Kind.LATENCY: (
-        'shoal_gateway_request_seconds_bucket{endpoint="quote",deployment!="",le="0.25"}',
-        'shoal_gateway_request_seconds_count{endpoint="quote",deployment!=""}',
-    ),
-}
-
-
-def scrape(api: APIClient) -> dict[str, float]:
-    """The four sums that the expressions are of."""
-    sums = dict.fromkeys([one for pair in EXPRESSIONS.values() for one in pair], 0.0)
-    text = api.get("/api/v1/metrics").content.decode()
-    for family in text_string_to_metric_families(text):
-        for sample in family.samples:
-            labels = sample.labels
-            if labels.get("endpoint") != "quote" or not labels.get("deployment"):
-                continue
-            if sample.name == "shoal_gateway_answers_total":
-                sums[EXPRESSIONS[Kind.AVAILABILITY][1]] += sample.value
-                if labels["status_class"] == "5xx":
-                    sums[EXPRESSIONS[Kind.AVAILABILITY][0]] += sample.value
-            if sample.name.endswith("request_seconds_bucket") and labels["le"] == "0.25":
-                sums[EXPRESSIONS[Kind.LATENCY][0]] += sample.value
-            if sample.name.endswith("request_seconds_count") and "wake" not in sample.name:
-                sums[EXPRESSIONS[Kind.LATENCY][1]] += sample.value
-    return sums
-
-
-def prometheus_says(kind: Kind, scrapes: Scrapes, now: float, width_s: float, budget: float) -> Any:
-    """``sum(increase(bad[w])) / sum(increase(all[w])) / budget``, of latency by the quick ones."""
-    first, last = scrapes[max(now - width_s, min(scrapes))], scrapes[now]
-    one, whole = (last[name] - first[name] for name in EXPRESSIONS[kind])
-    bad = one if kind == Kind.AVAILABILITY else whole - one
-    return bad / whole / budget
-
-
-def test_prometheus_would_say_the_same_of_what_we_export(
-    api: APIClient, endpoint: Endpoint
-) -> None:
-    """Eight hours of random traffic, a third of it not rolled up, at three moments."""
-    rng = random.Random(20)
-    start = time.time() // HOUR_S * HOUR_S - 9 * HOUR_S
-    scrapes: Scrapes = {start: scrape(api)}
-    moments = [start + hours * HOUR_S for hours in (1, 7, 8)]
-    edges = {now - width for now in moments for p in PAIRS for width in (p.long_s, p.short_s)}
-    samples: list[GatewaySample] = []
-    for minute in range(8 * 60):
-        at = start + minute * MINUTE
-        bad = rng.choice([0, 0, 0, 1, 9])
-        bucket = rng.choice([10, 170, 173, 174, 230])
-        samples += (
-            []
-            if minute % 3
-            else [
-                counted(at + 30, rng.randrange(50), bad, bucket),
-                counted(at + 31, 5, 0, 10, deployment="green"),
-                counted(at + 32, 3, 0, 10, deployment=""),  # refused by the gateway itself
-            ]
-        )
-        if at + MINUTE in {*moments, *edges} or minute == 350:
-            gateway_samples_ingest(GatewaySampleBatch(tuple(samples)))
-            samples = []
-            scrapes[at + MINUTE] = scrape(api)
-        if minute == 350:
-            roll_up(now=at, minutes=600)
-    assert RollUp.objects.filter(span_s=HOUR_S).exists()
-    checked = 0
-    for objective in (
-        Objective(Kind.AVAILABILITY, 99.0, 28),
-        Objective(Kind.LATENCY, 95.0, 7, threshold_ms=250.0),
-    ):
-        now = moments[-1]
-        when = datetime.fromtimestamp(now, UTC)
-        Gateway.objects.update(last_seen_at=when)
-        found = status_of(objective, slices_read(endpoint, objective.window_s, when))
-        for one in found.burns:
-            pair = one.pair
-            for width, ours in ((pair.long_s, one.long_rate), (pair.short_s, one.short_rate)):
-                theirs = prometheus_says(objective.kind, scrapes, now, width, objective.budget)
-                assert ours == pytest.approx(theirs, rel=1e-9), (objective.kind, width)
-                checked += 1
-    assert checked == 12

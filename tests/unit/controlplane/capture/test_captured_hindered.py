@@ -80,7 +80,15 @@ def test_a_clock_that_is_set_back_does_not_end_the_looks(
     then = timezone.now() - back
     assert baselines.baselines_look(now=then) == 1
     assert baselines.baselines_look(now=then) == 0
-    assert baselines.baselines_look(now=then + baselines.LOOK_EVERY) == 1
+    assert baselines.baselines_look(now=then + timedelta(minutes=5)) == 1
+
+
+def test_looks_are_as_far_apart_as_the_setting_says(node: SimulatedNode, settings: Any) -> None:
+    settings.SHOAL_DRIFT_INTERVAL_S = 20
+    baseline(normal(400))
+    now = timezone.now()
+    assert baselines.baselines_look(now=now + timedelta(seconds=15)) == 0
+    assert baselines.baselines_look(now=now + timedelta(seconds=20)) == 1
 
 
 def test_a_file_that_comes_twice_at_once_is_kept_once(
