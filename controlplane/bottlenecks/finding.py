@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from controlplane.bottlenecks.facts import Facts
+from controlplane.bottlenecks.kinds import KINDS, Kind
 
 SECOND: Final = 0.5  # of the time that a likelier cause claims whole
 OFTEN: Final = 0.5  # of requests, or of what is shared
@@ -11,17 +12,33 @@ OFTEN: Final = 0.5  # of requests, or of what is shared
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``code`` is stable. ``us``: what it claims of a mean request. ``where`` is a model, a node,
-    or empty; ``area`` says where it is changed: config, scale, nodes, client, model, gateway."""
+    """``code`` is one of ``KINDS``. ``us``: what it claims of a mean request. ``where`` is a model,
+    a node, or empty."""
 
     code: str
-    title: str
     text: str
-    change: str
     us: float
-    area: str
     where: str = ""
-    inside: bool = True  # the figures have it; else it comes on top of them
+
+    @property
+    def kind(self) -> Kind:
+        return KINDS[self.code]
+
+    @property
+    def title(self) -> str:
+        return self.kind.title
+
+    @property
+    def change(self) -> str:
+        return self.kind.change
+
+    @property
+    def area(self) -> str:
+        return self.kind.area
+
+    @property
+    def inside(self) -> bool:
+        return self.kind.inside
 
     @property
     def because(self) -> str:

@@ -47,7 +47,7 @@ def test_a_slow_endpoint_is_found_out_and_mended(product: Product, browser: Brow
                     break
                 page.wait_for_timeout(1000)
             expect(first).to_contain_text(
-                "Add dynamic_batching { } to the configuration of single."
+                "Add dynamic_batching to the configuration of this model."
             )
             watched.shoot("why-slow")
             slow_us = client.get_bottlenecks(NAME)["total_us"]

@@ -22,24 +22,17 @@ def cpu(facts: Facts) -> Iterator[Finding]:
     if node.own_share >= OFTEN:
         yield Finding(
             "cpu_full",
-            "Its machine has no processor left",
             f"{facts.deployment} takes {node.own:.1f} of them: {told}.",
-            "Replicas on another node, fewer instances or threads for each, a smaller or quantised "
-            "model: more instances on this node make it slower.",
             us,
-            "nodes",
             node.name,
         )
         return
     by = ", ".join(f"{name} {cores:.1f}" for name, cores in node.others[:3])
     yield Finding(
         "noisy_neighbour",
-        "Others use up its machine",
         f"{facts.deployment} takes {node.own:.1f} of them{f', others more: {by}' if by else ''}; "
         f"{told}.",
-        f"Move it or them to another node: labels, or cordon {node.name} and restart.",
         us,
-        "nodes",
         node.name,
     )
 
@@ -51,13 +44,10 @@ def gpu(facts: Facts) -> Iterator[Finding]:
         node = max(facts.nodes, key=lambda one: one.gpu or 0.0)
         yield Finding(
             "gpu_full",
-            "The GPU has no time left",
             f"A GPU of {node.name} is at work {100 * (node.gpu or 0):.0f} % of the time; requests "
             f"to {model.name} wait {duration(model.share * model.queue_us)} and compute for "
             f"{duration(model.share * model.infer_us)}.",
-            "Replicas on another GPU, FP16 or TensorRT, larger batches where they are small.",
             model.share * (model.queue_us + SECOND * model.infer_us),
-            "nodes",
             model.name,
         )
 
@@ -72,12 +62,9 @@ def step(facts: Facts) -> Iterator[Finding]:
     if us >= OFTEN * whole:
         yield Finding(
             "ensemble_step",
-            f"One step of the ensemble takes the time: {slowest.name}",
             f"{slowest.name} computes for {duration(us)} of {duration(whole)} that the "
             f"{len(steps)} steps take together.",
-            f"Make {slowest.name} quicker: another format, a GPU, fewer rows.",
             us,
-            "model",
             slowest.name,
         )
 
@@ -89,12 +76,8 @@ def model_itself(facts: Facts) -> Iterator[Finding]:
             continue
         yield Finding(
             "model",
-            "The model itself takes the time",
             f"{model.name} computes for {duration(us)}, {share(us, facts)} of a request; "
             f"batches have {model.batch or 1:.1f} rows.",
-            "A smaller or quantised model, another format (ONNX, TensorRT), a GPU: neither "
-            "batching nor instances make a single request quicker.",
             SECOND * us if facts.contended else us,
-            "model",
             model.name,
         )

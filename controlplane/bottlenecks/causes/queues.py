@@ -14,13 +14,10 @@ def delay(facts: Facts) -> Iterator[Finding]:
         if model.queue_us >= 0.3 * told.delay_us:
             yield Finding(
                 "batch_delay",
-                "Requests wait for a batch that does not fill",
                 f"{model.name} lets requests wait up to {duration(told.delay_us)} for others, and "
                 f"they waited {duration(us)}; batches have {model.batch or 1:.1f} rows, and its "
                 f"instances are at work {100 * (model.busy or 0):.0f} % of the time.",
-                f"Lower max_queue_delay_microseconds of {model.name}, or set it to 0.",
                 min(us, model.share * told.delay_us),
-                "config",
                 model.name,
             )
 
@@ -32,13 +29,10 @@ def batching(facts: Facts) -> Iterator[Finding]:
             continue
         yield Finding(
             "no_batching",
-            "Requests are computed one by one",
             f"{model.name} takes batches of {told.max_batch_size}, and has no dynamic_batching: "
             f"requests wait {duration(us)} while its instances are at work "
             f"{100 * (model.busy or 0):.0f} % of the time.",
-            f"Add dynamic_batching {{ }} to the configuration of {model.name}.",
             SECOND * us if facts.contended else us,
-            "config",
             model.name,
         )
 
@@ -48,13 +42,9 @@ def sequences(facts: Facts) -> Iterator[Finding]:
         if model.settings is not None and model.settings.sequences:
             yield Finding(
                 "sequence_slots",
-                "Sequences wait for a slot",
                 f"Requests of {model.name} wait {duration(us)}: each sequence keeps a slot until "
                 "it ends.",
-                "End sequences that are over, lower max_sequence_idle_microseconds, or give it "
-                "more instances or a larger max_batch_size.",
                 us,
-                "config",
                 model.name,
             )
 
@@ -67,14 +57,10 @@ def instances(facts: Facts) -> Iterator[Finding]:
             continue
         yield Finding(
             "few_instances",
-            "There are too few instances",
             f"The instances of {model.name} ({model.instances:.0f}) are at work "
             f"{100 * (model.busy or 0):.0f} % of the time and requests wait {duration(us)}; for a "
             f"processor its threads wait {duration(facts.waited_us)}.",
-            f"Raise count in instance_group of {model.name}, or the replicas of "
-            f"{facts.deployment}.",
             SECOND * us if could_batch(model) else us,
-            "scale",
             model.name,
         )
 

@@ -20,12 +20,9 @@ def cold(facts: Facts) -> Iterator[Finding]:
         held = min(1.0, facts.held / facts.requests)
         yield Finding(
             "cold_start",
-            "Requests waited for a replica to start",
             f"{facts.held:,} of {facts.requests:,} requests came while no replica ran, and waited "
             f"{facts.wake_s:.2g} s for one.",
-            "Keep one replica (min 1 in autoscale), or let it go to zero later (idle.after_s).",
             held * facts.wake_s * 1e6,
-            "scale",
         )
 
 
@@ -42,27 +39,12 @@ def lines(facts: Facts) -> Iterator[Finding]:
     if speed >= SLOW_LINE:
         if count < LARGE_BYTES or facts.as_json >= OFTEN:
             return  # which is as quick as it gets, or large for being text
-        yield Finding(
-            "large_payload",
-            "Requests or answers are large",
-            told,
-            "Send less: a smaller type (FP16, UINT8), compressed pictures that the model unpacks, "
-            "only the outputs that are read, or shared memory where the client runs beside it.",
-            us,
-            "client",
-        )
+        yield Finding("large_payload", told, us)
         return
     if us < LEAST_SLOW_US:
         return
-    slow = "send" if facts.receive_us >= facts.send_us else "take their answers"
-    yield Finding(
-        "slow_client",
-        f"Clients {slow} slowly",
-        told,
-        "Look at the line between client and gateway, and at what the client does meanwhile.",
-        us,
-        "client",
-    )
+    most = "requests" if facts.receive_us >= facts.send_us else "answers"
+    yield Finding("slow_client", f"{told} Most of it went by for {most}.", us)
 
 
 def as_json(facts: Facts) -> Iterator[Finding]:
@@ -74,13 +56,9 @@ def as_json(facts: Facts) -> Iterator[Finding]:
         text_us += facts.receive_us + facts.send_us  # of bytes that would be fewer
     yield Finding(
         "json",
-        "Tensors travel as JSON",
         f"{100 * facts.as_json:.0f} % of the requests carry their numbers as text, "
         f"{size(count)} each; beside queue and model they take {duration(text_us)}.",
-        "Send binary tensors: tritonclient does unless binary_data=False, curl with "
-        "Inference-Header-Content-Length; or gRPC.",
         facts.as_json * max(0.0, text_us - IDLE_LINE_US),
-        "client",
     )
 
 
@@ -88,13 +66,9 @@ def connections(facts: Facts) -> Iterator[Finding]:
     if facts.new_connections >= OFTEN:
         yield Finding(
             "new_connections",
-            "Clients open a connection for nearly every request",
             f"{100 * facts.new_connections:.0f} new connections for 100 requests. Each costs the "
             "client two round trips and a TLS handshake, which are in none of these figures.",
-            "Keep one client, or session, for many requests.",
             facts.new_connections * HANDSHAKE_US,
-            "client",
-            inside=False,
         )
 
 
@@ -103,13 +77,9 @@ def late(facts: Facts) -> Iterator[Finding]:
         us = min(2 * facts.late_us, facts.outside_us + facts.unnamed_us)
         yield Finding(
             "late_loop",
-            "The runtime is held up",
             f"What arrives waits {duration(facts.late_us)} on average until the runtime looks at "
             "it: garbage collection, a large JSON body, or processors that others have.",
-            "Look at shoal_loop_lag_seconds and the runtime's log; send binary tensors; give "
-            "Python models processes of their own.",
             us,
-            "model",
         )
 
 
@@ -119,10 +89,6 @@ def gateway(facts: Facts) -> Iterator[Finding]:
         return
     yield Finding(
         "gateway",
-        "Gateway and network take the time",
         f"{duration(facts.outside_us)} of a request pass between gateway and runtime.",
-        "Look at the gateway's processors and at the line to the nodes; larger requests (batches "
-        "by the client) spread it.",
         SECOND * facts.outside_us,
-        "gateway",
     )

@@ -16,7 +16,7 @@ test("where the time goes, the likeliest cause first, and where it is changed", 
   await expect.element(summary).toHaveTextContent("86 % of it since requests are computed one by one.");
   await expect.element(page.getByText(/^73.4.ms, 86.%$/)).toBeVisible();
   await expect.element(causes.getByRole("heading").nth(0)).toHaveTextContent("Requests are computed one by one (73.4 ms)");
-  await expect.element(causes).toHaveTextContent("Add dynamic_batching { } to the configuration of resnet50.");
+  await expect.element(causes).toHaveTextContent("Add dynamic_batching to the configuration of this model.");
   const edit = page.getByRole("link", { name: "Edit the configuration" });
   await expect.element(edit).toHaveAttribute("href", "/models/resnet50/versions/3/config");
   await button("Close").click();
