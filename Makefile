@@ -35,7 +35,7 @@ SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=targe
 .PHONY: help up install studio test check static lint types layers migrations frontend-check test-unit \
 	test-studio test-pages test-chromium ui-budgets test-integration test-load test-frontends test-hostile chaos prod-test prod-outage test-chaos fuzz fuzz-corpora api-fuzz security helm test-postgres e2e screenshots \
 	examples bench gpu gpu-install scale autoscale-sim rollout-sim autopilot why-slow compatibility \
-	openapi cli-docs state-docs sbom audit notebooks azure azure-oracle objectives-oracle seeds lock fmt clean
+	openapi cli-docs state-docs studio-texts sbom audit notebooks azure azure-oracle objectives-oracle seeds lock fmt clean
 
 help: ## list the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -232,6 +232,9 @@ cli-docs: $(STAMPS)/dev install ## regenerate the reference in docs/cli.md
 
 state-docs: $(STAMPS)/dev install ## regenerate the tables in docs/states.md
 	@$(BIN)/python -m controlplane.config.state_tables docs/states.md
+
+studio-texts: $(STAMPS)/dev install ## list the server's fixed texts for the studio's catalogues
+	@$(BIN)/python -m controlplane.config.studio_texts frontend/src/i18n/server-texts.ts
 
 sbom: $(STAMPS)/audit install ## bills of materials (CycloneDX) into .build/sbom
 	@.venv-audit/bin/python deploy/sbom.py .build/sbom

@@ -30,6 +30,11 @@ class DeliveryStatus(models.TextChoices):
     FAILED = "failed"
 
 
+# Why an alert was resolved; why nothing can be told of a queue.
+HOLDS_AGAIN: Final = "The rule holds again."
+SUBJECT_GONE: Final = "What it was about is not there any more."
+RULE_OFF: Final = "The rule is off."
+NOT_SAMPLED: Final = "Its replicas were not sampled."
 ACTIVE: Final = (AlertState.PENDING, AlertState.FIRING)
 LOOK_EVERY_S: Final = 15.0
 KEEP_RESOLVED: Final = timedelta(days=90)

@@ -3,7 +3,7 @@
 Nothing here reads a row or a clock; ``operations.services.autoscaling`` does, and carries it out.
 """
 
-from controlplane.autoscaling.decision import Decision, decide
+from controlplane.autoscaling.decision import PAUSED, Decision, decide
 from controlplane.autoscaling.loads import STALE_S, Load
 from controlplane.autoscaling.policy import (
     LEAST_INTERVAL_S,
@@ -22,6 +22,7 @@ from controlplane.autoscaling.state import State, state_from_json, state_to_json
 
 __all__ = [
     "LEAST_INTERVAL_S",
+    "PAUSED",
     "SOON_S",
     "STALE_S",
     "Bounds",

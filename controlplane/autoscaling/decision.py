@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 
 from controlplane.autoscaling.demands import Demand, demands, knee_learned
 from controlplane.autoscaling.loads import Load
@@ -21,6 +22,8 @@ from controlplane.autoscaling.state import (
     standing,
     within,
 )
+
+PAUSED: Final = "Somebody paused the deployment: it has no replicas."  # what stands in its way
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,12 @@ RECEIVE, INSIDE, SEND, MODEL, ANSWER = "receive", "inside", "send", "model", "an
 PHASES: Final = ("accept", "queue", "input", "infer", "output")
 WHAT: Final = (RECEIVE, INSIDE, SEND, MODEL, *PHASES, ANSWER)
 SLOW_SHARE: Final = 0.3  # of the whole, from which on the longest stretch is called slow
+# Why a request has no bars of a replica.
+NO_REPLICA: Final = "The gateway answered by itself: no replica had it."
+NOT_KEPT: Final = (
+    "Its replica kept no times of it: replicas keep those of the slowest, of failed and of a few "
+    "other requests, and none of requests that they refused before a model had them."
+)
 Span = Mapping[str, Any]
 
 

@@ -14,6 +14,7 @@ from controlplane.rollouts.plan import Plan, Step
 from controlplane.rollouts.saturation import SATURATION, pressed, saturation_text
 from controlplane.rollouts.state import State, copied, learned, next_step
 
+BEHIND: Final = "Not all that was counted is looked at yet."
 SILENT_S: Final = 15.0  # gateways count every two seconds
 
 
@@ -127,7 +128,7 @@ def _onward(plan: Plan, state: State, facts: Facts, now: float) -> tuple[Action,
     few, whose = _fewest(plan, state, stage, name)
     missing = max(0, plan.min_requests - few)
     if facts.behind:
-        return Action.WAIT, Cause.CATCHING_UP, "Not all that was counted is looked at yet.", missing
+        return Action.WAIT, Cause.CATCHING_UP, BEHIND, missing
     silent_s = now - max(state.measured_at or 0.0, state.since)
     if silent_s > SILENT_S:
         text = (

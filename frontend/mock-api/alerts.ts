@@ -166,8 +166,8 @@ const rules: AlertRule[] = [
     severity: "ticket",
     runbook: "docs/runbooks/queue-slow.md",
     steps: [
-      "More comes in than is answered: scale the deployment, or give it a policy.",
-      "Look whether instances are at work all the time.",
+      "More comes in than is answered: scale the deployment, or give it a policy (docs/autoscaling.md).",
+      "Look whether instances are at work all the time (`busy`); if not, look at batching delays in the model's configuration.",
     ],
   },
 ];

@@ -33,7 +33,7 @@ for (const catalog of await getCatalogs(config)) {
         problems.push(`${locale}: other values in "${translation}" than in "${message}"`);
     }
     for (const [id, { message }] of Object.entries(held))
-      if (!wanted[id]) problems.push(`${locale}: "${message}" is no longer in the code`);
+      if (!wanted[id]) problems.push(`${locale}: "${message ?? id}" is no longer in the code`);
   }
 }
 for (const problem of problems) process.stdout.write(`${problem}\n`);

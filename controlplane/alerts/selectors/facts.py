@@ -17,6 +17,7 @@ from controlplane.alerts.models import ObjectiveRow
 from controlplane.alerts.rules import Settings
 from controlplane.alerts.selectors.objectives import LONGEST_BURN_S, objective_of, slices_read
 from controlplane.alerts.selectors.objectives import status_of as objective_status
+from controlplane.alerts.types import NOT_SAMPLED
 from controlplane.capture.models import CaptureBaseline
 from controlplane.deployments.models import Deployment
 from controlplane.deployments.selectors import endpoint_list, endpoint_shown
@@ -127,7 +128,7 @@ def queue(rule: Settings, now: datetime) -> Iterator[Observation]:
             part=row.name,
             project=row.endpoint.project_name,
             value=waited_ms,
-            untold="" if found or not row.instance_count else "Its replicas were not sampled.",
+            untold="" if found or not row.instance_count else NOT_SAMPLED,
             burns=None if found or row.instance_count else False,
             summary=f"Requests to {row.name} waited {waited_ms or 0:.0f} ms in the mean of the "
             f"last five minutes; {rule.threshold:g} ms is the limit.",

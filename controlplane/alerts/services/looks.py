@@ -34,7 +34,15 @@ from controlplane.alerts.selectors.facts import FACTS
 from controlplane.alerts.services import restarts
 from controlplane.alerts.services.deliveries import deliveries_add
 from controlplane.alerts.states import ALERTS, AlertCause
-from controlplane.alerts.types import REPEAT_AFTER, AlertState, ChannelKind, Severity
+from controlplane.alerts.types import (
+    HOLDS_AGAIN,
+    REPEAT_AFTER,
+    RULE_OFF,
+    SUBJECT_GONE,
+    AlertState,
+    ChannelKind,
+    Severity,
+)
 from controlplane.core import events
 from controlplane.core.models import Event
 
@@ -67,7 +75,7 @@ def _rule(rule: Settings, active: dict[Key, Alert], now: datetime) -> None:
         seen = list(observe(rule, now))
     for one in seen:
         _apply(active.pop(one.key, None), one, rule, now)
-    reason = "What it was about is not there any more." if rule.enabled else "The rule is off."
+    reason = SUBJECT_GONE if rule.enabled else RULE_OFF
     for row in active.values():
         _end(row, gone(memory_of(row)), reason, now)
 
@@ -85,7 +93,7 @@ def _apply(row: Alert | None, seen: Observation, rule: Settings, now: datetime) 
             _begin(found, seen, rule, now)
         return
     if found.turn in (Turn.DROP, Turn.RESOLVE):
-        _end(row, found.turn, "The rule holds again.", now, value=seen.value)
+        _end(row, found.turn, HOLDS_AGAIN, now, value=seen.value)
         return
     kept: dict[str, Any] = {
         "held_s": found.memory.held_s,

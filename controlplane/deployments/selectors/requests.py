@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from controlplane.deployments.models import Endpoint
-from controlplane.deployments.waterfall import bars_of
+from controlplane.deployments.waterfall import NO_REPLICA, NOT_KEPT, bars_of
 from controlplane.metrics.models import RequestTrace
 from controlplane.metrics.selectors import (
     RequestFilter,
@@ -16,11 +16,6 @@ from controlplane.metrics.selectors import (
 )
 
 APART_S: Final = 5.0  # that the clocks of a gateway and a node may be
-NO_REPLICA: Final = "The gateway answered by itself: no replica had it."
-NOT_KEPT: Final = (
-    "Its replica kept no times of it: replicas keep those of the slowest, of failed and of a few "
-    "other requests, and none of requests that they refused before a model had them."
-)
 
 
 def requests_shown(

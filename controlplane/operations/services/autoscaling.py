@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import F, Prefetch, QuerySet
 
 from controlplane.autoscaling import (
+    PAUSED,
     Decision,
     decide,
     policy_from_json,
@@ -156,7 +157,7 @@ def _look(row: Deployment, tracks: dict[str, Track], pace: Pace, now: datetime) 
     operation, blocked = None, None
     with transaction.atomic():
         if row.paused:
-            blocked = Blocked("Paused", "Somebody paused the deployment: it has no replicas.")
+            blocked = Blocked("Paused", PAUSED)
         elif found.wanted != row.instance_count:
             operation, blocked = _carry_out(row, found, now)
         if not _remember(known, found, blocked, now):

@@ -1,7 +1,7 @@
 /**
  * The language of the studio. Its texts stand in the code in English and need no catalogue; those of another language
- * come from `catalogues/`, before the first page is made. What the server says (errors, reasons, events) stays English,
- * so that it can be searched for and is the same in logs, command line and studio.
+ * come from `catalogues/`, before the first page is made. What the server says (errors, events, figures) stays English,
+ * so that it can be searched for and is the same in logs, command line and studio; its fixed texts are in `server-text.ts`.
  */
 import { i18n, type Messages } from "@lingui/core";
 

@@ -12,7 +12,8 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import Project
 from controlplane.accounts.services.projects import member_set
 from controlplane.deployments.models import Endpoint, Replica
-from controlplane.deployments.selectors.requests import NO_REPLICA, NOT_KEPT, paired
+from controlplane.deployments.selectors.requests import paired
+from controlplane.deployments.waterfall import NO_REPLICA, NOT_KEPT
 from controlplane.metrics.models import RequestTrace
 from controlplane.metrics.selectors import request_salt
 from controlplane.metrics.services import gateway_samples_ingest, prune, samples_ingest

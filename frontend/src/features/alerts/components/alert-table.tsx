@@ -15,6 +15,7 @@ import { type Column, DataTable } from "@/components/data-table";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
+import { serverText } from "@/i18n/server-text";
 import classes from "../alerts.module.css";
 import { stateOf, subjectOf } from "../words";
 import { SilenceDialog } from "./silence-dialog";
@@ -29,10 +30,11 @@ function Subject({ alert }: { alert: Alert }) {
 }
 
 function What({ alert, chosen }: { alert: Alert; chosen: boolean }) {
+  const untold = serverText(alert.untold);
   return (
     <div className={classes["what"]} aria-current={chosen ? "true" : undefined}>
       <span>
-        <b>{alert.title}</b>{" "}
+        <b>{serverText(alert.title)}</b>{" "}
         <Link {...paths.alerts({ tab: "rules", rule: alert.rule })} className="link">
           <Trans>What to do</Trans>
         </Link>
@@ -40,10 +42,10 @@ function What({ alert, chosen }: { alert: Alert; chosen: boolean }) {
       <span className={classes["narrow"]}>
         <Subject alert={alert} />
       </span>
-      <span className="secondary">{alert.resolution || alert.summary}</span>
-      {alert.untold ? (
+      <span className="secondary">{serverText(alert.resolution) || alert.summary}</span>
+      {untold ? (
         <span className="muted">
-          <Trans>Not known now: {alert.untold}</Trans>
+          <Trans>Not known now: {untold}</Trans>
         </span>
       ) : null}
     </div>
@@ -62,7 +64,7 @@ function Actions({ alert, onSilence }: { alert: Alert; onSilence: () => void }) 
     onError: (problem) => notifyProblem(problem, t`It was not acknowledged`),
   });
   return (
-    <RowMenu of={`${alert.title}, ${subjectOf(alert).text}`} refusal={refusal}>
+    <RowMenu of={`${serverText(alert.title)}, ${subjectOf(alert).text}`} refusal={refusal}>
       <Menu.Item disabled={alert.acknowledged_by !== "" || acknowledge.isPending} onClick={() => acknowledge.mutate()}>
         <Trans>Acknowledge</Trans>
       </Menu.Item>

@@ -13,6 +13,7 @@ import { LoadProblem } from "@/components/forbidden";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { SkeletonRows } from "@/components/skeleton";
 import { Chip } from "@/components/status";
+import { serverText } from "@/i18n/server-text";
 import classes from "../alerts.module.css";
 import { MISSING } from "@/components/format";
 
@@ -20,6 +21,8 @@ function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
   const client = useQueryClient();
   const refusal = useRefusal("operate");
   const place = useRef<HTMLDivElement>(null);
+  const title = serverText(rule.title);
+  const unit = serverText(rule.unit);
   const [typed, setTyped] = useState<number | string>(rule.threshold ?? "");
   useEffect(() => {
     if (chosen) place.current?.scrollIntoView({ block: "center" });
@@ -29,7 +32,7 @@ function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
     onSuccess: async (now) => {
       setTyped(now.threshold ?? "");
       await client.invalidateQueries({ queryKey: keys.alerts.rules });
-      notifyDone(t`${rule.title}: changed`);
+      notifyDone(t`${title}: changed`);
     },
     onError: (problem) => {
       setTyped(rule.threshold ?? "");
@@ -43,12 +46,12 @@ function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
   return (
     <div ref={place} className={classes["rule"]} data-chosen={chosen ? "" : undefined}>
       <Card
-        title={rule.title}
+        title={title}
         hint={rule.name}
         actions={
           <Switch
             label={rule.enabled ? t`On` : t`Off`}
-            aria-label={t`${rule.title} is on`}
+            aria-label={t`${title} is on`}
             checked={rule.enabled}
             disabled={off}
             title={refusal}
@@ -57,11 +60,11 @@ function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
         }
       >
         <p>
-          {rule.about} <Chip tone={rule.severity === "page" ? "error" : "warn"}>{rule.severity}</Chip>
+          {serverText(rule.about)} <Chip tone={rule.severity === "page" ? "error" : "warn"}>{rule.severity}</Chip>
         </p>
         {rule.threshold === null ? null : (
           <NumberInput
-            label={t`Threshold, ${rule.unit}`}
+            label={t`Threshold, ${unit}`}
             description={t`Built in: ${rule.default_threshold ?? MISSING}. Fires after ${rule.for_s} s, is resolved after ${rule.clear_s} s.`}
             w={280}
             value={typed}
@@ -76,10 +79,12 @@ function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
         <ol>
           {rule.steps.map((step) => (
             <li key={step}>
-              {step.split("`").map((part, index) =>
-                // every second part stands between backticks
-                index % 2 === 1 ? <code key={part}>{part}</code> : part,
-              )}
+              {serverText(step)
+                .split("`")
+                .map((part, index) =>
+                  // every second part stands between backticks
+                  index % 2 === 1 ? <code key={part}>{part}</code> : part,
+                )}
             </li>
           ))}
         </ol>

@@ -9,6 +9,7 @@ import { keys } from "@/api/keys";
 import type { Alert } from "@/api/types";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { notifyDone } from "@/components/notify";
+import { serverText } from "@/i18n/server-text";
 import { endsIn, SPANS, subjectOf } from "../words";
 
 export function SilenceDialog({ alert, onClose }: { alert: Alert; onClose: () => void }) {
@@ -17,6 +18,7 @@ export function SilenceDialog({ alert, onClose }: { alert: Alert; onClose: () =>
   const [scope, setScope] = useState("rule");
   const [reason, setReason] = useState("");
   const { text } = subjectOf(alert);
+  const title = serverText(alert.title);
   return (
     <ConfirmModal
       opened
@@ -41,7 +43,7 @@ export function SilenceDialog({ alert, onClose }: { alert: Alert; onClose: () =>
       <Select
         label={t`Of it`}
         data={[
-          { value: "rule", label: t`only: ${alert.title}` },
+          { value: "rule", label: t`only: ${title}` },
           { value: "all", label: t`every alert` },
         ]}
         value={scope}

@@ -2,6 +2,7 @@
 import { t } from "@lingui/core/macro";
 import type { Deployment } from "@/api/types";
 import { Time } from "@/components/time";
+import { serverText } from "@/i18n/server-text";
 
 export function DecisionNote({ deployment }: { deployment: Deployment }) {
   const { autoscale: policy, autoscaling: decided } = deployment;
@@ -11,7 +12,7 @@ export function DecisionNote({ deployment }: { deployment: Deployment }) {
       <b>{policy.enabled ? t`Autoscaled, ${policy.min} to ${policy.max}` : t`Autoscaled, ${policy.min} to ${policy.max}, paused`}</b>
       {decided ? (
         <>
-          : {decided.reason} {decided.blocked ? <b>{decided.blocked} </b> : null}
+          : {decided.reason} {decided.blocked ? <b>{serverText(decided.blocked)} </b> : null}
           <span className="muted">
             (<Time at={decided.decided_at} />)
           </span>

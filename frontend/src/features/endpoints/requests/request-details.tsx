@@ -13,6 +13,7 @@ import { LinkButton } from "@/components/link-button";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingLink } from "@/components/refusing-button";
 import { SkeletonRows } from "@/components/skeleton";
+import { serverText } from "@/i18n/server-text";
 import classes from "./request-details.module.css";
 import { rowsOf, SHORT, statusText, storyOf } from "./requests";
 import { Waterfall } from "./waterfall";
@@ -72,7 +73,7 @@ function Way({ endpoint, request }: { endpoint: string; request: SeenRequest }) 
           <Trans>It has no time of its own: it is a stream, or the gateway refused it.</Trans>
         </p>
       )}
-      {story.told ? <p className="secondary">{story.told}</p> : null}
+      {story.told ? <p className="secondary">{serverText(story.told)}</p> : null}
       {story.trace && story.trace.left_out > 0 ? (
         <p className="secondary">
           {plural(story.trace.left_out, {

@@ -16,6 +16,7 @@ import { Status } from "@/components/status";
 import { type Step, Stepper } from "@/components/stepper";
 import { Time } from "@/components/time";
 import { useEvents } from "@/live/hooks";
+import { serverText } from "@/i18n/server-text";
 import { ComparedInputs } from "./compared-inputs";
 import { isShown, neededText, sharesText, STAGE_STATES, stageTitle, sure, TONES } from "./rollout";
 import classes from "./rollout-card.module.css";
@@ -150,7 +151,7 @@ export function RolloutCard({ endpoint }: { endpoint: string }) {
       <div className={classes["body"]}>
         <Stepper steps={stepsOf(rollout)} label={t`Steps of the rollout of ${rollout.deployment}`} />
         <p role="status" className={classes["reason"]}>
-          {rollout.reason || t`Not judged yet.`}
+          {serverText(rollout.reason) || t`Not judged yet.`}
         </p>
         <Latencies rollout={rollout} />
         {underWay ? <Actions rollout={rollout} /> : null}

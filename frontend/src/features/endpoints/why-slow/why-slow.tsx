@@ -12,6 +12,7 @@ import { LinkButton } from "@/components/link-button";
 import { Meter } from "@/components/meter";
 import { ProblemCard } from "@/components/problem-card";
 import { SkeletonRows } from "@/components/skeleton";
+import { serverText } from "@/i18n/server-text";
 import classes from "./why-slow.module.css";
 
 /** Names of the parts as people read them; the order is the server's. */
@@ -109,10 +110,10 @@ export function WhySlow({ endpoint, deployment }: WhySlowProps) {
                 {found.findings.map((finding) => (
                   <li key={`${finding.code} ${finding.where}`}>
                     <h3>
-                      {finding.title} <span className="secondary">({duration(finding.us)})</span>
+                      {serverText(finding.title)} <span className="secondary">({duration(finding.us)})</span>
                     </h3>
                     <p>{finding.text}</p>
-                    <p>{finding.change}</p>
+                    <p>{serverText(finding.change)}</p>
                     <p>
                       <ChangeLink endpoint={endpoint} deployment={found.deployment} finding={finding} />
                     </p>
