@@ -251,6 +251,10 @@ class RolloutSerializer(Fields):
     compare = CompareSerializer(allow_null=True)
     compared = ComparedSerializer(allow_null=True, help_text="null: no input has been asked")
     golden = GoldenSerializer(allow_null=True, help_text="null: nobody has asked")
+    answers_checked = serializers.BooleanField(
+        help_text="false: nothing looks at what the candidate answers, as there are no golden cases"
+        " and `compare` is null; wrong answers are then promoted"
+    )
     judged_at = serializers.DateTimeField(allow_null=True)
     paused_by = serializers.CharField(allow_blank=True)
     created_by = serializers.CharField()

@@ -23,6 +23,7 @@ const BLUE: ExperimentArm = {
   text: "The others are compared with blue.",
   differences: [],
   golden: null,
+  answers_checked: true,
   answers: null,
 };
 

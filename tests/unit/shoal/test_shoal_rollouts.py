@@ -76,6 +76,15 @@ def test_it_is_started(
     assert "more than 1" in lines["Restarts"]
 
 
+@pytest.mark.parametrize("checked", [True, False])
+def test_it_is_told_where_nobody_looks_at_answers(
+    installed: FakeServer, capsys: Capture, checked: bool
+) -> None:
+    Sent(installed, f"POST {PATH}", shown(answers_checked=checked), status=201)
+    assert main(["rollout", "start", "net", "green"]) == 0
+    assert ("nothing looks at them" in capsys.readouterr().out) is not checked
+
+
 def test_what_was_compared_and_what_differed(installed: FakeServer, capsys: Capture) -> None:
     compared = {
         "captured": "12 captured requests were compared: 188 are missing.",

@@ -107,7 +107,9 @@ def test_without_golden_cases_nobody_is_asked_and_nothing_waits(
 ) -> None:
     golden("plain", expected=[])
     golden("other", model="net")
-    assert begin(api).json()["golden"]["cases"] == 0
+    begun = begin(api).json()
+    assert begun["golden"]["cases"] == 0
+    assert not begun["answers_checked"]
     look(61, blue=(900, 0), green=(100, 0))
     assert Endpoint.objects.get().traffic == {"blue": 50, "green": 50}
     assert candidate.asked == []
@@ -117,6 +119,7 @@ def test_each_step_waits_until_it_has_answered_in_it(api: APIClient, candidate: 
     golden()
     begun = begin(api).json()
     assert begun["golden"] | {"at": 0} == {"at": 0, "cases": 1, "wrong": [], "unanswered": []}
+    assert begun["answers_checked"]
     assert candidate.asked == ["green v2/models/digits/infer"]
     look(61, blue=(900, 0), green=(100, 0))
     assert Rollout.objects.get().judgement["cause"] == "golden_waits"
