@@ -69,6 +69,7 @@ def export(folder: Path) -> None:
     """Write every endpoint and deployment as YAML that `apply` takes.
 
     Models are named by their registered versions; `shoal model download` fetches their files.
+    Of a deployment that is autoscaled the number of replicas is left to its policy.
     """
     from shoal.cli.folders import write_all
     from shoal.cli.report import note

@@ -161,6 +161,8 @@ def write_all(client: MLClient, folder: Path) -> list[Path]:
         (endpoint.properties or {}).pop(OWN_ID, None)
         written.append(_write(folder / f"{endpoint.name}.endpoint.yml", endpoint))
         for deployment in client.online_deployments.list(str(endpoint.name)):
+            if (deployment.autoscale or {}).get("enabled"):  # it decides, also on zero
+                deployment.instance_count = None
             name = f"{endpoint.name}.{deployment.name}.deployment.yml"
             written.append(_write(folder / name, deployment))
     return written
