@@ -22,9 +22,8 @@ class StepInputSerializer(Fields):
     percent = serializers.IntegerField(help_text="of the traffic, for the candidate")
     hold_s = serializers.IntegerField(
         required=False,
-        default=300,
-        help_text="so many seconds at least before the next step; the last has none, but after a "
-        "switch, which is watched for as long",
+        help_text="so many seconds at least before the next step, 300 unless said; the last has "
+        "none (0), but after a switch, which is watched for as long",
     )
 
 

@@ -113,6 +113,16 @@ def operations_active(endpoint: str = "", deployment: str | None = None) -> Quer
     return rows.order_by("created_at")
 
 
+def waking_since(deployment: Deployment) -> datetime | None:
+    """Since when it is brought back from zero, where its policy had taken it."""
+    if deployment.idle_rule is None or not deployment.instance_count:
+        return None
+    for change in operations_active(deployment.endpoint.name, deployment.name):
+        if change.parameters.get("previous_count") == 0:
+            return change.created_at
+    return None
+
+
 def operation_state(operation_id: str) -> tuple[Any, ...] | None:
     """State alone, the cheapest look at an operation; None when there is none."""
     return Operation.objects.filter(pk=operation_id).values_list("state").first()

@@ -108,11 +108,12 @@ def _now(endpoint: Endpoint) -> str:
 
 
 def _replicas_now(endpoint: Endpoint | None) -> int | None:
-    """As many replicas as serve now: fewer might not bear the load that the new one takes over."""
+    """As many replicas as serve now: fewer might not bear the load that the new one takes over.
+    None where none does, also at zero: the control plane chooses."""
     if endpoint is None:
         return None
     serving = [item for item in endpoint["deployments"] if endpoint["traffic"].get(item["name"])]
-    return max((item["instance_count"] for item in serving), default=None)
+    return max((item["instance_count"] for item in serving), default=0) or None
 
 
 def _what_happens(endpoint: Endpoint, version: int, deployment: str) -> str:

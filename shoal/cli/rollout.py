@@ -36,7 +36,7 @@ def rollout() -> None:
 @click.option(
     "--steps",
     metavar="PERCENT[:SECONDS],...",
-    help="Shares of the candidate, and how long each holds at least.  [default: 1,10,50,100]",
+    help="Shares of the candidate, and how long each but the last holds.  [default: 1,10,50,100]",
 )
 @click.option(
     "--hold",
@@ -164,7 +164,7 @@ def start(
         plan.steps = None  # why: those of a file are of its own strategy
     if steps or hold is not None:
         known = f"0:{CHECK_S},100" if plan.strategy == "blue_green" else STEPS
-        plan.steps = _steps(steps or known, hold)
+        plan.steps = _steps(steps or known, hold, last=plan.strategy != "blue_green")
     if shadow is not None:
         copies = _steps(shadow, None, "--shadow")
         if len(copies) != 1:
@@ -318,16 +318,21 @@ def _follow(endpoint: str, rollout_id: str | None, output: str) -> None:
         raise ShoalError(f"Rollout of {item['deployment']}: {item['state']}", item["reason"])
 
 
-def _steps(text: str, hold: int | None, option: str = "--steps") -> list[dict[str, int]]:
+def _steps(
+    text: str, hold: int | None, option: str = "--steps", *, last: bool = False
+) -> list[dict[str, int]]:
+    """``last``: the step to 100 percent ends it, and holds only what is said of it."""
     found = []
     for part in text.split(","):
         percent, colon, seconds = part.strip().removesuffix("%").partition(":")
+        ends = not colon and last and percent.strip() == "100"
         seconds = seconds if colon else str(HOLD_S if hold is None else hold)
         if not (percent.strip().isdecimal() and seconds.strip().isdecimal()):
             raise click.BadParameter(
                 f"{part.strip()!r}, expected PERCENT or PERCENT:SECONDS", param_hint=option
             )
-        found.append({"percent": int(percent), "hold_s": int(seconds)})
+        held = {} if ends else {"hold_s": int(seconds)}
+        found.append({"percent": int(percent), **held})
     return found
 
 

@@ -46,11 +46,14 @@ def shown(state: str = "Running", **changes: Any) -> dict[str, Any]:
             ["--compare", "5", "--compare-from", "captured", "--captured-hours", "2"],
             {"compare": {"per_minute": 5, "sources": ["captured"], "captured_hours": 2}},
         ),
-        (["--hold", "60"], {"steps": [{"percent": n, "hold_s": 60} for n in (1, 10, 50, 100)]}),
+        (
+            ["--hold", "60"],
+            {"steps": [*({"percent": n, "hold_s": 60} for n in (1, 10, 50)), {"percent": 100}]},
+        ),
         (
             ["--steps", "5:30, 100%", "--min-requests", "50"],
             {
-                "steps": [{"percent": 5, "hold_s": 30}, {"percent": 100, "hold_s": 300}],
+                "steps": [{"percent": 5, "hold_s": 30}, {"percent": 100}],
                 "min_requests": 50,
             },
         ),
