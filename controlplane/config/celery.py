@@ -40,6 +40,7 @@ INGEST_TASKS = (
     "registry.collect_blobs",
     "golden.rollouts",
     "golden.rollout",
+    "golden.candidate",
     "golden.comparison",
     "capture.summarise",
     "capture.compare",

@@ -91,9 +91,10 @@ class CompareInputSerializer(Fields):
     )
 
 
-@extend_schema_serializer(component_name="RolloutInput")
-class RolloutInputSerializer(Fields):
-    deployment = serializers.CharField(max_length=32, help_text="the candidate")
+@extend_schema_serializer(component_name="RolloutPlanInput")
+class PlanInputSerializer(Fields):
+    """Steps and what is looked at; `{}` has the defaults of all."""
+
     steps = StepInputSerializer(
         many=True,
         required=False,
@@ -119,6 +120,11 @@ class RolloutInputSerializer(Fields):
     compare = CompareInputSerializer(
         required=False, allow_null=True, help_text="no input is asked, unless said"
     )
+
+
+@extend_schema_serializer(component_name="RolloutInput")
+class RolloutInputSerializer(PlanInputSerializer):
+    deployment = serializers.CharField(max_length=32, help_text="the candidate")
 
 
 @extend_schema_serializer(component_name="RolloutStage")

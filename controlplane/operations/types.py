@@ -28,6 +28,7 @@ class StageName(TextChoices):
     LOAD = "load"
     WARM = "warm"
     ROUTE = "route"
+    ROLLOUT = "rollout"
     STOP = "stop"
 
 

@@ -19,6 +19,7 @@ from shoal.cli.options import (
     yes_option,
 )
 from shoal.cli.output import emit, output_option, print_fields, print_rows
+from shoal.cli.rollout_options import first_traffic, first_traffic_options
 
 _endpoint_option = click.option(
     "--endpoint-name", "-e", help="Name of the endpoint; goes before the file's."
@@ -58,6 +59,7 @@ def online_deployment() -> None:
 @_endpoint_option
 @file_option("deployment", required=True)
 @_all_traffic_option
+@first_traffic_options
 @set_option
 @supersede_option
 @no_wait_option
@@ -85,9 +87,14 @@ def create(
     output: str,
     local: bool,
     vscode_debug: bool,
+    **more: Any,
 ) -> None:
-    """Create a deployment; registers the model first when the file names a local path."""
-    how = {"all_traffic": all_traffic, "supersede": supersede, "local": local}
+    """Create a deployment; registers the model first when the file names a local path.
+
+    It gets no traffic unless --all-traffic, --traffic or --rollout say so.
+    """
+    how: dict[str, Any] = {"all_traffic": all_traffic, "supersede": supersede, "local": local}
+    how |= first_traffic(more)
     how["vscode_debug"] = _debugged(vscode_debug, local=local)
     _apply(name, endpoint_name, file, settings, output, how, no_wait=no_wait)
 
@@ -303,7 +310,7 @@ def _apply(
     file: Path | None,
     settings: tuple[str, ...],
     output: str,
-    how: Mapping[str, bool],
+    how: Mapping[str, Any],
     *,
     no_wait: bool,
 ) -> None:

@@ -256,6 +256,7 @@ class DeployResult(TypedDict):
     model_name: str  # what clients call; the first of ``models``
     models: list[str]
     provisioning_state: str
+    rollout: NotRequired[str | None]  # the id of the one that it has begun with
 
 
 class Operation(TypedDict):

@@ -19,8 +19,6 @@ from controlplane.deployments import selectors
 from controlplane.deployments.naming import endpoint_name_for
 from controlplane.deployments.selectors.shown import deployment_shown
 from controlplane.deployments.serializers.deployment_inputs import (
-    DeployInputSerializer,
-    DeploymentInputSerializer,
     DeploymentPatchSerializer,
     DeploymentPutSerializer,
 )
@@ -45,6 +43,11 @@ from controlplane.operations.api.reading import (
     superseded,
     variables_read,
     watching,
+)
+from controlplane.operations.deployment_inputs import (
+    DeploymentWithRolloutSerializer,
+    DeployWithRolloutSerializer,
+    rollout_read,
 )
 from controlplane.operations.selectors import latest_operations
 from controlplane.operations.serializers import OperationSerializer
@@ -91,9 +94,9 @@ class LogsQuery(Fields):
     before = serializers.IntegerField(required=False, min_value=0, default=None)
 
 
-def _in_the_way_ended(request: Request, endpoint: str, name: str, *, traffic: int) -> None:
+def _in_the_way_ended(request: Request, endpoint: str, name: str, *, moves: bool) -> None:
     """What takes traffic changes the endpoint, so all that is under way there is in its way."""
-    if traffic:
+    if moves:
         superseded(request, endpoint, None)
     elif name:
         superseded(request, endpoint, name)
@@ -103,21 +106,24 @@ class DeployView(ProjectAPIView):
     @extend_schema(
         operation_id="deploy",
         parameters=[SUPERSEDE],
-        request=DeployInputSerializer,
+        request=DeployWithRolloutSerializer,
         responses={
             202: OperationSerializer,
-            409: OpenApiResponse(description="`OperationInProgress`, `DeploymentHasTraffic`"),
+            409: OpenApiResponse(
+                description="`OperationInProgress`, `RolloutInProgress`, `DeploymentHasTraffic`"
+            ),
         },
     )
     def post(self, request: Request) -> Response:
         """From a registered model to an answering endpoint; asking twice is harmless."""
-        values = read_body(DeployInputSerializer, request)
+        values = read_body(DeployWithRolloutSerializer, request)
+        moves = rollout_read(values, request)
         variables_read(values, request)
         endpoint, deployment = values.pop("endpoint"), values.pop("deployment")
         endpoint = endpoint or endpoint_name_for(values["model"])
         with transaction.atomic():
             endpoint_lock(endpoint)
-            _in_the_way_ended(request, endpoint, deployment, traffic=values["traffic"])
+            _in_the_way_ended(request, endpoint, deployment, moves=moves)
             operation = services.deploy(
                 spec=Spec(**values),
                 endpoint=endpoint,
@@ -152,7 +158,7 @@ class DeploymentsView(ProjectAPIView):
 
     @extend_schema(
         operation_id="deployments_create",
-        request=DeploymentInputSerializer,
+        request=DeploymentWithRolloutSerializer,
         parameters=[SUPERSEDE, DRY_RUN],
         responses={
             **ONLY_ASKED,
@@ -164,13 +170,14 @@ class DeploymentsView(ProjectAPIView):
     )
     @rehearsable
     def post(self, request: Request, endpoint: str) -> Response:
-        """A further deployment; it gets no traffic unless ``traffic`` says so."""
-        values = read_body(DeploymentInputSerializer, request)
+        """A further deployment; it gets no traffic unless ``traffic`` or ``rollout`` says so."""
+        values = read_body(DeploymentWithRolloutSerializer, request)
+        moves = rollout_read(values, request)
         variables_read(values, request)
         name, replace = values.pop("name"), values.pop("replace")
         with transaction.atomic():
             endpoint_lock(endpoint)
-            _in_the_way_ended(request, endpoint, name, traffic=values["traffic"])
+            _in_the_way_ended(request, endpoint, name, moves=moves)
             operation = services.deployment_create(
                 endpoint=endpoint,
                 name=name,

@@ -1,6 +1,6 @@
 """Writes that begin, move or end operations, one file per noun."""
 
-from controlplane.operations.services.advance import operation_cancel
+from controlplane.operations.services.advance import candidate_answered, operation_cancel
 from controlplane.operations.services.autoscaling import autoscale, deployment_wake
 from controlplane.operations.services.completion import operations_supersede
 from controlplane.operations.services.deployments import (
@@ -55,6 +55,7 @@ __all__ = [
     "Put",
     "autoscale",
     "autoscaling_preview",
+    "candidate_answered",
     "deploy",
     "deployment_confirm",
     "deployment_create",
