@@ -22,7 +22,8 @@ _OPTIONS = (
     click.option(
         "--steps",
         metavar="PERCENT[:SECONDS],...",
-        help="Shares of the candidate, and how long each but the last holds.  [default: 1,10,50,100]",
+        help="Shares of the candidate, and how long each but the last holds.  "
+        "[default: 1,10,50,100]",
     ),
     click.option(
         "--hold",
