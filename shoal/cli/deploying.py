@@ -74,7 +74,7 @@ def run(
         for warning in operation.get("warnings", ()):
             progress.note(f"Warning: {warning}")
         if endpoint:
-            gets = _first_traffic(traffic, rollout)
+            gets = _first_traffic(endpoint, traffic, rollout)
             name_given = operation["deployment"]
             progress.note(_what_happens(endpoint, version["version"], name_given, gets))
         if wait:
@@ -127,10 +127,13 @@ def _replicas_now(endpoint: Endpoint | None) -> int | None:
     return max((item["instance_count"] for item in serving), default=0) or None
 
 
-def _first_traffic(traffic: int | None, rollout: Mapping[str, Any] | None) -> str:
+def _first_traffic(
+    endpoint: Endpoint, traffic: int | None, rollout: Mapping[str, Any] | None
+) -> str:
     if rollout is not None:
         return "its rollout begins when it is ready"
-    share = 100 if traffic is None else traffic
+    alone = not any(endpoint["traffic"].values())  # there is nobody to share with
+    share = 100 if traffic is None or (traffic and alone) else traffic
     return f"gets {share} % of the traffic when ready" if share else "gets no traffic"
 
 

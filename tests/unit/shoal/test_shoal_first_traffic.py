@@ -119,3 +119,11 @@ def test_the_sdk_says_what_cannot_be(installed_with_net: FakeServer, client: Cli
     bodies = Bodies(installed_with_net, "POST /endpoints/net/deployments")
     deployments.begin_create_or_update(entity("next"), traffic=10).result()
     assert bodies[0]["traffic"] == 10
+
+
+def test_a_share_of_an_endpoint_that_answers_nobody_is_all_of_it(
+    installed_with_net: FakeServer, capsys: Capture
+) -> None:
+    installed_with_net.endpoints["net"]["traffic"] = {}
+    assert main(["deploy", "net.onnx", "-d", "next", "--traffic", "10"]) == 0
+    assert "as next and gets 100 % of the traffic when ready" in capsys.readouterr().err
