@@ -1,5 +1,6 @@
 """Shapes of endpoints, deployments and replicas on the wire."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,7 +30,7 @@ from controlplane.deployments.serializers.settings import (
     setting_shown,
 )
 from controlplane.deployments.serializers.traffic_change import TrafficChangeSerializer
-from controlplane.deployments.spec import REVISIONED, SETTINGS
+from controlplane.deployments.spec import DESCRIPTIVE, REVISIONED, ROUTED, SETTINGS
 from controlplane.deployments.types import (
     AuthMode,
     DeploymentState,
@@ -83,10 +84,28 @@ class ReplicaSerializer(Fields):
     last_report_at = serializers.DateTimeField(allow_null=True)
 
 
+DEPLOYMENT_TAG = (
+    "endpoint", "name", *DESCRIPTIVE, "instance_count", *ROUTED,
+    "environment", "secret_environment", "revision", "config_revision", "model", "version",
+)  # fmt: skip
+
+
+def deployment_tag(body: Mapping[str, Any]) -> str:
+    """Of what people change of a deployment, as ``DeploymentSerializer`` shows it."""
+    # why: else who edits a deployment is told that it is another one whenever the load changes
+    scaled = (body["autoscale"] or {}).get("enabled") and not body["paused"]
+    return etag_of(
+        *(body[name] for name in DEPLOYMENT_TAG if not (scaled and name == "instance_count"))
+    )
+
+
 @extend_schema_serializer(component_name="Deployment")
 class DeploymentSerializer(ShownSettings):
     settings = tuple(SETTINGS)
 
+    etag = serializers.CharField(
+        read_only=True, help_text="for `If-Match`: this state of what people change"
+    )
     name = serializers.CharField()
     endpoint = serializers.CharField()
     project = serializers.CharField()
@@ -107,6 +126,11 @@ class DeploymentSerializer(ShownSettings):
     autoscaling = AutoscalingSerializer(
         allow_null=True, help_text="null: no policy, or not looked at yet"
     )
+
+    def to_representation(self, instance: Any) -> dict[str, Any]:
+        # why in the body too: endpoints show their deployments, lists and sockets have no header
+        body = super().to_representation(instance)
+        return {"etag": deployment_tag(body), **body}
 
 
 class DeployedModelSerializer(Fields):
