@@ -6,11 +6,15 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
 import { startRollout } from "@/api/rollouts";
+import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { notifyDone } from "@/components/notify";
+import { OvertakenNote, useSaving } from "@/components/saving";
+import { TrafficBar } from "@/components/traffic-bar";
 import type { DeploymentDialogProps } from "../components/deployment-dialogs";
 import { rolloutRecipe } from "../recipes";
+import { sameSplit, type Split } from "../traffic";
 import { readSteps, sharesText } from "./rollout";
 import { BY_STEPS, RulesNote, StrategyFields, strategyBody, switchSteps } from "./strategy-fields";
 
@@ -32,6 +36,12 @@ const SOURCES: { value: Source; label: string }[] = [
 export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: DeploymentDialogProps) {
   const client = useQueryClient();
   const share = endpoint.traffic[deployment.name] ?? 0;
+  const starting = useSaving({
+    thing: endpoint,
+    part: (shown) => shown.traffic,
+    same: sameSplit,
+    shownBy: keys.endpoints.one(endpoint.name),
+  });
   const [typed, setTyped] = useState<string | null>(null);
   const text = typed ?? STEPS.filter((step) => step > share).join(", ");
   const [minutes, setMinutes] = useState<number | string>(HOLD_MINUTES);
@@ -58,22 +68,27 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
           ...compare,
         }
       : null;
+  const start = async (_: Split, { etag }: Endpoint) => {
+    if (body === null) return;
+    const begun = await startRollout(endpoint.name, body, etag);
+    client.setQueryData(keys.endpoints.rollout(endpoint.name), begun);
+    await client.invalidateQueries({ queryKey: keys.endpoints.one(endpoint.name) });
+    notifyDone(t`${deployment.name} is being rolled out`);
+    onClose();
+  };
   return (
     <ConfirmModal
       opened={opened}
-      onClose={onClose}
+      onClose={() => {
+        starting.discard();
+        onClose();
+      }}
       title={t`Roll out ${deployment.name}`}
       confirmLabel={
         read.ok && !strategy.blueGreen && !strategy.copies ? t`Give ${deployment.name} ${read.steps[0]?.percent ?? 0} %` : t`Begin`
       }
-      blocked={body === null}
-      onConfirm={async () => {
-        if (body === null) return;
-        const begun = await startRollout(endpoint.name, body);
-        client.setQueryData(keys.endpoints.rollout(endpoint.name), begun);
-        await client.invalidateQueries({ queryKey: keys.endpoints.one(endpoint.name) });
-        notifyDone(t`${deployment.name} is being rolled out`);
-      }}
+      blocked={body === null || starting.overtaken !== null}
+      onConfirm={() => starting.sendNow(start)}
     >
       <p>
         <Trans>
@@ -142,6 +157,14 @@ export function StartRolloutDialog({ endpoint, deployment, opened, onClose }: De
           />
         </>
       ) : null}
+      <OvertakenNote
+        saving={starting}
+        now={({ traffic }) => <TrafficBar traffic={traffic} />}
+        takeLabel={t`Leave it so`}
+        overLabel={t`Roll out all the same`}
+        onTake={onClose}
+        again={start}
+      />
       {body ? <AsCodeButton wide recipe={() => rolloutRecipe(endpoint.name, body)} /> : null}
     </ConfirmModal>
   );
