@@ -70,7 +70,8 @@ export interface Overtaken<T> {
   changed: { by: string; at: string } | null;
 }
 
-const isTagged = (current: unknown): boolean =>
+/** The schema does not say it: `current` is the thing as reads of it answer, so what it is is known by what was sent. */
+const isThing = <T extends { etag: string }>(current: unknown): current is T =>
   typeof current === "object" && current !== null && "etag" in current && typeof current.etag === "string";
 
 const isChange = (changed: unknown): changed is { by: string; at: string } =>
@@ -80,7 +81,7 @@ const isChange = (changed: unknown): changed is { by: string; at: string } =>
 export function overtakenBy<T extends { etag: string }>(error: unknown): Overtaken<T> | null {
   if (!wasOvertaken(error)) return null;
   const { current, changed } = toProblem(error).body;
-  return isTagged(current) ? { current: current as T, changed: isChange(changed) ? changed : null } : null;
+  return isThing<T>(current) ? { current, changed: isChange(changed) ? changed : null } : null;
 }
 
 /**
