@@ -1,11 +1,9 @@
 """Shapes of endpoints, deployments and replicas on the wire."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.accounts.serializers import ProjectField
@@ -38,8 +36,6 @@ from controlplane.deployments.types import (
     ReplicaState,
     ServingState,
 )
-from controlplane.metrics.log_levels import level_of
-from controlplane.metrics.models import LogLine
 
 Fields = serializers.Serializer[Any]
 WORDS: dict[str, Any] = {"description": "", "tags": {}, "declared": {}}
@@ -375,34 +371,6 @@ class DeploymentRevisionListSerializer(Fields):
 
 class KeyRegenerateSerializer(Fields):
     key_type = serializers.ChoiceField(choices=["primary", "secondary"])
-
-
-@extend_schema_field(OpenApiTypes.DATETIME)
-class UnixTimeField(serializers.Field[float, float, str, Any]):
-    """Unix seconds, shown as RFC 3339 in UTC."""
-
-    def to_representation(self, value: float) -> str:
-        return datetime.fromtimestamp(value, UTC).isoformat().replace("+00:00", "Z")
-
-
-class LogLineSerializer(Fields):
-    id = serializers.IntegerField()
-    at = UnixTimeField(read_only=True)
-    replica_id = serializers.CharField()
-    stream = serializers.CharField()
-    text = serializers.CharField(allow_blank=True)
-    level = serializers.SerializerMethodField(help_text="`warn`, `error`, or nothing")
-
-    def get_level(self, line: LogLine) -> str:
-        return level_of(line.text)
-
-
-class LogLinesSerializer(Fields):
-    lines = LogLineSerializer(many=True)
-    last_id = serializers.IntegerField(
-        allow_null=True,
-        help_text="of all that was searched: `after` this there is only what is new",
-    )
 
 
 class SnippetsSerializer(Fields):

@@ -24,11 +24,8 @@ from controlplane.deployments.serializers.deployment_inputs import (
     DeploymentPatchSerializer,
     DeploymentPutSerializer,
 )
-from controlplane.deployments.serializers.endpoints import (
-    DeploymentSerializer,
-    Fields,
-    LogLinesSerializer,
-)
+from controlplane.deployments.serializers.endpoints import DeploymentSerializer, Fields
+from controlplane.deployments.serializers.logs import LogLinesSerializer
 from controlplane.deployments.services import Spec
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.metrics.log_levels import LEVELS
