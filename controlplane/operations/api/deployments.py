@@ -1,5 +1,6 @@
 """REST of deployments, and of ``/deploy``, which does it all in one call."""
 
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -22,11 +23,8 @@ from controlplane.deployments.serializers.deployment_inputs import (
     DeploymentPatchSerializer,
     DeploymentPutSerializer,
 )
-from controlplane.deployments.serializers.endpoints import (
-    DeploymentSerializer,
-    Fields,
-    LogLinesSerializer,
-)
+from controlplane.deployments.serializers.endpoints import DeploymentSerializer, Fields
+from controlplane.deployments.serializers.logs import LogLinesSerializer
 from controlplane.deployments.services import Spec
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.metrics.log_levels import LEVELS
@@ -38,7 +36,7 @@ from controlplane.operations.api.reading import (
     SUPERSEDE,
     accepted,
     deployment_change,
-    deployment_etag,
+    deployment_last_change,
     deployment_seen,
     superseded,
     variables_read,
@@ -193,9 +191,8 @@ class DeploymentView(ProjectAPIView):
     @extend_schema(operation_id="deployments_get", responses=DeploymentSerializer)
     def get(self, request: Request, endpoint: str, deployment: str) -> Response:
         del request
-        row = selectors.deployment_get(endpoint, deployment)
-        shown = deployment_shown(row, row.endpoint, latest_operations([endpoint]))
-        return Response(DeploymentSerializer(shown).data, headers={"ETag": deployment_etag(shown)})
+        tag, body = deployment_seen(endpoint, deployment)
+        return Response(body, headers={"ETag": tag})
 
     @extend_schema(
         operation_id="deployments_put",
@@ -225,7 +222,8 @@ class DeploymentView(ProjectAPIView):
                 values, request, kept=existing.revision.settings.environment if existing else None
             )
             tag, seen = deployment_seen(endpoint, deployment) if existing else (None, None)
-            if_match_check(request, tag, seen)
+            last = partial(deployment_last_change, endpoint, deployment)
+            if_match_check(request, tag, seen, changed=last)
             if_none_match_check(request, tag)
             superseded(request, endpoint, deployment)
             done = services.deployment_put(
