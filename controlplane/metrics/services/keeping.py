@@ -1,7 +1,7 @@
 """What stays of what arrived: minutes, hours, and what is dropped."""
 
 import math
-import time
+from time import monotonic
 
 from django.db import transaction
 from django.db.models import Max, Min
@@ -118,11 +118,11 @@ def thin(*, now: float) -> int:
 
     Each in a transaction of its own, and no more than a while of them; the next call goes on.
     """
-    until = time.monotonic() + THINNED_FOR_S
+    until = monotonic() + THINNED_FOR_S
     # why the newest hour: where roll-ups are late, it is still to be made of minutes
     old = min(now - KEEP_MINUTES_S, _newest(HOUR_S)) // TEN_MINUTES_S * TEN_MINUTES_S
     done = 0
-    while time.monotonic() < until:
+    while monotonic() < until:
         minutes = RollUp.objects.filter(span_s=MINUTE_S, at__lte=old)
         first = minutes.aggregate(at=Min("at"))["at"]
         if first is None:

@@ -59,7 +59,7 @@ def test_minutes_of_which_no_hour_was_made_stay() -> None:
 
 def test_a_call_ends_and_the_next_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     moments = iter(range(100))
-    monkeypatch.setattr(keeping.time, "monotonic", lambda: float(next(moments)))
+    monkeypatch.setattr(keeping, "monotonic", lambda: float(next(moments)))
     monkeypatch.setattr(keeping, "THINNED_FOR_S", 4.0)
     assert (services.thin(now=LATER), services.thin(now=LATER)) == (3, 3)
 
