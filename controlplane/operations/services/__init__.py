@@ -47,7 +47,7 @@ from controlplane.operations.services.rollout_changes import (
 )
 from controlplane.operations.services.rollout_looks import rollouts_look
 from controlplane.operations.services.starting import Put
-from controlplane.operations.services.tick import operations_tick
+from controlplane.operations.services.tick import looks_send, operations_tick
 
 __all__ = [
     "GatewayFacts",
@@ -76,6 +76,7 @@ __all__ = [
     "endpoint_patch",
     "endpoint_put",
     "gateway_confirmed",
+    "looks_send",
     "mirror_set",
     "node_delete",
     "node_leave",
