@@ -23,7 +23,6 @@ const BLUE: ExperimentArm = {
   text: "The others are compared with blue.",
   differences: [],
   golden: null,
-  answers_checked: true,
   answers: null,
 };
 

@@ -24,7 +24,6 @@ const blue: ExperimentArm = {
   text: "The others are compared with blue.",
   differences: [],
   golden: null,
-  answers_checked: true,
   answers: null,
 };
 const green: ExperimentArm = { ...blue, deployment: "green", asked_percent: 20 };
