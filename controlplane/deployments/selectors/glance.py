@@ -44,8 +44,8 @@ def endpoints_glance() -> list[EndpointGlance]:
     columns = ("id", "endpoint_id", "name", "provisioning_state", "instance_count", "error")
     policies = ("paused_count", "autoscale")
     by_endpoint: dict[int, list[Shown]] = {}
-    rows = Deployment.objects.order_by("created_at", "id").annotate(**BLOCKED)
-    for row in rows.values(*columns, *policies, *BLOCKED):
+    all_of_them = Deployment.objects.order_by("created_at", "id").annotate(**BLOCKED)
+    for row in all_of_them.values(*columns, *policies, *BLOCKED):
         autoscale = row.pop("autoscale")
         if autoscale is None:  # what was decided by a policy of before
             row |= dict.fromkeys(BLOCKED)
