@@ -3,6 +3,13 @@ import { t } from "@lingui/core/macro";
 import type { Deployment } from "@/api/types";
 import { Time } from "@/components/time";
 
+// What does not pass by itself; the overview names the same.
+const STUCK = new Set(["OutOfCapacity", "LastChangeFailed", "ProjectQuotaExceeded"]);
+
+/** Whether somebody must do something for its policy to be carried out. */
+export const isStuck = ({ autoscale, autoscaling }: Pick<Deployment, "autoscale" | "autoscaling">): boolean =>
+  autoscale !== null && STUCK.has(autoscaling?.blocked_by ?? "");
+
 export function DecisionNote({ deployment }: { deployment: Deployment }) {
   const { autoscale: policy, autoscaling: decided } = deployment;
   if (!policy) return null;
