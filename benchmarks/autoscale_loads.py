@@ -17,13 +17,15 @@ MINUTES = 30
 @dataclass(frozen=True, slots=True)
 class Course:
     """``rates``: requests/s that come, one for each ``STEP_S``. ``constant``: stretches in which
-    the rate behind them stays the same, as (first, end) steps. ``closed``: ``rates`` are callers
+    the rate behind them stays the same, as (first, end) steps. ``turning``: the rate behind them,
+    where it rises and falls slowly enough to be followed. ``closed``: ``rates`` are callers
     instead, each of whom has one request under way at all times."""
 
     kind: str
     rates: Rates
     constant: tuple[tuple[int, int], ...] = ()
     closed: bool = False
+    turning: Rates | None = None
 
 
 def made(rng: np.random.Generator) -> Course:
@@ -34,7 +36,8 @@ def made(rng: np.random.Generator) -> Course:
     means, constant = KINDS[kind](rng, steps, base)
     if kind in CLOSED:
         return Course(kind, np.round(means), constant, closed=True)
-    return Course(kind, rng.poisson(means * STEP_S) / STEP_S, constant)
+    turning = means if kind in TURNING else None
+    return Course(kind, rng.poisson(means * STEP_S) / STEP_S, constant, turning=turning)
 
 
 def recorded(path: Path) -> Course:
@@ -90,6 +93,7 @@ def _steps(rng: np.random.Generator, steps: int, base: float) -> Shape:
 
 
 def _bursts(rng: np.random.Generator, steps: int, base: float) -> Shape:
+    """Over before replicas that are asked for are there: nothing says how often one may turn."""
     means = np.full(steps, base)
     for _ in range(int(rng.integers(2, 8))):
         first = int(rng.integers(steps))
@@ -133,3 +137,4 @@ KINDS: dict[str, Callable[[np.random.Generator, int, float], Shape]] = {
     "loop": _few,
 }
 CLOSED = ("callers", "loop")
+TURNING = ("daily",)

@@ -100,6 +100,7 @@ class Plant:
             requests_per_second=served / step_s,
             queue_ms=waited_s * 1000,
             cpu=busy * self.ready,
+            gpu=busy * self.ready,
             busy=busy,
         )
 

@@ -12,11 +12,11 @@ from typing import Final
 from urllib.parse import quote
 
 from wire.load import LoadInput, LoadPlan
+from wire.own_requests import LOAD_SWEEP
 
 SEED: Final = 1  # the same random data in each sweep, so that sweeps compare
 LARGEST_BYTES: Final = 64 << 20
 STRING_CHARS: Final = 16
-REQUEST_ID: Final = "shoal-load-sweep"  # tells it from requests of clients, where they are captured
 # Whole numbers are 0 or 1: valid as masks, classes, tokens and indices.
 WIDTHS: Final = {
     "BOOL": 1, "UINT8": 1, "INT8": 1, "UINT16": 2, "INT16": 2, "UINT32": 4, "INT32": 4,
@@ -42,7 +42,7 @@ def http_request(
     tensors = [tensor_bytes(one) for one in inputs]
     head = json.dumps(
         {
-            "id": REQUEST_ID,
+            "id": LOAD_SWEEP,
             "inputs": [
                 {
                     "name": one.name,

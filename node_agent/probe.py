@@ -14,6 +14,7 @@ import httpx
 
 from node_agent import answers
 from node_agent.reasons import load_failed
+from wire.own_requests import FIRST_INFERENCE
 
 FIRST_POLL_S, POLL_S = 0.01, 0.1
 LATE = 0.1  # share of the wait so far by which readiness is noticed late at most
@@ -23,8 +24,6 @@ SAID_BYTES = 500  # of a refusal
 WARM_LIMIT_BYTES = 256 * 2**20
 # Of models around scoring scripts, which fail at zeros as at any text that is no request of theirs.
 SCORING_SCRIPT = "AZUREML_ENTRY_SCRIPT"
-# Tells the agent's own inference from requests of clients, where these are captured.
-FIRST_INFERENCE = "shoal-first-inference"
 # A whole sequence of one request, with an identifier that no client is likely to choose.
 WARM_SEQUENCE = {"sequence_id": 2**63 - 1, "sequence_start": True, "sequence_end": True}
 ITEM_BYTES = {

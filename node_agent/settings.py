@@ -19,7 +19,7 @@ from node_agent.sandbox import (
     SandboxSettings,
 )
 from node_agent.signed import SignedOnly, keys_in
-from wire.addresses import collector_url, host_address
+from wire.addresses import collector_url, host_address, without_secrets
 from wire.secret_files import EmptySecret, secret
 
 ON = "on"
@@ -209,7 +209,7 @@ def _traces_url() -> str:
     try:
         return collector_url(url) if url else ""
     except ValueError as error:
-        shown = url.rpartition("@")[2]  # no password into a log
+        shown = without_secrets(url)
         raise SettingsError(f"SHOAL_NODE_TRACES_URL={shown!r}: {error}") from error
 
 

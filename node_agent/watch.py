@@ -12,7 +12,7 @@ from node_agent.process import ProcessIdentity
 from node_agent.record import Record
 from node_agent.scratch import Scratch, Uncountable
 
-LIVE_INTERVAL_S = 2.0
+LIVE_INTERVAL_S = 5.0
 SILENCE_LIMIT_S = 60.0  # a runtime that has not answered for so long is killed and started again
 SCRATCH_INTERVAL_S = 5.0  # between two looks at how much it has written
 

@@ -42,10 +42,18 @@ def collector_url(text: str) -> str:
     """``text`` itself: where spans are sent by OTLP over HTTP. Raises ValueError saying what was
     expected."""
     parts = urlsplit(text)
-    if parts.scheme not in PORTS or not parts.hostname or parts.username or parts.query:
+    plain = text.isprintable() and not set(text) & set(" @?#")
+    if parts.scheme not in PORTS or not parts.hostname or not parts.path or not plain:
         raise ValueError("expected an address as http://collector:4318/v1/traces")
     try:
-        parts.port  # noqa: B018 # which raises
+        port = parts.port
     except ValueError as error:
-        raise ValueError(f"expected a port from 0 to 65535: {error}") from error
+        raise ValueError(f"expected a port from 1 to 65535: {error}") from error
+    if port == 0:
+        raise ValueError("expected a port from 1 to 65535")
     return text
+
+
+def without_secrets(url: str) -> str:
+    """``url`` for a log: no more than its scheme where it may have a password or a key."""
+    return f"{url.partition('://')[0]}://…" if set(url) & set("@?#") else url

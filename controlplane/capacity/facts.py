@@ -57,7 +57,8 @@ class ReplicaFacts:
 class Measured:
     """A deployment over the last day. The peaks are means over its busiest hour, each of its own.
 
-    ``seconds``: that ``requests`` were counted in. ``busy``: share of its models' instances at
+    ``seconds``: that ``requests`` were counted in, and ``request_rate``: by gateways, without load
+    sweeps and copies. ``busy``: share of its models' instances at
     work; ``cpu``: processors that its replicas used; ``concurrency``: requests in the runtimes at a
     time; ``memory_bytes``: of all its replicas.
     """

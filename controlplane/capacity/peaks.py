@@ -19,11 +19,10 @@ FIGURES: Final[Mapping[str, Any]] = {
     "busy_us": KT("data__sums__busy_us"),
     "cpu_s": KT("data__sums__cpu_s"),
     "request_us": KT("data__sums__request_us"),
-    "success": KT("data__sums__success"),
-    "failure": KT("data__sums__failure"),
     "instances": KT("data__gauge__instances"),
     "memory": KT("data__gauge__memory_bytes"),
     "answered": KT("data__gw__n"),
+    "answered_s": KT("data__gw__s"),
 }
 
 
@@ -36,11 +35,10 @@ class Span:
     busy_us: float = 0.0
     cpu_s: float = 0.0
     request_us: float = 0.0
-    success: float = 0.0
-    failure: float = 0.0
     instances: float = 0.0
     memory: float = 0.0
-    answered: float = 0.0
+    answered: float = 0.0  # by gateways, in so many seconds:
+    answered_s: float = 0.0
 
     def per_second(self, total: float) -> float | None:
         return total / self.seconds if self.seconds > 0 else None
@@ -83,6 +81,7 @@ def _spans(first: Mapping[str, float], width_s: int) -> dict[str, list[Span]]:
             values = {
                 name: float(figure or 0.0) for name, figure in zip(FIGURES, figures, strict=True)
             }
+            values["answered_s"] = values["answered_s"] or width_s  # gateways without a word idle
             found.setdefault(scope, []).append(Span(width_s, **values))
     return found
 
@@ -102,7 +101,7 @@ def _measured(spans: Sequence[Span]) -> Measured:
     return Measured(
         seconds=sum(one.width_s for one in spans),
         requests=int(sum(one.answered for one in spans)),
-        request_rate=_most(one.per_second(one.success + one.failure) for one in spans),
+        request_rate=_most(one.answered / one.answered_s for one in spans),
         busy=_most(one.busy for one in spans),
         cpu=_most(one.per_second(one.cpu_s) for one in spans),
         concurrency=_most(one.per_second(one.request_us / 1e6) for one in spans),

@@ -98,10 +98,10 @@ class MeasuredSerializer(Fields):
     requests = serializers.IntegerField(help_text="that gateways counted in them")
     request_rate = serializers.FloatField(
         allow_null=True,
-        help_text="that its replicas took a second in the busiest hour; load sweeps and mirrored "
-        "requests, which gateways do not count, among them",
+        help_text="that gateways counted a second in the busiest hour: without load sweeps and "
+        "mirrored requests",
     )
-    busy = serializers.FloatField(allow_null=True, help_text="0..1, instances at work; likewise")
+    busy = serializers.FloatField(allow_null=True, help_text="0..1, instances at work; in theirs")
     cpu = serializers.FloatField(allow_null=True, help_text="processors; likewise")
     concurrency = serializers.FloatField(allow_null=True, help_text="requests at a time; likewise")
     memory_bytes = serializers.FloatField(allow_null=True, help_text="likewise")

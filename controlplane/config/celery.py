@@ -5,6 +5,7 @@ Tasks are hints. Truth is in the rows; a lost, late or doubled message does no h
 
 import os
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from celery import Celery
@@ -40,6 +41,7 @@ INGEST_TASKS = (
     "registry.collect_blobs",
     "golden.rollouts",
     "golden.rollout",
+    "golden.candidate",
     "golden.comparison",
     "capture.summarise",
     "capture.compare",
@@ -67,16 +69,13 @@ def every(seconds: float, task: str, queue: str = "", **kwargs: Any) -> dict[str
 BEAT_SCHEDULE = {
     "show that the control queue moves": every(10, "system.pulse", "control", of="control"),
     "show that the ingest queue moves": every(10, "system.pulse", "ingest", of="ingest"),
+    # It also sends what has something to do only while there are rollouts, or policies: a job that
+    # finds nothing costs an idle machine as much as one that does.
     "converge deployments": every(5, "deployments.reconcile"),
-    # why so rarely: samples of such deployments send it, too; this is for schedules and silence
-    "scale deployments by their load": every(5, "operations.autoscale"),
-    # why so rarely: samples of gateways send it, too; this is for silence
-    "judge rollouts": every(5, "operations.rollouts"),
     "look for what should be told": every(15, "alerts.look"),
     # why so rarely: what makes a message sends it, too; this is for tries after the first
-    "tell it": every(5, "alerts.deliver"),
+    "tell it": every(15, "alerts.deliver"),
     "drop alerts of long ago": every(3600, "alerts.prune"),
-    "ask versions of rollouts what they answer": every(5, "golden.rollouts"),
     # why so rarely: each file that comes sends it, too
     "make statistics of captured data": every(15, "capture.summarise"),
     "compare captured data with its baselines": every(
@@ -84,7 +83,6 @@ BEAT_SCHEDULE = {
     ),
     "drop captured data of long ago": every(900, "capture.expire"),
     "wake the nodes again": every(20, "deployments.wake_nodes"),
-    "notice silent nodes": every(5, "nodes.expire"),
     "notice silent gateways": every(5, "gateway.watch"),
     "resume ingests whose worker died": every(20, "registry.resume_ingests"),
     "assess versions of before an upgrade": every(60, "registry.assess_versions"),
@@ -98,6 +96,17 @@ BEAT_SCHEDULE = {
     "drop old samples and log lines": every(300, "metrics.prune"),
     "drop log lines of what was deleted": every(3600, "deployments.logs_sweep"),
 }
+
+# Jobs for which a worker keeps its connections. Celery closes them after each, which with SQLite is
+# a fifth of what an idle worker does; one to a server may have died since, and is opened anew.
+KEPT_JOBS = 100
+
+
+def jobs_on_one_connection(databases: Mapping[str, Mapping[str, Any]]) -> int | None:
+    """None: a new one for each job."""
+    files = all("sqlite3" in one["ENGINE"] for one in databases.values())
+    return KEPT_JOBS if files else None
+
 
 app = Celery("shoal")
 app.conf.update(
@@ -128,6 +137,7 @@ app.conf.update(
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     worker_send_task_events=False,
+    CELERY_DB_REUSE_MAX=jobs_on_one_connection(settings.DATABASES),
     **{
         f"task_{name}": seconds
         for name, seconds in limits(settings.SHOAL_CONTROL_TASK_LIMIT_S).items()

@@ -79,7 +79,10 @@ def https(name: str) -> str:
     value = os.environ.get(name, "")
     parts = urlsplit(value)
     if value and (parts.scheme != "https" or not parts.hostname):
-        raise ImproperlyConfigured(f"{name}={value!r}: expected https://host/path")
+        # why not all of it: its path may be a secret, and this goes into logs
+        raise ImproperlyConfigured(
+            f"{name} begins with {parts.scheme!r}: expected https://host/path"
+        )
     return value
 
 

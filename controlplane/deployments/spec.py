@@ -178,7 +178,8 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec(RunSettings):
-    """What somebody asks for. ``traffic`` is the percent that it gets once it is ready.
+    """What somebody asks for. ``traffic`` is the percent that it gets once it is ready;
+    ``rollout`` gives it traffic step by step from then on, as ``rollouts.plan_asked`` takes it.
 
     ``instance_count`` None: not said; ``count`` says what that is. Raises Invalid for a number out
     of its range, for a choice that there is not, and for a policy that cannot be.
@@ -189,6 +190,7 @@ class Spec(RunSettings):
     config_revision: int | None = None
     instance_count: int | None = None
     traffic: int = 0
+    rollout: dict[str, Any] | None = None
     instance_type: str = field(
         default="",
         metadata=_setting(

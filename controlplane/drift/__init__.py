@@ -11,7 +11,6 @@ from controlplane.drift.comparison import (
 )
 from controlplane.drift.histogram import Bar, bars
 from controlplane.drift.records import (
-    ASKED_BY_US,
     Malformed,
     Summary,
     merged_summaries,
@@ -20,7 +19,6 @@ from controlplane.drift.records import (
 from controlplane.drift.sketch import Sketch, merged, sketch_of
 
 __all__ = [
-    "ASKED_BY_US",
     "DRIFT_PSI",
     "LEAST_ROWS",
     "Bar",

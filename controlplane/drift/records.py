@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, Final, cast
 
 from controlplane.drift.sketch import LARGEST, Kind, Sketch, Value, merged, sketch_of
+from wire.own_requests import OWN_REQUESTS
 
 MOST_FEATURES: Final = 128
 MOST_COLUMNS: Final = 64  # of a tensor of rows
@@ -20,8 +21,6 @@ MOST_OF_ONE: Final = 64  # values of one tensor that are no rows: they hang toge
 NAME_CHARS: Final = 255
 MOST_AXES: Final = 64
 AXES: Final = 2  # of rows with columns
-# The id of requests that the control plane makes itself, to compare versions: no client's data.
-ASKED_BY_US: Final = "shoal-comparison"
 COLLECTIONS: Final = {"inputs": "model_inputs", "outputs": "model_outputs"}
 
 Key = str  # "model_inputs/x[3]"
@@ -49,7 +48,7 @@ class _Feature:
 
 
 def summarised(lines: Iterable[bytes], rng: Random) -> Summary:
-    """Of what clients sent, and not of what the control plane asked. Raises Malformed."""
+    """Of what clients sent, and not of what Shoal asked itself. Raises Malformed."""
     features: dict[Key, _Feature] = {}
     untold: set[Key] = set()
     records = 0
@@ -57,7 +56,7 @@ def summarised(lines: Iterable[bytes], rng: Random) -> Summary:
         if not line.strip():
             continue
         record = _record(line, number)
-        if record.get("id") == ASKED_BY_US:
+        if str(record.get("id")) in OWN_REQUESTS:
             continue
         records += 1
         for key, kind, values, shape, rows in _read(record, number, rng):

@@ -50,7 +50,7 @@ def bootstrap(settings: GatewaySettings) -> dict[str, Any]:
     """Envoy's fixed configuration; everything else comes from the files in ``xds/``."""
     clusters = [_holding(hold_socket(settings))]
     if settings.traces_url:
-        clusters.append(collector(settings.traces_url))
+        clusters.append(collector(settings.traces_url, settings.traces_authorities))
     return {
         "node": {"id": settings.name, "cluster": "shoal-gateway"},
         "admin": {"address": {"pipe": {"path": str(admin_socket(settings)), "mode": 0o600}}},

@@ -1,10 +1,11 @@
 """What the gateway's programs take from the environment; needs no Django."""
 
 import os
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from wire.addresses import collector_url
+from wire.addresses import collector_url, without_secrets
 from wire.secret_files import EmptySecret, secret
 
 DEFAULT_CONTROL_URL = "http://127.0.0.1:8080"
@@ -40,6 +41,7 @@ class GatewaySettings:
     most_held: int = DEFAULT_HELD  # requests that wait for replicas to wake, at a time
     leaves: bool = False  # it is gone for good when its agent and Envoy are stopped
     traces_url: str = ""  # where Envoy sends spans by OTLP; empty: it makes none
+    traces_authorities: str = ""  # file of who may vouch for it; empty: it is not asked by TLS
     traces_percent: int = DEFAULT_TRACES_PERCENT  # of requests whose caller has not decided it
 
     @property
@@ -52,6 +54,7 @@ def load() -> GatewaySettings:
     home = Path(os.environ.get("SHOAL_HOME") or ".shoal").expanduser().resolve()
     public_url = os.environ.get("SHOAL_PUBLIC_URL") or DEFAULT_CONTROL_URL
     names = os.environ.get("SHOAL_GATEWAY_TLS_NAMES", "")
+    traces_url = _traces_url()
     return GatewaySettings(
         home=home,
         tls_dir=Path(os.environ.get("SHOAL_TLS_DIR") or home / "tls").resolve(),
@@ -69,7 +72,8 @@ def load() -> GatewaySettings:
         drain_s=_integer("SHOAL_GATEWAY_DRAIN_S", DEFAULT_DRAIN_S, MAX_DRAIN_S),
         most_held=_integer("SHOAL_GATEWAY_MOST_HELD", DEFAULT_HELD, MOST_HELD),
         leaves=_flag("SHOAL_GATEWAY_LEAVES"),
-        traces_url=_traces_url(),
+        traces_url=traces_url,
+        traces_authorities=_authorities(traces_url) if traces_url.startswith("https:") else "",
         traces_percent=_integer("SHOAL_GATEWAY_TRACES_PERCENT", DEFAULT_TRACES_PERCENT, 100),
     )
 
@@ -108,8 +112,18 @@ def _traces_url() -> str:
     try:
         return collector_url(url) if url else ""
     except ValueError as error:
-        shown = url.rpartition("@")[2]  # no password into a log
+        shown = without_secrets(url)
         raise SettingsError(f"SHOAL_GATEWAY_TRACES_URL={shown!r}: {error}.") from error
+
+
+def _authorities(url: str) -> str:
+    file = ssl.get_default_verify_paths().cafile
+    if file is None:
+        raise SettingsError(
+            f"SHOAL_GATEWAY_TRACES_URL={url!r}: this machine has no file of authorities to trust. "
+            "Let SSL_CERT_FILE name one, as PEM."
+        )
+    return str(Path(file).resolve())
 
 
 def _token(default_file: Path) -> str:

@@ -15,7 +15,7 @@ import httpx
 from answers import Array, Difference, Tolerance, array, differences
 from controlplane.console.inference import Call, InferenceFailed, Target, infer_http
 from controlplane.console.tensors import Tensor
-from controlplane.drift import ASKED_BY_US
+from wire.own_requests import COMPARISON
 
 CASE_S: Final = 10.0  # that one case may take
 # What says nothing of the answer: time-outs, refused keys, rate limits, no replica.
@@ -101,7 +101,7 @@ async def _asked(
     client: httpx.AsyncClient, target: Target, case: Case, timeout_s: float
 ) -> Outcome:
     began = time.monotonic()
-    call = replace(case.call, id=ASKED_BY_US)  # why: where it is captured, it is no client's
+    call = replace(case.call, id=COMPARISON)  # why: where it is captured, it is no client's
     try:
         answer = await infer_http(client, target, call, timeout_s)
         got = as_arrays(answer.outputs)

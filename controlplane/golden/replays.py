@@ -16,11 +16,10 @@ from controlplane.console.models_served import Specification
 from controlplane.console.reading import read_inputs
 from controlplane.console.tensors import TensorError
 from controlplane.deployments.capturing import Capture
-from controlplane.drift import ASKED_BY_US
 from controlplane.golden.inputs import Input
 from controlplane.rollouts import CAPTURED, Unusable, place
+from wire.own_requests import OWN_REQUESTS
 
-OURS: Final = frozenset({ASKED_BY_US, "shoal-first-inference"})  # the agent's, when it starts one
 TRIED: Final = 20  # lines for each that is wanted: reading what cannot be asked takes time as well
 
 
@@ -79,7 +78,7 @@ def replayed(
     inputs = record.get("inputs") if isinstance(record, dict) else None
     if not isinstance(inputs, list) or not all(isinstance(one, dict) for one in inputs):
         return Unusable.UNREADABLE
-    if str(record.get("id")) in OURS:
+    if str(record.get("id")) in OWN_REQUESTS:
         return None
     if "error" in record:
         return Unusable.FAILED

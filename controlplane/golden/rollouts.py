@@ -11,7 +11,7 @@ from controlplane.deployments.selectors import deployment_get
 from controlplane.golden.asking import Outcome, Status
 from controlplane.golden.cases import MOST_CASES, asked, golden_cases
 from controlplane.operations.models import Rollout
-from controlplane.operations.selectors import rollouts_active
+from controlplane.operations.selectors import rollouts_active, waking_since
 from controlplane.operations.types import ROLLING
 from controlplane.rollouts import (
     GOLDEN,
@@ -101,8 +101,10 @@ def candidate_awake(row: Rollout) -> Deployment | None:
 
 
 def _asleep(candidate: Deployment) -> bool:
-    """Asking would wake it."""
-    return not candidate.instance_count and candidate.idle_rule is not None
+    """Asking would wake it, or wait until it is awake, and count as a time-out."""
+    if candidate.idle_rule is None:
+        return False
+    return not candidate.instance_count or waking_since(candidate) is not None
 
 
 def _answers(candidate: Deployment, now: datetime) -> Golden:

@@ -22,6 +22,13 @@ def golden_rollout(rollout: str) -> None:
     rollout_ask(rollout, now=timezone.now())
 
 
+@shared_task(name="golden.candidate")
+def golden_candidate(operation: str) -> None:
+    from controlplane.golden.candidates import candidate_ask  # noqa: PLC0415 - see above
+
+    candidate_ask(operation, now=timezone.now())
+
+
 @shared_task(name="golden.comparison")
 def golden_comparison(rollout: str) -> None:
     from controlplane.golden.comparisons import comparison_ask  # noqa: PLC0415 - see above

@@ -104,10 +104,10 @@ class NodeSample(models.Model):
 
 
 class RollUp(models.Model):
-    """What is left of the samples of one scope in one minute or one hour (``stored.py``)."""
+    """What is left of the samples of one scope in a minute, ten, or an hour (``stored.py``)."""
 
     scope = models.CharField(max_length=200)  # see types.Scope
-    span_s = models.PositiveIntegerField()  # 60 or 3600
+    span_s = models.PositiveIntegerField()  # 60, 600 or 3600
     at = models.BigIntegerField()  # Unix seconds of its end
     data = models.JSONField()
 

@@ -7,7 +7,7 @@ lowest and highest value of every metric, so that no peak is averaged away. Zero
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import ceil, floor, inf, log10
 from typing import Any, Final
 
 from controlplane.metrics import formulas, series
@@ -16,6 +16,8 @@ from controlplane.metrics.series import Sample, Source
 from controlplane.metrics.types import Scope
 
 POINT_S: Final = 5.0  # between the moments whose lowest and highest are kept
+DIGITS: Final = 7  # of a number that is kept and is no whole one
+DIGITS_OF_BOUNDS: Final = 4  # of lowest and highest values, which charts alone show
 Data = dict[str, Any]
 
 
@@ -69,6 +71,39 @@ class StoredWindow:
     def answered(self, name: str) -> Value:
         answers = self.answers()
         return None if answers is None else answers.counted(name) / answers.seconds
+
+
+def shortened(data: Data) -> Data:
+    """``data`` as it is kept: with as many digits as anybody sees, which are more than half of it.
+
+    Counts stay exact. Lowest values are rounded down and highest up, so that no mean is outside.
+    """
+    short = {
+        "sums": lambda number: _near(number, DIGITS),
+        "gauge": lambda number: _near(number, DIGITS),
+        "low": lambda number: _outward(number, floor),
+        "high": lambda number: _outward(number, ceil),
+    }
+    found: Data = {
+        part: {name: short[part](number) for name, number in of.items()} if part in short else of
+        for part, of in data.items()
+    }
+    if "s" in found:
+        found["s"] = _near(found["s"], DIGITS)
+    return found
+
+
+def _near(number: float, digits: int) -> float:
+    """Whole numbers as such, others with so many digits; both take fewer characters in JSON."""
+    return int(number) if float(number).is_integer() else float(f"{number:.{digits}g}")
+
+
+def _outward(number: float, whole: Callable[[float], int]) -> float:
+    if float(number).is_integer() and abs(number) < 10**DIGITS_OF_BOUNDS:
+        return int(number)
+    places = DIGITS_OF_BOUNDS - 1 - floor(log10(abs(number)))
+    found = round(whole(number * 10.0**places) / 10.0**places, max(places, 0))
+    return int(found) if found.is_integer() else found
 
 
 def value(data: Data, metric: str, size: str = "") -> Value:

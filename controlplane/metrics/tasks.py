@@ -10,6 +10,7 @@ from controlplane.metrics import services
 @shared_task(name="metrics.prune")
 def metrics_prune() -> None:
     services.prune(now=time.time())
+    services.thin(now=time.time())
 
 
 @shared_task(name="metrics.roll_up")

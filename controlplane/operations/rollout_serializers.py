@@ -22,9 +22,8 @@ class StepInputSerializer(Fields):
     percent = serializers.IntegerField(help_text="of the traffic, for the candidate")
     hold_s = serializers.IntegerField(
         required=False,
-        default=300,
-        help_text="so many seconds at least before the next step; the last has none, but after a "
-        "switch, which is watched for as long",
+        help_text="so many seconds at least before the next step, 300 unless said; the last has "
+        "none (0), but after a switch, which is watched for as long",
     )
 
 
@@ -92,9 +91,10 @@ class CompareInputSerializer(Fields):
     )
 
 
-@extend_schema_serializer(component_name="RolloutInput")
-class RolloutInputSerializer(Fields):
-    deployment = serializers.CharField(max_length=32, help_text="the candidate")
+@extend_schema_serializer(component_name="RolloutPlanInput")
+class PlanInputSerializer(Fields):
+    """Steps and what is looked at; `{}` has the defaults of all."""
+
     steps = StepInputSerializer(
         many=True,
         required=False,
@@ -120,6 +120,11 @@ class RolloutInputSerializer(Fields):
     compare = CompareInputSerializer(
         required=False, allow_null=True, help_text="no input is asked, unless said"
     )
+
+
+@extend_schema_serializer(component_name="RolloutInput")
+class RolloutInputSerializer(PlanInputSerializer):
+    deployment = serializers.CharField(max_length=32, help_text="the candidate")
 
 
 @extend_schema_serializer(component_name="RolloutStage")
@@ -251,6 +256,10 @@ class RolloutSerializer(Fields):
     compare = CompareSerializer(allow_null=True)
     compared = ComparedSerializer(allow_null=True, help_text="null: no input has been asked")
     golden = GoldenSerializer(allow_null=True, help_text="null: nobody has asked")
+    answers_checked = serializers.BooleanField(
+        help_text="false: nothing looks at what the candidate answers, as there are no golden cases"
+        " and `compare` is null; wrong answers are then promoted"
+    )
     judged_at = serializers.DateTimeField(allow_null=True)
     paused_by = serializers.CharField(allow_blank=True)
     created_by = serializers.CharField()

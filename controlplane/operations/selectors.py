@@ -19,6 +19,7 @@ from controlplane.rollouts import (
     BLUE_GREEN,
     BY_STEPS,
     CAPTURED,
+    GOLDEN,
     MEASURES,
     SOURCES,
     Tally,
@@ -110,6 +111,16 @@ def operations_active(endpoint: str = "", deployment: str | None = None) -> Quer
     if deployment is not None:
         rows = rows.filter(deployment=deployment)
     return rows.order_by("created_at")
+
+
+def waking_since(deployment: Deployment) -> datetime | None:
+    """Since when it is brought back from zero, where its policy had taken it."""
+    if deployment.idle_rule is None or not deployment.instance_count:
+        return None
+    for change in operations_active(deployment.endpoint.name, deployment.name):
+        if change.parameters.get("previous_count") == 0:
+            return change.created_at
+    return None
 
 
 def operation_state(operation_id: str) -> tuple[Any, ...] | None:
@@ -224,6 +235,13 @@ def _compared(row: Rollout) -> Shown:
     }
 
 
+def _answers_checked(row: Rollout) -> bool:
+    """Of one whose candidate was asleep nobody knows yet whether it has golden cases."""
+    watched = row.plan["guardrails"].get(GOLDEN) is not None
+    golden = watched and (row.golden is None or row.golden["cases"] > 0)
+    return golden or row.plan.get("compare") is not None
+
+
 def rollout_shown(row: Rollout) -> Shown:
     judged = row.judgement
     return {
@@ -252,6 +270,7 @@ def rollout_shown(row: Rollout) -> Shown:
         if row.plan.get("compare")
         else None,
         "compared": _compared(row) if row.compared else None,
+        "answers_checked": _answers_checked(row),
         "latency": judged.get("latency", []),
         "judged_at": row.judged_at,
         "paused_by": row.paused_by,

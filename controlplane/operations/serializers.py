@@ -29,6 +29,12 @@ class DeployResultSerializer(Fields):
     model_name = serializers.CharField(help_text="what clients name; the first when several")
     models = serializers.ListField(child=serializers.CharField())
     provisioning_state = serializers.CharField()
+    rollout = serializers.CharField(
+        required=False,
+        allow_null=True,
+        help_text="id of the one that has begun; null where none was asked for, or it could not "
+        "begin: the stage `rollout` says why",
+    )
     idle_deployments = serializers.ListField(
         child=serializers.CharField(), help_text="deployments without traffic, free to delete"
     )

@@ -9,6 +9,7 @@ from controlplane.operations import services
 # why this name: beat and workers are not upgraded in one moment, and each must know the other's
 @shared_task(name="deployments.reconcile")
 def deployments_reconcile() -> None:
+    services.looks_send()
     services.operations_tick(now=timezone.now())
 
 

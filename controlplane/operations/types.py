@@ -28,6 +28,7 @@ class StageName(TextChoices):
     LOAD = "load"
     WARM = "warm"
     ROUTE = "route"
+    ROLLOUT = "rollout"
     STOP = "stop"
 
 
@@ -50,3 +51,6 @@ class RolloutState(TextChoices):
 
 ROLLING: Final = (RolloutState.RUNNING, RolloutState.PAUSED)
 ACTIVE: Final = (OperationState.QUEUED, OperationState.RUNNING)
+
+# Why a decision of the autoscaler is not carried out, where that does not pass by itself.
+STUCK: Final = ("OutOfCapacity", "LastChangeFailed", "ProjectQuotaExceeded")

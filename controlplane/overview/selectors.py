@@ -24,7 +24,7 @@ from controlplane.nodes.selectors import (
 )
 from controlplane.operations.models import Operation
 from controlplane.operations.selectors import operation_list, operation_shown
-from controlplane.operations.types import StageStatus
+from controlplane.operations.types import STUCK, StageStatus
 from controlplane.registry.models import Model
 
 RECENT: Final = 7
@@ -286,6 +286,9 @@ def _endpoint_attention(endpoint: EndpointGlance) -> list[Shown]:
             found.append(_item("error", f"{name} failed", error.get("message", ""), link))
         elif error:
             found.append(_item("warning", f"{name} needs help", error.get("message", ""), link))
+        if deployment["blocked_by"] in STUCK:
+            title = f"{name} is not autoscaled as it should be"
+            found.append(_item("warning", title, deployment["blocked"] or "", link))
     return found
 
 

@@ -35,15 +35,16 @@ class Side:
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What requests do not tell. ``candidate``: its name. ``idle``: its policy has taken it to
-    zero, and a request wakes it. ``changed``: what it runs is not what the rollout began with.
-    ``behind``: more has been counted, and is looked at next. ``golden``: what it answered to golden
-    cases; None where there are none. ``compared``: what both answered to the same inputs; None
-    where nobody asks."""
+    zero, and a request wakes it, or is about to; ``overslept``: that takes too long. ``changed``:
+    what it runs is not what the rollout began with. ``behind``: more has been counted, and is
+    looked at next. ``golden``: what it answered to golden cases; None where there are none.
+    ``compared``: what both answered to the same inputs; None where nobody asks."""
 
     candidate: str
     own: Side = Side()
     stable: Side = Side()
     idle: bool = False
+    overslept: str = ""
     changed: str = ""
     behind: bool = False
     paused_by: str = ""

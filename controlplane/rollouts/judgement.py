@@ -110,7 +110,8 @@ def _found(
     if facts.changed:
         return Action.WITHDRAW, Cause.CHANGED, facts.changed, 0
     if not facts.own.ready and not facts.own.unknown and not facts.idle:
-        return Action.WITHDRAW, Cause.NOT_READY, f"{name} has no ready replica.", 0
+        text = f"{name} has no ready replica. {facts.overslept}".rstrip()
+        return Action.WITHDRAW, Cause.NOT_READY, text, 0
     for figure in figures:
         if figure.broken:
             return Action.WITHDRAW, figure.measure, figure.text, 0

@@ -183,7 +183,7 @@ def plan_asked(
     Invalid."""
     wanted: dict[str, Any] = {"strategy": strategy}
     if steps is not None:
-        wanted["steps"] = _steps([Step(**step) for step in steps], strategy)
+        wanted["steps"] = _steps(steps, strategy)
     elif strategy == BLUE_GREEN:
         wanted["steps"] = SWITCH
     if shadow is not None:
@@ -204,11 +204,21 @@ def plan_asked(
     return Plan(**wanted)
 
 
-def _steps(found: list[Step], strategy: str) -> tuple[Step, ...]:
+def _steps(asked: Sequence[Mapping[str, int]], strategy: str) -> tuple[Step, ...]:
+    """Raises Invalid for a last step that is to hold, where nothing would be watched."""
+    found = tuple(Step(**step) for step in asked)
     if strategy == BLUE_GREEN:  # before the switch there is always a look
-        return (Step(0, 0), *found) if [one.percent for one in found] == [100] else tuple(found)
-    # why: the last is the end, and nothing is held there
-    return tuple(replace(one, hold_s=0) if one == found[-1] else one for one in found)
+        return (Step(0, 0), *found) if [one.percent for one in found] == [100] else found
+    if not found:
+        return found
+    held = asked[-1].get("hold_s", 0)
+    if held and found[-1].percent == 100:
+        raise _invalid(
+            f"steps.{len(found) - 1}.hold_s",
+            f"{held}, expected 0 or nothing: after the last step nothing is watched. The strategy "
+            f"{BLUE_GREEN} watches the candidate for so long once it has all of the traffic",
+        )
+    return (*found[:-1], replace(found[-1], hold_s=0))
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:

@@ -42,6 +42,7 @@ function deployment(
   over: Partial<Deployment> = {},
 ): Deployment {
   return {
+    etag: 'W/"1"',
     name,
     endpoint,
     project: "default",

@@ -37,6 +37,7 @@ const FIRST: Rollout = {
   reason: "20 % for 140 s more.",
   cause: "hold_time",
   missing_requests: 0,
+  answers_checked: true,
   figures: [
     figure("errors", "Server errors (5xx)", { bad: 9, stable_bad: 22, confidence: 0.4312, needed: 0.993 }),
     figure("refusals", "Refused requests (4xx)", { bad: 2, stable_bad: 9 }),

@@ -132,11 +132,16 @@ class OnlineDeploymentOperations:
         deployment: OnlineDeployment,
         *,
         all_traffic: bool = False,
+        traffic: int | None = None,
+        rollout: Mapping[str, Any] | None = None,
         supersede: bool = False,
         local: bool = False,
         vscode_debug: bool = False,
     ) -> AsyncLROPoller[OnlineDeployment]:
         """Registers the model first when it is a local one.
+
+        ``traffic`` and ``rollout``: what a new deployment gets once it is ready, a share in percent
+        or its traffic step by step, as ``rollouts.start`` takes it.
 
         ``supersede``: cancel what is under way there instead of a refusal.
         """
@@ -144,6 +149,8 @@ class OnlineDeploymentOperations:
             self._blocking.begin_create_or_update,
             deployment,
             all_traffic=all_traffic,
+            traffic=traffic,
+            rollout=rollout,
             supersede=supersede,
             local=local,
             vscode_debug=vscode_debug,

@@ -85,6 +85,7 @@ def export(folder: Path) -> None:
     Models are named by their registered versions; `shoal model download` fetches their files.
     URLs and secrets of channels are in no file: variables of the environment are named in their
     place, and told. Silences that have ended are left out.
+    Of a deployment that is autoscaled the number of replicas is left to its policy.
     """
     from shoal.cli.folders import write_all
     from shoal.cli.report import note

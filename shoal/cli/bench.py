@@ -1,6 +1,7 @@
 """``shoal bench``: the load client of sweeps from here, against any server of the protocol."""
 
 import re
+import shlex
 from typing import Any
 
 import click
@@ -8,7 +9,9 @@ import click
 from shoal.cli.load_options import load_asked, load_options, point_line, print_points
 from shoal.cli.options import AzCommand
 from shoal.cli.output import emit, output_option
+from shoal.cli.proxy import HTTP_PORT
 
+LOCAL = f"127.0.0.1:{HTTP_PORT}"
 URL = re.compile(r"[a-z]+://.*|[^/]+:[0-9]+(/.*)?|localhost(/.*)?")
 
 
@@ -50,6 +53,7 @@ def bench(
 
     asked = load_asked(load)
     where, named = _where(target, deployment, _headers(headers), model)
+    proxied = None if URL.fullmatch(target) else _proxy(target, deployment)
     plan = LoadPlan(
         model=named,
         version=model_version,
@@ -85,12 +89,20 @@ def bench(
         "stopped_by": stopped_by,
         "failed": failed,
         **points_shown(points, plan),
-        "perf_analyzer": perf_analyzer.command(plan, where.address),
+        # why a proxy: it has no word for an endpoint's path and authority, and keys are secret
+        "proxy": proxied,
+        "perf_analyzer": perf_analyzer.command(plan, LOCAL if proxied else where.address),
     }
     emit(found, output, lambda: print_points(found))
     if failed:
         click.echo(f"Error: {failed}", err=True)
     return 1 if failed else 0
+
+
+def _proxy(endpoint: str, deployment: str | None) -> str:
+    """The command that serves the endpoint at ``LOCAL``."""
+    pinned = ["--deployment", deployment] if deployment else []
+    return shlex.join(["shoal", "proxy", endpoint, *pinned])
 
 
 def _headers(given: tuple[str, ...]) -> dict[str, str]:

@@ -1,12 +1,14 @@
 """``shoal deploy``: the command's arguments; ``deploying`` does it."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from shoal.cli.lineage import lineage_given, lineage_options
 from shoal.cli.options import supersede_option
 from shoal.cli.output import emit, output_option
+from shoal.cli.rollout_options import first_traffic, first_traffic_options
 
 DEFAULT_TIMEOUT_S = 900
 
@@ -31,6 +33,7 @@ DEFAULT_TIMEOUT_S = 900
     is_flag=True,
     help="Mend mistakes in config.pbtxt where the inspection of the upload knows the remedy.",
 )
+@first_traffic_options
 @lineage_options
 @supersede_option
 @click.option(
@@ -57,7 +60,7 @@ def deploy(
     wait: bool,
     timeout: float,
     output: str,
-    **origin: str | None,
+    **more: Any,
 ) -> None:
     """Make a model file a live endpoint.
 
@@ -68,9 +71,14 @@ def deploy(
       shoal deploy resnet.onnx
       shoal deploy ./model_repository --name vision --wait -o json
 
+      shoal deploy resnet.onnx --traffic 10
+      shoal deploy resnet.onnx --rollout --steps 5:60,25:600,100
+
     An endpoint that exists gets the new version beside the old one (blue/green), then all of its
-    traffic once that is ready; callers notice nothing. The result holds scoring_uri, grpc_target
-    and primaryKey.
+    traffic once that is ready; callers notice nothing. With --rollout it gets it step by step, as
+    long as it does no worse: the server begins that, whether anybody waits or not.
+
+    The result holds scoring_uri, grpc_target and primaryKey.
     """
     from shoal.cli import deploying
     from shoal.client import names
@@ -80,6 +88,7 @@ def deploy(
             f"{name!r} is not usable: {names.RULE}. For instance: {names.from_text(name)}",
             param_hint="--name",
         )
+    first = first_traffic(more)
     result = deploying.run(
         path,
         name or names.from_path(path),
@@ -87,7 +96,8 @@ def deploy(
         deployment=deployment,
         instance_count=instance_count,
         apply_fixes=apply_fixes,
-        lineage=lineage_given(**origin),
+        lineage=lineage_given(**more),
+        **first,
         supersede=supersede,
         wait=wait,
         timeout_s=timeout,

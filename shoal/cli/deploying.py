@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from shoal.cli.output import print_fields
 from shoal.client import Client, Problem
+from shoal.client.operations import rollout_refused
 from shoal.client.packing import packaged
 from shoal.client.types import Endpoint, ModelVersion, Operation
 from shoal.display.terminal import Progress
@@ -27,6 +28,7 @@ class Deployed(TypedDict):
     model_name: str | None
     models: list[str]
     operation: str
+    rollout: str | None  # its id, once it has begun
 
 
 def run(
@@ -38,6 +40,8 @@ def run(
     instance_count: int | None,
     apply_fixes: bool = False,
     lineage: Mapping[str, str] | None = None,
+    traffic: int | None = None,
+    rollout: Mapping[str, Any] | None = None,
     supersede: bool = False,
     wait: bool,
     timeout_s: float,
@@ -63,16 +67,22 @@ def run(
             endpoint=name,
             deployment=deployment,
             instance_count=instance_count or _replicas_now(endpoint),
+            traffic=traffic,
+            rollout=rollout,
             supersede=supersede,
         )
         for warning in operation.get("warnings", ()):
             progress.note(f"Warning: {warning}")
         if endpoint:
-            progress.note(_what_happens(endpoint, version["version"], operation["deployment"]))
+            gets = _first_traffic(endpoint, traffic, rollout)
+            name_given = operation["deployment"]
+            progress.note(_what_happens(endpoint, version["version"], name_given, gets))
         if wait:
             operation = client.wait_operation(
                 operation, timeout_s=timeout_s, on_change=progress.operation
             )
+            if refused := rollout_refused(operation):
+                progress.note(f"Warning: rollout of {operation['deployment']}: {refused}")
         return _result(client, name, version, operation)
 
 
@@ -88,6 +98,7 @@ def print_result(result: Deployed, *, ready: bool) -> None:
             "gRPC": f"{result['grpc_target']}, metadata x-shoal-endpoint: {result['endpoint']}",
             "Key": f"{result['primaryKey']}  (Authorization: Bearer <key>)",
             "CA": result["ca_path"],
+            "Rollout": f"shoal rollout watch {result['endpoint']}" if result["rollout"] else None,
             "Follow": None if ready else f"shoal operation show {result['operation']}",
         }
     )
@@ -108,21 +119,29 @@ def _now(endpoint: Endpoint) -> str:
 
 
 def _replicas_now(endpoint: Endpoint | None) -> int | None:
-    """As many replicas as serve now: fewer might not bear the load that the new one takes over."""
+    """As many replicas as serve now: fewer might not bear the load that the new one takes over.
+    None where none does, also at zero: the control plane chooses."""
     if endpoint is None:
         return None
     serving = [item for item in endpoint["deployments"] if endpoint["traffic"].get(item["name"])]
-    return max((item["instance_count"] for item in serving), default=None)
+    return max((item["instance_count"] for item in serving), default=0) or None
 
 
-def _what_happens(endpoint: Endpoint, version: int, deployment: str) -> str:
+def _first_traffic(
+    endpoint: Endpoint, traffic: int | None, rollout: Mapping[str, Any] | None
+) -> str:
+    if rollout is not None:
+        return "its rollout begins when it is ready"
+    alone = not any(endpoint["traffic"].values())  # there is nobody to share with
+    share = 100 if traffic is None or (traffic and alone) else traffic
+    return f"gets {share} % of the traffic when ready" if share else "gets no traffic"
+
+
+def _what_happens(endpoint: Endpoint, version: int, deployment: str, gets: str) -> str:
     for item in endpoint["deployments"]:
         if (item["name"], item["version"]) == (deployment, version):
             return f"Version {version} runs there already as {deployment}"
-    return (
-        f"Version {version} is deployed beside it as {deployment} "
-        "and gets 100 % of the traffic when ready"
-    )
+    return f"Version {version} is deployed beside it as {deployment} and {gets}"
 
 
 def _register(
@@ -182,4 +201,5 @@ def _result(client: Client, name: str, version: ModelVersion, operation: Operati
         "model_name": done["model_name"] if done else (models[0] if models else None),
         "models": models,
         "operation": operation["id"],
+        "rollout": done.get("rollout") if done else None,
     }

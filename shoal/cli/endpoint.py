@@ -114,6 +114,9 @@ def _print(item: Any, watch: Any) -> None:
             "Call it as": [name for model in item["models"] for name in model["repo_models"]],
         }
     )
+    for row in item["deployments"]:
+        if blocked := (row.get("autoscaling") or {}).get("blocked"):
+            click.echo(f"! {row['name']} is not autoscaled as it should be: {blocked}")
     if item.get("unconfirmed"):
         from shoal.sdk.endpoints import unconfirmed_text
 

@@ -182,6 +182,8 @@ def write_all(client: MLClient, folder: Path) -> Written:
         (endpoint.properties or {}).pop(OWN_ID, None)
         written.add(folder / f"{endpoint.name}.endpoint.yml", endpoint)
         for deployment in client.online_deployments.list(str(endpoint.name)):
+            if (deployment.autoscale or {}).get("enabled"):  # it decides, also on zero
+                deployment.instance_count = None
             name = f"{endpoint.name}.{deployment.name}.deployment.yml"
             written.add(folder / name, deployment)
     alerts_write(client.client, folder, {str(endpoint.name) for endpoint in endpoints}, written)

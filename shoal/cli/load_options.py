@@ -175,6 +175,7 @@ def print_points(found: Any) -> None:
             "Within the objective": _within(found, unit),
             "Ended early": found["stopped_by"] or None,
             "Failed": ", ".join(f"{kind}: {count:,}" for kind, count in kinds.items()) or None,
+            "First": found.get("proxy"),
             "perf_analyzer": found["perf_analyzer"],
         }
     )

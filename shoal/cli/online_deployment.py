@@ -19,6 +19,7 @@ from shoal.cli.options import (
     yes_option,
 )
 from shoal.cli.output import emit, output_option, print_fields, print_rows
+from shoal.cli.rollout_options import first_traffic, first_traffic_options
 
 _endpoint_option = click.option(
     "--endpoint-name", "-e", help="Name of the endpoint; goes before the file's."
@@ -58,17 +59,14 @@ def online_deployment() -> None:
 @_endpoint_option
 @file_option("deployment", required=True)
 @_all_traffic_option
+@first_traffic_options
 @set_option
 @supersede_option
 @no_wait_option
 @click.option(
-    "--package-model",
-    "--with-package",
-    is_flag=True,
-    hidden=True,
-    expose_value=False,
+    "--package-model", "--with-package", is_flag=True, hidden=True, expose_value=False,
     callback=_refused,
-)
+)  # fmt: skip
 @click.option("--skip-script-validation", is_flag=True, hidden=True, expose_value=False)
 @local_option
 @_debug_option
@@ -85,10 +83,14 @@ def create(
     output: str,
     local: bool,
     vscode_debug: bool,
+    **more: Any,
 ) -> None:
-    """Create a deployment; registers the model first when the file names a local path."""
-    how = {"all_traffic": all_traffic, "supersede": supersede, "local": local}
-    how["vscode_debug"] = _debugged(vscode_debug, local=local)
+    """Create a deployment; registers the model first when the file names a local path.
+
+    It gets no traffic unless --all-traffic, --traffic or --rollout say so.
+    """
+    how: dict[str, Any] = {"all_traffic": all_traffic, "supersede": supersede, "local": local}
+    how |= {**first_traffic(more), "vscode_debug": _debugged(vscode_debug, local=local)}
     _apply(name, endpoint_name, file, settings, output, how, no_wait=no_wait)
 
 
@@ -153,9 +155,8 @@ def list_(endpoint_name: str, output: str, local: bool) -> None:
     from shoal.sdk.shapes import as_shown
 
     with ml_client(local=local) as client:
-        items = [
-            as_shown(item) for item in client.online_deployments.list(endpoint_name, local=local)
-        ]
+        found = client.online_deployments.list(endpoint_name, local=local)
+        items = [as_shown(item) for item in found]
     columns = {
         "NAME": lambda item: item["name"],
         "STATE": lambda item: f"{item['serving_state']} ({item['provisioning_state']})",
@@ -182,11 +183,10 @@ def delete(
 
     del output
     with ml_client(local=local) as client:
-        client.online_deployments.get(name, endpoint_name, local=local)
+        deployments = client.online_deployments
+        deployments.get(name, endpoint_name, local=local)
         confirm(f"Delete deployment {name} of {endpoint_name}?", yes=yes)
-        poller = client.online_deployments.begin_delete(
-            name=name, endpoint_name=endpoint_name, local=local
-        )
+        poller = deployments.begin_delete(name=name, endpoint_name=endpoint_name, local=local)
         if not no_wait:
             poller.result()
     note(f"Deployment {name} {'is being deleted' if no_wait else 'is deleted'}")
@@ -290,11 +290,10 @@ def get_logs(
     del output
     with ml_client(local=local) as client:
         client.online_deployments.get(name, endpoint_name, local=local)
-        click.echo(
-            client.online_deployments.get_logs(
-                name, endpoint_name, lines, container_type=container, local=local
-            )
+        said = client.online_deployments.get_logs(
+            name, endpoint_name, lines, container_type=container, local=local
         )
+        click.echo(said)
 
 
 def _apply(
@@ -303,7 +302,7 @@ def _apply(
     file: Path | None,
     settings: tuple[str, ...],
     output: str,
-    how: Mapping[str, bool],
+    how: Mapping[str, Any],
     *,
     no_wait: bool,
 ) -> None:

@@ -6,18 +6,12 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import AzCommand, file_option, pairs, supersede_option
+from shoal.cli.options import AzCommand, file_option, supersede_option
 from shoal.cli.output import emit, output_option, print_rows
+from shoal.cli.rollout_options import plan_laid, plan_options
 from shoal.cli.rollout_shown import KINDS, print_rollout
 from shoal.display.units import moment
 
-STEPS, HOLD_S = "1,10,50,100", 300
-SOURCES = ("cases", "random", "captured")
-CHECK_S = 60  # before a switch
-GUARDRAILS = (
-    *("errors", "refusals", "latency_p95", "latency_p99", "latency_mean", "restarts"),
-    *("saturation", "answers", "golden"),
-)
 id_argument = click.argument("rollout_id", required=False)
 
 
@@ -33,76 +27,7 @@ def rollout() -> None:
 @rollout.command(cls=AzCommand, short_help="Begin to move traffic to a ready deployment.")
 @click.argument("endpoint", required=False)
 @click.argument("deployment", required=False)
-@click.option(
-    "--steps",
-    metavar="PERCENT[:SECONDS],...",
-    help="Shares of the candidate, and how long each holds at least.  [default: 1,10,50,100]",
-)
-@click.option(
-    "--hold",
-    type=click.IntRange(min=0),
-    metavar="SECONDS",
-    help="How long each step holds that --steps says nothing of.  [default: 300]",
-)
-@click.option(
-    "--strategy",
-    type=click.Choice(["steps", "blue_green"]),
-    help="blue_green: all of the traffic at once, back where it does worse while --hold lasts.  "
-    "[default: steps]",
-)
-@click.option(
-    "--shadow",
-    metavar="PERCENT[:SECONDS]",
-    help="Copies of so many of the requests first, before any traffic; 300 s unless said.",
-)
-@click.option(
-    "--min-requests",
-    type=click.IntRange(min=1),
-    help="That each version answers in a step before the next.  [default: 200]",
-)
-@click.option(
-    "--tolerance",
-    multiple=True,
-    metavar="GUARDRAIL=TIMES",
-    help=f"So many times as much is no concern, of {', '.join(GUARDRAILS)}.",
-)
-@click.option(
-    "--confidence",
-    multiple=True,
-    metavar="GUARDRAIL=SHARE",
-    help="That the candidate is worse, from which on it is withdrawn: errors=0.99.",
-)
-@click.option(
-    "--without",
-    multiple=True,
-    type=click.Choice(GUARDRAILS),
-    metavar="GUARDRAIL",
-    help="Do not look at this one.",
-)
-@click.option(
-    "--compare",
-    type=click.IntRange(min=1),
-    metavar="PER_MINUTE",
-    help="Ask both versions so many inputs, and compare the answers.",
-)
-@click.option(
-    "--compare-by",
-    type=click.Choice(["values", "best_class"]),
-    help="best_class: scores of classes agree where the best class does.  [default: values]",
-)
-@click.option(
-    "--compare-from",
-    "sources",
-    multiple=True,
-    type=click.Choice(SOURCES),
-    help="Where inputs come from; may come more than once. captured: what clients asked of the "
-    "stable deployment, where it captures.  [default: all of them]",
-)
-@click.option(
-    "--captured-hours",
-    type=click.IntRange(1, 168),
-    help="Captured requests of so many hours until now.  [default: 24]",
-)
+@plan_options
 @click.option("--watch", is_flag=True, help="Follow it to its end; exit code 1 unless it succeeds.")
 @supersede_option
 @file_option("rollout")
@@ -110,22 +35,11 @@ def rollout() -> None:
 def start(
     endpoint: str | None,
     deployment: str | None,
-    steps: str | None,
-    hold: int | None,
-    strategy: str | None,
-    shadow: str | None,
-    min_requests: int | None,
-    tolerance: tuple[str, ...],
-    confidence: tuple[str, ...],
-    without: tuple[str, ...],
-    compare: int | None,
-    compare_by: str | None,
-    sources: tuple[str, ...],
-    captured_hours: int | None,
     watch: bool,
     supersede: bool,
     file: Path | None,
     output: str,
+    **given: Any,
 ) -> None:
     """Give a ready deployment the traffic of the first step, and more while it does no worse.
 
@@ -146,33 +60,7 @@ def start(
     named = {"endpoint": endpoint, "deployment": deployment}
     laid = {name: value for name, value in named.items() if value is not None}
     plan = load_rollout(file or {}, params_override=[laid])
-    guardrails: dict[str, Any] = {**(plan.guardrails or {}), **dict.fromkeys(without)}
-    for option, given in (("tolerance", tolerance), ("confidence", confidence)):
-        for name, value in pairs(given, f"--{option}").items():
-            guardrails[name] = {**(guardrails.get(name) or {}), option: _number(value, option)}
-    said = {"by": compare_by, "sources": list(sources), "captured_hours": captured_hours}
-    compared = {name: value for name, value in said.items() if value}
-    compared |= {"per_minute": compare} if compare else {}
-    if compared:
-        plan.compare = {**(plan.compare or {}), **compared}
-    if plan.compare and "per_minute" not in plan.compare:
-        raise click.UsageError(
-            "--compare-by, --compare-from and --captured-hours say how --compare compares: give it."
-        )
-    if strategy is not None and strategy != plan.strategy:
-        plan.strategy = strategy
-        plan.steps = None  # why: those of a file are of its own strategy
-    if steps or hold is not None:
-        known = f"0:{CHECK_S},100" if plan.strategy == "blue_green" else STEPS
-        plan.steps = _steps(steps or known, hold)
-    if shadow is not None:
-        copies = _steps(shadow, None, "--shadow")
-        if len(copies) != 1:
-            raise click.BadParameter(f"{shadow!r}, expected one", param_hint="--shadow")
-        plan.shadow = copies[0]
-    if min_requests is not None:
-        plan.min_requests = min_requests
-    plan.guardrails = guardrails or None
+    plan_laid(plan, given)
     with ml_client() as client:
         item = client.rollouts.create(plan, supersede=supersede)
     if watch:
@@ -316,23 +204,3 @@ def _follow(endpoint: str, rollout_id: str | None, output: str) -> None:
     emit(item, output, lambda: print_rollout(item))
     if item["state"] != "Succeeded":
         raise ShoalError(f"Rollout of {item['deployment']}: {item['state']}", item["reason"])
-
-
-def _steps(text: str, hold: int | None, option: str = "--steps") -> list[dict[str, int]]:
-    found = []
-    for part in text.split(","):
-        percent, colon, seconds = part.strip().removesuffix("%").partition(":")
-        seconds = seconds if colon else str(HOLD_S if hold is None else hold)
-        if not (percent.strip().isdecimal() and seconds.strip().isdecimal()):
-            raise click.BadParameter(
-                f"{part.strip()!r}, expected PERCENT or PERCENT:SECONDS", param_hint=option
-            )
-        found.append({"percent": int(percent), "hold_s": int(seconds)})
-    return found
-
-
-def _number(text: str, option: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise click.BadParameter(f"{text!r} is no number", param_hint=f"--{option}") from error

@@ -7,6 +7,11 @@ import click
 from shoal.cli.output import print_fields, print_rows
 from shoal.display.units import duration, moment
 
+# Of a candidate whose answers no golden case and no comparison looks at.
+UNSEEN = (
+    "nothing looks at them: save golden cases (`shoal test save`), or begin with `--compare 60`"
+)
+
 
 def print_rollout(item: Any) -> None:
     print_fields(
@@ -18,6 +23,7 @@ def print_rollout(item: Any) -> None:
             "Why": item["reason"],
             "Golden cases": _golden(item.get("golden")),
             "Inputs": _inputs(item.get("compared")),
+            "Answers": None if item.get("answers_checked", True) else UNSEEN,
             "Captured": (item.get("compared") or {}).get("captured") or None,
             "Started": f"{moment(item['created_at'])} by {item['created_by']}",
             "Ended": f"{moment(item['finished_at'])} by {item['ended_by']}"

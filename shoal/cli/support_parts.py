@@ -25,6 +25,7 @@ from shoal.client.transport import is_loopback
 from shoal.local.home import SECRETS, tail
 
 TIMEOUT_S: Final = 20.0
+FACTS_S = 60.0  # this machine's own, for which a database is asked
 LOG_LINES, LOG_BYTES = 1000, 512 * 1024
 EVENTS, OPERATIONS = 500, 200
 LOGGED, REPLICA_LINES = 50, 200  # deployments, and lines of each
@@ -84,7 +85,7 @@ def parts(home: Path, environment: Mapping[str, str]) -> Found:
     yield _json("doctor.json", "what `shoal doctor` says", findings, scrub)
     yield from server.parts()
     if server.reason:
-        yield _local_facts(home, environment, scrub)
+        yield local_facts(home, environment, scrub)
     yield _json("processes.json", "Shoal's processes on this machine", list(_processes()), scrub)
     yield from _logs(home, scrub)
 
@@ -117,10 +118,12 @@ class _Server:
                         f"The control plane answered {answer.status_code}.",
                         ("Sign in as one: shoal login.",),
                     )
-                if answer.is_success:
-                    self._facts = answer.json()
-                else:
+                try:
+                    self._facts = answer.raise_for_status().json()
+                except httpx.HTTPStatusError:
                     self.reason = f"the control plane answered {answer.status_code}"
+                except ValueError:  # a proxy's page, for example
+                    self.reason = f"what answers at {answer.url.host} is no control plane"
         secrets = home / "secrets"
         if self.reason and not os.access(secrets, os.R_OK | os.X_OK):
             raise NotAllowed(
@@ -248,14 +251,17 @@ def _passwords(address: str) -> Iterator[str]:
             yield from (password, unquote(password))
 
 
-def _local_facts(home: Path, environment: Mapping[str, str], scrub: Scrubber) -> Part | Missing:
-    done = subprocess.run(
-        [sys.executable, "-m", "django", "support_facts"],
-        env={**environment, "SHOAL_HOME": str(home),
-             "DJANGO_SETTINGS_MODULE": "controlplane.config.settings"},
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+def local_facts(home: Path, environment: Mapping[str, str], scrub: Scrubber) -> Part | Missing:
     name = "local/facts.json"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "django", "support_facts"],
+            env={**environment, "SHOAL_HOME": str(home),
+                 "DJANGO_SETTINGS_MODULE": "controlplane.config.settings"},
+            capture_output=True, text=True, check=False, timeout=FACTS_S,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return Missing(name, f"no answer within {FACTS_S:g} s")
     if done.returncode:
         said = done.stderr.strip().splitlines()
         return Missing(name, scrub.text(said[-1] if said else "the program for it ended"))

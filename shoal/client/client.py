@@ -362,12 +362,15 @@ class Client(
         *,
         deployment: str | None = None,
         instance_count: int | None = None,
+        traffic: int | None = None,
+        rollout: Mapping[str, Any] | None = None,
         timeout_s: float = OPERATION_TIMEOUT_S,
         on_bytes: OnBytes | None = None,
     ) -> DeployResult:
         """From an .onnx file, a folder or a zip to a live endpoint called ``name``.
 
-        An endpoint that exists gets the new version beside the old one, then all its traffic.
+        An endpoint that exists gets the new version beside the old one, then all its traffic, or
+        what ``traffic`` or ``rollout`` say, as with ``start_deploy``.
         Raises UnusableSource, Problem, OperationFailed, WaitTimeout, ConnectionFailed.
         """
         package = packaged(Path(path), serve_as=name)
@@ -379,5 +382,7 @@ class Client(
             endpoint=name,
             deployment=deployment,
             instance_count=instance_count,
+            traffic=traffic,
+            rollout=rollout,
         )
         return cast(DeployResult, self.wait_operation(operation, timeout_s=timeout_s)["result"])

@@ -130,21 +130,27 @@ class Deployments:
         deployment: str | None = None,
         instance_count: int | None = None,
         config_revision: int | None = None,
-        traffic: int = 100,
+        traffic: int | None = None,
+        rollout: Mapping[str, Any] | None = None,
         supersede: bool = False,
     ) -> Operation:
-        """Starts a deployment of a registered version; it gets ``traffic`` percent once Ready.
+        """Starts a deployment of a registered version; it gets ``traffic`` percent once Ready, 100
+        unless said. ``rollout`` gives it its traffic step by step instead, from then on: what
+        ``start_rollout`` takes, ``{}`` for its defaults.
 
         Asking twice is harmless: the server returns the operation under way, and does not start
         again what runs as asked.
         """
-        optional = {
+        optional: dict[str, Any] = {
             "endpoint": endpoint,
             "deployment": deployment,
             "instance_count": instance_count,
             "config_revision": config_revision,
         }
-        body = {"model": model, "version": version, "traffic": traffic}
+        if traffic is None and rollout is None:
+            traffic = 100
+        optional |= {"traffic": traffic, "rollout": rollout}
+        body = {"model": model, "version": version}
         body |= {key: value for key, value in optional.items() if value is not None}
         return self._changed("POST", "/deploy", json=body, supersede=supersede)
 

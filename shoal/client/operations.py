@@ -71,3 +71,12 @@ def _current(operation: Operation) -> str:
         if stage["status"] == "running":
             return f"{stage['title']} {stage['detail'] or ''}".strip()
     return operation["state"]
+
+
+def rollout_refused(operation: Operation) -> str | None:
+    """Why the rollout that was asked for with a deployment has not begun; None unless it has
+    ended so."""
+    for stage in operation["stages"]:
+        if stage["name"] == "rollout" and operation["state"] == "Succeeded":
+            return stage["detail"] if stage["status"] == "failed" else None
+    return None

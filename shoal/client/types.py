@@ -181,6 +181,7 @@ class Model(TypedDict):
 
 
 class Deployment(TypedDict):
+    etag: NotRequired[str]  # which servers of before do not tell
     name: str
     endpoint: str
     model: str
@@ -214,7 +215,7 @@ class UnconfirmedGateway(TypedDict):
 
 
 class Endpoint(TypedDict):
-    etag: NotRequired[str]  # which servers of before do not tell
+    etag: NotRequired[str]  # as well
     name: str
     project: NotRequired[str]  # as well
     description: str
@@ -256,6 +257,7 @@ class DeployResult(TypedDict):
     model_name: str  # what clients call; the first of ``models``
     models: list[str]
     provisioning_state: str
+    rollout: NotRequired[str | None]  # the id of the one that it has begun with
 
 
 class Operation(TypedDict):

@@ -290,8 +290,8 @@ def _snapshot(database: Path, target: Path) -> dict[str, int]:
                 live.backup(copy)
                 rows = copy.execute(asked).fetchall()
     except sqlite3.Error as error:
-        told = f"{database} cannot be saved as the database of Shoal: {error}."
-        raise BackupError(told) from error
+        said = f"{database} cannot be saved as the database of Shoal: {error}."
+        raise BackupError(said) from error
     return {str(sha256): int(size) for sha256, size in rows}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from shoal.client.client import Client
 from shoal.client.errors import Problem, ShoalError
+from shoal.client.operations import rollout_refused
 from shoal.client.types import Deployment, Endpoint, ModelVersion, Operation
 from shoal.display.watcher import Watcher
 from shoal.entities import Model, OnlineDeployment
@@ -17,13 +18,13 @@ from shoal.entities.model import REGISTRY_PREFIX, model_reference
 from shoal.entities.settings import ProbeSettings
 from shoal.sdk.capturing import collected
 from shoal.sdk.endpoints import OnlineEndpointOperations
+from shoal.sdk.first_traffic import BROKEN, first_traffic, first_traffic_check, not_local
 from shoal.sdk.local_endpoints import LocalEndpoints
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller, Work, finished
 from shoal.sdk.scoring_code import ScoringCode, brings_code
 from shoal.sdk.shapes import deployment_body, deployment_of, policy_of
 
-BROKEN = frozenset({"Failed", "Canceled"})
 PROBE_SETTINGS = frozenset(field.name for field in fields(ProbeSettings))
 CONTAINERS = ("inference-server", "storage-initializer")
 
@@ -49,6 +50,8 @@ class OnlineDeploymentOperations:
         deployment: OnlineDeployment | LROPoller[OnlineDeployment],
         *,
         all_traffic: bool = False,
+        traffic: int | None = None,
+        rollout: Mapping[str, Any] | None = None,
         supersede: bool = False,
         local: bool = False,
         vscode_debug: bool = False,
@@ -56,23 +59,29 @@ class OnlineDeploymentOperations:
     ) -> LROPoller[OnlineDeployment]:
         """Registers the model first when it is a local one; returns once the change was accepted.
 
-        ``all_traffic``: it gets all of the endpoint's requests once it is ready. ``supersede``:
+        ``all_traffic``: it gets all of the endpoint's requests once it is ready. ``traffic``: so
+        many percent of them; ``rollout``: them step by step, as ``rollouts.start`` takes it; both
+        of a new deployment only, and not in Azure's SDK. ``supersede``:
         cancel what is under way there instead of a refusal; not in Azure's SDK. ``local``: in a
         runtime of this machine, if its endpoint is a local one; it serves when this returns.
         ``vscode_debug`` lets debuggers attach to that one.
         """
         entity = deployment.result() if isinstance(deployment, LROPoller) else deployment
+        first = first_traffic(all_traffic=all_traffic, traffic=traffic, rollout=rollout)
         for note in entity.notes:
             self._watcher.note(note)
         _servable(entity)
         if self._local.means(str(entity.endpoint_name), local=local):
+            if first:
+                raise not_local(first)
             made = self._local.put_deployment(entity, all_traffic=all_traffic, debug=vscode_debug)
             return LROPoller(finished(made), self._client)
         shown = self._client.get_endpoint(str(entity.endpoint_name))  # before anything is uploaded
         current = _named(shown, entity)
         _counted(entity, current)
+        first_traffic_check(entity, current, first)
         entity, version = self._registered(entity, current)
-        work = self._apply(entity, version, all_traffic=all_traffic, supersede=supersede)
+        work = self._apply(entity, version, first, all_traffic=all_traffic, supersede=supersede)
         return LROPoller(work, self._client, self._watcher.operation)
 
     def check(
@@ -240,6 +249,7 @@ class OnlineDeploymentOperations:
         self,
         entity: OnlineDeployment,
         version: ModelVersion | None,
+        first: Mapping[str, Any],
         *,
         all_traffic: bool,
         supersede: bool,
@@ -257,9 +267,12 @@ class OnlineDeploymentOperations:
                 yield from self._endpoints._share(endpoint, share, None, supersede=supersede)
         else:
             body = _body(entity, version, None)
-            body |= {"name": name, "traffic": 100 if all_traffic else 0}
+            body |= {"name": name, **(first or {"traffic": 100 if all_traffic else 0})}
             made = self._client.create_deployment(endpoint, body, supersede=supersede)
             yield self._warned(made)
+            done = self._client.get_operation(made["id"]) if "rollout" in first else made
+            if refused := rollout_refused(done):
+                self._watcher.note(f"Warning: rollout of {name}: {refused}")
         return deployment_of(self._client.get_deployment(endpoint, name))
 
     def _warned(self, operation: Operation) -> Operation:

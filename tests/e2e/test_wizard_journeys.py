@@ -250,6 +250,46 @@ def test_a_second_model_beside_the_first(page: Page, tmp_path: Path) -> None:
     expect(change.get_by_role("button", name="Undo: back to 100 / 0")).to_be_visible()
 
 
+def test_a_new_version_gets_its_traffic_in_stages(page: Page, tmp_path: Path) -> None:
+    wizard.upload(page, tiny_model.write(tmp_path / "staged.onnx"))
+    wizard.to_configuration(page)
+    wizard.to_placement(page)
+    wizard.to_deployment(page)
+    expect(page.get_by_role("radio", name="All at once")).to_be_checked()
+    expect(page.get_by_role("radio", name="In stages, with judgement")).to_have_count(0)
+    expect(page.get_by_text("a new endpoint has none")).to_be_visible()
+    wizard.deploy(page)
+    wizard.must_be_live(page, "staged")
+    page.goto("/deploy/new?model=staged&version=1&endpoint=staged")
+    page.get_by_role("textbox", name="Max batch size").fill("8")
+    wizard.to_placement(page)
+    wizard.to_deployment(page)
+    expect(page.get_by_role("radio", name="None yet")).to_be_checked()
+    page.get_by_role("radio", name="In stages, with judgement").check()
+    page.get_by_label("Steps, % of the traffic").fill("5, 50, 100")
+    expect(page.get_by_text("1 replica, in stages: 5 % → 50 % → 100 %")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("button", name=re.compile("^Show as ")).first.click()
+    code = page.get_by_role("dialog")
+    expect(code).to_contain_text("--rollout")
+    expect(code).to_contain_text("5:300,50:300,100:0")
+    page.keyboard.press("Escape")
+    expect(page.get_by_text(re.compile("^Draft saved"))).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Steps, % of the traffic")).to_have_value("5, 50, 100")
+    wizard.deploy(page)
+    wizard.must_be_live(page, "staged")
+    begun = page.get_by_role("list", name="Stages").get_by_text("green gets 5 % → 50 % → 100 %")
+    expect(begun).to_be_visible()
+    expect(page.get_by_text("green has 5 % of the traffic.")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("link", name="Follow the rollout").click()
+    expect(page.get_by_role("heading", name="Rollout of green")).to_be_visible()
+    page.get_by_role("button", name="Abort").click()
+    page.get_by_role("dialog").get_by_role("button", name="Back to blue 100 %").click()
+    expect(page.get_by_text("Aborted").first).to_be_visible()
+
+
 def test_a_draft_goes_on_in_another_browser(
     page: Page, product: Product, browser: Browser, tmp_path: Path
 ) -> None:

@@ -88,7 +88,7 @@ def alerts(page: Page) -> Locator:
 
 def deploy(page: Page) -> None:
     """Press the button and wait until it has worked or not."""
-    page.get_by_role("button", name=re.compile(r"^Deploy \S+ at \d+ %$")).click()
+    page.get_by_role("button", name=re.compile(r"^Deploy \S+ (at \d+ %|and roll it out)$")).click()
     live = page.get_by_role("heading", name=re.compile("is live$"))
     failed = alerts(page)
     expect(live.or_(failed).first).to_be_visible(timeout=DEPLOY_MS)

@@ -1,5 +1,6 @@
 """A receiver of OpenTelemetry spans over HTTP, for tests."""
 
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +31,8 @@ class Receiver:
 
 
 @contextmanager
-def receiver() -> Iterator[Receiver]:
+def receiver(context: ssl.SSLContext | None = None) -> Iterator[Receiver]:
+    """``context``: where it listens by TLS."""
     found = Receiver()
 
     class Handler(QuietHandler):
@@ -51,7 +53,10 @@ def receiver() -> Iterator[Receiver]:
             return b"".join(pieces)
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    found.url = f"http://127.0.0.1:{server.server_port}/v1/traces"
+    if context is not None:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    scheme = "http" if context is None else "https"
+    found.url = f"{scheme}://127.0.0.1:{server.server_port}/v1/traces"
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

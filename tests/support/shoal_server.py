@@ -379,7 +379,7 @@ class FakeServer:
         })  # fmt: skip
         operation = self._operation("deploy", name, body["name"])
         rows[-1]["operation"] = operation["id"]
-        self.operations[operation["id"]]["traffic"] = body["traffic"]
+        self.operations[operation["id"]]["traffic"] = body.get("traffic", 0)
         return httpx.Response(202, json=operation)
 
     def _row(self, name: str, deployment: str) -> dict[str, Any] | None:

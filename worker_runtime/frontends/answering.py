@@ -1,6 +1,7 @@
 """Answers of the core to a front end's requests: arrays again, and calls of sinks."""
 
 import logging
+from functools import partial
 from itertools import accumulate
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,8 +20,10 @@ from worker_runtime.frontends.messages import (
     fault_of,
 )
 from worker_runtime.frontends.tensors import Reading, behind
+from worker_runtime.protocols.slices import InTurn, Slices, Steps
+from worker_runtime.protocols.strings import strings_in_slices
 from worker_runtime.types.request import Arrays, InferRequest, Response
-from worker_runtime.types.tensor import element_count, parse_strings
+from worker_runtime.types.tensor import MANY_STRINGS, element_count, parse_strings
 
 logger = logging.getLogger(__name__)
 _MOST_LAYOUTS = 2048
@@ -57,7 +60,9 @@ class _Known:
 class Answering:
     """``open`` are the requests that wait, by number."""
 
-    def __init__(self) -> None:
+    def __init__(self, slices: Slices) -> None:
+        self._slices = slices
+        self._reading: dict[int, InTurn] = {}  # of requests with an answer that is read in slices
         self.open: dict[int, InferRequest] = {}
         self._layouts: dict[int, _Known] = {}
 
@@ -95,10 +100,38 @@ class Answering:
             request = self.open.get(number) if kind == RESPOND else self.open.pop(number, None)
             if request is None:
                 continue
-            try:
-                self._tell(request, kind, known, arrays, answer)
-            except Exception:  # why: one broken connection must not cost the others their answers
-                logger.exception(_UNWRITTEN, request.plan.outputs)
+            if (turn := self._reading.get(number)) is not None:
+                turn.wait(partial(self._read, request, known, arrays, answer))
+            else:
+                self._read(request, known, arrays, answer)
+
+    def _read(
+        self, request: InferRequest, known: _Known | None, arrays: list[Any], answer: Answer
+    ) -> None:
+        """Tell it, at once but for BYTES of many elements: those are in their wire form still."""
+        if not any(type(array) is not np.ndarray for array in arrays):
+            self._tell_safely(request, known, arrays, answer)
+            return
+        assert known is not None  # noqa: S101 # where there are arrays
+        number = answer.number
+        turn = self._reading.get(number)
+        if turn is None:
+            turn = InTurn(self._slices, partial(self._reading.pop, number, None))
+            self._reading[number] = turn
+        turn.run(
+            _strings_read(known, arrays),
+            wanted=lambda: True,
+            done=lambda read: self._tell_safely(request, known, read, answer),
+            failed=lambda error: request.sink.fail(request, error),
+        )
+
+    def _tell_safely(
+        self, request: InferRequest, known: _Known | None, arrays: Arrays, answer: Answer
+    ) -> None:
+        try:
+            self._tell(request, answer.kind, known, arrays, answer)
+        except Exception:  # why: one broken connection must not cost the others their answers
+            logger.exception(_UNWRITTEN, request.plan.outputs)
 
     def _tell(
         self, request: InferRequest, kind: int, known: _Known | None, arrays: Arrays, answer: Answer
@@ -130,6 +163,12 @@ class Answering:
         for name, window in (request.form.windows or {}).items():
             window.filled = name in placed
 
+    def fail(self, number: int, error: Exception) -> None:
+        """One that was not sent to the core."""
+        request = self.open.pop(number, None)
+        if request is not None:
+            request.sink.fail(request, error)
+
     def fail_all(self, error: RuntimeFault) -> None:
         waiting, self.open = self.open, {}
         for request in waiting.values():
@@ -147,8 +186,19 @@ def _turn_away(request: InferRequest, fault: RuntimeFault) -> None:
         request.sink.fail(request, fault)
 
 
-def _arrays(known: _Known, answer: Answer, reading: Reading) -> Arrays:
-    sizes, arrays = answer.sizes, []
+def _strings_read(known: _Known, arrays: list[Any]) -> Steps[Arrays]:
+    found: Arrays = []
+    for array, (shape, _, _) in zip(arrays, known.outputs, strict=True):
+        if type(array) is not np.ndarray:
+            array = yield from strings_in_slices(array, element_count(shape), "", "")
+            array = array.reshape(shape)
+        found.append(array)
+    return found
+
+
+def _arrays(known: _Known, answer: Answer, reading: Reading) -> list[Any]:
+    """BYTES of many elements are in their wire form still."""
+    sizes, arrays = answer.sizes, list[Any]()
     placed = answer.more.placed if answer.more is not None else ()
     for i, (shape, dtype, nbytes) in enumerate(known.outputs):
         if i in placed:
@@ -156,8 +206,9 @@ def _arrays(known: _Known, answer: Answer, reading: Reading) -> Arrays:
         elif dtype.hasobject:
             size = sizes[i] if sizes is not None else 0
             raw = reading.take(size)
-            array = parse_strings(raw, element_count(shape), "", "")
-            arrays.append(array.reshape(shape))
+            count = element_count(shape)
+            many = count > MANY_STRINGS
+            arrays.append(raw if many else parse_strings(raw, count, "", "").reshape(shape))
         else:
             arrays.append(np.frombuffer(reading.take(nbytes), dtype).reshape(shape))
     return arrays

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from worker_runtime.core.directory import Directory
 from worker_runtime.core.plans import InputForm, Planner
-from worker_runtime.errors import InvalidArgument, RuntimeFault, Unavailable
+from worker_runtime.errors import Cancelled, InvalidArgument, RuntimeFault, Unavailable
 from worker_runtime.frontends.answering import Answering
 from worker_runtime.frontends.link import Link
 from worker_runtime.frontends.memory import RegionPart, RemoteMemory, places_of
@@ -23,8 +23,15 @@ from worker_runtime.frontends.messages import (
     Traced,
     extra_of,
 )
-from worker_runtime.frontends.tensors import LARGE, Tail, raw_input
+from worker_runtime.frontends.tensors import (
+    LARGE,
+    Tail,
+    has_many_strings,
+    raw_input,
+    strings_written,
+)
 from worker_runtime.observability.requests.keeper import RequestKeeper
+from worker_runtime.protocols.slices import Slices
 from worker_runtime.types.request import InferRequest, Plan
 from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import BY_NAME
@@ -111,7 +118,9 @@ class RemoteEngine:
         self._directory = Directory(self._ready, (), lambda _: None)
         self._plans: dict[int, _Planned] = {}
         self._number = self._plan_number = 0
-        self._answering = Answering()
+        self._slices = Slices()
+        self._unsent: set[int] = set()  # whose BYTES are being written in slices
+        self._answering = Answering(self._slices)
         self._lost = False
         self._loop = asyncio.get_running_loop()
         self._woken = False
@@ -173,7 +182,28 @@ class RemoteEngine:
                     if request.id:
                         self._ids[number] = request.id
                     return
-        self._submit_whole(request, held.number, number)
+        # why not of sequences: what is behind them must not overtake them.
+        if request.sequence is None and has_many_strings(request.inputs):
+            self._submit_later(model, request, number)
+        else:
+            self._submit_whole(request, held.number, number)
+
+    def _submit_later(self, model: RemoteModel, request: InferRequest, number: int) -> None:
+        def done(inputs: list[Any]) -> None:
+            self._unsent.discard(number)
+            request.inputs = inputs
+            plan = request.plan
+            held = self._plans.get(id(plan)) or self._remember(model, plan)
+            self._wake()
+            self._submit_whole(request, held.number, number)
+
+        self._unsent.add(number)
+        self._slices.run(
+            strings_written(request.inputs),
+            wanted=lambda: number in self._unsent,
+            done=done,
+            failed=lambda error: self._answering.fail(number, error),
+        )
 
     def _submit_whole(self, request: InferRequest, planned: int, number: int) -> None:
         """A request that may have anything."""
@@ -198,7 +228,10 @@ class RemoteEngine:
 
     def cancel(self, request: InferRequest) -> None:
         number = request.queued_ns
-        if self._answering.open.get(number) is request:
+        if number in self._unsent:
+            self._unsent.discard(number)
+            self._answering.fail(number, Cancelled("the request was cancelled"))
+        elif self._answering.open.get(number) is request:
             self._wake()
             self._cancelled.append(number)
 
@@ -270,4 +303,5 @@ class RemoteEngine:
     def lose(self) -> None:
         """The core has gone: whoever waits for it is told."""
         self._lost = self.stopping = True
+        self._unsent.clear()
         self._answering.fail_all(Unavailable(CORE_GONE))

@@ -1,35 +1,41 @@
 """The core's side of a front end's requests: bundles in, calls of the engine, answers collected."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.model import ModelVersion
-from worker_runtime.core.shared_memory import Window
-from worker_runtime.errors import RuntimeFault, Unavailable
+from worker_runtime.errors import Cancelled, RuntimeFault, Unavailable
 from worker_runtime.frontends.messages import (
-    DELIVER,
-    FAIL,
-    LAST,
     REFUSE,
-    RESPOND,
     Answer,
-    Block,
     Bundle,
     Entry,
     Extra,
-    Layout,
     More,
     Place,
     PlanForm,
     fault_text,
 )
-from worker_runtime.frontends.tensors import LARGE, Reading, Tail, behind, raw_output
+from worker_runtime.frontends.replies import Replies
+from worker_runtime.frontends.tensors import (
+    Reading,
+    behind,
+)
 from worker_runtime.protocols.forms import device_windows
-from worker_runtime.types.request import Arrays, InferRequest, Plan, Response, SequencePart
-from worker_runtime.types.tensor import BY_NAME, element_count, parse_strings
+from worker_runtime.protocols.slices import Steps
+from worker_runtime.protocols.strings import strings_in_slices
+from worker_runtime.types.request import InferRequest, Plan, SequencePart
+from worker_runtime.types.tensor import (
+    BY_NAME,
+    MANY_STRINGS,
+    element_count,
+    parse_strings,
+)
 
 logger = logging.getLogger(__name__)
 _MOST = 1024  # layouts that are remembered; the other side keeps twice as many
@@ -52,35 +58,16 @@ class _Planned(NamedTuple):
     fault: RuntimeFault | None = None
 
 
-class _Layout(NamedTuple):
-    """Of an answer that is nothing but small tensors, of ``total`` bytes."""
-
-    number: int
-    outputs: tuple[tuple[tuple[int, ...], Any], ...]  # shapes and numpy types
-    total: int
-
-
-class RemoteRequests:
-    """The sink of all requests of one front end; a request's form is the number that it has there.
-
-    ``models`` are those that front ends may know, by number. ``wake`` is called when there is
-    something to send where there was nothing.
-    """
+class RemoteRequests(Replies):
+    """Its receiving side. ``models`` are those that front ends may know, by number."""
 
     def __init__(
         self, engine: Engine, models: Mapping[int, ModelVersion], wake: Callable[[], None]
     ) -> None:
+        super().__init__(wake)
         self._engine = engine
         self._models = models
-        self._wake = wake
         self._plans: dict[int, _Planned] = {}
-        self._open: dict[int, InferRequest] = {}
-        self._windows: dict[int, dict[str, Window]] = {}
-        self._known: dict[Any, int] = {}
-        self._number = 0  # of the last layout
-        self._closed = False
-        self._last: _Layout | None = None
-        self._begin()
 
     # --- requests --------------------------------------------------------------------------------
 
@@ -109,6 +96,8 @@ class RemoteRequests:
             if request is not None:
                 request.cancelled = True
                 self._engine.cancel(request)
+                if request.model is None:  # it is still being read
+                    self._refused(number, Cancelled("the request was cancelled"))
 
     def close(self) -> None:
         """Nobody waits for what is under way."""
@@ -118,6 +107,7 @@ class RemoteRequests:
             self._engine.cancel(request)
         self._open.clear()
         self._windows.clear()
+        self._writing.clear()
 
     def _planned(self, form: PlanForm) -> _Planned:
         sizes = tuple(
@@ -169,12 +159,29 @@ class RemoteRequests:
             assert model is not None  # noqa: S101 # or there was a fault
             assert plan is not None  # noqa: S101
             request = InferRequest(plan, raw, self, entry.id, entry.arrived_ns, form=number)
+            many = False
             if extra is not None or entry.sizes is not None:
-                self._complete(request, model, extra or _NOTHING)
+                many = self._complete(request, model, extra or _NOTHING)
             self._open[number] = request
+            if many:
+                self._submit_later(model, request)
+                return
             self._engine.submit(model, request)
         except Exception as error:  # why so wide: every request gets an answer
             self._refused(number, error)
+
+    def _submit_later(self, model: ModelVersion, request: InferRequest) -> None:
+        def done(inputs: list[Any]) -> None:
+            request.inputs = inputs
+            self._engine.submit(model, request)
+
+        number: int = request.form
+        self._slices.run(
+            _strings_read(request, model),
+            wanted=lambda: self._open.get(number) is request,
+            done=done,
+            failed=lambda error: self._refused(number, error),
+        )
 
     def _refused(self, number: int, error: Exception) -> None:
         if not isinstance(error, RuntimeFault):
@@ -182,8 +189,11 @@ class RemoteRequests:
         self._end(number)
         self._add(Answer(number, REFUSE, more=More(fault_text(error))))
 
-    def _complete(self, request: InferRequest, model: ModelVersion, extra: Extra) -> None:
-        """What few requests have. Raises a RuntimeFault."""
+    def _complete(self, request: InferRequest, model: ModelVersion, extra: Extra) -> bool:
+        """What few requests have; whether there are BYTES of many elements that are still to be
+        read. Raises a RuntimeFault.
+        """
+        many = False
         memory, inputs = self._engine.shared_memory, request.inputs
         for i, item in enumerate(request.plan.inputs):
             place = extra.regions[i] if extra.regions else None
@@ -191,6 +201,10 @@ class RemoteRequests:
                 inputs[i] = memory.view(*place, on_device=model.on_device)
             elif item.byte_size < 0:
                 count = element_count(item.wire_shape)
+                # why not of sequences: what is behind them must not overtake them.
+                if count > MANY_STRINGS and extra.sequence is None:
+                    many = True
+                    continue
                 inputs[i] = parse_strings(inputs[i], count, item.name, model.name, request.id)
         request.priority = extra.priority
         request.timeout_ns = extra.timeout_us * 1000
@@ -204,145 +218,15 @@ class RemoteRequests:
         traced, tracer = extra.traced, self._engine.tracer
         if traced is not None and tracer.active:
             tracer.start(request, model, traced.protocol, traced.headers, traced.received)
+        return many
 
-    # --- answers ---------------------------------------------------------------------------------
 
-    def deliver(self, request: InferRequest, outputs: Arrays) -> None:
-        if self._closed:
-            return
-        number = request.form
-        windows = self._windows.pop(number, None) if self._windows else None
-        self._open.pop(number, None)
-        if windows is None:
-            if not self._deliver_plain(number, outputs):
-                layout, sizes = self._write((), outputs)
-                self._add(Answer(number, DELIVER, layout, sizes))
-            return
-        self._placed(number, DELIVER, request.plan.outputs, Response((), outputs), windows)
-
-    def _deliver_plain(self, number: int, outputs: Arrays) -> bool:
-        """Whether they are small, look as those of the last answer did, and overtake no other."""
-        last = self._last
-        if last is None or self.answers or len(last.outputs) != len(outputs):
-            return False
-        for array, (shape, dtype) in zip(outputs, last.outputs, strict=True):
-            if array.shape != shape or array.dtype is not dtype:
-                return False
-        small = self._small
-        small.parts += [array.tobytes() for array in outputs]
-        small.size += last.total
-        if not self._plain and not self.answers:
-            self._wake()
-        self._plain += (number, last.number)
-        return True
-
-    def fail(self, request: InferRequest, error: Exception) -> None:
-        if not self._closed:
-            self._end(request.form)
-            self._add(Answer(request.form, FAIL, more=More(fault_text(error))))
-
-    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
-        if self._closed:
-            return
-        number, kind = request.form, LAST if final else RESPOND
-        windows = self._windows.get(number)
-        if final:
-            self._end(number)
-        if response is None:
-            self._add(Answer(number, kind))
-        elif response.error is not None:
-            self._add(Answer(number, kind, more=More(fault_text(response.error))))
-        elif windows is not None:
-            self._placed(number, kind, response.names, response, windows)
-        else:
-            layout, sizes = self._write(response.names, response.arrays)
-            more = More(parameters=response.parameters) if response.parameters else None
-            self._add(Answer(number, kind, layout, sizes, more))
-
-    def _placed(
-        self,
-        number: int,
-        kind: int,
-        names: Sequence[str],
-        response: Response,
-        windows: Mapping[str, Window],
-    ) -> None:
-        """An answer of which the client wants a part in memory that it shares: put it there.
-
-        BYTES are written by the front end, which knows what they are on the wire.
-        """
-        placed = []
-        try:
-            for i, (name, array) in enumerate(zip(names, response.arrays, strict=True)):
-                window = windows.get(name)
-                if window is not None and not array.dtype.hasobject:
-                    placed.append(i)
-                    # why no error here for what is too large: the front end has the words for it.
-                    if 0 < array.nbytes <= window.byte_size:
-                        window.write(raw_output(array))
-        except RuntimeFault as error:
-            failed = FAIL if kind == DELIVER else kind
-            self._add(Answer(number, failed, more=More(fault_text(error))))
-            return
-        layout, sizes = self._write(response.names, response.arrays, frozenset(placed))
-        more = More(parameters=response.parameters, placed=tuple(placed))
-        self._add(Answer(number, kind, layout, sizes, more))
-
-    def _end(self, number: int) -> None:
-        self._open.pop(number, None)
-        self._windows.pop(number, None)
-
-    def _write(
-        self, names: tuple[str, ...], arrays: Arrays, placed: frozenset[int] = frozenset()
-    ) -> tuple[int, tuple[int, ...] | None]:
-        """The number of their layout, and their sizes where it does not tell."""
-        kinds = "".join([array.dtype.char for array in arrays])
-        key = (names, tuple([array.shape for array in arrays]), kinds)
-        layout = self._known.get(key)
-        if layout is None:
-            if len(self._known) >= _MOST:
-                self._known.clear()
-                self._last = None  # why: the other side forgets what is older than its newest
-            self._number = layout = self._known[key] = self._number + 1
-            self.layouts.append(Layout(layout, *key))
-        tail = self.tail
-        if "O" not in kinds and not placed:
-            if not names and all(0 < array.nbytes < LARGE for array in arrays):
-                forms = tuple([(array.shape, array.dtype) for array in arrays])
-                self._last = _Layout(layout, forms, sum([array.nbytes for array in arrays]))
-            for array in arrays:
-                tail.add(raw_output(array), array.nbytes)
-            return layout, None
-        sizes = []
-        for i, array in enumerate(arrays):
-            raw: Any = b"" if i in placed else raw_output(array)
-            tail.add(raw, len(raw))
-            sizes.append(len(raw))
-        return layout, tuple(sizes)
-
-    def _add(self, answer: Answer) -> None:
-        answers = self.answers
-        if not answers and not self._plain:
-            self._wake()
-        answers.append(answer)
-
-    @property
-    def pending(self) -> bool:
-        """There are answers to be sent."""
-        return bool(self._plain or self.answers)
-
-    def block(self, said: list[Any]) -> tuple[Block, Tail]:
-        """What is to be sent with ``said``, which is then forgotten here."""
-        block = Block(said, self.layouts, self._plain, self.answers)
-        small = self._small
-        small.join(self.tail)
-        self._begin()
-        return block, small
-
-    def _begin(self) -> None:
-        """The next block."""
-        self.answers: list[Answer] = []
-        self.layouts: list[Layout] = []
-        self.tail = Tail()
-        self._plain: list[int] = []
-        self._small = Tail()
+def _strings_read(request: InferRequest, model: ModelVersion) -> Steps[list[Any]]:
+    """The inputs of ``request``, BYTES that are in their wire form as arrays."""
+    found = list[Any]()
+    for item, raw in zip(request.plan.inputs, request.inputs, strict=True):
+        if item.byte_size < 0 and not isinstance(raw, np.ndarray):
+            count = element_count(item.wire_shape)
+            raw = yield from strings_in_slices(raw, count, item.name, model.name, request.id)
+        found.append(raw)
+    return found

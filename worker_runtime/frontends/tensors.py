@@ -4,12 +4,15 @@ Small ones follow each other. Larger ones begin at a multiple of 64 bytes, as mo
 are never copied on this side: the socket takes them from where they are.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from worker_runtime.protocols.slices import Steps
+from worker_runtime.protocols.strings import written_in_slices
 from worker_runtime.types.request import Buffer
-from worker_runtime.types.tensor import write_strings
+from worker_runtime.types.tensor import MANY_STRINGS, write_strings
 
 LARGE = 16 * 1024
 _ALIGNED = 64
@@ -72,6 +75,24 @@ class Reading:
         start = self._start + at
         found = self._frame[start : start + size]
         return found if type(found) is bytes else bytes(found)
+
+
+def has_many_strings(tensors: Iterable[Any]) -> bool:
+    """Whether writing them in one piece would hold the event loop up."""
+    for tensor in tensors:
+        if type(tensor) is np.ndarray and tensor.size > MANY_STRINGS and tensor.dtype.hasobject:
+            return True
+    return False
+
+
+def strings_written(tensors: Iterable[Any]) -> Steps[list[Any]]:
+    """The same, many BYTES in their wire form."""
+    found = list[Any]()
+    for tensor in tensors:
+        if has_many_strings((tensor,)):
+            tensor = b"".join((yield from written_in_slices(tensor)))
+        found.append(tensor)
+    return found
 
 
 def raw_input(buffer: Buffer) -> Any:

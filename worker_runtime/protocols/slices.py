@@ -93,7 +93,7 @@ class InTurn:
     ``busy``: what comes now must ``wait``. ``idle`` is called when it need not any more.
     """
 
-    def __init__(self, slices: Slices, idle: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, slices: Slices, idle: Callable[[], object] = lambda: None) -> None:
         self._slices = slices
         self._idle = idle
         self._behind: deque[Callable[[], None]] = deque()

@@ -1,13 +1,22 @@
 """All endpoints at a glance: how each of them serves, without the rows that showing it needs."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models.fields.json import KeyTextTransform
 
 from controlplane.deployments.idling import idle_rule
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.selectors.shown import Shown, endpoint_serving
 from controlplane.deployments.serving import DEPLOYMENT_RULES, DeploymentFacts, serving
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState, ServingState
+
+# What stands in the way of the autoscaler's last decision: the text, and a word for programs.
+BLOCKED: Final[Mapping[str, Any]] = {
+    name: KeyTextTransform(name, "autoscaler__decision") for name in ("blocked", "blocked_by")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +44,12 @@ def endpoints_glance() -> list[EndpointGlance]:
     columns = ("id", "endpoint_id", "name", "provisioning_state", "instance_count", "error")
     policies = ("paused_count", "autoscale")
     by_endpoint: dict[int, list[Shown]] = {}
-    for row in Deployment.objects.order_by("created_at", "id").values(*columns, *policies):
-        key, rule = row["id"], idle_rule(row.pop("autoscale"), row.pop("paused_count"))
+    all_of_them = Deployment.objects.order_by("created_at", "id").annotate(**BLOCKED)
+    for row in all_of_them.values(*columns, *policies, *BLOCKED):
+        autoscale = row.pop("autoscale")
+        if autoscale is None:  # what was decided by a policy of before
+            row |= dict.fromkeys(BLOCKED)
+        key, rule = row["id"], idle_rule(autoscale, row.pop("paused_count"))
         facts = DeploymentFacts(
             DeploymentState(row["provisioning_state"]),
             row["instance_count"],

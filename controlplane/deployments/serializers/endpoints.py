@@ -1,10 +1,9 @@
 """Shapes of endpoints, deployments and replicas on the wire."""
 
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.accounts.serializers import ProjectField
@@ -29,7 +28,7 @@ from controlplane.deployments.serializers.settings import (
     setting_shown,
 )
 from controlplane.deployments.serializers.traffic_change import TrafficChangeSerializer
-from controlplane.deployments.spec import REVISIONED, SETTINGS
+from controlplane.deployments.spec import DESCRIPTIVE, REVISIONED, ROUTED, SETTINGS
 from controlplane.deployments.types import (
     AuthMode,
     DeploymentState,
@@ -37,8 +36,6 @@ from controlplane.deployments.types import (
     ReplicaState,
     ServingState,
 )
-from controlplane.metrics.log_levels import level_of
-from controlplane.metrics.models import LogLine
 
 Fields = serializers.Serializer[Any]
 WORDS: dict[str, Any] = {"description": "", "tags": {}, "declared": {}}
@@ -83,10 +80,28 @@ class ReplicaSerializer(Fields):
     last_report_at = serializers.DateTimeField(allow_null=True)
 
 
+DEPLOYMENT_TAG = (
+    "endpoint", "name", *DESCRIPTIVE, "instance_count", *ROUTED,
+    "environment", "secret_environment", "revision", "config_revision", "model", "version",
+)  # fmt: skip
+
+
+def deployment_tag(body: Mapping[str, Any]) -> str:
+    """Of what people change of a deployment, as ``DeploymentSerializer`` shows it."""
+    # why: else who edits a deployment is told that it is another one whenever the load changes
+    scaled = (body["autoscale"] or {}).get("enabled") and not body["paused"]
+    return etag_of(
+        *(body[name] for name in DEPLOYMENT_TAG if not (scaled and name == "instance_count"))
+    )
+
+
 @extend_schema_serializer(component_name="Deployment")
 class DeploymentSerializer(ShownSettings):
     settings = tuple(SETTINGS)
 
+    etag = serializers.CharField(
+        read_only=True, help_text="for `If-Match`: this state of what people change"
+    )
     name = serializers.CharField()
     endpoint = serializers.CharField()
     project = serializers.CharField()
@@ -107,6 +122,11 @@ class DeploymentSerializer(ShownSettings):
     autoscaling = AutoscalingSerializer(
         allow_null=True, help_text="null: no policy, or not looked at yet"
     )
+
+    def to_representation(self, instance: Any) -> dict[str, Any]:
+        # why in the body too: endpoints show their deployments, lists and sockets have no header
+        body = super().to_representation(instance)
+        return {"etag": deployment_tag(body), **body}
 
 
 class DeployedModelSerializer(Fields):
@@ -351,34 +371,6 @@ class DeploymentRevisionListSerializer(Fields):
 
 class KeyRegenerateSerializer(Fields):
     key_type = serializers.ChoiceField(choices=["primary", "secondary"])
-
-
-@extend_schema_field(OpenApiTypes.DATETIME)
-class UnixTimeField(serializers.Field[float, float, str, Any]):
-    """Unix seconds, shown as RFC 3339 in UTC."""
-
-    def to_representation(self, value: float) -> str:
-        return datetime.fromtimestamp(value, UTC).isoformat().replace("+00:00", "Z")
-
-
-class LogLineSerializer(Fields):
-    id = serializers.IntegerField()
-    at = UnixTimeField(read_only=True)
-    replica_id = serializers.CharField()
-    stream = serializers.CharField()
-    text = serializers.CharField(allow_blank=True)
-    level = serializers.SerializerMethodField(help_text="`warn`, `error`, or nothing")
-
-    def get_level(self, line: LogLine) -> str:
-        return level_of(line.text)
-
-
-class LogLinesSerializer(Fields):
-    lines = LogLineSerializer(many=True)
-    last_id = serializers.IntegerField(
-        allow_null=True,
-        help_text="of all that was searched: `after` this there is only what is new",
-    )
 
 
 class SnippetsSerializer(Fields):

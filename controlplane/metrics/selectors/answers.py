@@ -8,12 +8,12 @@ from datetime import datetime
 from django.db.models import Max, Q
 
 from controlplane.metrics.models import GatewaySample, GatewayTotal, RollUp
-from controlplane.metrics.types import HOUR_S, MINUTE_S, Scope
+from controlplane.metrics.types import HOUR_S, MINUTE_S, TEN_MINUTES_S, Scope
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Of one deployment in the time that ended at ``end``, which is an hour, a minute or less."""
+    """Of one deployment in the time that ended at ``end``: an hour, ten minutes, one or less."""
 
     deployment: str
     end: float
@@ -42,7 +42,10 @@ def answered(
     turn = max(whole, min(minutes_since // HOUR_S * HOUR_S, _newest(HOUR_S)))
     rows = RollUp.objects.filter(scope__in=scopes, at__gt=since)
     hours = rows.filter(span_s=HOUR_S, at__gt=whole, at__lte=turn)
-    own = rows.filter(span_s=MINUTE_S, at__gte=birth + MINUTE_S)
+    own = rows.filter(
+        Q(span_s=MINUTE_S, at__gte=birth + MINUTE_S)
+        | Q(span_s=TEN_MINUTES_S, at__gte=birth + TEN_MINUTES_S)
+    )
     minutes = own.filter(Q(at__gt=turn) | Q(at__lte=whole))
     # why the part alone: the rest of a roll-up is ten times as long
     wanted = ("scope", "at", "data__gw")

@@ -15,13 +15,22 @@ from controlplane.metrics import formulas, series, stored
 from controlplane.metrics.formulas import RATES_AT_GATEWAY, SIZED, Value
 from controlplane.metrics.models import GatewaySample, ReplicaSample, RollUp
 from controlplane.metrics.selectors.live import host_sources
-from controlplane.metrics.types import HOUR_S, KEEP_SAMPLES_S, MINUTE_S, SAMPLE_INTERVAL_S, Scope
+from controlplane.metrics.types import (
+    HOUR_S,
+    KEEP_MINUTES_S,
+    KEEP_SAMPLES_S,
+    MINUTE_S,
+    SAMPLE_INTERVAL_S,
+    TEN_MINUTES_S,
+    Scope,
+)
 
 MOST_POINTS: Final = 600
 RAW_RANGE_S: Final = 3600.0  # longer ones are answered from roll-ups
 STEPS_S: Final = (2, 5, 10, 15, 30, 60, 120, 300, 600, 3600, 7200, 14_400, 21_600)
 FROM_HOURS_S: Final = 3600  # buckets of so much and more are made of hours
 LONGEST_TAIL_S: Final = 900.0  # of raw samples that are not rolled up yet
+MINUTES: Final = (MINUTE_S, TEN_MINUTES_S)  # of no time there are both
 FINE_S: Final = 5.0  # within a bucket of raw samples, between moments that are compared
 
 
@@ -72,6 +81,7 @@ def endpoint_history(
     endpoint: str, query: Query, *, node: str = "", now: float, metrics: Iterable[str] = ()
 ) -> History:
     """All series of an endpoint, by the keys of the live ones; with ``metrics`` only those."""
+    query = _answerable(query, now)
     whole = Scope("endpoint", endpoint, node=node)
     names = {
         scope.deployment
@@ -103,7 +113,7 @@ def scope_history(
 
     Of a scope in ``since`` nothing of before, in Unix seconds.
     """
-    past = _Past(query, now)
+    past = _Past(_answerable(query, now), now)
     keys = []
     begins: list[float] = []
     for scope in scopes:
@@ -113,6 +123,13 @@ def scope_history(
             begins += [since.get(scope, 0.0)] * len(sizes)
     found = past.answer(keys, {scope.key: scope for scope in scopes})
     return _told(found, begins) if since else found
+
+
+def _answerable(query: Query, now: float) -> Query:
+    """In buckets as fine as what is kept of that time: of more than a week ago ten minutes."""
+    if query.start >= now - KEEP_MINUTES_S:
+        return query
+    return replace(query, step_s=max(query.step_s, TEN_MINUTES_S))
 
 
 def _told(found: History, begins: Sequence[float]) -> History:
@@ -147,7 +164,7 @@ def _scopes_of(endpoint: str, query: Query, now: float) -> set[Scope]:
     if since < now - MINUTE_S:
         prefix = Scope("deployment", endpoint).key + "/"
         kept = RollUp.objects.filter(
-            scope__startswith=prefix, at__gt=since, at__lte=until, span_s=MINUTE_S
+            scope__startswith=prefix, at__gt=since, at__lte=until, span_s__in=MINUTES
         ).order_by()
         keys = kept.values_list("scope", flat=True).distinct()
         found |= {key.removeprefix(prefix).partition("@")[0] for key in keys}
@@ -159,7 +176,7 @@ def minutes(scope: Scope, since: float, until: float) -> list[tuple[float, store
     """One roll-up for each minute that ends in (since, until]; None where nothing was sampled."""
     first, last = math.floor(since / MINUTE_S) + 1, math.floor(until / MINUTE_S)
     times = [float(index * MINUTE_S) for index in range(first, last + 1)]
-    found = dict(_kept(scope, MINUTE_S, since, until))
+    found = dict(_kept(scope, (MINUTE_S,), since, until))
     return [(at, found.get(at)) for at in times]
 
 
@@ -183,7 +200,8 @@ class _Past:
         self._step_s = query.bucket_s
         self._endpoint = endpoint  # whose samples are enough
         self._raw = query.raw and query.start >= now - KEEP_SAMPLES_S
-        self._span_s = HOUR_S if self._step_s >= FROM_HOURS_S and not self._raw else MINUTE_S
+        hourly = self._step_s >= FROM_HOURS_S and not self._raw
+        self._spans: tuple[int, ...] = (HOUR_S,) if hourly else MINUTES
         self._sources: dict[Scope, series.Source] = {}
         self._columns: dict[Scope, list[stored.Data | None]] = {}
         self._read: _Samples | None = None
@@ -204,7 +222,7 @@ class _Past:
             step_s=self._step_s,
             resolution="samples"
             if self._raw
-            else ("hours" if self._span_s == HOUR_S else "minutes"),
+            else ("hours" if HOUR_S in self._spans else "minutes"),
         )
 
     def sizes(self, scope: Scope) -> set[str]:
@@ -248,10 +266,10 @@ class _Past:
     def _rows(self, scope: Scope) -> list[stored.Data | None]:
         if scope not in self._columns:
             since, until = self._times[0] - self._step_s, self._times[-1]
-            rows = _kept(scope, self._span_s, since, until)
-            if self._span_s == HOUR_S:
+            rows = _kept(scope, self._spans, since, until)
+            if HOUR_S in self._spans:
                 newest = rows[-1][0] if rows else since
-                rows += _kept(scope, MINUTE_S, newest, until)
+                rows += _kept(scope, MINUTES, newest, until)
             newest = rows[-1][0] if rows else since
             end = min(until, self._now)
             rows += _tail(scope, max(newest, end - LONGEST_TAIL_S), end, self._told)
@@ -303,9 +321,11 @@ class _Samples:
         return series.sources(rows, seen).get(name, series.Source())
 
 
-def _kept(scope: Scope, span_s: int, since: float, until: float) -> list[tuple[float, stored.Data]]:
+def _kept(
+    scope: Scope, spans: tuple[int, ...], since: float, until: float
+) -> list[tuple[float, stored.Data]]:
     def read(key: str) -> list[tuple[float, stored.Data]]:
-        kept = RollUp.objects.filter(scope=key, span_s=span_s, at__gt=since, at__lte=until)
+        kept = RollUp.objects.filter(scope=key, span_s__in=spans, at__gt=since, at__lte=until)
         return list(kept.order_by("at").values_list("at", "data"))
 
     rows = read(scope.key)

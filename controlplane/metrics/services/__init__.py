@@ -1,6 +1,6 @@
 """Writes of metrics."""
 
-from controlplane.metrics.services.keeping import logs_forget, prune, roll_up
+from controlplane.metrics.services.keeping import logs_forget, prune, roll_up, thin
 from controlplane.metrics.services.samples import (
     gateway_samples_ingest,
     logs_ingest,
@@ -15,5 +15,6 @@ __all__ = [
     "prune",
     "roll_up",
     "samples_ingest",
+    "thin",
     "watch",
 ]

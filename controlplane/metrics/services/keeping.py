@@ -1,6 +1,7 @@
 """What stays of what arrived: minutes, hours, and what is dropped."""
 
 import math
+from time import monotonic
 
 from django.db import transaction
 from django.db.models import Max, Min
@@ -23,9 +24,11 @@ from controlplane.metrics.series import TOLD_AFTER_S
 from controlplane.metrics.types import (
     HOUR_S,
     KEEP_LOG_LINES,
+    KEEP_MINUTES_S,
     KEEP_ROLL_UPS_S,
     KEEP_SAMPLES_S,
     MINUTE_S,
+    TEN_MINUTES_S,
 )
 
 DATABASE = "metrics"
@@ -33,6 +36,7 @@ BATCH_ROWS = 500
 LATE_S = 10.0  # samples may arrive so late and still be in their minute
 BEFORE_S = 10.0  # of samples before a minute, to count from
 MOST_MINUTES = 120  # in one call; the next goes on
+THINNED_FOR_S = 10.0  # of one call: what heals waits for it
 SAMPLES = (ReplicaSample, GatewaySample, NodeSample)
 
 
@@ -109,8 +113,38 @@ def _roll_hours(until: int) -> None:
         newest = end
 
 
+def thin(*, now: float) -> int:
+    """Make one row of ten minutes that are older than minutes are kept. Returns of how many times.
+
+    Each in a transaction of its own, and no more than a while of them; the next call goes on.
+    """
+    until = monotonic() + THINNED_FOR_S
+    # why the newest hour: where roll-ups are late, it is still to be made of minutes
+    old = min(now - KEEP_MINUTES_S, _newest(HOUR_S)) // TEN_MINUTES_S * TEN_MINUTES_S
+    done = 0
+    while monotonic() < until:
+        minutes = RollUp.objects.filter(span_s=MINUTE_S, at__lte=old)
+        first = minutes.aggregate(at=Min("at"))["at"]
+        if first is None:
+            break
+        end = math.ceil(first / TEN_MINUTES_S) * TEN_MINUTES_S
+        ten = minutes.filter(at__lte=end)
+        by_scope: dict[str, list[stored.Data]] = {}
+        with transaction.atomic(using=DATABASE):
+            for scope, data in ten.order_by("at").values_list("scope", "data"):
+                by_scope.setdefault(scope, []).append(data)
+            made = {scope: stored.merged(datas) for scope, datas in by_scope.items()}
+            _keep(made, TEN_MINUTES_S, end)
+            ten.delete()
+        done += 1
+    return done
+
+
 def _keep(made: dict[str, stored.Data], span_s: int, end: int) -> None:
-    rows = [RollUp(scope=key, span_s=span_s, at=end, data=data) for key, data in made.items()]
+    rows = [
+        RollUp(scope=key, span_s=span_s, at=end, data=stored.shortened(data))
+        for key, data in made.items()
+    ]
     with transaction.atomic(using=DATABASE):
         RollUp.objects.bulk_create(rows, batch_size=BATCH_ROWS, ignore_conflicts=True)
 

@@ -1,5 +1,6 @@
 """REST of deployments, and of ``/deploy``, which does it all in one call."""
 
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -19,16 +20,11 @@ from controlplane.deployments import selectors
 from controlplane.deployments.naming import endpoint_name_for
 from controlplane.deployments.selectors.shown import deployment_shown
 from controlplane.deployments.serializers.deployment_inputs import (
-    DeployInputSerializer,
-    DeploymentInputSerializer,
     DeploymentPatchSerializer,
     DeploymentPutSerializer,
 )
-from controlplane.deployments.serializers.endpoints import (
-    DeploymentSerializer,
-    Fields,
-    LogLinesSerializer,
-)
+from controlplane.deployments.serializers.endpoints import DeploymentSerializer, Fields
+from controlplane.deployments.serializers.logs import LogLinesSerializer
 from controlplane.deployments.services import Spec
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.metrics.log_levels import LEVELS
@@ -40,11 +36,16 @@ from controlplane.operations.api.reading import (
     SUPERSEDE,
     accepted,
     deployment_change,
-    deployment_etag,
+    deployment_last_change,
     deployment_seen,
     superseded,
     variables_read,
     watching,
+)
+from controlplane.operations.deployment_inputs import (
+    DeploymentWithRolloutSerializer,
+    DeployWithRolloutSerializer,
+    rollout_read,
 )
 from controlplane.operations.selectors import latest_operations
 from controlplane.operations.serializers import OperationSerializer
@@ -91,9 +92,9 @@ class LogsQuery(Fields):
     before = serializers.IntegerField(required=False, min_value=0, default=None)
 
 
-def _in_the_way_ended(request: Request, endpoint: str, name: str, *, traffic: int) -> None:
+def _in_the_way_ended(request: Request, endpoint: str, name: str, *, moves: bool) -> None:
     """What takes traffic changes the endpoint, so all that is under way there is in its way."""
-    if traffic:
+    if moves:
         superseded(request, endpoint, None)
     elif name:
         superseded(request, endpoint, name)
@@ -103,21 +104,24 @@ class DeployView(ProjectAPIView):
     @extend_schema(
         operation_id="deploy",
         parameters=[SUPERSEDE],
-        request=DeployInputSerializer,
+        request=DeployWithRolloutSerializer,
         responses={
             202: OperationSerializer,
-            409: OpenApiResponse(description="`OperationInProgress`, `DeploymentHasTraffic`"),
+            409: OpenApiResponse(
+                description="`OperationInProgress`, `RolloutInProgress`, `DeploymentHasTraffic`"
+            ),
         },
     )
     def post(self, request: Request) -> Response:
         """From a registered model to an answering endpoint; asking twice is harmless."""
-        values = read_body(DeployInputSerializer, request)
+        values = read_body(DeployWithRolloutSerializer, request)
+        moves = rollout_read(values, request)
         variables_read(values, request)
         endpoint, deployment = values.pop("endpoint"), values.pop("deployment")
         endpoint = endpoint or endpoint_name_for(values["model"])
         with transaction.atomic():
             endpoint_lock(endpoint)
-            _in_the_way_ended(request, endpoint, deployment, traffic=values["traffic"])
+            _in_the_way_ended(request, endpoint, deployment, moves=moves)
             operation = services.deploy(
                 spec=Spec(**values),
                 endpoint=endpoint,
@@ -152,7 +156,7 @@ class DeploymentsView(ProjectAPIView):
 
     @extend_schema(
         operation_id="deployments_create",
-        request=DeploymentInputSerializer,
+        request=DeploymentWithRolloutSerializer,
         parameters=[SUPERSEDE, DRY_RUN],
         responses={
             **ONLY_ASKED,
@@ -164,13 +168,14 @@ class DeploymentsView(ProjectAPIView):
     )
     @rehearsable
     def post(self, request: Request, endpoint: str) -> Response:
-        """A further deployment; it gets no traffic unless ``traffic`` says so."""
-        values = read_body(DeploymentInputSerializer, request)
+        """A further deployment; it gets no traffic unless ``traffic`` or ``rollout`` says so."""
+        values = read_body(DeploymentWithRolloutSerializer, request)
+        moves = rollout_read(values, request)
         variables_read(values, request)
         name, replace = values.pop("name"), values.pop("replace")
         with transaction.atomic():
             endpoint_lock(endpoint)
-            _in_the_way_ended(request, endpoint, name, traffic=values["traffic"])
+            _in_the_way_ended(request, endpoint, name, moves=moves)
             operation = services.deployment_create(
                 endpoint=endpoint,
                 name=name,
@@ -186,9 +191,8 @@ class DeploymentView(ProjectAPIView):
     @extend_schema(operation_id="deployments_get", responses=DeploymentSerializer)
     def get(self, request: Request, endpoint: str, deployment: str) -> Response:
         del request
-        row = selectors.deployment_get(endpoint, deployment)
-        shown = deployment_shown(row, row.endpoint, latest_operations([endpoint]))
-        return Response(DeploymentSerializer(shown).data, headers={"ETag": deployment_etag(shown)})
+        tag, body = deployment_seen(endpoint, deployment)
+        return Response(body, headers={"ETag": tag})
 
     @extend_schema(
         operation_id="deployments_put",
@@ -218,7 +222,8 @@ class DeploymentView(ProjectAPIView):
                 values, request, kept=existing.revision.settings.environment if existing else None
             )
             tag, seen = deployment_seen(endpoint, deployment) if existing else (None, None)
-            if_match_check(request, tag, seen)
+            last = partial(deployment_last_change, endpoint, deployment)
+            if_match_check(request, tag, seen, changed=last)
             if_none_match_check(request, tag)
             superseded(request, endpoint, deployment)
             done = services.deployment_put(

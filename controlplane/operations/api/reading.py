@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from controlplane.accounts.permissions import actor, may
 from controlplane.accounts.policy import Permission
-from controlplane.core.etags import IF_MATCH, LastChange, etag_of, if_match_check
+from controlplane.core.etags import IF_MATCH, LastChange, if_match_check
 from controlplane.core.models import Event
 from controlplane.core.requests import flag
 from controlplane.deployments.models import Endpoint
@@ -22,11 +22,11 @@ from controlplane.deployments.selectors import deployment_get, endpoint_get
 from controlplane.deployments.selectors.shown import deployment_shown
 from controlplane.deployments.serializers.endpoints import DeploymentSerializer, EndpointSerializer
 from controlplane.deployments.services.locks import endpoint_lock
-from controlplane.deployments.spec import DESCRIPTIVE, ROUTED
 from controlplane.operations.errors import AsItIs
 from controlplane.operations.models import Operation
 from controlplane.operations.selectors import endpoints_shown, latest_operations, operation_shown
 from controlplane.operations.serializers import OperationSerializer
+from controlplane.operations.services.autoscaling import ACTOR as AUTOSCALER
 from controlplane.operations.services.completion import operations_supersede
 from controlplane.operations.services.deployments import deployment_confirm
 from controlplane.operations.services.operations import PLACE as OPERATIONS
@@ -78,9 +78,9 @@ ENDPOINT_CHANGES = (
     "endpoint.auth_mode_changed", "endpoint.limits_changed", "endpoint.rules_changed",
     "objective.set", "objective.deleted",
 )  # fmt: skip
-DEPLOYMENT_TAG = (
-    *DESCRIPTIVE, "instance_count", *ROUTED,
-    "environment", "secret_environment", "revision", "config_revision", "model", "version",
+# The same of a deployment; one that does not come up goes back to what it ran before.
+DEPLOYMENT_CHANGES = (
+    "deployment.updated", "operation.started", "operation.failed", "operation.canceled",
 )  # fmt: skip
 
 
@@ -95,10 +95,16 @@ def endpoint_last_change(name: str) -> LastChange | None:
 
 
 def deployment_etag(body: Any) -> str:
-    # why: else who edits a deployment is told that it is another one whenever the load changes
-    scaled = (body["autoscale"] or {}).get("enabled") and not body["paused"]
-    names = [name for name in DEPLOYMENT_TAG if not (scaled and name == "instance_count")]
-    return etag_of(body["endpoint"], body["name"], *(body[name] for name in names))
+    return str(body["etag"])
+
+
+def deployment_last_change(endpoint: str, name: str) -> LastChange | None:
+    rows = Event.objects.filter(
+        subject=f"endpoint/{endpoint}", verb__in=DEPLOYMENT_CHANGES, data__deployment=name
+    )
+    # why without the autoscaler: what it changes moves no tag
+    row = rows.exclude(actor=AUTOSCALER).order_by("-seq").first()
+    return LastChange(row.actor, row.at, row.message) if row else None
 
 
 def endpoint_seen(name: str) -> tuple[str, Any]:
@@ -109,8 +115,10 @@ def endpoint_seen(name: str) -> tuple[str, Any]:
 
 def deployment_seen(endpoint: str, name: str) -> tuple[str, Any]:
     row = deployment_get(endpoint, name)
-    shown = deployment_shown(row, row.endpoint, latest_operations([endpoint]))
-    return deployment_etag(shown), DeploymentSerializer(shown).data
+    body = DeploymentSerializer(
+        deployment_shown(row, row.endpoint, latest_operations([endpoint]))
+    ).data
+    return deployment_etag(body), body
 
 
 @contextmanager
@@ -138,7 +146,8 @@ def endpoint_change(
 @contextmanager
 def deployment_change(request: Request, endpoint: str, name: str) -> Iterator[bool]:
     """The same for a deployment, and what is under way there: whether that was ended."""
-    with _change(request, endpoint, lambda: deployment_seen(endpoint, name)):
+    last = partial(deployment_last_change, endpoint, name)
+    with _change(request, endpoint, lambda: deployment_seen(endpoint, name), last):
         yield superseded(request, endpoint, name)
 
 
@@ -157,7 +166,7 @@ def _change(
     request: Request,
     endpoint: str,
     current: Callable[[], tuple[str, Any]],
-    changed: Callable[[], LastChange | None] = lambda: None,
+    changed: Callable[[], LastChange | None],
 ) -> Iterator[None]:
     with ExitStack() as stack:
         if "If-Match" in request.headers or flag(request, "supersede"):

@@ -81,6 +81,8 @@ def _overdue(case: Case) -> Failure | None:
     if case.now < case.deadline_at:
         return None
     current = next((s for s in case.stages if s.status != StageStatus.SUCCEEDED), None)
+    if current is not None and current.name == StageName.ROLLOUT:
+        return None  # it serves: a rollout that does not begin is no reason to stop it
     title = TITLES[current.name] if current else "the end"
     silent = sorted({replica.node for replica in case.own() if replica.node_offline})
     waiting = [replica for replica in case.own() if replica.state != ReplicaState.READY]

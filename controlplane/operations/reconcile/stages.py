@@ -10,7 +10,9 @@ from controlplane.operations.reconcile.values import (
     DELETIONS,
     RANK,
     Action,
+    AskCandidate,
     Case,
+    Finish,
     Place,
     R,
     ReplicaFacts,
@@ -23,6 +25,8 @@ from controlplane.operations.types import OperationKind, StageName, StageStatus
 
 PLACE_TIMEOUT: Final = timedelta(seconds=20)  # a node may just be (re)starting
 UNROUTE_TIMEOUT: Final = timedelta(seconds=10)  # a deletion does not wait for a dead gateway
+ASK_AGAIN: Final = timedelta(seconds=40)  # the job may be lost; all its cases take 20 s at most
+ASK_TIMEOUT: Final = timedelta(seconds=100)  # a deployment does not fail as nobody asks it
 STOP_TIMEOUT: Final = timedelta(seconds=60)  # more than an agent needs to drain and stop
 
 NAMED_NODES: Final = 8  # more are counted, not listed
@@ -42,6 +46,7 @@ TITLES: Final = {
     StageName.LOAD: "Load the model",
     StageName.WARM: "First inference",
     StageName.ROUTE: "Route traffic",
+    StageName.ROLLOUT: "Begin the rollout",
     StageName.STOP: "Drain and stop",
 }
 STAGES: Final = {
@@ -76,8 +81,10 @@ class Verdict:
     failure: Failure | None = None
 
 
-def stages_new(kind: OperationKind) -> tuple[Stage, ...]:
-    return tuple(Stage(name) for name in STAGES[kind])
+def stages_new(kind: OperationKind, *, rolls: bool = False) -> tuple[Stage, ...]:
+    """``rolls``: a rollout shall begin once the deployment is ready."""
+    names = (*STAGES[kind], StageName.ROLLOUT) if rolls else STAGES[kind]
+    return tuple(Stage(name) for name in names)
 
 
 def with_install(case: Case) -> tuple[Stage, ...]:
@@ -203,6 +210,16 @@ def _missing(case: Case) -> list[str]:
     ]
 
 
+def _rollout(case: Case, stage: Stage) -> Verdict:
+    """How it ends is known once the deployment is settled: whoever finishes writes it down."""
+    waited = case.now - (stage.started_at or case.now)
+    if case.candidate_answered or waited >= ASK_TIMEOUT:
+        return Verdict(detail=stage.detail, actions=(Finish(),))
+    asked = case.candidate_asked
+    due = asked is None or case.now - asked >= ASK_AGAIN
+    return Verdict(detail="asking its golden cases", actions=(AskCandidate(),) if due else ())
+
+
 def _stop(case: Case, stage: Stage) -> Verdict:
     running = tuple(replica.id for replica in case.replicas if replica.running)
     if running:
@@ -235,5 +252,6 @@ HANDLERS: Final[dict[StageName, Callable[[Case, Stage], Verdict]]] = {
     StageName.LOAD: _until(RANK[R.WARMING], "loading", "loaded"),
     StageName.WARM: _until(RANK[R.READY], "warming", "has had a first inference"),
     StageName.ROUTE: _route,
+    StageName.ROLLOUT: _rollout,
     StageName.STOP: _stop,
 }

@@ -106,6 +106,8 @@ class Case:
     refusal: Failure | None = None  # why gateways leave out what this operation made
     unconfirmed: tuple[tuple[str, timedelta], ...] = ()  # silent gateways, and for how long
     wave_size: int = 0  # replicas that may be fetched and started at a time; 0: all
+    candidate_asked: datetime | None = None  # when its golden cases were, before a rollout
+    candidate_answered: bool = False
 
     def own(self) -> list[ReplicaFacts]:
         return [replica for replica in self.replicas if replica.own and replica.running]
@@ -162,6 +164,11 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
+class AskCandidate:
+    """What its golden cases expect, before a rollout begins."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     pass
 
@@ -176,7 +183,20 @@ class Cancel:
     pass
 
 
-Action = Place | Stop | Restart | Rest | Move | Retire | Remove | Route | Finish | Fail | Cancel
+Action = (
+    Place
+    | Stop
+    | Restart
+    | Rest
+    | Move
+    | Retire
+    | Remove
+    | Route
+    | AskCandidate
+    | Finish
+    | Fail
+    | Cancel
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Writes that begin, move or end operations, one file per noun."""
 
-from controlplane.operations.services.advance import operation_cancel
+from controlplane.operations.services.advance import candidate_answered, operation_cancel
 from controlplane.operations.services.autoscaling import autoscale, deployment_wake
 from controlplane.operations.services.completion import operations_supersede
 from controlplane.operations.services.deployments import (
@@ -47,7 +47,7 @@ from controlplane.operations.services.rollout_changes import (
 )
 from controlplane.operations.services.rollout_looks import rollouts_look
 from controlplane.operations.services.starting import Put
-from controlplane.operations.services.tick import operations_tick
+from controlplane.operations.services.tick import looks_send, operations_tick
 
 __all__ = [
     "GatewayFacts",
@@ -55,6 +55,7 @@ __all__ = [
     "Put",
     "autoscale",
     "autoscaling_preview",
+    "candidate_answered",
     "deploy",
     "deployment_confirm",
     "deployment_create",
@@ -75,6 +76,7 @@ __all__ = [
     "endpoint_patch",
     "endpoint_put",
     "gateway_confirmed",
+    "looks_send",
     "mirror_set",
     "node_delete",
     "node_leave",

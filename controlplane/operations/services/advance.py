@@ -6,12 +6,14 @@ step is decided on values and applied in one transaction that only the first wri
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from controlplane.core import events
+from controlplane.core.jobs import enqueue_on_commit
 from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.replicas import (
@@ -26,6 +28,7 @@ from controlplane.operations.models import Operation
 from controlplane.operations.reconcile import (
     DELETIONS,
     Action,
+    AskCandidate,
     Cancel,
     Case,
     Fail,
@@ -121,6 +124,26 @@ def _cancel_request(*, operation_id: str, actor: str) -> None:
     )
 
 
+def candidate_answered(*, operation_id: str, answer: dict[str, Any], now: datetime) -> bool:
+    """What came of asking the candidate before its rollout: ``golden``, as it is kept, or why the
+    rollout does not begin, ``refused``. Whether somebody still waited for it."""
+    with transaction.atomic():
+        asked = Operation.objects.filter(pk=operation_id).first()
+        if asked is None:
+            return False
+        endpoint_lock(asked.endpoint)
+        operation = Operation.objects.filter(pk=operation_id, state__in=ACTIVE).first()
+        if operation is None or "candidate_answer" in operation.parameters:
+            return False
+        # why a new revision: a step that was decided on without it would write it away
+        Operation.objects.filter(pk=operation_id).update(
+            parameters={**operation.parameters, "candidate_answer": answer},
+            revision=F("revision") + 1,
+        )
+    operation_advance(operation_get(operation_id), now=now)
+    return True
+
+
 @transaction.atomic
 def _apply(operation: Operation, step: Step, now: datetime) -> None:
     endpoint_lock(operation.endpoint)
@@ -158,6 +181,11 @@ def _act(operation: Operation, action: Action, now: datetime) -> None:
             replicas_retire(replica_ids, now)
         case Route():
             _route(operation, now)
+        case AskCandidate():
+            # why a job: it calls the candidate, which takes seconds
+            enqueue_on_commit("golden.candidate", queue="ingest", operation=operation.id)
+            operation.parameters["candidate_asked"] = now.isoformat()
+            _parameters_save(operation)
         case Finish():
             completion.operation_succeed(operation, now)
         case Fail(failure):

@@ -38,7 +38,7 @@ from controlplane.operations.services.loads import Pace, load_of
 from controlplane.operations.services.operations import describe
 from controlplane.operations.services.quotas import replicas_within
 from controlplane.operations.services.starting import scaling_open
-from controlplane.operations.types import OperationState
+from controlplane.operations.types import STUCK, OperationState
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,6 @@ ACTOR: Final = "autoscaler"
 LOST: Final = (DeploymentState.FAILED, DeploymentState.CANCELED, DeploymentState.DELETING)
 RETRY_AFTER: Final = timedelta(minutes=2)  # a change of its own that failed
 HELD_S: Final = 10.0  # after a gateway's word that requests wait; it says so again while they do
-TOLD: Final = ("OutOfCapacity", "LastChangeFailed", "ProjectQuotaExceeded")  # as events
 OPEN_ENDED: Final = (OperationState.FAILED, OperationState.CANCELED)
 
 
@@ -264,7 +263,7 @@ def _placeable(row: Deployment, wanted: int, now: datetime) -> tuple[int, Blocke
 
 def _tell_blocked(row: Deployment, known: Autoscaler, blocked: Blocked | None) -> None:
     """Once when it begins; what ends by itself in a moment is no event."""
-    if blocked is None or blocked.by not in TOLD:
+    if blocked is None or blocked.by not in STUCK:
         return
     before: dict[str, Any] = known.decision
     if before.get("blocked_by") == blocked.by:

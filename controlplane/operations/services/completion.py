@@ -30,6 +30,7 @@ from controlplane.operations.reconcile import DELETIONS
 from controlplane.operations.selectors import operations_active
 from controlplane.operations.services.operations import describe
 from controlplane.operations.services.rollout_ends import rollout_supersede
+from controlplane.operations.services.rollout_firsts import rollout_first
 from controlplane.operations.states import OPERATIONS, OperationCause
 from controlplane.operations.types import ACTIVE, OperationKind, OperationState
 from controlplane.registry.selectors import models_called
@@ -48,6 +49,8 @@ def operation_succeed(operation: Operation, now: datetime) -> None:
             DeploymentRevision.objects.filter(pk=deployment.revision_id).update(succeeded=True)
         _deployment_move(deployment, DeploymentCause.SUCCEED, None)
         result = deploy_result(deployment)
+        if "rollout" in operation.parameters:
+            result["rollout"] = rollout_first(operation, now)
     _close(operation, OperationCause.SUCCEED, now, result=result)
     _record(operation, "operation.succeeded", f"Done: {describe(operation)}")
 
@@ -118,6 +121,7 @@ def deploy_result(deployment: Deployment) -> dict[str, Any]:
         "model_name": models[0] if models else "",
         "models": models,
         "provisioning_state": deployment.provisioning_state,
+        "rollout": None,
         "idle_deployments": sorted(
             name
             for name in others

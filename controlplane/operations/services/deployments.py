@@ -36,12 +36,14 @@ from controlplane.operations.services.operations import (
     operation_open,
 )
 from controlplane.operations.services.rolling_updates import deployment_roll
+from controlplane.operations.services.rollout_firsts import rollout_check
 from controlplane.operations.services.starting import (
     BROKEN,
     Put,
     colour_free,
     count_within,
     deployment_place,
+    first_traffic,
     is_same,
     running_as_asked,
     scaling_open,
@@ -68,23 +70,25 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
         for running in under_way:
             if is_same(running, row, deployment, spec, version, revision):
                 return running
-        if spec.traffic:
+        if _moves_traffic(spec):
             nothing_active(name)
         existing = running_as_asked(row, deployment, spec, version, revision)
         if existing is not None:
             # the same model runs there already: only the difference is made up
             count = (existing.instance_count if existing.autoscale else 0) or 1
             count_within(existing.autoscale, spec.instance_count or count)
+            rollout_check(row, existing.name, spec.rollout)
             operation = scaling_open(
                 existing,
                 spec.instance_count or count,
                 actor,
                 now,
                 kind=OperationKind.DEPLOY,
-                traffic=spec.traffic,
+                first=first_traffic(spec.traffic, spec.rollout),
             )
         else:
             chosen = deployment or colour_free(row, under_way)
+            rollout_check(row, chosen, spec.rollout)
             operation = deployment_place(
                 row, chosen, spec, version, revision, allowed, actor, now,
                 replace=True, field="deployment",
@@ -98,20 +102,25 @@ def deployment_create(
     """``replace``: what has this name and no traffic is taken over.
 
     Raises EndpointNotFound, NameInvalid, NameTaken, OperationInProgress, ModelNotDeployable,
-    ModelNotFound, CodeNotAllowed, CodeNotApproved."""
+    ModelNotFound, CodeNotAllowed, CodeNotApproved, RolloutInvalid, RolloutInProgress."""
     with transaction.atomic():
         version, revision, allowed = resolve_to_run(spec)
         row = endpoint_lock(endpoint)
         if row is None:
             raise EndpointNotFound(f"There is no endpoint called {endpoint}.")
         not_deleting(row)
-        if spec.traffic:
+        if _moves_traffic(spec):
             nothing_active(endpoint)
         chosen = name or colour_free(row, operations_active(endpoint))
+        rollout_check(row, chosen, spec.rollout)
         operation = deployment_place(
             row, chosen, spec, version, revision, allowed, actor, now, replace=replace
         )
     return advanced(operation, now)
+
+
+def _moves_traffic(spec: Spec) -> bool:
+    return spec.traffic > 0 or spec.rollout is not None
 
 
 def deployment_scale(

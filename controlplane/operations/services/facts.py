@@ -69,6 +69,10 @@ def case_load(operation: Operation, now: datetime) -> Case:
             for row in (endpoint.unconfirmed if endpoint else ())
         ),
         wave_size=settings.SHOAL_WAVE_REPLICAS,
+        candidate_asked=datetime.fromisoformat(asked)
+        if (asked := operation.parameters.get("candidate_asked"))
+        else None,
+        candidate_answered="candidate_answer" in operation.parameters,
     )
 
 

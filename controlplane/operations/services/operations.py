@@ -72,7 +72,7 @@ def operation_open(
         project_id=endpoint.project_id,
         endpoint=endpoint.name,
         deployment=name,
-        stages=[stage_data(stage) for stage in stages_new(kind)],
+        stages=[stage_data(stage) for stage in stages_new(kind, rolls="rollout" in parameters)],
         parameters=parameters,
         deadline_at=now + deadline_for(kind, deployment),
         created_by=actor,

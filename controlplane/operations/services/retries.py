@@ -24,7 +24,11 @@ from controlplane.operations.services.advance import advanced
 from controlplane.operations.services.completion import operations_supersede
 from controlplane.operations.services.operations import not_deleting, nothing_active
 from controlplane.operations.services.rolling_updates import rolled
-from controlplane.operations.services.starting import deployment_start, scaling_open
+from controlplane.operations.services.starting import (
+    deployment_start,
+    first_traffic,
+    scaling_open,
+)
 from controlplane.operations.types import OperationState
 
 
@@ -49,8 +53,10 @@ def operation_retry(
             raise OperationFinished("Only what failed or was cancelled can be retried.")
         if (endpoint := endpoint_lock(old.endpoint)) is not None:
             not_deleting(endpoint)
-        traffic = old.parameters.get("traffic", 0)
-        place = None if traffic else old.deployment  # traffic is everybody's
+        rollout = old.parameters.get("rollout")
+        first = first_traffic(old.parameters.get("traffic", 0), rollout)
+        moves = first["traffic"] or rollout is not None
+        place = None if moves else old.deployment  # traffic is everybody's
         if supersede:
             operations_supersede(endpoint=old.endpoint, deployment=place, actor=actor, now=now)
         nothing_active(old.endpoint, place)
@@ -60,13 +66,13 @@ def operation_retry(
         if row.provisioning_state != DeploymentState.SUCCEEDED:
             allowed = runnable_check(row.revision, row.revision, may_run_code=may_run_code)
             code_record(row.revision, allowed)
-            operation = deployment_start(row, traffic, actor, now)
+            operation = deployment_start(row, first, actor, now)
         elif revision is not None:
             allowed = runnable_check(row.revision, revision, may_run_code=may_run_code)
             template = replace(template_of(revision), allow_code=allowed)
             operation = _roll_again(row, template, old, actor, now)
         else:
-            operation = scaling_open(row, wanted, actor, now, traffic=traffic)
+            operation = scaling_open(row, wanted, actor, now, first=first)
     return advanced(operation, now)
 
 

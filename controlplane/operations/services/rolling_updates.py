@@ -28,7 +28,12 @@ from controlplane.operations.errors import AsItIs
 from controlplane.operations.models import Operation
 from controlplane.operations.services.advance import advanced
 from controlplane.operations.services.operations import nothing_active
-from controlplane.operations.services.starting import deployment_start, rolling_open, settled_check
+from controlplane.operations.services.starting import (
+    deployment_start,
+    first_traffic,
+    rolling_open,
+    settled_check,
+)
 
 
 def deployment_roll(
@@ -106,7 +111,7 @@ def rolled(
     running = row.replicas.filter(desired=Desired.RUNNING).exists()
     if row.provisioning_state == DeploymentState.SUCCEEDED and running:
         return rolling_open(row, back_to, actor, now, previous_count=previous_count)
-    return deployment_start(row, 0, actor, now)
+    return deployment_start(row, first_traffic(0, None), actor, now)
 
 
 def deployment_rollback(

@@ -105,6 +105,19 @@ def rollout_start(
 def _first_traffic(row: Endpoint, candidate: Deployment, plan: Plan) -> dict[str, int]:
     """Raises RolloutInvalid, TrafficInvalid."""
     name, first = candidate.name, plan.stages[0].percent
+    rollout_fits(row, name, plan)
+    traffic = traffic_check(  # why 1 at least: one that gets copies must be as ready
+        traffic_shift(row.traffic, name, first or 1),
+        deployments=[deployment.name for deployment in row.deployments.all()],
+        unready={key: why for key, why in unready_deployments(row).items() if key == name},
+    )
+    return traffic if first else row.traffic
+
+
+def rollout_fits(row: Endpoint, name: str, plan: Plan) -> None:
+    """Whether it could begin with the traffic as it is, once ``name`` is ready. Raises
+    RolloutInvalid."""
+    first = plan.stages[0].percent
     if not set(row.traffic) - {name}:
         raise RolloutInvalid(
             f"{row.name} has no other deployment with traffic to compare {name} with.",
@@ -123,12 +136,6 @@ def _first_traffic(row: Endpoint, candidate: Deployment, plan: Plan) -> dict[str
             field="shadow",
             hints=(f"`shoal traffic {row.name} --mirror {copied[0]}=0` ends that.",),
         )
-    traffic = traffic_check(  # why 1 at least: one that gets copies must be as ready
-        traffic_shift(row.traffic, name, first or 1),
-        deployments=[deployment.name for deployment in row.deployments.all()],
-        unready={key: why for key, why in unready_deployments(row).items() if key == name},
-    )
-    return traffic if first else row.traffic
 
 
 def _stages(plan: Plan, now: datetime) -> list[dict[str, Any]]:

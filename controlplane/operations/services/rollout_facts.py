@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.operations.models import Rollout
+from controlplane.operations.selectors import waking_since
 from controlplane.operations.services.rollout_carried import Carried
 from controlplane.rollouts import (
     ANSWERS,
@@ -19,24 +21,45 @@ from controlplane.rollouts import (
 )
 
 
-def facts_of(row: Rollout, endpoint: Endpoint, carried: Carried, *, behind: bool) -> Facts:
+def facts_of(
+    row: Rollout, endpoint: Endpoint, carried: Carried, now: datetime, *, behind: bool
+) -> Facts:
     """``endpoint`` with its deployments and their replicas; ``carried``: what these do."""
     rows = {deployment.name: deployment for deployment in endpoint.deployments.all()}
     candidate = rows.get(row.candidate)
     stable = [rows[name] for name in row.previous_traffic if name in rows and name != row.candidate]
+    own = _side([candidate] if candidate else [], row)
+    idle, overslept = _sleep(candidate, own, now)
     return Facts(
         candidate=row.candidate,
-        own=replace(_side([candidate] if candidate else [], row), used=carried.own),
+        own=replace(own, used=carried.own),
         stable=replace(_side(stable, row), used=carried.stable),
-        idle=candidate is not None
-        and not candidate.instance_count
-        and candidate.idle_rule is not None,
+        idle=idle,
+        overslept=overslept,
         changed=_changed(row, candidate),
         behind=behind,
         paused_by=row.paused_by,
         golden=_golden(row),
         compared=_compared(row),
     )
+
+
+def _sleep(candidate: Deployment | None, own: Side, now: datetime) -> tuple[bool, str]:
+    """Whether it sleeps, or is being woken for no longer than a request waits; and why it does not
+    count so any more."""
+    rule = candidate.idle_rule if candidate is not None else None
+    if candidate is None or rule is None:
+        return False, ""
+    if not candidate.instance_count:
+        return True, ""
+    since = None if own.ready else waking_since(candidate)
+    if since is None:
+        return False, ""
+    seconds = (now - since).total_seconds()
+    if seconds <= rule.hold_s:
+        return True, ""
+    waits = f"a request waits {rule.hold_s} s at most"
+    return False, f"It is being woken for {seconds:.0f} s, and {waits}."
 
 
 def _compared(row: Rollout) -> Compared | None:

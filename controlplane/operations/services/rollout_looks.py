@@ -92,7 +92,7 @@ def _look(row: Rollout, now: datetime) -> None:
     arms = {row.candidate, *row.previous_traffic}
     counted = windows([one for one in samples if one["deployment"] in arms], row.candidate)
     carried = carried_of(row, endpoint, plan, state, now)
-    facts = facts_of(row, endpoint, carried, behind=len(samples) == MOST_SAMPLES)
+    facts = facts_of(row, endpoint, carried, now, behind=len(samples) == MOST_SAMPLES)
     found = judge(plan, state, counted, facts, now.timestamp(), carried.copies)
     answered = found.answered
     stages = _counted(row.stages, answered)

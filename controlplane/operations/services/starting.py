@@ -169,7 +169,7 @@ def deployment_place(
     count_within(values["autoscale"], values["instance_count"])
     if row is None:
         row = deployment_record(endpoint, name, template, author=actor, **values)
-        return _open(row, spec.traffic, actor, now)
+        return _open(row, first_traffic(spec.traffic, spec.rollout), actor, now)
     if endpoint.traffic.get(name) or rules_naming(endpoint.traffic_rules, name):
         raise DeploymentHasTraffic(
             f"{name} runs something else and answers requests.",
@@ -181,11 +181,19 @@ def deployment_place(
     Autoscaler.objects.filter(deployment=row).delete()
     row.refresh_from_db()
     revision_record(row, template, author=actor, cause="replaced")
-    return deployment_start(row, spec.traffic, actor, now)
+    return deployment_start(row, first_traffic(spec.traffic, spec.rollout), actor, now)
 
 
-def deployment_start(row: Deployment, traffic: int, actor: str, now: datetime) -> Operation:
-    """Bring up an existing row afresh: what ran for it before, if anything, goes."""
+def first_traffic(traffic: int, rollout: dict[str, Any] | None) -> dict[str, Any]:
+    """What an operation keeps of it; a rollout begins without a share."""
+    return {"traffic": traffic} if rollout is None else {"traffic": 0, "rollout": rollout}
+
+
+def deployment_start(
+    row: Deployment, first: dict[str, Any], actor: str, now: datetime
+) -> Operation:
+    """Bring up an existing row afresh: what ran for it before, if anything, goes. ``first``: as
+    ``first_traffic`` makes it."""
     old = Replica.objects.filter(deployment=row)
     replicas_stop(old.values_list("id", flat=True))
     gone = old.filter(state__in=[ReplicaState.STOPPED, ReplicaState.FAILED, ReplicaState.PENDING])
@@ -193,7 +201,7 @@ def deployment_start(row: Deployment, traffic: int, actor: str, now: datetime) -
     broken = row.provisioning_state in BROKEN
     state = DeploymentState.CREATING if broken else DeploymentState.UPDATING
     _change(row, DeploymentCause.START, state, error=None)
-    return _open(row, traffic, actor, now)
+    return _open(row, first, actor, now)
 
 
 def _change(
@@ -206,12 +214,12 @@ def _change(
         DEPLOYMENTS.check(DeploymentState(row.provisioning_state), cause, state)
 
 
-def _open(row: Deployment, traffic: int, actor: str, now: datetime) -> Operation:
+def _open(row: Deployment, first: dict[str, Any], actor: str, now: datetime) -> Operation:
     return operation_open(
         kind=OperationKind.DEPLOY,
         endpoint=row.endpoint,
         deployment=row,
-        parameters={"traffic": traffic, "instance_count": row.instance_count},
+        parameters={**first, "instance_count": row.instance_count},
         actor=actor,
         now=now,
     )
@@ -257,7 +265,7 @@ def scaling_open(
     now: datetime,
     *,
     kind: OperationKind = OperationKind.SCALE,
-    traffic: int = 0,
+    first: dict[str, Any] | None = None,
     idle: bool = False,
 ) -> Operation:
     """What serves now serves on, come what may: ``previous_count`` says so to the ending.
@@ -266,7 +274,7 @@ def scaling_open(
     """
     running = row.replicas.filter(desired=Desired.RUNNING).values_list("id", flat=True)
     parameters = {
-        "traffic": traffic,
+        **(first or first_traffic(0, None)),
         "instance_count": instance_count,
         "previous_count": row.instance_count,
         "previous_paused": row.paused_count,

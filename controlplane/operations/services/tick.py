@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import F
 
 from controlplane.core import events
+from controlplane.core.jobs import enqueue_on_commit
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Replica
 from controlplane.deployments.services.locks import endpoints_lock
@@ -27,6 +28,7 @@ from controlplane.deployments.services.tunings import tunings_tick
 from controlplane.deployments.states import REPLICAS, ReplicaCause
 from controlplane.deployments.types import DeploymentState, failure_data
 from controlplane.nodes.selectors import node_state, nodes_silent
+from controlplane.nodes.services import nodes_expire
 from controlplane.operations.reconcile import (
     Action,
     Move,
@@ -38,14 +40,31 @@ from controlplane.operations.reconcile import (
     Stop,
     upkeep,
 )
-from controlplane.operations.selectors import operations_active, settled_to_keep
+from controlplane.operations.selectors import (
+    operations_active,
+    rollouts_active,
+    settled_to_keep,
+)
 from controlplane.operations.services import completion, facts
 from controlplane.operations.services.advance import operation_advance
 from controlplane.operations.services.draining import drains_advance
 
 logger = logging.getLogger(__name__)
 
+LOOKS_EXPIRE_S = 5  # the next pass sends them again
 SWEEP_AFTER = timedelta(minutes=1)  # past its deadline; only what cannot be advanced gets this old
+
+
+def looks_send() -> None:
+    """Send the jobs that look at rollouts and at load, if there are any to look at.
+
+    Samples of such deployments send them, too; these are for schedules, and for silence.
+    """
+    if rollouts_active().exists():
+        enqueue_on_commit("operations.rollouts", expires_s=LOOKS_EXPIRE_S)
+        enqueue_on_commit("golden.rollouts", queue="ingest", expires_s=LOOKS_EXPIRE_S)
+    if Deployment.objects.filter(autoscale__isnull=False).exists():
+        enqueue_on_commit("operations.autoscale", expires_s=LOOKS_EXPIRE_S)
 
 
 def operations_tick(*, now: datetime) -> None:
@@ -53,6 +72,10 @@ def operations_tick(*, now: datetime) -> None:
 
     One that fails does not keep the others from moving.
     """
+    try:
+        nodes_expire(now=now)
+    except Exception:
+        logger.exception("States of silent nodes were not written, the next pass tries again")
     replicas_expire(now=now)
     retirements_end(now)
     rests_end(now)

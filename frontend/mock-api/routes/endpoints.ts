@@ -82,9 +82,35 @@ function metrics(name: string, query: URLSearchParams): unknown {
   return buckets(name, from, to, STEPS.find((step) => (to - from) / step <= 600) ?? 7200);
 }
 
+type Tagged = { etag: string };
+let changes = 1;
+
+/** As the server has it: what others have changed since the caller saw it is not written over. */
+function overtaken(found: Tagged, ifMatch: string | null): MockAnswer | null {
+  if (ifMatch === null || ifMatch === found.etag) return null;
+  const changed = { by: "omar", at: ago(10), what: "omar changed it" };
+  const detail = `It was changed since you read it. ${changed.what}.`;
+  return {
+    status: 412,
+    body: {
+      title: "Precondition Failed",
+      status: 412,
+      code: "PreconditionFailed",
+      detail,
+      etag: found.etag,
+      current: { ...found },
+      changed,
+    },
+  };
+}
+
+function changed<T extends Tagged>(found: T, body: Record<string, unknown>): T {
+  changes += 1;
+  return Object.assign(found, body, { etag: `W/"${changes}"` });
+}
+
 /** Refuses a body limit of zero, in the server's words. */
 function endpointChange(found: (typeof endpoints)[number], body: Record<string, unknown>, ifMatch: string | null): MockAnswer {
-  if (body["traffic"]) return trafficSet(found, body, ifMatch);
   if (body["max_request_bytes"] === 0) {
     const said = "0 is out of range: expected 1 to 2147483647.";
     return {
@@ -99,20 +125,26 @@ function endpointChange(found: (typeof endpoints)[number], body: Record<string, 
       },
     };
   }
-  Object.assign(found, body);
-  return ok({ ...found });
-}
-
-/** As the server has it: what was moved since the caller saw it is not moved again. */
-function trafficSet(found: (typeof endpoints)[number], body: Record<string, unknown>, ifMatch: string | null): MockAnswer {
-  if (ifMatch !== null && ifMatch !== found.etag) {
-    const detail = "It was changed since you read it.";
-    return { status: 412, body: { title: "Precondition Failed", status: 412, code: "PreconditionFailed", detail, current: { ...found } } };
-  }
+  const refused = overtaken(found, ifMatch);
+  if (refused) return refused;
   const traffic = body["traffic"] as Record<string, number> | undefined;
   if (traffic) found.traffic_change = noted(found, traffic);
-  Object.assign(found, { ...body, etag: `W/"${Date.now()}"` });
-  return ok({ ...found });
+  return ok({ ...changed(found, body) });
+}
+
+function deploymentChange(
+  found: (typeof endpoints)[number],
+  name: string,
+  body: Record<string, unknown>,
+  ifMatch: string | null,
+): MockAnswer {
+  const one = found.deployments.find((deployment) => deployment.name === name);
+  if (!one) return missing(`Deployment ${name}`);
+  const refused = overtaken(one, ifMatch);
+  if (refused) return refused;
+  const { version, ...rest } = body;
+  changed(one, version === undefined ? rest : { ...rest, version: Number(version) });
+  return ok(operations[0], 202);
 }
 
 const AUTOSCALE_PREVIEW = {
@@ -145,7 +177,7 @@ export function endpointRoute(
   const found = endpoints.find((one) => one.name === name);
   if (!found) return missing(`Endpoint ${name}`);
   if (!section) return method === "DELETE" ? ok(operations[0], 202) : method === "PATCH" ? endpointChange(found, body, ifMatch) : ok(found);
-  if (section === "rollouts" && method === "POST" && !leaf) return ok(rolloutBegun(name, body), 201);
+  if (section === "rollouts" && method === "POST" && !leaf) return overtaken(found, ifMatch) ?? ok(rolloutBegun(name, body), 201);
   if (section === "rollouts" && leaf === "differences") return ok({ items: DIFFERENCES });
   if (section === "rollouts") return leaf ? ok(rolloutChanged(leaf)) : list(rolloutsOf(name));
   if (section === "objectives" && leaf) return ok(objectivePast(item ?? ""));
@@ -164,7 +196,7 @@ export function endpointRoute(
     return method === "GET" ? list(tuningsOf(name)) : tuningStart(tuningBegun(name, item, body));
   if (section === "test-cases") return ok(casesAsked(name, body));
   if (section === "traffic" && item === "watch") return ok(watchOf(found));
-  if (section === "traffic") return trafficSet(found, body, ifMatch);
+  if (section === "traffic" || section === "mirror") return endpointChange(found, body, ifMatch);
   if (section === "keys")
     return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });
   if (section === "metrics") return ok(metrics(name, query));
@@ -180,6 +212,7 @@ export function endpointRoute(
   if (section === "deployments" && leaf === "room") return ok(roomOf(name));
   if (section === "deployments" && leaf === "logs") return logs(query);
   if (section === "deployments" && leaf === "autoscale") return ok(AUTOSCALE_PREVIEW);
+  if (section === "deployments" && item && !leaf && method === "PATCH") return deploymentChange(found, item, body, ifMatch);
   if (section === "deployments" && item)
     return method === "GET" ? ok(found.deployments.find((one) => one.name === item)) : ok(operations[0], 202);
   return list(found.deployments);

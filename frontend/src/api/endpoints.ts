@@ -10,6 +10,8 @@ type Schemas = components["schemas"];
 
 const of = (endpoint: string) => ({ path: { endpoint } });
 const ofDeployment = (endpoint: string, deployment: string) => ({ path: { endpoint, deployment } });
+/** `seen`: the `etag` of what is changed, as it was read; where others have changed it since, that is refused (412). */
+const asSeen = (seen: string) => ({ header: { "If-Match": seen } });
 const WATCH_POLL_MS = 2_000;
 const forced = (force: boolean) => ({ query: force ? { force } : {} });
 
@@ -71,15 +73,13 @@ export const snippetsQuery = (name: string) =>
   });
 
 export const createEndpoint = (body: Schemas["EndpointInputRequest"]) => answer(api.POST("/api/v1/endpoints", { body }));
-export const updateEndpoint = (name: string, body: Schemas["PatchedEndpointPatchRequest"]) =>
-  answer(api.PATCH("/api/v1/endpoints/{endpoint}", { params: of(name), body }));
+export const updateEndpoint = (name: string, body: Schemas["PatchedEndpointPatchRequest"], seen: string) =>
+  answer(api.PATCH("/api/v1/endpoints/{endpoint}", { params: { ...of(name), ...asSeen(seen) }, body }));
 export const deleteEndpoint = (name: string) => answer(api.DELETE("/api/v1/endpoints/{endpoint}", { params: of(name) }));
-/** `seen`: the `etag` of the endpoint whose shares are replaced; where others have moved them since it is refused (412). */
 export const setTraffic = (name: string, traffic: Record<string, number>, seen: string) =>
-  answer(api.PUT("/api/v1/endpoints/{endpoint}/traffic", { params: { ...of(name), header: { "If-Match": seen } }, body: { traffic } }));
+  answer(api.PUT("/api/v1/endpoints/{endpoint}/traffic", { params: { ...of(name), ...asSeen(seen) }, body: { traffic } }));
 /** Takes the last change of the traffic back, as the server says how. */
-export const undoTraffic = (name: string, back: NonNullable<TrafficChange["undo"]>, seen: string) =>
-  answer(api.PATCH("/api/v1/endpoints/{endpoint}", { params: { ...of(name), header: { "If-Match": seen } }, body: back }));
+export const undoTraffic = (name: string, back: NonNullable<TrafficChange["undo"]>, seen: string) => updateEndpoint(name, back, seen);
 /** How those do who got more; asked again while it is watched, and once when that is over. */
 export const trafficWatchQuery = (name: string, { changed_at, state }: TrafficChange) =>
   queryOptions({
@@ -88,12 +88,12 @@ export const trafficWatchQuery = (name: string, { changed_at, state }: TrafficCh
     refetchInterval: state === "watching" || state === "routing" ? WATCH_POLL_MS : false,
     placeholderData: sameThing(keys.endpoints.trafficWatch(name, changed_at)),
   });
-/** Rules by header and what clients are told apart by; `seen` as with the shares. */
+/** Rules by header and what clients are told apart by. */
 export const setRouting = (name: string, body: Pick<Schemas["TrafficInputRequest"], "traffic_rules" | "sticky">, seen: string) =>
-  answer(api.PUT("/api/v1/endpoints/{endpoint}/traffic", { params: { ...of(name), header: { "If-Match": seen } }, body }));
+  answer(api.PUT("/api/v1/endpoints/{endpoint}/traffic", { params: { ...of(name), ...asSeen(seen) }, body }));
 /** One deployment gets copies of so many per cent of the requests; an empty map ends it. */
-export const setMirror = (name: string, mirror: Record<string, number>) =>
-  answer(api.PUT("/api/v1/endpoints/{endpoint}/mirror", { params: of(name), body: { mirror_traffic: mirror } }));
+export const setMirror = (name: string, mirror: Record<string, number>, seen: string) =>
+  answer(api.PUT("/api/v1/endpoints/{endpoint}/mirror", { params: { ...of(name), ...asSeen(seen) }, body: { mirror_traffic: mirror } }));
 
 export const listKeys = (name: string) => answer(api.POST("/api/v1/endpoints/{endpoint}/keys/list", { params: of(name) }));
 export const regenerateKey = (name: string, keyType: "primary" | "secondary") =>
@@ -113,8 +113,13 @@ export const deleteDeployment = (endpoint: string, name: string, force = false) 
     }),
   );
 /** Answers the deployment, or the operation where replicas come or go. */
-export const changeDeployment = (endpoint: string, name: string, body: Schemas["PatchedDeploymentPatchRequest"]) =>
-  answer(api.PATCH("/api/v1/endpoints/{endpoint}/deployments/{deployment}", { params: ofDeployment(endpoint, name), body }));
+export const changeDeployment = (endpoint: string, name: string, body: Schemas["PatchedDeploymentPatchRequest"], seen: string) =>
+  answer(
+    api.PATCH("/api/v1/endpoints/{endpoint}/deployments/{deployment}", {
+      params: { ...ofDeployment(endpoint, name), ...asSeen(seen) },
+      body,
+    }),
+  );
 
 /** What a policy would have done with the last day. */
 export const previewAutoscaling = (endpoint: string, name: string, autoscale: PolicyRequest) =>
@@ -144,8 +149,6 @@ export const rollBack = (endpoint: string, name: string, revision?: number) =>
       body: revision === undefined ? {} : { revision },
     }),
   );
-export const rollDeployment = (endpoint: string, name: string, body: Schemas["DeploymentRollRequest"]) =>
-  answer(api.POST("/api/v1/endpoints/{endpoint}/deployments/{deployment}/update", { params: ofDeployment(endpoint, name), body }));
 export const pauseDeployment = (endpoint: string, name: string, force = false) =>
   answer(
     api.POST("/api/v1/endpoints/{endpoint}/deployments/{deployment}/stop", {

@@ -63,3 +63,41 @@ export function problemText(error: unknown): string {
 
 /** Somebody has changed the thing since it was read (412): it is to be read again. */
 export const wasOvertaken = (error: unknown): boolean => error instanceof ApiProblem && error.code === "PreconditionFailed";
+
+/** What others have made of a thing since it was read, and who, where the server knows. */
+export interface Overtaken<T> {
+  current: T;
+  changed: { by: string; at: string } | null;
+}
+
+/** The schema does not say it: `current` is the thing as reads of it answer, so what it is is known by what was sent. */
+const isThing = <T extends { etag: string }>(current: unknown): current is T =>
+  typeof current === "object" && current !== null && "etag" in current && typeof current.etag === "string";
+
+const isChange = (changed: unknown): changed is { by: string; at: string } =>
+  typeof changed === "object" && changed !== null && "by" in changed && "at" in changed;
+
+/** What a refusal tells of that; nothing where it is another one, or the thing is gone. */
+export function overtakenBy<T extends { etag: string }>(error: unknown): Overtaken<T> | null {
+  if (!wasOvertaken(error)) return null;
+  const { current, changed } = toProblem(error).body;
+  return isThing<T>(current) ? { current, changed: isChange(changed) ? changed : null } : null;
+}
+
+/**
+ * Sends a change of what was seen. Where others have changed the thing since, but not what this change is about, it is sent once more,
+ * as a change of what it is now; else the refusal is raised, for people to decide.
+ */
+export async function sendOver<T extends { etag: string }, R>(
+  seen: T,
+  send: (over: T) => Promise<R>,
+  untouched: (current: T) => boolean,
+): Promise<R> {
+  try {
+    return await send(seen);
+  } catch (error) {
+    const now = overtakenBy<T>(error);
+    if (now === null || !untouched(now.current)) throw error;
+    return send(now.current);
+  }
+}

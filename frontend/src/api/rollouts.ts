@@ -21,8 +21,9 @@ export const latestRolloutQuery = (endpoint: string) =>
     refetchInterval: ({ state }) => (state.data && isUnderWay(state.data) ? REFETCH_MS : false),
   });
 
-export const startRollout = (endpoint: string, body: RolloutInput) =>
-  answer(api.POST("/api/v1/endpoints/{endpoint}/rollouts", { params: { path: { endpoint } }, body }));
+/** `seen`: the `etag` of the endpoint whose traffic it takes; where others have changed it since, that is refused (412). */
+export const startRollout = (endpoint: string, body: RolloutInput, seen: string) =>
+  answer(api.POST("/api/v1/endpoints/{endpoint}/rollouts", { params: { path: { endpoint }, header: { "If-Match": seen } }, body }));
 
 const of = (rollout: Rollout) => ({ params: { path: { endpoint: rollout.endpoint, rollout_id: rollout.id } } });
 

@@ -21,6 +21,19 @@ describe("what an event changed", () => {
       ],
       facts: [["operation", "o1"]],
     }));
+  it.each([
+    // as PostgreSQL orders names: the shorter ones first
+    [{ alias: "production", before: 2, version: 3 }, { path: "version", before: 2, after: 3 }, [["alias", "production"]]],
+    [{ alias: "production", before: null, version: 1 }, { path: "version", before: null, after: 1 }, [["alias", "production"]]],
+    [{ before: [], operation: "o1", traffic_rules: [1] }, { path: "traffic_rules", before: [], after: [1] }, [["operation", "o1"]]],
+    [
+      { before: "key", operation: "o1", auth_mode: "aml_token" },
+      { path: "auth_mode", before: "key", after: "aml_token" },
+      [["operation", "o1"]],
+    ],
+  ])("takes no name beside the value for what changed: %j", (data, change, facts) =>
+    expect(readEvent(data)).toEqual({ changes: [change], facts }),
+  );
   it("shows what was there before a deletion", () =>
     expect(readEvent({ before: { name: "a" } }).changes).toEqual([{ path: "name", before: "a", after: undefined }]));
   it("gives facts where nothing changed", () => expect(readEvent({ a: 1 })).toEqual({ changes: [], facts: [["a", 1]] }));

@@ -19,6 +19,10 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
+/** Whose value changed, or by what. */
+const BESIDE = new Set(["alias", "deployment", "operation"]);
+const kindOf = (value: unknown): string => (Array.isArray(value) ? "array" : typeof value);
+
 /** Where two values differ, at the deepest names. */
 export function differences(before: unknown, after: unknown, path = ""): Change[] {
   if (isRecord(before) && isRecord(after)) {
@@ -34,9 +38,9 @@ export function readEvent(data: Record<string, unknown>): EventReading {
   if (after !== undefined || Object.keys(rest).length === 0) {
     return { changes: differences(before ?? {}, after ?? {}), facts: Object.entries(rest) };
   }
-  // One value beside its `before`: the one that looks like it.
+  // One value beside its `before`: the one that looks like it, and is not what an event names beside it.
   const entries = Object.entries(rest);
-  const index = entries.findIndex(([, value]) => isRecord(value) === isRecord(before));
+  const index = entries.findIndex(([name, value]) => !BESIDE.has(name) && (before === null || kindOf(value) === kindOf(before)));
   const [name, now] = entries[index] ?? [undefined, undefined];
   if (name === undefined) return { changes: differences(before, undefined), facts: entries };
   const found = differences(before, now, name);

@@ -41,6 +41,9 @@ describe("a range that is typed", () => {
     ["2026-11-27 13:00", "2026-11-27 14:00", at(2026, 11, 27, 13), at(2026, 11, 27, 14)],
     ["13:00", "", at(2026, 11, 27, 13), NOW / 1000],
     ["2026-10-28 14:30", "2026-11-27 14:30", at(2026, 10, 28, 14, 30), NOW / 1000],
+    // Before March 1973 Unix seconds have fewer digits.
+    ["1973-03-03 09:00", "1973-03-03 10:00", at(1973, 3, 3, 9), at(1973, 3, 3, 10)],
+    ["1970-01-01", "1970-01-01 00:00:30", 0, 30],
   ])("%s to %s goes into the address", (from, to, start, end) => {
     const typed = typedRange(from, to, NOW, true);
     expect(typed).toEqual({ range: `${start}..${end}` });
@@ -52,6 +55,7 @@ describe("a range that is typed", () => {
     ["", "14:00", "from", /is no time/],
     ["13:00", "late", "to", /^"late" is no time/],
     ["15:00", "16:00", "from", /lies ahead/],
+    ["1969-12-31 23:59:59", "1970-01-01 01:00", "from", /before 1970/],
     ["14:00", "13:00", "to", /after the beginning/],
     ["14:00", "14:00", "to", /after the beginning/],
     ["14:00:00", "14:00:09", "to", /^9 s are too short: at least 10 s/],

@@ -45,6 +45,7 @@ export function typedRange(from: string, to: string, now: number, utc: boolean =
   if (start === null) return { field: "from", message: noTime(from) };
   const end = to.trim() === "" ? now / 1000 : typedTime(to, now, utc);
   if (end === null) return { field: "to", message: noTime(to) };
+  if (start < 0) return { field: "from", message: t`This lies before 1970: nothing is measured from then.` };
   if (start * 1000 > now) return { field: "from", message: t`This lies ahead: nothing is measured yet.` };
   if (end <= start) return { field: "to", message: t`The end has to come after the beginning.` };
   if (end - start < SHORTEST_S) return { field: "to", message: t`${Math.floor(end - start)} s are too short: at least ${SHORTEST_S} s.` };

@@ -232,10 +232,13 @@ def many_texts() -> bytes:
     return b"".join([b"\0\0\0\0\1\0\0\0a\2\0\0\0bc"] * (MANY_TEXTS // 3))
 
 
-def test_many_texts_are_read_and_written_in_slices(models: Path, many_texts: bytes) -> None:
+@pytest.mark.parametrize("flag", ["--frontends=0", "--frontends=1"])
+def test_many_texts_are_read_and_written_in_slices(
+    models: Path, many_texts: bytes, flag: str
+) -> None:
     """Over HTTP and gRPC, as the bytes of a message, in typed fields and in shared memory."""
     count, size = MANY_TEXTS // 3 * 3, len(many_texts)
-    with runtime(models, "--model-control-mode=explicit", "--load-model=texts") as server:
+    with runtime(models, "--model-control-mode=explicit", "--load-model=texts", flag) as server:
         wanted = {"name": "OUTPUT0", "parameters": {"binary_data": True}}
         given = {"name": "INPUT0", "datatype": "BYTES", "shape": [count]}
         head = {"inputs": [given | {"parameters": {"binary_data_size": size}}]}

@@ -8,8 +8,9 @@ import pytest
 from benchmarks import autoscale_sim
 from benchmarks.autoscale_loads import KINDS, STEP_S, Course, recorded
 from benchmarks.autoscale_plant import Machine, Plant
-from benchmarks.autoscale_sim import drawn, oscillations, simulated, told
+from benchmarks.autoscale_sim import drawn, oscillations, policy_drawn, simulated, told
 from controlplane.autoscaling import Policy, Side, Targets
+from controlplane.autoscaling.policy import MOST_OF
 
 
 def test_no_seed_oscillates_and_each_is_told() -> None:
@@ -49,6 +50,33 @@ def test_a_hasty_policy_oscillates() -> None:
 def test_turning_twice_is_an_oscillation(counts: list[int], found: list[list[int]]) -> None:
     assert oscillations(counts, [(0, len(counts))]) == found
     assert oscillations(counts, []) == []
+
+
+def test_a_day_is_followed_and_turned_with() -> None:
+    """A rate that rises, falls and rises: the same decision without windows turns at each waver."""
+    means = 400 * (1 + 0.5 * np.sin(np.linspace(0, 2 * np.pi, 900)))
+    rates = np.random.default_rng(1).poisson(means * STEP_S) / STEP_S
+    course = Course("daily", rates, turning=means)
+    machine, lost = Machine(service_s=0.01, slots=1, start_s=1), np.zeros(900, bool)
+    calm = Policy(max=100, targets=Targets(requests_per_second=50))
+    run = simulated(0, course, machine, calm, lost)
+    assert (run.judged, run.oscillations) == (True, [])
+    hasty = Side(window_s=0, cooldown_s=0)
+    policy = Policy(max=100, targets=calm.targets, tolerance_percent=0, up=hasty, down=hasty)
+    assert simulated(0, course, machine, policy, lost).oscillations
+
+
+def test_of_bursts_it_is_said_that_nobody_judges() -> None:
+    burst = next(run for seed in range(100) if (run := drawn(seed)).kind == "bursts")
+    assert (burst.judged, burst.oscillations) == (False, [])
+    assert "not judged" in told([burst])
+
+
+def test_all_targets_are_drawn() -> None:
+    rng = np.random.default_rng(1)
+    machine = Machine(service_s=0.01, slots=1, start_s=1)
+    found = {name for _ in range(100) for name in policy_drawn(rng, machine).targets.set()}
+    assert found == set(MOST_OF)
 
 
 def plant_of(machine: Machine) -> Plant:

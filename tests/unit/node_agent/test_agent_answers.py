@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gzip
+import sys
 import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -153,3 +154,23 @@ async def test_what_the_first_inference_answers_is_not_kept() -> None:
             await probe.close()
     assert refusal == "x" * 500
     assert most < 8 * MIB
+
+
+async def test_what_is_not_installed_is_not_looked_for_with_each_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[str] = []
+
+    class Looks:
+        @staticmethod
+        def find_spec(name: str, *_: object) -> None:
+            looked.append(name)
+
+    async with (
+        answering(with_body(b"{}")) as port,
+        answers.client(5, f"http://{HERE}:{port}") as it,
+    ):
+        await it.get("/")  # imports that are made once
+        monkeypatch.setattr("sys.meta_path", [Looks(), *sys.meta_path])
+        await it.get("/")
+    assert looked == []

@@ -139,3 +139,30 @@ def test_files_may_name_the_models_that_they_bring(installed: FakeServer, write:
     assert (installed.endpoints, installed.models) == ({}, {})
     assert main(["apply", "-f", "all"]) == 0
     assert installed.endpoints["ep-1"]["traffic"] == {"blue": 100}
+
+
+IDLE = {"enabled": True, "min": 0, "max": 3}
+
+
+@pytest.mark.parametrize(
+    ("policy", "count", "written"),
+    [(IDLE, 0, None), (IDLE, 2, None), ({**IDLE, "enabled": False}, 2, 2), (None, 2, 2)],
+)
+def test_what_is_exported_is_made_again_whatever_its_policy_has_taken_it_to(
+    installed: FakeServer,
+    write: Write,
+    tmp_path: Path,
+    policy: dict[str, Any] | None,
+    count: int,
+    written: int | None,
+) -> None:
+    write(endpoint=ENDPOINT, deployment={**BLUE, "autoscale": policy})
+    assert main(["apply", "-f", "all"]) == 0
+    installed.endpoints["ep-1"]["deployments"][0] |= {"instance_count": count, "autoscale": policy}
+    assert main(["export", str(tmp_path / "out")]) == 0
+    values = yaml.safe_load((tmp_path / "out" / "ep-1.blue.deployment.yml").read_text())
+    assert (values.get("instance_count"), values.get("autoscale")) == (written, policy)
+    installed.endpoints.clear()
+    assert main(["apply", "-f", str(tmp_path / "out")]) == 0
+    (blue,) = installed.endpoints["ep-1"]["deployments"]
+    assert (blue["instance_count"], blue.get("autoscale")) == (written or 1, policy)

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -74,6 +75,24 @@ def test_a_new_version_gets_as_many_replicas_as_the_one_it_takes_over_from(
     file.write_bytes(b"better graph")
     main(["deploy", str(file), "--name", "net"])
     assert [d["instance_count"] for d in installed.endpoints["net"]["deployments"]] == [3, 3]
+
+
+def test_deploying_over_an_endpoint_at_zero_leaves_the_count_to_the_server(
+    installed: FakeServer, tmp_path: Path
+) -> None:
+    source = tmp_path / "net.onnx"
+    source.write_bytes(b"graph")
+    assert main(["deploy", str(source)]) == 0
+    installed.endpoints["net"]["deployments"][0]["instance_count"] = 0
+    source.write_bytes(b"another graph")
+    bodies: list[dict[str, Any]] = []
+
+    def seen(request: httpx.Request) -> None:
+        bodies.append(json.loads(request.content))
+
+    installed.fail_next("POST /deploy", seen)
+    assert main(["deploy", str(source)]) == 0
+    assert [("instance_count" in body, body["version"]) for body in bodies] == [(False, 2)]
 
 
 def test_the_same_file_again_is_the_same_version(

@@ -46,11 +46,14 @@ def shown(state: str = "Running", **changes: Any) -> dict[str, Any]:
             ["--compare", "5", "--compare-from", "captured", "--captured-hours", "2"],
             {"compare": {"per_minute": 5, "sources": ["captured"], "captured_hours": 2}},
         ),
-        (["--hold", "60"], {"steps": [{"percent": n, "hold_s": 60} for n in (1, 10, 50, 100)]}),
+        (
+            ["--hold", "60"],
+            {"steps": [*({"percent": n, "hold_s": 60} for n in (1, 10, 50)), {"percent": 100}]},
+        ),
         (
             ["--steps", "5:30, 100%", "--min-requests", "50"],
             {
-                "steps": [{"percent": 5, "hold_s": 30}, {"percent": 100, "hold_s": 300}],
+                "steps": [{"percent": 5, "hold_s": 30}, {"percent": 100}],
                 "min_requests": 50,
             },
         ),
@@ -74,6 +77,15 @@ def test_it_is_started(
         "9", "of", "120", "3", "of", "1,080", "99.9", "%", "99.3", "%",
     ]  # fmt: skip
     assert "more than 1" in lines["Restarts"]
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_it_is_told_where_nobody_looks_at_answers(
+    installed: FakeServer, capsys: Capture, checked: bool
+) -> None:
+    Sent(installed, f"POST {PATH}", shown(answers_checked=checked), status=201)
+    assert main(["rollout", "start", "net", "green"]) == 0
+    assert ("nothing looks at them" in capsys.readouterr().out) is not checked
 
 
 def test_what_was_compared_and_what_differed(installed: FakeServer, capsys: Capture) -> None:

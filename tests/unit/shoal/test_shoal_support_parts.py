@@ -1,10 +1,49 @@
 """What a support bundle knows to be secret, and where a log's last lines begin."""
 
+import threading
+from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-from shoal.cli.support_parts import known_secrets
+import pytest
+
+from shoal.cli import support_parts
+from shoal.cli.scrubbing import Scrubber
+from shoal.cli.support_parts import Missing, known_secrets, parts
 from shoal.client.discovery import Installation
 from shoal.local.home import tail
+from tests.support.quiet_handler import QuietHandler
+
+
+@pytest.fixture
+def sign_in_page() -> Iterator[str]:
+    """The address of a proxy that answers whatever is asked with a page for people."""
+
+    class Handler(QuietHandler):
+        def do_GET(self) -> None:
+            self.answer(200, b"<html>Sign in</html>")
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_who_answers_may_be_no_control_plane(tmp_path: Path, sign_in_page: str) -> None:
+    (tmp_path / "secrets").mkdir()
+    found = parts(tmp_path, {"SHOAL_URL": sign_in_page, "SHOAL_TOKEN": "t"})
+    assert next(found) is not None, "it goes on with what this machine knows"
+
+
+def test_a_database_that_says_nothing_costs_its_own_part_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(support_parts, "FACTS_S", 0.01)
+    found = support_parts.local_facts(tmp_path, {}, Scrubber())
+    assert found == Missing("local/facts.json", "no answer within 0.01 s")
 
 
 def test_every_secret_that_lies_open_to_the_command_is_known(tmp_path: Path) -> None:

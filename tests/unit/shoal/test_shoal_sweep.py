@@ -217,6 +217,29 @@ def test_bench_needs_no_installation(address: str, capsys: Capture) -> None:
     assert "CONCURRENCY" in capsys.readouterr().out
 
 
+def test_bench_of_an_endpoint_names_a_proxy_for_perf_analyzer(
+    installed: FakeServer, address: str, tmp_path: Path, capsys: Capture
+) -> None:
+    """Of TLS, the path and the key of an endpoint perf_analyzer knows nothing."""
+    (tmp_path / "net.onnx").write_bytes(b"graph")
+    assert main(["deploy", "net.onnx"]) == 0
+    installed.endpoints["net"] |= {
+        "scoring_uri": f"http://{address}/", "ca_path": "", "auth_mode": "key",
+    }  # fmt: skip
+    capsys.readouterr()
+    words = ["bench", "net", *BENCH, "-d", "blue", "-H", "X-Key: secret"]
+    assert main([*words, "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["proxy"] == "shoal proxy net --deployment blue"
+    assert "-i http -u 127.0.0.1:8000 -b 2 " in found["perf_analyzer"]
+    assert address not in found["perf_analyzer"]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert out.index(found["proxy"]) < out.index(found["perf_analyzer"])
+    assert main(["bench", address, *BENCH, "-H", "X-Key: secret", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["proxy"] is None
+
+
 def test_bench_says_what_the_server_refuses(address: str, capsys: Capture) -> None:
     assert main(["bench", address, *BENCH]) == 1
     assert "HTTP 403 (1). who are you?" in capsys.readouterr().err

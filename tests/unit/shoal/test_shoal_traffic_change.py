@@ -82,3 +82,25 @@ def test_an_endpoint_is_shown_with_its_change(
     assert main(["endpoint", "show", "net"]) == 0
     assert "changed by" not in capsys.readouterr().out
     assert len(asked.bodies) == 2
+
+
+def test_an_endpoint_says_of_which_deployments_scaling_stands_still(
+    installed: FakeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blue = {
+        "name": "blue", "serving_state": "Healthy", "provisioning_state": "Succeeded",
+        "model": "net", "version": 1, "traffic": 100, "replicas": [], "error": None,
+        "autoscaling": {"blocked": "No node can take 1 of 5 replicas."},
+    }  # fmt: skip
+    green = {**blue, "name": "green", "autoscaling": {"blocked": ""}}
+    item = {
+        "name": "net", "description": "", "serving_state": "Healthy",
+        "provisioning_state": "Succeeded", "traffic": {"blue": 100}, "scoring_uri": "u",
+        "plain_uri": "p", "grpc_target": "g", "ca_path": "", "models": [],
+        "deployments": [blue, green], "traffic_change": None,
+    }  # fmt: skip
+    Sent(installed, "GET /endpoints/net", item)
+    assert main(["endpoint", "show", "net"]) == 0
+    out = capsys.readouterr().out
+    assert "! blue is not autoscaled as it should be: No node can take 1 of 5 replicas." in out
+    assert "green is not" not in out

@@ -76,7 +76,18 @@ def _import(store: BlobStore, source: IO[bytes]) -> None:
                 sha256, staged = PurePosixPath(member.name).name, Path(staging) / "blob"
                 with staged.open("wb") as target:
                     _refuse_other(sha256, _digest(body, target))
+                _make_room(store, sha256)
                 store.put(staged, sha256)
+
+
+def _make_room(store: BlobStore, sha256: str) -> None:
+    """Stores keep what they have of that size, but it may have lost bytes since."""
+    if store.size(sha256) is None:
+        return
+    with _opened(store, sha256) as body:
+        whole = _digest(body) == sha256
+    if not whole:
+        store.remove(sha256)
 
 
 def _check(store: BlobStore, sha256: str) -> None:

@@ -54,7 +54,7 @@ test("the arrows keep what they are on in sight of a list longer than its box", 
   await show(<Page />);
   await opened();
   await userEvent.keyboard("e");
-  await expect.element(page.getByRole("status")).toHaveTextContent("30 results");
+  await expect.element(page.getByRole("status")).toHaveTextContent(/^30 of \d+: type on/);
   await userEvent.keyboard("{ArrowDown>20}{/ArrowDown}");
   const on = () => dialog.element().querySelector("[data-selected]");
   await expect.poll(on).not.toBeNull();
@@ -95,6 +95,22 @@ test("keys that go somewhere do so only where nobody types", async () => {
   await page.getByRole("button", { name: "Elsewhere" }).click();
   await userEvent.keyboard("gm");
   await expect.poll(shown.address).toBe("/models");
+});
+
+test("a list that is cut says how much there is, and one that is whole does not", async () => {
+  localStorage.setItem("mock.many", "1200");
+  await show(<Page />);
+  await opened();
+  await userEvent.keyboard("model-011");
+  // 100 models, each with what can be done to it.
+  const rest = item(/^30 of \d+: type on to find the others/);
+  await expect.element(rest).toBeInTheDocument();
+  const total = Number(/of (\d+)/.exec(rest.element().textContent)?.[1]);
+  expect(total).toBeGreaterThanOrEqual(100);
+  await expect.element(rest).toBeDisabled();
+  await userEvent.keyboard("99");
+  await expect.element(item(/^model-01199/).first()).toBeVisible();
+  expect(item(/type on to find/).elements()).toHaveLength(0);
 });
 
 test("of thousands of models the last is found, too", async () => {

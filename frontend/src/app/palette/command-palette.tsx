@@ -16,7 +16,7 @@ import { INFRASTRUCTURE, MAIN } from "@/app/layouts/nav";
 import { palette } from "@/app/layouts/toggles";
 import type { Act, DialogAct } from "./act";
 import classes from "./command-palette.module.css";
-import { bestFirst, find, type Found } from "./find";
+import { bestFirst, countOf, find, firstOf, type Found } from "./find";
 import { ICONS } from "./icons";
 import * as items from "./items";
 import { useAct } from "./use-act";
@@ -116,8 +116,9 @@ export default function CommandPalette() {
   const held = heldSomewhere(useQuery(sessionQuery()).data?.user);
   const asked = query.trim() !== "";
   const { groups, unread } = useGroups(opened, asked, `${window.location.origin}${here}`);
-  const found = useMemo(() => find(asked ? bestFirst(groups, query) : groups, query, held, LIMIT), [asked, groups, held, query]);
-  const count = found.reduce((sum, group) => sum + group.items.length, 0);
+  const found = useMemo(() => find(asked ? bestFirst(groups, query) : groups, query, held), [asked, groups, held, query]);
+  const [count, total] = [Math.min(LIMIT, countOf(found)), countOf(found)];
+  const rest = total > count ? t`${count} of ${total}: type on to find the others` : "";
   const act = useAct((ask) => {
     next.current = ask;
   });
@@ -137,7 +138,11 @@ export default function CommandPalette() {
         query={query}
         onQueryChange={setQuery}
         actions={[
-          ...found.map(({ title, items: members }) => ({ group: title, actions: members.map((item) => asAction(item, act)) })),
+          ...firstOf(found, LIMIT).map(({ title, items: members }) => ({
+            group: title,
+            actions: members.map((item) => asAction(item, act)),
+          })),
+          ...(rest ? [{ group: t`Not shown`, actions: [{ id: "rest", label: rest, disabled: true }] }] : []),
           ...(unread.length > 0 ? [{ group: t`Not looked through`, actions: unread }] : []),
         ]}
         filter={asGiven}
@@ -158,7 +163,7 @@ export default function CommandPalette() {
       />
       {opened ? (
         <span className="sr-only" role="status">
-          {count === 0 ? t`Nothing of that name` : plural(count, { one: "# result", other: "# results" })}
+          {count === 0 ? t`Nothing of that name` : rest || plural(count, { one: "# result", other: "# results" })}
         </span>
       ) : null}
       <Suspense fallback={null}>{dialog ? <DialogHost ask={dialog} onClose={endDialog} /> : null}</Suspense>

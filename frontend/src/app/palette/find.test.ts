@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Permission } from "@/api/types";
-import { bestFirst, find, rank } from "./find";
+import { bestFirst, countOf, find, firstOf, rank } from "./find";
 import type { Item } from "./items";
 
 const item = (label: string, over: Partial<Item> = {}): Item => ({ id: label, label, icon: "deploy", act: { kind: "theme" }, ...over });
@@ -18,7 +18,9 @@ const groups = [
 const viewer: Permission[] = ["read"];
 const operator: Permission[] = ["read", "deploy", "operate"];
 const labels = (query: string, held: Permission[] | undefined, limit = 30) =>
-  find(groups, query, held, limit).flatMap(({ items }) => items.map(({ label, refusal }) => (refusal ? `${label}: ${refusal}` : label)));
+  firstOf(find(groups, query, held), limit).flatMap(({ items }) =>
+    items.map(({ label, refusal }) => (refusal ? `${label}: ${refusal}` : label)),
+  );
 
 describe("rank", () => {
   it.each([
@@ -45,7 +47,11 @@ describe("find", () => {
     expect(labels("drain", viewer)).toEqual(["Drain gpu-a1: Needs the role operator or a higher one"]));
   it("refuses nothing while the session is being read", () => expect(labels("drain", undefined)).toEqual(["Drain gpu-a1"]));
   it("stops at the limit, over all groups", () => expect(labels("", operator, 4)).toHaveLength(4));
-  it("has no groups without items", () => expect(find(groups, "nothing like it", operator, 30)).toEqual([]));
+  it("has no groups without items", () => expect(find(groups, "nothing like it", operator)).toEqual([]));
+  it("counts what is not shown, too", () => {
+    expect(countOf(find(groups, "", operator))).toBe(6);
+    expect(countOf(firstOf(find(groups, "", operator), 4))).toBe(4);
+  });
 });
 
 describe("bestFirst", () => {

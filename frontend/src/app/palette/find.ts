@@ -26,12 +26,11 @@ export function rank(item: Item, query: string): number | null {
 }
 
 /**
- * What is shown for `query`, at most `limit` items. What the role refuses is left out until somebody asks for it by name:
+ * All that there is for `query`. What the role refuses is left out until somebody asks for it by name:
  * then it stands there off, with the reason, rather than as if it did not exist.
  */
-export function find(groups: readonly Group[], query: string, held: readonly Permission[] | undefined, limit: number): FoundGroup[] {
+export function find(groups: readonly Group[], query: string, held: readonly Permission[] | undefined): FoundGroup[] {
   const asked = query.trim() !== "";
-  let left = limit;
   return groups.flatMap(({ title, items }): FoundGroup[] => {
     const found = items
       .map((item): { item: Found; place: number | null } => {
@@ -40,12 +39,22 @@ export function find(groups: readonly Group[], query: string, held: readonly Per
       })
       .filter(({ item, place }) => place !== null && (asked || item.refusal === undefined))
       .sort((a, b) => Number(a.item.refusal !== undefined) - Number(b.item.refusal !== undefined) || (a.place ?? 0) - (b.place ?? 0))
-      .slice(0, left)
       .map(({ item }) => item);
-    left -= found.length;
     return found.length > 0 ? [{ title, items: found }] : [];
   });
 }
+
+/** The first `limit` items, over all groups. */
+export function firstOf(groups: readonly FoundGroup[], limit: number): FoundGroup[] {
+  let left = limit;
+  return groups.flatMap(({ title, items }): FoundGroup[] => {
+    const shown = items.slice(0, left);
+    left -= shown.length;
+    return shown.length > 0 ? [{ title, items: shown }] : [];
+  });
+}
+
+export const countOf = (groups: readonly FoundGroup[]): number => groups.reduce((sum, { items }) => sum + items.length, 0);
 
 /** The best place of a group, so that the group with the nearest label stands first. */
 export const bestFirst = (groups: readonly Group[], query: string): Group[] => {

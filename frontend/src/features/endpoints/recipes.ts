@@ -2,6 +2,7 @@
 import { t } from "@lingui/core/macro";
 import { apiPath } from "@/api/paths";
 import type { Recipe } from "@/components/as-code";
+import { type PlanBody, planOptions } from "@/components/rollout-plan/plan";
 import type { LimitsBody } from "./limits/limits";
 import { bodyOf, type RoutingDraft, ruleText } from "./routing/routing";
 import { type Split, splitText } from "./traffic";
@@ -37,31 +38,10 @@ export function routingRecipe(endpoint: string, draft: RoutingDraft): Recipe {
   };
 }
 
-export function rolloutRecipe(
-  endpoint: string,
-  body: {
-    deployment: string;
-    steps: { percent: number; hold_s: number }[];
-    min_requests: number;
-    strategy?: string;
-    shadow?: { percent: number; hold_s: number };
-    guardrails?: { golden: null };
-    compare?: { per_minute: number; by: string; sources: string[] };
-  },
-): Recipe {
-  const steps = body.steps.map((step) => `${step.percent}:${step.hold_s}`).join(",");
+export function rolloutRecipe(endpoint: string, body: PlanBody & { deployment: string }): Recipe {
   return {
     title: t`Roll out ${body.deployment} of ${endpoint}`,
-    cli: [
-      [
-        ...["shoal", "rollout", "start", endpoint, body.deployment, "--steps", steps, "--min-requests", String(body.min_requests)],
-        ...(body.strategy ? ["--strategy", body.strategy] : []),
-        ...(body.shadow ? ["--shadow", `${body.shadow.percent}:${body.shadow.hold_s}`] : []),
-        ...(body.guardrails ? ["--without", "golden"] : []),
-        ...(body.compare ? ["--compare", String(body.compare.per_minute), "--compare-by", body.compare.by] : []),
-        ...(body.compare?.sources ?? []).flatMap((one) => ["--compare-from", one]),
-      ],
-    ],
+    cli: [["shoal", "rollout", "start", endpoint, body.deployment, ...planOptions(body)]],
     api: [{ method: "POST", path: apiPath("endpoints", endpoint, "rollouts"), body }],
   };
 }

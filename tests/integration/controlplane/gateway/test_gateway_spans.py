@@ -15,6 +15,7 @@ from controlplane.deployments.selectors import RoutedDeployment, RoutedReplica
 from controlplane.gateway.bootstrap import prepare
 from controlplane.gateway.settings import GatewaySettings
 from tests.support import onnx_models as om
+from tests.support.certificates import certificate_authority
 from tests.support.otlp import Receiver, receiver
 from tests.support.runtime_process import Runtime, runtime
 
@@ -115,6 +116,38 @@ def test_a_request_is_one_trace_from_the_gateway_to_the_backend(
     assert {"shoal-gateway", "triton-inference-server"} <= {
         one["service.name"] for one in collector.resources
     }
+
+
+def test_a_collector_s_name_may_have_addresses_of_both_kinds(
+    traced: Callable[[int], Gateway], collector: Receiver
+) -> None:
+    """As `localhost` has, where it may listen at one of them alone."""
+    collector.url = collector.url.replace("127.0.0.1", "localhost")
+    asked(traced(100))
+    wait_until(lambda: len(of_inferences(collector)) >= len(WHOLE), "the spans of both")
+    assert tree(of_inferences(collector)) == WHOLE
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_collector_may_be_reached_by_tls(
+    host: str, gateway_settings: GatewaySettings, tmp_path: Path
+) -> None:
+    authority = certificate_authority()
+    (tmp_path / "authority.pem").write_text(authority.pem)
+    with receiver(authority.signs(host).context(tmp_path)) as found:
+        settings = replace(
+            gateway_settings,
+            traces_url=found.url.replace("127.0.0.1", host),
+            traces_authorities=str(tmp_path / "authority.pem"),
+            traces_percent=100,
+            concurrency=1,
+        )
+        gateway = start(prepare(settings))
+        try:
+            assert httpx.get(gateway.plain, trust_env=False).status_code == 404
+            wait_until(lambda: bool(found.spans), "the gateway's span")
+        finally:
+            stop(gateway)
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])

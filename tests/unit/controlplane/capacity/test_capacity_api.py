@@ -72,9 +72,10 @@ def busy_hours(endpoint: str) -> None:
     """A quiet hour, and one of 3,600 requests whose instances were at work a quarter of it."""
     for ago, share in ((1, 0.05), (2, 0.25)):
         sums = {"busy_us": share * HOUR * 1e6, "success": 14_400 * share, "cpu_s": HOUR * share}
+        answered = int(14_400 * share)
         hour(
             f"deployment/{endpoint}/blue", ago, s=HOUR, sums=sums,
-            gauge={"instances": 1.0, "memory_bytes": 1.0 * GB}, gw={"n": int(14_400 * share)},
+            gauge={"instances": 1.0, "memory_bytes": 1.0 * GB}, gw={"s": HOUR, "n": answered},
         )  # fmt: skip
 
 
@@ -159,6 +160,17 @@ def test_a_load_sweep_of_what_runs_now_tells_more(
     assert item["headroom"]["limit"] == ("sweep" if times > 4 else "instances")
 
 
+def test_what_a_sweep_asked_is_no_request_of_clients(viewer_api: APIClient) -> None:
+    """Nor are copies: gateways count neither, and the runtime counts both."""
+    nodes_add("a")
+    deployed("digits", "a")
+    busy_hours("digits")
+    taken = {"busy_us": 0.1 * HOUR * 1e6, "success": 500_000.0, "failure": 90.0, "cpu_s": 1.0}
+    hour("deployment/digits/blue", 3, s=HOUR, sums=taken, gauge={"instances": 1.0})
+    (item,) = get(viewer_api, "capacity/deployments")["items"]
+    assert item["measured"]["request_rate"] == pytest.approx(1.0)
+
+
 def test_figures_from_before_a_deployment_are_not_its_own(viewer_api: APIClient) -> None:
     nodes_add("a")
     deployed("digits", "a")
@@ -178,12 +190,13 @@ def test_of_what_is_younger_than_an_hour_the_minutes_count(viewer_api: APIClient
             scope="deployment/digits/blue", span_s=60, at=end - 60 * ago,
             data={
                 "s": 60, "sums": {"busy_us": busy, "success": 60}, "gauge": {"instances": 1.0},
-                "gw": {"n": 60},
+                "gw": {"s": 60, "n": 60},
             },
         )  # fmt: skip
     (item,) = get(viewer_api, "capacity/deployments")["items"]
     assert item["headroom"]["times"] == pytest.approx(5.0)
     assert item["measured"]["seconds"] == 120
+    assert item["measured"]["request_rate"] == pytest.approx(1.0)
 
 
 def test_a_lost_node_is_told_with_what_it_does_to_endpoints(viewer_api: APIClient) -> None:

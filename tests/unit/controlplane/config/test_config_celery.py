@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.config.celery import INGEST_TASKS, app, limits, tasks_import
+from controlplane.config.celery import (
+    INGEST_TASKS,
+    app,
+    jobs_on_one_connection,
+    limits,
+    tasks_import,
+)
 from shoal.local.programs import POOLS
 
 ROOT = Path(__file__).parents[4]
@@ -44,3 +50,19 @@ def test_what_moves_bytes_never_stands_before_what_heals() -> None:
 
 def test_each_queue_has_a_worker_on_one_machine() -> None:
     assert set(POOLS) == {queue.name for queue in app.conf.task_queues}
+
+
+@pytest.mark.parametrize(
+    ("engines", "kept"),
+    [
+        (("django.db.backends.sqlite3", "django.db.backends.sqlite3"), True),
+        (("django.db.backends.postgresql", "django.db.backends.sqlite3"), False),
+        (("django.db.backends.postgresql", "django.db.backends.postgresql"), False),
+    ],
+)
+def test_connections_to_files_alone_are_kept_between_jobs(
+    engines: tuple[str, str], kept: bool
+) -> None:
+    databases = {name: {"ENGINE": engine} for name, engine in zip("ab", engines, strict=True)}
+    assert (jobs_on_one_connection(databases) is not None) == kept
+    assert "CELERY_DB_REUSE_MAX" in app.conf  # the name that Celery's part for Django reads

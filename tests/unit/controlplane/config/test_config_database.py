@@ -150,6 +150,6 @@ def test_a_url_that_names_no_known_database_is_not_repeated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SHOAL_DATABASE_URL", "postgresql+psycopg://shoal:swordfish@db/shoal")
-    with pytest.raises(ImproperlyConfigured, match=r"begins with 'postgresql.psycopg'") as refused:
+    with pytest.raises(ImproperlyConfigured, match=r"begins with 'postgresql\+psycopg'") as refused:
         env.database("SHOAL_DATABASE_URL", "")
     assert "swordfish" not in str(refused.value)

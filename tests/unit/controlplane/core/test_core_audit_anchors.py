@@ -262,7 +262,7 @@ def test_the_webhook_is_told_by_a_job_and_a_failure_is_a_line_in_the_log(
 ) -> None:
     server = HTTPServer(("127.0.0.1", 0), Taking)
     server.taken = []  # type: ignore[attr-defined]
-    settings.SHOAL_AUDIT_WEBHOOK = f"http://127.0.0.1:{server.server_port}/anchors"
+    settings.SHOAL_AUDIT_WEBHOOK = f"http://127.0.0.1:{server.server_port}/anchors/swordfish"
     sent: list[tuple[str, dict[str, str]]] = []
     monkeypatch.setattr(
         "celery.Celery.send_task", lambda _, name, kwargs, **__: sent.append((name, kwargs))
@@ -282,13 +282,17 @@ def test_the_webhook_is_told_by_a_job_and_a_failure_is_a_line_in_the_log(
     anchors.send(line)
     warnings = [r.message for r in caplog.records if r.levelname == "WARNING"]
     assert len([w for w in warnings if "not taken by the webhook" in w]) == 2
+    assert "swordfish" not in caplog.text, "who knows the address may post there"
 
 
-@pytest.mark.parametrize("value", ["http://x.example/", "https://", "x.example", "file:///etc"])
+@pytest.mark.parametrize(
+    "value", ["http://x.example/swordfish", "https://", "x.example", "file:///etc"]
+)
 def test_a_webhook_is_https(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("SHOAL_AUDIT_WEBHOOK", value)
-    with pytest.raises(ImproperlyConfigured, match="expected https"):
+    with pytest.raises(ImproperlyConfigured, match="expected https") as refused:
         env.https("SHOAL_AUDIT_WEBHOOK")
+    assert "swordfish" not in str(refused.value)
 
 
 def state() -> tuple[Any, ...]:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from controlplane.drift import ASKED_BY_US, Malformed, merged_summaries, summarised
+from controlplane.drift import Malformed, merged_summaries, summarised
 from controlplane.drift.records import MOST_FEATURES
+from wire.own_requests import OWN_REQUESTS
 
 
 def tensor(name: str, shape: list[int], data: list[Any], datatype: str = "FP32") -> dict[str, Any]:
@@ -105,7 +106,8 @@ def test_numbers_beyond_all_bounds_do_no_harm() -> None:
     json.dumps(found.to_json(), allow_nan=False)
 
 
-def test_what_the_control_plane_asked_itself_is_no_data() -> None:
-    ours = {"id": ASKED_BY_US, "inputs": [tensor("x", [1, 1], [9.0])]}
+@pytest.mark.parametrize("own", sorted(OWN_REQUESTS))
+def test_what_shoal_asked_itself_is_no_data(own: str) -> None:
+    ours = {"id": own, "inputs": [tensor("x", [1, 1], [9.0])]}
     found = summarised(lines(ours, {"inputs": [tensor("x", [1, 1], [1.0])]}), Random(1))
     assert (found.records, found.sketches["model_inputs/x"].high) == (1, 1.0)

@@ -16,6 +16,7 @@ from controlplane.gateway.bootstrap import admin_socket, describe, prepare
 from controlplane.gateway.fallback import answer, route_config
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
 from controlplane.gateway.tls import Source
+from controlplane.gateway.tracing import collector
 from controlplane.gateway.xds import XdsFolder
 from tests.support.certificates import certificate_authority
 from tests.support.gateway_folder import settings_in
@@ -172,7 +173,16 @@ def test_the_token_comes_from_its_file(tmp_path: Path, monkeypatch: pytest.Monke
         ("SHOAL_GATEWAY_TRACES_URL", "collector:4318", "http://collector:4318/v1/traces"),
         ("SHOAL_GATEWAY_TRACES_URL", "ftp://collector/v1", "http://collector:4318/v1/traces"),
         ("SHOAL_GATEWAY_TRACES_URL", "http://me:secret@collector", "http://collector"),
-        ("SHOAL_GATEWAY_TRACES_URL", "http://collector:99999/v1/traces", "a port from 0 to 65535"),
+        ("SHOAL_GATEWAY_TRACES_URL", "http://collector:99999/v1/traces", "a port from 1 to 65535"),
+        ("SHOAL_GATEWAY_TRACES_URL", "http://collector:0/v1/traces", "a port from 1 to 65535"),
+        ("SHOAL_GATEWAY_TRACES_URL", "http://collector:4318", "http://collector:4318/v1/traces"),
+        ("SHOAL_GATEWAY_TRACES_URL", "http://:secret@collector/v1", "collector:4318/v1/traces"),
+        ("SHOAL_GATEWAY_TRACES_URL", "http://collector/v1?key=secret", "collector:4318/v1/traces"),
+        ("SHOAL_GATEWAY_TRACES_URL", "http://me:secret?a@collector/v1", "collector:4318/v1/traces"),
+        ("SHOAL_GATEWAY_TRACES_URL", "http://collector/v1#a", "http://collector:4318/v1/traces"),
+        ("SHOAL_GATEWAY_TRACES_URL", "http://collector/v1 ", "http://collector:4318/v1/traces"),
+        ("SHOAL_GATEWAY_TRACES_URL", "http://collector/\nx", "http://collector:4318/v1/traces"),
+        ("SSL_CERT_FILE", "/nowhere.pem", "this machine has no file of authorities"),
         ("SHOAL_GATEWAY_TRACES_PERCENT", "101", "from 0 to 100"),
         ("SHOAL_GATEWAY_TRACES_PERCENT", "0.5", "from 0 to 100"),
     ],
@@ -180,8 +190,24 @@ def test_the_token_comes_from_its_file(tmp_path: Path, monkeypatch: pytest.Monke
 def test_where_spans_go_is_checked(
     name: str, value: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("SHOAL_GATEWAY_TRACES_URL", "https://collector/v1/traces")
     monkeypatch.setenv(name, value)
     with pytest.raises(SettingsError, match=re.escape(said)) as error:
         load()
     assert name in str(error.value)
     assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "kind", "name"),
+    [
+        ("https://collector.test/v1/traces", "DNS", "collector.test"),
+        ("https://10.0.0.9:4318/v1/traces", "IP_ADDRESS", "10.0.0.9"),
+        ("https://[fd00::9]/v1/traces", "IP_ADDRESS", "fd00::9"),
+    ],
+)
+def test_a_collector_shows_a_certificate_for_where_it_is(url: str, kind: str, name: str) -> None:
+    tls = collector(url, "/authorities.pem")["transport_socket"]["typed_config"]
+    (shown,) = tls["common_tls_context"]["validation_context"]["match_typed_subject_alt_names"]
+    assert shown == {"san_type": kind, "matcher": {"exact": name}}
+    assert ("sni" in tls) == (kind == "DNS"), "an address is no server's name in TLS"

@@ -15,7 +15,6 @@ from controlplane.console.inference import InferenceFailed
 from controlplane.core.models import Event
 from controlplane.deployments.capturing import Capture, capture_to_json
 from controlplane.deployments.models import Deployment
-from controlplane.drift import ASKED_BY_US
 from controlplane.golden import captured
 from controlplane.golden.comparisons import comparison_ask
 from controlplane.operations.models import Rollout
@@ -32,6 +31,7 @@ from tests.support.compared_versions import (
 from tests.support.deployment_rows import deployment_add
 from tests.support.people import make_user
 from tests.support.registered_models import model_register
+from wire.own_requests import COMPARISON
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 COMPARE = {"per_minute": 30, "sources": ["captured"]}
@@ -81,12 +81,12 @@ def told(api: APIClient) -> str:
 def test_what_clients_asked_is_asked_of_both_and_counted_apart(
     api: APIClient, versions: Versions
 ) -> None:
-    kept("f" * 32, *[record(float(number)) for number in range(3)], record(id=ASKED_BY_US))
+    kept("f" * 32, *[record(float(number)) for number in range(3)], record(id=COMPARISON))
     rollout = begin(api, compare=COMPARE)
     comparison_ask(rollout, now=later(5))
     comparison_ask(rollout, now=later(65))
     assert versions.asked == ["blue", "green", *["blue"] * 4] * 3, "each of them once"
-    assert {call.id for call in versions.calls} == {ASKED_BY_US}
+    assert {call.id for call in versions.calls} == {COMPARISON}
     found = shown(api)["compared"]
     assert found["sources"] == [{"source": "captured", "inputs": 3, "differing": 0}]
     assert told(api) == (

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from controlplane.deployments.capturing import Capture
-from controlplane.drift import ASKED_BY_US
 from controlplane.golden.replays import Drawn, drawn, replayed
 from controlplane.rollouts import Unusable, place
+from wire.own_requests import COMPARISON, OWN_REQUESTS
 
 X = {"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [1.5, -2]}
 RECORD: dict[str, Any] = {"time": "2026-11-27T06:00:00+00:00", "id": "7", "model": "net",
@@ -58,8 +58,7 @@ def line(**changes: Any) -> bytes:
         (line(inputs=[{**X, "data": [1]}]), ALL, Unusable.UNREADABLE),
         (line(inputs=[{**X, "datatype": "FP31"}]), ALL, Unusable.UNREADABLE),
         (line(inputs=[X, {**X, "name": []}]), ALL, Unusable.UNREADABLE),
-        (line(id=ASKED_BY_US), ALL, None),
-        (line(id="shoal-first-inference"), ALL, None),
+        *((line(id=own), ALL, None) for own in sorted(OWN_REQUESTS)),
     ],
 )
 def test_what_is_not_whole_is_not_asked(
@@ -94,7 +93,7 @@ def draw(files: list[tuple[str, list[bytes]]], count: int, **changes: Any) -> Dr
 
 
 def test_some_are_drawn_and_none_twice() -> None:
-    files = [("a" * 32, [line()] * 5), ("b" * 32, [line(), b"{", line(id=ASKED_BY_US)])]
+    files = [("a" * 32, [line()] * 5), ("b" * 32, [line(), b"{", line(id=COMPARISON)])]
     found = draw(files, 4)
     assert len(found.inputs) == 4
     assert {one.kind for one in found.inputs} == {"captured"}

@@ -17,6 +17,7 @@ from controlplane.golden import asking, rollouts
 from controlplane.golden.rollouts import rollout_ask, rollouts_due
 from controlplane.operations.models import Rollout
 from controlplane.operations.services import rollouts_look
+from controlplane.operations.services.starting import scaling_open
 from tests.support.gateway_counts import counted
 from tests.support.placed_replicas import blue_and_green
 
@@ -107,7 +108,9 @@ def test_without_golden_cases_nobody_is_asked_and_nothing_waits(
 ) -> None:
     golden("plain", expected=[])
     golden("other", model="net")
-    assert begin(api).json()["golden"]["cases"] == 0
+    begun = begin(api).json()
+    assert begun["golden"]["cases"] == 0
+    assert not begun["answers_checked"]
     look(61, blue=(900, 0), green=(100, 0))
     assert Endpoint.objects.get().traffic == {"blue": 50, "green": 50}
     assert candidate.asked == []
@@ -117,6 +120,7 @@ def test_each_step_waits_until_it_has_answered_in_it(api: APIClient, candidate: 
     golden()
     begun = begin(api).json()
     assert begun["golden"] | {"at": 0} == {"at": 0, "cases": 1, "wrong": [], "unanswered": []}
+    assert begun["answers_checked"]
     assert candidate.asked == ["green v2/models/digits/infer"]
     look(61, blue=(900, 0), green=(100, 0))
     assert Rollout.objects.get().judgement["cause"] == "golden_waits"
@@ -207,6 +211,23 @@ def test_one_that_sleeps_is_not_woken(api: APIClient, candidate: Candidate) -> N
     look(61, blue=(900, 0), green=(100, 0))
     assert "green is asleep" in Rollout.objects.get().judgement["reason"]
     assert candidate.asked == []
+
+
+def test_one_that_is_being_woken_is_asked_once_it_is_awake(
+    api: APIClient, candidate: Candidate
+) -> None:
+    golden()
+    begin(api)
+    candidate.asked.clear()
+    green = Deployment.objects.filter(name="green")
+    green.update(instance_count=0, autoscale={"enabled": True, "min": 0, "max": 1})
+    operation = scaling_open(green.get(), 1, "autoscaler", later(4), idle=True)
+    rollout = Rollout.objects.get().pk
+    assert not rollout_ask(rollout, now=later(5))
+    assert candidate.asked == []
+    operation.state, operation.finished_at = "Succeeded", later(6)
+    operation.save()
+    assert rollout_ask(rollout, now=later(7))
 
 
 def test_of_two_jobs_one_asks(

@@ -205,6 +205,55 @@ def test_who_moves_traffic_that_was_moved_meanwhile_is_told_by_whom(
     assert put(api, DIGITS, api.get(DIGITS).json()).status_code == 200
 
 
+def test_who_changes_a_deployment_that_was_changed_meanwhile_is_told_by_whom(
+    api: APIClient, admin_api: APIClient, serving: SimulatedNode
+) -> None:
+    shown = api.get(BLUE)
+    listed = api.get(f"{DIGITS}/deployments").json()["items"][0]
+    inside = api.get(DIGITS).json()["deployments"][0]
+    assert shown["ETag"] == shown.json()["etag"] == listed["etag"] == inside["etag"]
+    api.patch(DIGITS, {"description": "no word about blue"}, format="json")
+    seen = {"headers": {"If-Match": shown.json()["etag"]}, "format": "json"}
+    changed = admin_api.patch(BLUE, {"request_timeout_ms": 7_000}, **seen)
+    assert changed.status_code == 200, changed.content
+    assert changed.json()["etag"] == changed["ETag"] != shown["ETag"]
+    by = Event.objects.latest("seq").actor
+    Event.objects.create(
+        actor="autoscaler",
+        verb="operation.started",
+        subject="endpoint/digits",
+        message="autoscaler started: scale digits/blue to 3",
+        data={"deployment": "blue"},
+    )
+    body = {"request_timeout_ms": 9_000}
+    for refused in (
+        api.patch(BLUE, body, **seen),
+        put(api, BLUE, {"model": "digits", **body}, **seen["headers"]),
+        api.post(f"{BLUE}/update", {"max_queue_wait_ms": 9}, **seen),
+    ):
+        told = refused.json()
+        assert (refused.status_code, told["code"]) == (412, "PreconditionFailed")
+        assert told["etag"] == told["current"]["etag"] == changed["ETag"]
+        assert told["current"]["request_timeout_ms"] == 7_000
+        assert told["changed"]["by"] == by
+        assert told["changed"]["what"] == f"{by} changed request_timeout_ms of digits/blue"
+    assert api.get(BLUE).json()["request_timeout_ms"] == 7_000
+    over = api.patch(BLUE, body, format="json", headers={"If-Match": changed["ETag"]})
+    assert (over.status_code, over.json()["request_timeout_ms"]) == (200, 9_000)
+
+
+def test_who_begins_what_starts_replicas_is_told_to_who_comes_second(
+    api: APIClient, admin_api: APIClient, serving: SimulatedNode
+) -> None:
+    seen = {"headers": {"If-Match": api.get(BLUE)["ETag"]}, "format": "json"}
+    assert admin_api.patch(BLUE, {"instance_count": 3}, **seen).status_code == 202
+    by = Operation.objects.latest("created_at").created_by
+    refused = api.patch(BLUE, {"instance_count": 1}, **seen)
+    told = refused.json()
+    assert (refused.status_code, told["current"]["instance_count"]) == (412, 3)
+    assert told["changed"]["what"] == f"{by} started: scale digits/blue to 3"
+
+
 def test_a_repeated_put_is_answered_from_memory(api: APIClient, node: SimulatedNode) -> None:
     key = {"Idempotency-Key": "once"}
     first = put(api, BLUE, {"model": "digits"}, **key)

@@ -9,8 +9,9 @@ from rest_framework.test import APIClient
 
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, Replica
-from controlplane.operations.models import Rollout
+from controlplane.operations.models import Operation, Rollout
 from controlplane.operations.services import operations_prune, rollout_looks, rollouts_look
+from controlplane.operations.services.starting import scaling_open
 from tests.support.gateway_counts import counted
 from tests.support.placed_replicas import blue_and_green
 
@@ -129,6 +130,52 @@ def test_a_candidate_without_a_ready_replica_is_withdrawn(begun: str) -> None:
     row = Rollout.objects.get()
     assert (row.state, row.outcome) == ("Withdrawn", "not_ready")
     assert traffic() == {"blue": 100}
+
+
+def waking(api: APIClient) -> None:
+    """A rollout of a green that is at zero, and that its first request has just woken."""
+    green = Deployment.objects.filter(name="green")
+    policy = {"enabled": True, "min": 0, "max": 1, "idle": {"hold_s": 30}}
+    green.update(instance_count=0, autoscale=policy)
+    Replica.objects.filter(deployment__name="green").update(desired="stopped", state="stopped")
+    body = {**PLAN, "guardrails": {"golden": None}}
+    assert api.post(ROLLOUTS, body, format="json").status_code == 201
+    scaling_open(green.get(), 1, "autoscaler", timezone.now(), idle=True)
+    Replica.objects.filter(deployment__name="green").update(desired="running", state="loading")
+
+
+def test_a_candidate_that_its_first_request_wakes_is_waited_for(
+    api: APIClient, ready: None
+) -> None:
+    waking(api)
+    assert Deployment.objects.get(name="green").instance_count == 1
+    for after_s in (1, 20):
+        look(after_s, blue=(90, 0))
+    row = Rollout.objects.get()
+    assert (row.state, row.judgement["cause"]) == ("Running", "too_few_requests")
+    Replica.objects.filter(deployment__name="green").update(state="ready")
+    Operation.objects.update(state="Succeeded", finished_at=timezone.now())
+    look(61, blue=(900, 0), green=(100, 0))
+    assert traffic() == {"blue": 50, "green": 50}
+
+
+def test_a_candidate_that_does_not_wake_while_requests_wait_is_withdrawn(
+    api: APIClient, ready: None
+) -> None:
+    waking(api)
+    look(32, blue=(90, 0))
+    row = Rollout.objects.get()
+    assert (row.state, row.outcome, traffic()) == ("Withdrawn", "not_ready", {"blue": 100})
+    assert "is being woken for 3" in row.reason
+    assert "a request waits 30 s at most" in row.reason
+
+
+def test_a_candidate_whose_waking_failed_is_withdrawn_at_once(api: APIClient, ready: None) -> None:
+    waking(api)
+    Operation.objects.update(state="Failed", finished_at=timezone.now())
+    Replica.objects.filter(deployment__name="green").update(state="failed")
+    look(2, blue=(90, 0))
+    assert Rollout.objects.get().outcome == "not_ready"
 
 
 def test_restarts_count_from_its_begin(api: APIClient, ready: None) -> None:

@@ -15,7 +15,7 @@ from controlplane.console import reads
 from controlplane.console.changes import change_of
 from controlplane.console.frames import dump
 from controlplane.core.models import Event
-from controlplane.deployments.models import Deployment, Endpoint, Replica
+from controlplane.deployments.models import Autoscaler, Deployment, Endpoint, Replica
 from controlplane.deployments.types import DeploymentState, ReplicaState
 from controlplane.metrics.services import gateway_samples_ingest, samples_ingest
 from controlplane.nodes.models import Node
@@ -201,6 +201,29 @@ def test_of_many_the_busiest_are_those_that_callers_ask_most(
     monkeypatch.setattr(selectors, "MOST_ENDPOINTS", 4)
     rates = {row["name"]: row["live"]["answer_rate"] for row in frame()["endpoints"]}
     assert (rates[swept], rates[quiet], rates["template"]) == (0.0, 0.0, None)
+
+
+@pytest.mark.parametrize(
+    ("by", "policy", "told"),
+    [
+        ("OutOfCapacity", True, True),
+        ("LastChangeFailed", True, True),
+        ("ProjectQuotaExceeded", True, True),
+        ("OperationInProgress", True, False),  # that passes
+        ("OutOfCapacity", False, False),  # of a policy that somebody has taken away since
+    ],
+)
+def test_scaling_that_stands_still_wants_attention(by: str, policy: bool, told: bool) -> None:
+    row = deployment_add(Endpoint.objects.create(name="digits"), model_register(), "blue")
+    row.autoscale = {"enabled": True, "min": 1, "max": 5} if policy else None
+    row.save()
+    why = "No node can take 1 of 5 replicas."
+    Autoscaler.objects.create(deployment=row, decision={"blocked": why, "blocked_by": by})
+    found = [one for one in frame()["attention"] if "autoscaled" in one["title"]]
+    assert [(one["severity"], one["detail"]) for one in found] == [("warning", why)] * told
+    assert [(one["title"], one["link"]) for one in found] == [
+        ("digits/blue is not autoscaled as it should be", "/endpoints/digits")
+    ] * told
 
 
 def test_it_reads_the_same_columns_whatever_runs() -> None:

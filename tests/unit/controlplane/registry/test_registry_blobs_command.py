@@ -75,6 +75,17 @@ def test_one_that_is_not_what_it_says_is_named(pipes: Pipes, tmp_path: Path) -> 
         pipes.run("check", NAMES)
 
 
+def test_one_that_lost_bytes_is_made_whole_by_an_import(pipes: Pipes, tmp_path: Path) -> None:
+    """Of the same size it was taken for the one that came."""
+    stream = pipes.run("export", NAMES)
+    path = tmp_path / "blobs" / NAMES[0][:2] / NAMES[0]
+    path.chmod(0o644)
+    path.write_bytes(bytes(len(CONTENTS[0])))
+    pipes.run("import", stream)
+    assert path.read_bytes() == CONTENTS[0]
+    assert pipes.run("check", NAMES) == b""
+
+
 def test_a_forged_one_comes_into_no_store(pipes: Pipes) -> None:
     stream = pipes.run("export", NAMES[:1]).replace(CONTENTS[0], b"forged weights !")
     blob_store().remove(NAMES[0])

@@ -31,7 +31,7 @@ def test_strategies_are_stages() -> None:
         assert plan_from_json(plan_to_json(plan)) == plan
         return [(one.percent, one.hold_s, one.mirror) for one in plan.stages]
 
-    tenth, all_of_it = {"percent": 10, "hold_s": 5}, {"percent": 100, "hold_s": 60}
+    tenth, all_of_it = {"percent": 10, "hold_s": 5}, {"percent": 100}
     copies = {"percent": 20, "hold_s": 30}
     assert stages(steps=[tenth, all_of_it]) == [(10, 5, 0), (100, 0, 0)]
     assert stages(steps=[tenth, all_of_it], shadow=copies) == [
@@ -40,7 +40,10 @@ def test_strategies_are_stages() -> None:
         (100, 0, 0),
     ]
     assert stages(strategy="blue_green") == [(0, 60, 0), (100, 300, 0)]
-    assert stages(strategy="blue_green", steps=[all_of_it]) == [(0, 0, 0), (100, 60, 0)]
+    assert stages(strategy="blue_green", steps=[{**all_of_it, "hold_s": 60}]) == [
+        (0, 0, 0),
+        (100, 60, 0),
+    ]
     assert stages(strategy="blue_green", shadow=copies) == [(0, 30, 20), (100, 300, 0)]
 
 
@@ -52,7 +55,7 @@ def test_a_plan_of_before_there_were_strategies_is_by_steps() -> None:
 
 def test_some_of_it_may_be_said() -> None:
     plan = plan_asked(
-        [{"percent": 20}, {"percent": 100, "hold_s": 5}],
+        [{"percent": 20}, {"percent": 100, "hold_s": 0}],
         50,
         {"refusals": None, "latency_p95": {"tolerance": 2}},
     )
@@ -74,6 +77,12 @@ def test_some_of_it_may_be_said() -> None:
         ({"steps": [{"percent": 50}, {"percent": 10}, {"percent": 100}]}, "steps", "50, 10, 100"),
         ({"steps": [{"percent": 0}, {"percent": 100}]}, "steps.0.percent", "expected 1 to 100"),
         ({"steps": [{"percent": 9, "hold_s": -1}, {"percent": 100}]}, "steps.0.hold_s", "-1, expe"),
+        (
+            {"steps": [{"percent": 50, "hold_s": 60}, {"percent": 100, "hold_s": 900}]},
+            "steps.1.hold_s",
+            "900, expected 0 or nothing: after the last step nothing is watched. The strategy "
+            "blue_green watches",
+        ),
         ({"strategy": "canary"}, "strategy", "'canary', expected one of steps, blue_green"),
         (
             {"strategy": "blue_green", "steps": [{"percent": 9}, {"percent": 100}]},

@@ -14,6 +14,7 @@ from worker_runtime import errors
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import Internal, InvalidArgument, QueueFull, RuntimeFault, Unavailable
+from worker_runtime.frontends import requests as core_requests
 from worker_runtime.frontends.link import Link
 from worker_runtime.frontends.messages import (
     BLOCKS,
@@ -27,11 +28,13 @@ from worker_runtime.frontends.messages import (
 from worker_runtime.frontends.remote import RemoteEngine
 from worker_runtime.frontends.requests import RemoteRequests
 from worker_runtime.observability.logging import LogOptions
+from worker_runtime.protocols.slices import Steps
 from worker_runtime.types.request import InferRequest, Response, SequencePart
 from worker_runtime.types.signature import Signature, TensorSpec
-from worker_runtime.types.tensor import BY_NAME, string_array
+from worker_runtime.types.tensor import BY_NAME, MANY_STRINGS, string_array
 from worker_runtime.types.triton_messages import model_config_pb2
 
+MANY_WORDS = [b"a" * (i % 3) for i in range(3 * MANY_STRINGS)]
 NUMBERS, WORDS = ("NUMBERS", "FP32"), ("WORDS", "BYTES")
 FAULTS = [
     kind
@@ -347,3 +350,75 @@ async def test_a_form_of_long_ago_is_still_understood(pair: Pair) -> None:
     there.sink.deliver(there, [numbers, words])
     await told(sink)
     await plain()
+
+
+async def test_many_words_go_both_ways_in_slices(pair: Pair) -> None:
+    """Smaller ones overtake them meanwhile."""
+    sink = Sink()
+    pair.ask(np.zeros(0, "<f4"), MANY_WORDS, sink=sink)
+    small, _, _ = await pair.asked([1.0], [b"a"])
+    there = await asyncio.wait_for(pair.core.requests.get(), 5)
+    assert small.inputs[1].tolist() == [b"a"]
+    assert there.inputs[1].tolist() == MANY_WORDS
+    there.sink.deliver(there, [np.zeros(0, "<f4"), string_array(MANY_WORDS).reshape(2, -1)])
+    answer = (await told(sink))[1]
+    assert (answer.shape, answer.ravel().tolist()) == ((2, len(MANY_WORDS) // 2), MANY_WORDS)
+
+
+async def test_answers_behind_many_words_keep_their_order(pair: Pair) -> None:
+    there, _, sink = await pair.asked()
+    given = [[b"1"], MANY_WORDS, [b"2"], MANY_WORDS, [b"3"]]
+    for words in given:
+        response = Response(("WORDS",), [string_array(words)])
+        there.sink.respond(there, response, final=False)
+    there.sink.respond(there, Response(error=Internal("one of them")), final=False)
+    there.sink.fail(there, Internal("no more"))
+    for words in given:
+        response, final = await told(sink)
+        assert (response.arrays[0].tolist(), final) == (words, False)
+    response, _ = await told(sink)
+    assert str(response.error) == "one of them"
+    assert str(await told(sink)) == "no more"
+
+
+async def test_many_words_of_a_sequence_are_not_overtaken(pair: Pair) -> None:
+    part = SequencePart(1)
+    pair.ask(np.zeros(0, "<f4"), MANY_WORDS, sequence=part)
+    second, _, _ = await pair.asked([1.0], [b"a"], sequence=part)
+    assert len(second.inputs[1]) == len(MANY_WORDS)  # the first that came
+    assert len((await asyncio.wait_for(pair.core.requests.get(), 5)).inputs[1]) == 1
+
+
+@pytest.mark.parametrize("turns", [0, 1, 3])
+async def test_many_words_are_dropped_when_their_client_goes(pair: Pair, turns: int) -> None:
+    """While the front end writes them; ``turns`` later, when some are written."""
+    request, sink = pair.ask(np.zeros(0, "<f4"), MANY_WORDS)
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    pair.engine.cancel(request)
+    assert isinstance(await told(sink), errors.Cancelled)
+    there, _, other = await pair.asked([1.0], [b"a"])
+    assert len(there.inputs[1]) == 1
+    there.sink.deliver(there, [np.zeros(0, "<f4"), string_array([])])
+    await told(other)
+    assert pair.core.requests.empty()
+
+
+async def test_many_words_that_the_core_reads_are_dropped_likewise(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    held: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def read(*_: Any) -> Steps[Any]:
+        began.set_result(None)
+        yield held
+
+    monkeypatch.setattr(core_requests, "_strings_read", read)
+    request, sink = pair.ask(np.zeros(0, "<f4"), MANY_WORDS)
+    await asyncio.wait_for(began, 5)
+    pair.engine.cancel(request)
+    assert isinstance(await told(sink), errors.Cancelled)
+    held.set_result(None)
+    await pair.asked([1.0], [b"a"])
+    assert pair.core.requests.empty()

@@ -19,6 +19,21 @@ BASE = [
     ("content-type", "application/grpc"),
 ]
 
+# What Envoy 1.40 wrote for its first calls on a connection: each has an id of its own.
+BY_ENVOY = (
+    "8386049f60d54a5b0b510abe2dbaef64aa52d85a885dc5b3b98856341e42d192a94b674186a0e41d139d0940"
+    "027465864d833505b11f5f8b1d75d0620d263d4c4d65647a8b9acac8b57e9339ea602b83408e9acac8b0c842"
+    "d6958b510f21aa9b913485a9264fafa5242cb40d25fa526f66af408cf2b22738e858b54959cd527f848cb512"
+    "7f408bf2b4a7b3c0ec90b22d29ec870be25c0b89717f408df2b4a7b3c0ec90b22d5d8749ff839d29af4092f2"
+    "b16aee7f4b17ca4b6543a161c92585423f87089d5c0b8170ff4089f2b585ed6950958d279a0ca090128df5a3"
+    "20a559a786facfb4279692476371b8c838d9734096f2b16aee7f4b17cd65224b22d6765926a4a7b52b528f84"
+    "7000003f",
+    "8386049f60d54a5b0b510abe2dbaef64aa52d85a885dc5b3b98856341e42d192a94b67c8c7c6c5c4c3c2c1c0"
+    "7f009a71b8c220c6e2cf3c17d66a364ab0c019160c64900e00ad38f87fbf",
+    "8386049f60d54a5b0b510abe2dbaef64aa52d85a885dc5b3b98856341e42d192a94b67c9c8c7c6c5c4c3c2c1"
+    "7e9a6dc91a0b857968c0dc8b34119561942facf05d7c4f36eb32364fc0",
+)
+
 
 def read(block: bytes) -> list[tuple[str, str]]:
     return [(str(k), str(v)) for k, v in hpack.Decoder().decode(block)]
@@ -139,3 +154,102 @@ def test_two_updates_of_the_tables_size_are_usual() -> None:
     block = hpack.Encoder().encode([*BASE, ("a", "b")])
     assert decoder.head(b"\x20\x3f\xe1\x1f" + block).metadata == (("a", "b"),)
     assert decoder.head(b"\x20" + block).metadata == (("a", "b"),)
+
+
+def test_envoys_calls_are_read_though_each_changes_the_table() -> None:
+    decoder, usual = blocks.HeaderDecoder(), hpack.Decoder()
+    heads = [decoder.head(bytes.fromhex(block)) for block in BY_ENVOY]
+    assert {head.refusal for head in heads} == {0}
+    for block, head in zip(BY_ENVOY, heads, strict=True):
+        fields = [(str(name), str(value)) for name, value in usual.decode(bytes.fromhex(block))]
+        assert head.path == dict(fields)[":path"]
+        assert [field for field in fields if field in head.metadata] == list(head.metadata)
+    assert len({dict(head.metadata)["x-request-id"] for head in heads}) == 3
+
+
+def test_envoys_later_calls_need_nothing_of_hpacks_slow_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decoder = blocks.HeaderDecoder()
+    decoder.head(bytes.fromhex(BY_ENVOY[0]))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("hpack was asked")
+
+    monkeypatch.setattr(hpack.Decoder, "decode", refuse)
+    for block in BY_ENVOY[1:]:
+        assert decoder.head(bytes.fromhex(block)).refusal == 0
+
+
+NAMES = st.sampled_from(
+    [b":path", b":authority", b"te", b"x-request-id", b"a", b"cookie", b"b" * 90]
+)
+VALUES = st.binary(max_size=3) | st.sampled_from([b"/v" * 62, b"w" * 126, b"w" * 127, b"w" * 400])
+FIELDS = st.lists(st.tuples(NAMES, VALUES, st.booleans()), max_size=8)
+BEHIND = st.sampled_from(
+    [
+        b"",
+        b"",
+        b"\x80",
+        b"\xff\x00",
+        b"\x20",
+        b"\x7f\x00\x01a",
+        b"\x0f\x30\x01a",
+        b"\x41",
+        b"\x04\x05a",
+    ]
+)
+
+
+@given(
+    calls=st.lists(
+        st.tuples(FIELDS, st.booleans(), st.sampled_from([None, None, None, 0, 90, 4096]), BEHIND),
+        max_size=8,
+    )
+)
+def test_blocks_are_read_as_hpack_reads_them(
+    calls: list[tuple[list[tuple[bytes, bytes, bool]], bool, int | None, bytes]],
+) -> None:
+    """Whatever they say of the table, and whatever of them is read the quick way."""
+    encoder, decoder, usual = hpack.Encoder(), blocks.HeaderDecoder(), hpack.Decoder()
+    for fields, huffman, size, behind in calls:
+        if size is not None:
+            encoder.header_table_size = size
+        block = encoder.encode(fields, huffman=huffman) + behind
+        try:
+            expected = [(bytes(n), bytes(v)) for n, v in usual.decode(block, raw=True)]
+        except (hpack.HPACKError, IndexError):
+            with pytest.raises(ConnectionFault):
+                decoder.head(block)
+            return
+        assert decoder._decoded(block) == expected
+        table, other = decoder._decoder.header_table, usual.header_table
+        assert table.dynamic_entries == other.dynamic_entries
+        assert table.maxsize == other.maxsize
+
+
+@pytest.mark.parametrize(
+    ("block", "code"),
+    [
+        (b"\x83\x20", ErrorCode.COMPRESSION_ERROR),  # an update behind a field
+        (b"\xbe", ErrorCode.COMPRESSION_ERROR),  # an entry that is not there
+        (b"\x44\x85\xff\xff\xff\xff\xff", ErrorCode.COMPRESSION_ERROR),  # no Huffman's code
+        (b"\x44\x05/", ErrorCode.COMPRESSION_ERROR),  # cut off
+        (b"\x82" * 1600, ErrorCode.ENHANCE_YOUR_CALM),
+        (b"\x82" * 1500 + b"\x00\x01a\x01b" * 800, ErrorCode.ENHANCE_YOUR_CALM),
+    ],
+)
+def test_what_the_quick_way_must_refuse(block: bytes, code: ErrorCode) -> None:
+    with pytest.raises(ConnectionFault) as refused:
+        blocks.HeaderDecoder().head(block)
+    assert refused.value.code is code
+
+
+def test_what_is_kept_of_fields_is_bounded() -> None:
+    decoder = blocks.HeaderDecoder()
+    for number in range(1000):
+        path = hpack.NeverIndexedHeaderTuple(":path", f"/{number}")
+        block = hpack.Encoder().encode([(":method", "POST"), path, (":scheme", "http")])
+        assert decoder.head(block).path == f"/{number}"
+        assert len(decoder._fields) <= 128
+        assert len(decoder._texts) <= 128

@@ -3,6 +3,7 @@ import { suggestEndpoint } from "../config/names";
 import type { DeploySource } from "../config/source";
 import { modelNameFrom } from "../upload/accepted-files";
 import { NOTHING_STATED, type StatedLineage } from "@/components/lineage";
+import { firstTraffic, type FirstTraffic, storedTraffic } from "./first-traffic";
 import { DEFAULT_SETTINGS, type RunSettings } from "./settings";
 
 /** Where the model comes from. */
@@ -35,8 +36,7 @@ export interface DraftForm {
   nodeLabels: Record<string, string>;
   /** Deploy although the preview says that it does not fit. */
   tryAnyway: boolean;
-  /** Send all traffic to it once it is ready. */
-  takeTraffic: boolean;
+  traffic: FirstTraffic;
   settings: RunSettings;
   /** Where the file comes from, as somebody states. */
   lineage: StatedLineage;
@@ -51,8 +51,8 @@ export type DraftData = {
   /** Deploy to this endpoint, from a link on its page; and to this deployment of it. */
   endpoint: string | null;
   deployment: string | null;
-  /** What was changed so far; the rest follows from the model. */
-  form: Partial<DraftForm>;
+  /** What was changed so far; the rest follows from the model. `takeTraffic`: of drafts of before there was a choice. */
+  form: Partial<DraftForm> & { takeTraffic?: boolean };
 };
 
 export const EMPTY_DRAFT: DraftData = { origin: null, endpoint: null, deployment: null, form: {} };
@@ -83,7 +83,7 @@ export function firstForm(source: DeploySource, { endpoint, deployment }: Pick<D
     tryAnyway: false,
     settings: DEFAULT_SETTINGS,
     lineage: NOTHING_STATED,
-    takeTraffic: endpoint === null,
+    traffic: firstTraffic(endpoint === null ? "all" : "none"),
     registered: source.registered ? { ...source.registered, revision: source.registered.revision } : null,
     tried: null,
   };
@@ -99,5 +99,6 @@ export function formOf(source: DeploySource, data: DraftData): DraftForm {
     texts,
     settings: { ...first.settings, ...data.form.settings },
     lineage: { ...first.lineage, ...data.form.lineage },
+    traffic: storedTraffic(first.traffic, data.form),
   };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ModelVersion } from "@/api/types";
 import type { DeploySource } from "../config/source";
 import { deployRecipe } from "./recipe";
-import { firstForm } from "./draft";
+import { EMPTY_DRAFT, firstForm, formOf } from "./draft";
 import { keeps } from "./start-deploy";
 
 const source: DeploySource = {
@@ -60,5 +60,18 @@ describe("a deployment as code", () => {
       { path: "/api/v1/deploy", body: { model: "digits", version: 3, config_revision: 2, traffic: 0, endpoint: "prod" } },
     ]);
     expect(recipe.yaml).toMatchObject([{ name: "green.yml", document: { model: "azureml:digits:3" } }]);
+    const staged = deployRecipe(version, { ...beside, traffic: { ...beside.traffic, way: "rollout" } });
+    expect(staged.cli?.at(-1)?.slice(4).join(" ")).toBe("green.yml --rollout --steps 1:300,10:300,50:300,100:0 --min-requests 200");
+    const body = staged.api?.at(-1)?.body;
+    expect(body).toMatchObject({ rollout: { min_requests: 200 } });
+    expect(body).not.toHaveProperty("traffic");
+    const shared = deployRecipe(version, { ...beside, traffic: { ...beside.traffic, way: "share" } });
+    expect(shared.yaml?.[0]?.command).toEqual(["shoal", "online-deployment", "create", "-f", "green.yml", "--traffic", "10"]);
+  });
+
+  it("of a draft of before there was a choice is deployed as it said", () => {
+    const version = { ...source, registered: { model: "digits", version: 3, revision: 2 } };
+    const kept = { ...EMPTY_DRAFT, endpoint: "prod", form: { takeTraffic: true } };
+    expect(deployRecipe(version, formOf(version, kept)).cli?.at(-1)).toContain("--all-traffic");
   });
 });

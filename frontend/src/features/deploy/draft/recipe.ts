@@ -5,6 +5,7 @@ import type { Recipe } from "@/components/as-code";
 import { STATED_FIELDS, type StatedField } from "@/components/lineage";
 import { changedConfigs, type DeploySource } from "../config/source";
 import type { DraftForm } from "./draft";
+import { trafficOptions } from "./first-traffic";
 import { secretBlanks, settingsFile } from "./settings";
 import { deployBody, registerBody } from "./start-deploy";
 
@@ -36,7 +37,7 @@ export function deployRecipe(source: DeploySource, form: DraftForm): Recipe {
   const file = `${form.deployment}.yml`;
   const configs = changedConfigs(source.models, form.texts);
   const edited = Object.keys(configs).length > 0;
-  const create = ["shoal", "online-deployment", "create", "-f", file];
+  const create = ["shoal", "online-deployment", "create", "-f", file, ...trafficOptions(form.traffic)];
   const endpoint = form.target === "new";
   const registered = form.registered ?? { model: form.modelName, version: version ?? 1, revision: null };
   return {
@@ -60,7 +61,7 @@ export function deployRecipe(source: DeploySource, form: DraftForm): Recipe {
           ]
         : []),
       ...(endpoint ? [["shoal", "online-endpoint", "create", "-n", form.endpoint, "--auth-mode", form.authMode]] : []),
-      form.takeTraffic ? [...create, "--all-traffic"] : create,
+      create,
     ],
     api: [
       ...(fresh

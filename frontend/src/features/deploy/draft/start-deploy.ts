@@ -7,6 +7,7 @@ import { saidIn, STATED_FIELDS } from "@/components/lineage";
 import { notifyDone } from "@/components/notify";
 import { changedConfigs, type DeploySource } from "../config/source";
 import type { DraftForm } from "./draft";
+import { trafficBody } from "./first-traffic";
 import { settingsBody, type Secrets } from "./settings";
 
 type Registered = NonNullable<DraftForm["registered"]>;
@@ -70,6 +71,6 @@ export function deployBody(form: DraftForm, registered: Registered, secrets: Sec
     ...(form.antiAffinity === "preferred" ? {} : { anti_affinity: form.antiAffinity }),
     ...(Object.keys(form.nodeLabels).length > 0 ? { node_labels: form.nodeLabels } : {}),
     ...settingsBody(form.settings, secrets),
-    traffic: form.takeTraffic ? 100 : 0,
+    ...trafficBody(form.traffic),
   };
 }

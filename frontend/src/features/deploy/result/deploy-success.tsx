@@ -20,6 +20,7 @@ import { Skeleton } from "@/components/skeleton";
 import { ToneIcon } from "@/components/status";
 import shared from "../deploy.module.css";
 import classes from "./deploy-success.module.css";
+import { FirstRollout } from "./first-rollout";
 import { FirstTraffic } from "./first-traffic";
 import { SampleTest } from "./sample-test";
 
@@ -31,6 +32,7 @@ const LANGUAGES: { value: keyof Snippets; label: string }[] = [
 
 export function DeploySuccess({ operation, result }: { operation: Operation; result: DeployResult }) {
   const [key, setKey] = useState<string | null>(null);
+  const staged = operation.stages.find(({ name }) => name === "rollout");
   return (
     <Card className={classes["success"] ?? ""}>
       <div className={shared["stack"]}>
@@ -72,7 +74,11 @@ export function DeploySuccess({ operation, result }: { operation: Operation; res
           </dd>
         </dl>
         <SampleTest endpoint={result.endpoint} deployment={result.deployment} model={result.model_name} />
-        <FirstTraffic endpoint={result.endpoint} deployment={result.deployment} />
+        {staged ? (
+          <FirstRollout stage={staged} result={result} />
+        ) : (
+          <FirstTraffic endpoint={result.endpoint} deployment={result.deployment} />
+        )}
         <FirstCall endpoint={result.endpoint} shownKey={key} />
       </div>
     </Card>

@@ -1,4 +1,4 @@
-/** A deployment that is ready without traffic: the next step is to give it some, as any change of traffic is made. */
+/** A deployment that is ready: the next step is to give it traffic, or more of it, as any change of traffic is made. */
 import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { useQuery } from "@tanstack/react-query";
@@ -6,33 +6,33 @@ import { endpointQuery } from "@/api/endpoints";
 import { paths } from "@/app/paths";
 import { RefusingLink } from "@/components/refusing-button";
 import classes from "../deploy.module.css";
-
-const FIRST_SHARE = 10;
-
-const words = (traffic: Readonly<Record<string, number>>): string =>
-  Object.entries(traffic)
-    .filter(([, share]) => share > 0)
-    .map(([name, share]) => `${name} ${share} %`)
-    .join(", ") || t`nobody`;
+import { FIRST_SHARE, sharesText } from "../draft/first-traffic";
 
 export function FirstTraffic({ endpoint, deployment }: { endpoint: string; deployment: string }) {
   const { data } = useQuery(endpointQuery(endpoint));
   if (!data) return null;
-  if ((data.traffic[deployment] ?? 0) > 0) {
+  const has = data.traffic[deployment] ?? 0;
+  const now = sharesText(data.traffic) || t`nobody`;
+  if (has === 100) {
     return (
       <p className={classes["hint"]} role="status">
-        <Trans>Traffic: {words(data.traffic)}.</Trans>
+        <Trans>Traffic: {now}.</Trans>
       </p>
     );
   }
-  const share = Object.values(data.traffic).some((each) => each > 0) ? FIRST_SHARE : 100;
+  const beside = Object.values(data.traffic).some((each) => each > 0);
+  const share = has === 0 && beside ? FIRST_SHARE : 100;
   return (
     <div className={classes["sampleHead"]}>
       <RefusingLink needs="deploy" variant="default" link={paths.endpointTraffic(endpoint, deployment, share)}>
         <Trans>Send {share} % traffic</Trans>
       </RefusingLink>
-      <span className={classes["hint"]}>
-        <Trans>Now: {words(data.traffic)}. You see first what moves, and then how it does.</Trans>
+      <span className={classes["hint"]} role={has > 0 ? "status" : undefined}>
+        {has > 0 ? (
+          <Trans>Traffic: {now}. The endpoint's page shows how it does beside the others.</Trans>
+        ) : (
+          <Trans>Now: {now}. You see first what moves, and then how it does.</Trans>
+        )}
       </span>
     </div>
   );

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
@@ -23,6 +24,7 @@ function Shared() {
   };
   return (
     <>
+      <Link to="/endpoints">Go elsewhere</Link>
       <button type="button" onClick={() => setSaved(true)}>
         Somebody saves
       </button>
@@ -62,4 +64,20 @@ test("a value of a revision is called one, not a default", async () => {
   await told.getByRole("button", { name: "Show revision 1" }).click();
   await expect.element(batch).toHaveValue("8");
   await expect.element(page.getByText("from revision", { exact: true })).toBeVisible();
+});
+
+test("who leaves changes that are not saved is asked first, in a dialog of ours", async () => {
+  const { address } = await show(<Shared />);
+  await userEvent.fill(batch, "16");
+  const away = page.getByRole("link", { name: "Go elsewhere" });
+  const asked = page.getByRole("dialog", { name: "Changes that are not saved" });
+  await away.click();
+  await expect.element(asked).toBeVisible();
+  await asked.getByRole("button", { name: "Cancel" }).click();
+  await expect.element(asked).not.toBeInTheDocument();
+  expect(address()).toBe("/");
+  await expect.element(batch).toHaveValue("16");
+  await away.click();
+  await asked.getByRole("button", { name: "Leave without saving" }).click();
+  await expect.poll(address).toBe("/endpoints");
 });

@@ -12,6 +12,7 @@ import { wasOvertaken } from "@/api/problem";
 import type { ModelVersion } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
+import { ConfirmModal } from "@/components/confirm-modal";
 import { notifyDone } from "@/components/notify";
 import type { PbtxtEditorHandle } from "@/components/pbtxt-editor/pbtxt-editor";
 import { ProblemCard } from "@/components/problem-card";
@@ -121,11 +122,7 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
     setAgainst("none");
   };
   const blocked = overtaken || !dirty || errors > 0 || waiting || refusal !== undefined || save.isPending;
-  useBlocker({
-    shouldBlockFn: () => dirty && !window.confirm(t`The configuration has changes that are not saved. Leave it?`),
-    enableBeforeUnload: dirty,
-    disabled: !dirty,
-  });
+  const leaving = useBlocker({ shouldBlockFn: () => dirty, enableBeforeUnload: dirty, disabled: !dirty, withResolver: true });
   useKeys(
     () => !blocked && save.mutate(),
     () => setAgainst((old) => (old === "none" ? "completed" : "none")),
@@ -241,6 +238,16 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
           <RevisionList version={version} shown={shown} />
         </div>
       </div>
+      <ConfirmModal
+        opened={leaving.status === "blocked"}
+        onClose={() => leaving.reset?.()}
+        title={t`Changes that are not saved`}
+        confirmLabel={t`Leave without saving`}
+        danger
+        onConfirm={async () => leaving.proceed?.()}
+      >
+        <Trans>The configuration has changes that are not saved. Leave it?</Trans>
+      </ConfirmModal>
     </>
   );
 }

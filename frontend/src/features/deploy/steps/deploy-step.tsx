@@ -1,9 +1,9 @@
 /** Step 5: under which address, and with how much traffic. */
 import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
-import { Button, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
+import { Button, SegmentedControl, Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { useCallback, useEffect } from "react";
 import { endpointsNowQuery } from "@/api/endpoints";
 import { modelVersionQuery, newestRevision } from "@/api/models";
 import { toProblem } from "@/api/problem";
@@ -11,16 +11,17 @@ import type { Endpoint } from "@/api/types";
 import { Card } from "@/components/card";
 import { CodeNotice } from "@/components/code-notice";
 import { ProblemCard } from "@/components/problem-card";
-import { TrafficBar } from "@/components/traffic-bar";
 import { endpointNameProblem, suggestDeployment } from "../config/names";
 import type { DeploySource } from "../config/source";
 import { namesTaken, placeProblem, suggestion } from "../config/suggestions";
 import classes from "../deploy.module.css";
 import type { DraftForm } from "../draft/draft";
+import { deployLabel, type FirstTraffic, trafficProblem } from "../draft/first-traffic";
 import { refusedSettings, settingsProblems, type Problems, type RunSettings, type Secrets } from "../draft/settings";
 import { DeploySummary } from "./deploy-summary";
 import { Footer } from "./footer";
 import { RunSettingsSections } from "./run-settings";
+import { TrafficSection } from "./traffic-section";
 
 export interface DeployStepProps {
   source: DeploySource;
@@ -52,8 +53,8 @@ export function DeployStep(props: DeployStepProps) {
   const problem = placeProblem(draft, endpoints);
   const deploymentProblem = endpointNameProblem(draft.deployment);
   const settings = settingsView(props);
-  const share = draft.takeTraffic ? 100 : 0;
-  const nothingServes = !existing || Object.values(existing.traffic).every((share) => share === 0);
+  const wrong = problem ?? deploymentProblem ?? trafficProblem(draft.traffic) ?? settings.message;
+  const onTraffic = useCallback((traffic: FirstTraffic) => onDraft({ traffic }), [onDraft]);
   return (
     <>
       <div className={`${classes["columns"]} ${classes["wideLeft"]}`}>
@@ -87,20 +88,7 @@ export function DeployStep(props: DeployStepProps) {
               />
             </div>
           ) : null}
-          <div className={classes["section"]}>
-            <div className={classes["sectionHead"]}>
-              <h2>
-                <Trans>Traffic</Trans>
-              </h2>
-            </div>
-            <Switch
-              label={nothingServes ? t`Serve all requests as soon as it is ready` : t`Move all requests to it as soon as it is ready`}
-              checked={draft.takeTraffic}
-              onChange={(event) => onDraft({ takeTraffic: event.currentTarget.checked })}
-            />
-            <p className={classes["note"]}>{trafficNote(draft, existing)}</p>
-            {existing ? <TrafficBar traffic={existing.traffic} /> : null}
-          </div>
+          <TrafficSection draft={draft} existing={existing} known={listed.isFetchedAfterMount && !busy} onTraffic={onTraffic} />
           <RunSettingsSections
             settings={draft.settings}
             onSettings={(next) => onDraft({ settings: next })}
@@ -130,11 +118,11 @@ export function DeployStep(props: DeployStepProps) {
       </div>
       <Footer
         onBack={onBack}
-        message={problem ?? deploymentProblem ?? settings.message}
-        tone={problem || deploymentProblem || settings.message ? "error" : undefined}
-        forward={draft.deployment ? t`Deploy ${draft.deployment} at ${share} %` : t`Deploy it at ${share} %`}
+        message={wrong}
+        tone={wrong ? "error" : undefined}
+        forward={deployLabel(draft.deployment, draft.traffic)}
         onForward={onDeploy}
-        blocked={Boolean(props.question) || problem !== null || deploymentProblem !== null || settings.message !== ""}
+        blocked={Boolean(props.question) || wrong !== ""}
         busy={busy}
       />
     </>
@@ -151,7 +139,7 @@ interface EndpointSectionProps extends Pick<DeployStepProps, "draft" | "onDraft"
 function EndpointSection({ draft, onDraft, endpoints, existing, problem, deploymentProblem }: EndpointSectionProps) {
   const choose = (name: string) => {
     const taken = namesTaken(endpoints.find((endpoint) => endpoint.name === name));
-    onDraft({ named: true, endpoint: name, deployment: suggestDeployment(taken), takeTraffic: false });
+    onDraft({ named: true, endpoint: name, deployment: suggestDeployment(taken), traffic: { ...draft.traffic, way: "none" } });
   };
   return (
     <div className={classes["section"]}>
@@ -174,8 +162,8 @@ function EndpointSection({ draft, onDraft, endpoints, existing, problem, deploym
           ]}
           onChange={(target) =>
             target === "new"
-              ? onDraft({ target: "new", deployment: "blue", takeTraffic: true })
-              : onDraft({ target: "existing", takeTraffic: false })
+              ? onDraft({ target: "new", deployment: "blue", traffic: { ...draft.traffic, way: "all" } })
+              : onDraft({ target: "existing", traffic: { ...draft.traffic, way: "none" } })
           }
         />
         <div className={classes["fields"]}>
@@ -234,16 +222,6 @@ function CodeNow({ source, draft }: Pick<DeployStepProps, "source" | "draft">) {
   });
   const seen = now.data ? { revision: newestRevision(now.data) } : {};
   return <CodeNotice code={now.data?.code ?? source.code} {...(version ? { version: { ...version, ...seen } } : {})} />;
-}
-
-function trafficNote(draft: DraftForm, existing: Endpoint | undefined): string {
-  const serving = Object.entries(existing?.traffic ?? {}).filter(([, share]) => share > 0);
-  const now = serving.map(([name, share]) => `${name} ${share} %`).join(", ");
-  if (!draft.takeTraffic)
-    return now
-      ? t`Traffic stays at ${now}. Test the new deployment directly, then move traffic.`
-      : t`It can be tested directly, and gets traffic when you say so.`;
-  return now ? t`Before: ${now}. After: ${draft.deployment} 100 %.` : t`The endpoint answers as soon as every replica is ready.`;
 }
 
 /** Until a name is typed; `now` is known once the server has answered anew. */

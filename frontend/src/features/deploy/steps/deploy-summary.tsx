@@ -11,6 +11,7 @@ import { Chip } from "@/components/status";
 import { changedConfigs, type DeploySource } from "../config/source";
 import classes from "../deploy.module.css";
 import type { DraftForm } from "../draft/draft";
+import { trafficText } from "../draft/first-traffic";
 import { deployRecipe } from "../draft/recipe";
 
 export interface DeploySummaryProps {
@@ -22,7 +23,6 @@ export interface DeploySummaryProps {
 const TARGETS: Record<DraftForm["target"], string> = { new: t`new`, existing: t`existing` };
 
 export function DeploySummary({ source, draft, nameNote }: DeploySummaryProps) {
-  const share = draft.takeTraffic ? 100 : 0;
   const changed = Object.keys(changedConfigs(source.models, draft.texts)).length;
   return (
     <Card title={t`Summary`} actions={<AsCodeButton recipe={() => deployRecipe(source, draft)} />}>
@@ -71,9 +71,7 @@ export function DeploySummary({ source, draft, nameNote }: DeploySummaryProps) {
         <dd>
           <span className="mono">{draft.deployment || "–"}</span>{" "}
           <span className="secondary">
-            <Trans>
-              {plural(draft.instanceCount, { one: "# replica", other: "# replicas" })}, {share} % of the traffic
-            </Trans>
+            {plural(draft.instanceCount, { one: "# replica", other: "# replicas" })}, {trafficText(draft.traffic)}
           </span>
         </dd>
       </dl>

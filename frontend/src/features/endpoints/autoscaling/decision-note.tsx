@@ -4,6 +4,13 @@ import type { Deployment } from "@/api/types";
 import { Time } from "@/components/time";
 import { serverText } from "@/i18n/server-text";
 
+// What does not pass by itself; the overview names the same.
+const STUCK = new Set(["OutOfCapacity", "LastChangeFailed", "ProjectQuotaExceeded"]);
+
+/** Whether somebody must do something for its policy to be carried out. */
+export const isStuck = ({ autoscale, autoscaling }: Pick<Deployment, "autoscale" | "autoscaling">): boolean =>
+  autoscale !== null && STUCK.has(autoscaling?.blocked_by ?? "");
+
 export function DecisionNote({ deployment }: { deployment: Deployment }) {
   const { autoscale: policy, autoscaling: decided } = deployment;
   if (!policy) return null;

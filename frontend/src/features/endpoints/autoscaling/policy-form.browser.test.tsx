@@ -4,6 +4,7 @@ import { page, userEvent } from "vitest/browser";
 import { endpointQuery } from "@/api/endpoints";
 import { show } from "@/testing/show";
 import { ScaleDialog } from "../components/deployment-dialogs";
+import { DeploymentsCard } from "../components/deployments-card";
 import { DecisionNote } from "./decision-note";
 import { PolicyForm } from "./policy-form";
 
@@ -31,11 +32,15 @@ const POLICY = {
   schedules: [],
 };
 
-function Loaded({ decided = false, scaled = false }: { decided?: boolean; scaled?: boolean }) {
+function Loaded({ decided = false, scaled = false, listed = "" }: { decided?: boolean; scaled?: boolean; listed?: string }) {
   const { data } = useQuery(endpointQuery("resnet50-prod"));
   const [first] = data?.deployments ?? [];
   if (!data || !first) return null;
   if (decided) return <DecisionNote deployment={{ ...first, autoscale: POLICY, autoscaling: DECIDED }} />;
+  if (listed) {
+    const one = { ...first, autoscale: POLICY, autoscaling: { ...DECIDED, blocked_by: listed } };
+    return <DeploymentsCard endpoint={{ ...data, deployments: [one] }} />;
+  }
   if (scaled) return <ScaleDialog endpoint={data} deployment={{ ...first, autoscale: POLICY }} opened onClose={() => undefined} />;
   return <PolicyForm endpoint={data.name} deployment={first} />;
 }
@@ -83,4 +88,14 @@ test("the last decision is told with what stands in its way", async () => {
   const note = page.getByRole("note");
   await expect.element(note).toHaveTextContent("Autoscaled, 1 to 4: 5 replicas: 18 requests in flight, target 4 for each.");
   await expect.element(note).toHaveTextContent("No node can take 1 of 5 replicas.");
+});
+
+test("an endpoint says of scaling that stands still, and nothing of what passes", async () => {
+  const { unmount } = await show(<Loaded listed="OutOfCapacity" />);
+  const note = page.getByRole("note", { name: /^Autoscaling of / });
+  await expect.element(note).toHaveTextContent("No node can take 1 of 5 replicas.");
+  await unmount();
+  await show(<Loaded listed="OperationInProgress" />);
+  await expect.element(page.getByRole("table", { name: "Deployments" })).toBeInTheDocument();
+  expect(note.elements()).toEqual([]);
 });

@@ -9,30 +9,43 @@ import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import type { Deployment, PolicyRequest } from "@/api/types";
 import { notifyDone, notifyProblem } from "@/components/notify";
+import { ProblemCard } from "@/components/problem-card";
+import { OvertakenNote, useSaving } from "@/components/saving";
 import rows from "../components/request-settings.module.css";
-import { draftOf, draftProblem, policyOf, previewText, TARGET_NAMES, TARGETS } from "./policy";
+import { type Draft, draftOf, draftProblem, policyOf, policyText, previewText, TARGET_NAMES, TARGETS } from "./policy";
 import { PolicyAdvanced } from "./policy-advanced";
 import classes from "./policy-form.module.css";
 
 const MOST_REPLICAS = 1_000;
 
+/** What is edited, and whether that is in force or paused. */
+const formOf = ({ autoscale }: Deployment, running: number) => ({
+  policy: draftOf(autoscale, running),
+  state: autoscale ? (autoscale.enabled ? "enabled" : "paused") : "none",
+});
+
 export function PolicyForm({ endpoint, deployment }: { endpoint: string; deployment: Deployment }) {
   const queryClient = useQueryClient();
   const refusal = useRefusal("deploy");
   const kept = deployment.autoscale;
-  const [draft, setDraft] = useState(draftOf(kept, deployment.instance_count));
+  const shownBy = keys.endpoints.one(endpoint);
+  // why as it was at first: a count that others change is no change of the policy.
+  const [running] = useState(deployment.instance_count);
+  const saving = useSaving({ thing: deployment, part: (shown) => formOf(shown, running), shownBy });
+  const draft = saving.draft.policy;
+  const setDraft = (policy: Draft) => saving.edit({ ...saving.draft, policy });
   const problem = draftProblem(draft);
-  const touched = JSON.stringify(draft) !== JSON.stringify(draftOf(kept, deployment.instance_count));
-  const save = useMutation({
-    mutationFn: (policy: PolicyRequest | null) => changeDeployment(endpoint, deployment.name, { autoscale: policy }),
-    onSuccess: () => notifyDone(t`The policy of ${deployment.name} is saved`),
-    onError: (error) => notifyProblem(error, t`The policy could not be saved`),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: keys.endpoints.one(endpoint) }),
-  });
+  const touched = saving.changed;
+  const save = async (policy: PolicyRequest | null, { etag }: Deployment) => {
+    await changeDeployment(endpoint, deployment.name, { autoscale: policy }, etag);
+    await queryClient.invalidateQueries({ queryKey: shownBy });
+    notifyDone(t`The policy of ${deployment.name} is saved`);
+  };
   const preview = useMutation({
     mutationFn: () => previewAutoscaling(endpoint, deployment.name, policyOf(draft, kept)),
     onError: (error) => notifyProblem(error, t`It cannot be foreseen`),
   });
+  const told = saving.overtaken !== null;
   const off = refusal !== undefined;
   const whole = { allowDecimal: false, w: 110, disabled: off };
   return (
@@ -74,24 +87,30 @@ export function PolicyForm({ endpoint, deployment }: { endpoint: string; deploym
       </Button>
       <Button
         variant="default"
-        disabled={(kept !== null && !touched) || problem !== null || off}
+        disabled={(kept !== null && !touched) || problem !== null || off || told}
         title={refusal ?? problem ?? undefined}
-        loading={save.isPending}
-        onClick={() => save.mutate(policyOf(draft, kept))}
+        loading={saving.pending}
+        onClick={() => saving.send(({ policy }, seen) => save(policyOf(policy, seen.autoscale), seen))}
       >
         {kept ? t`Save` : t`Scale by this`}
       </Button>
       {kept ? (
         <>
-          <Button variant="subtle" disabled={off} onClick={() => save.mutate({ ...kept, enabled: !kept.enabled })}>
+          <Button
+            variant="subtle"
+            disabled={off || told}
+            onClick={() => saving.send((_, seen) => save({ ...(seen.autoscale ?? kept), enabled: !kept.enabled }, seen))}
+          >
             {kept.enabled ? t`Pause` : t`Resume`}
           </Button>
-          <Button variant="subtle" color="red" disabled={off} onClick={() => save.mutate(null)}>
+          <Button variant="subtle" color="red" disabled={off || told} onClick={() => saving.send((_, seen) => save(null, seen))}>
             <Trans>Remove</Trans>
           </Button>
         </>
       ) : null}
       <PolicyAdvanced draft={draft} disabled={off} onChange={setDraft} />
+      <OvertakenNote saving={saving} now={(current) => policyText(current.autoscale)} />
+      {saving.error ? <ProblemCard error={saving.error} title={t`The policy could not be saved`} /> : null}
       {touched && problem ? <p className={classes["note"]}>{problem}</p> : null}
       <p className={classes["note"]} role="status">
         {preview.data ? previewText(preview.data) : null}

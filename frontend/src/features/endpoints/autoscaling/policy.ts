@@ -94,20 +94,31 @@ export function scaleBounds(policy: AutoscalePolicy | null): { min: number; max:
   return { min: Math.max(policy.min, 1), max: Math.max(policy.max, ...policy.schedules.map((one) => one.max ?? 0)) };
 }
 
+function rangeText({ min, max, targets }: AutoscalePolicy): string {
+  const aims = TARGET_NAMES.flatMap((name) => {
+    const goal = targets[name];
+    return goal === null || goal === undefined ? [] : [`${TARGETS[name].within} (${goal}${TARGETS[name].suffix})`];
+  });
+  const by = aims.join(", ");
+  return by
+    ? t`Its autoscaling policy keeps ${min} to ${plural(max, { one: "# instance", other: "# instances" })} by ${by}.`
+    : t`Its autoscaling policy keeps ${min} to ${plural(max, { one: "# instance", other: "# instances" })}.`;
+}
+
+/** A policy in words, all of it. */
+export function policyText(policy: AutoscalePolicy | null): string {
+  if (!policy) return t`No policy: people set the number of instances.`;
+  const rest = advancedText(draftOf(policy, 0));
+  return [rangeText(policy), t`Advanced: ${rest}.`, policy.enabled ? "" : t`It is paused.`].filter(Boolean).join(" ");
+}
+
 /** What becomes of a count that a person sets. */
 export function scaleText(policy: AutoscalePolicy | null): string | null {
   if (!policy) return null;
   if (!policy.enabled) return t`Its autoscaling policy is paused: this number stays.`;
-  const aims = TARGET_NAMES.flatMap((name) => {
-    const goal = policy.targets[name];
-    return goal === null || goal === undefined ? [] : [`${TARGETS[name].within} (${goal}${TARGETS[name].suffix})`];
-  });
-  const by = aims.join(", ");
-  const { min, max, up, down } = policy;
+  const { up, down } = policy;
   const texts = [
-    by
-      ? t`Its autoscaling policy keeps ${min} to ${plural(max, { one: "# instance", other: "# instances" })} by ${by}.`
-      : t`Its autoscaling policy keeps ${min} to ${plural(max, { one: "# instance", other: "# instances" })}.`,
+    rangeText(policy),
     policy.schedules.length > 0 ? t`Its schedules have bounds of their own.` : "",
     t`The load may add to this number after ${up.cooldown_s} s at the earliest, and take from it after ${down.cooldown_s} s.`,
     t`To keep it, pause the policy in the endpoint's settings.`,

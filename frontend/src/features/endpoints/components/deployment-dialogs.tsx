@@ -3,7 +3,6 @@ import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { NumberInput } from "@mantine/core";
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import { changeDeployment, deleteDeployment, pauseDeployment, restartDeployment, startDeployment } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import type { Deployment, Endpoint } from "@/api/types";
@@ -11,6 +10,7 @@ import { AsCodeButton, type Recipe } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { listed } from "@/components/format";
 import { notifyDone, notifyProblem } from "@/components/notify";
+import { OvertakenNote, useSaving } from "@/components/saving";
 import { scaleBounds, scaleText } from "../autoscaling/policy";
 import { deleteRecipe, pauseRecipe, restartRecipe, scaleRecipe } from "../recipes";
 
@@ -106,14 +106,22 @@ export function PauseDialog({ endpoint, deployment, opened, onClose }: Deploymen
   );
 }
 
+const instancesText = (count: number): string => plural(count, { one: "# instance", other: "# instances" });
+
 export function ScaleDialog({ endpoint, deployment, opened, onClose }: DeploymentDialogProps) {
   const client = useQueryClient();
-  const [wanted, setWanted] = useState<number | null>(null);
-  const instances = wanted ?? deployment.instance_count;
+  const saving = useSaving({ thing: deployment, part: (shown) => shown.instance_count, shownBy: keys.endpoints.one(endpoint.name) });
+  const instances = saving.draft;
   const bounds = scaleBounds(deployment.autoscale) ?? { min: 1, max: MOST_INSTANCES };
   const within = bounds.min <= instances && instances <= bounds.max;
   const close = () => {
-    setWanted(null);
+    saving.discard();
+    onClose();
+  };
+  const scale = async (count: number, { etag }: Deployment) => {
+    await changeDeployment(endpoint.name, deployment.name, { instance_count: count }, etag);
+    await refresh(client, endpoint.name);
+    notifyDone(t`${deployment.name} is being scaled to ${count}`);
     onClose();
   };
   return (
@@ -122,12 +130,8 @@ export function ScaleDialog({ endpoint, deployment, opened, onClose }: Deploymen
       onClose={close}
       title={t`Scale ${deployment.name}`}
       confirmLabel={plural(instances, { one: "Run # instance", other: "Run # instances" })}
-      blocked={!within}
-      onConfirm={async () => {
-        await changeDeployment(endpoint.name, deployment.name, { instance_count: instances });
-        await refresh(client, endpoint.name);
-        notifyDone(t`${deployment.name} is being scaled to ${instances}`);
-      }}
+      blocked={!within || saving.overtaken !== null}
+      onConfirm={() => saving.sendNow(scale)}
     >
       <NumberInput
         label={t`Instances`}
@@ -136,9 +140,10 @@ export function ScaleDialog({ endpoint, deployment, opened, onClose }: Deploymen
         min={bounds.min}
         max={bounds.max}
         error={within ? undefined : t`${bounds.min} to ${bounds.max} by its autoscaling policy`}
-        onChange={(value) => setWanted(Number(value) || 1)}
+        onChange={(value) => saving.edit(Number(value) || 1)}
         data-autofocus
       />
+      <OvertakenNote saving={saving} now={(current) => instancesText(current.instance_count)} onTake={onClose} />
       {deployment.autoscale ? <p>{scaleText(deployment.autoscale)}</p> : null}
       <AsCode recipe={scaleRecipe(endpoint.name, deployment.name, instances)} />
     </ConfirmModal>

@@ -15,6 +15,7 @@ import { Status } from "@/components/status";
 import { TrafficBar } from "@/components/traffic-bar";
 import type { Series } from "@/live/series";
 import { METRICS } from "@/metrics/registry";
+import { DecisionNote, isStuck } from "../autoscaling/decision-note";
 import { splitText } from "../traffic";
 import classes from "./deployments-card.module.css";
 import { DeploymentMenu } from "./deployment-menu";
@@ -115,6 +116,11 @@ export function DeploymentsCard({ endpoint, series }: { endpoint: Endpoint; seri
             <TrafficBar traffic={control.draft} />
             <TrafficEditor control={control} />
           </div>
+          {endpoint.deployments.filter(isStuck).map((one) => (
+            <div key={one.name} className={classes["traffic"]}>
+              <DecisionNote deployment={one} />
+            </div>
+          ))}
           <DataTable label={t`Deployments`} columns={columns} rows={endpoint.deployments} rowKey={(row) => row.name} />
         </>
       )}

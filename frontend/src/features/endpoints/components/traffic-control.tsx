@@ -7,7 +7,7 @@ import { useMemo, useState } from "react";
 import { endpointQuery, setTraffic } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
-import { wasOvertaken } from "@/api/problem";
+import { sendOver, wasOvertaken } from "@/api/problem";
 import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
@@ -55,13 +55,12 @@ export function useTrafficControl(
   const show = (shown: Endpoint) => queryClient.setQueryData(keys.endpoints.one(endpoint.name), shown);
   const mutation = useMutation({
     mutationFn: async (split: Split) => {
+      const send = ({ etag }: Endpoint) => setTraffic(endpoint.name, split, etag);
+      const untouched = (current: Endpoint) => sameSplit(current.traffic, now);
       try {
-        return await setTraffic(endpoint.name, split, endpoint.etag);
+        return await sendOver(endpoint, send, untouched);
       } catch (problem) {
-        if (!wasOvertaken(problem)) throw problem;
-        const current = await queryClient.fetchQuery({ ...endpointQuery(endpoint.name), staleTime: 0 });
-        // Something else of the endpoint was changed, not what is replaced here.
-        if (sameSplit(current.traffic, now)) return setTraffic(endpoint.name, split, current.etag);
+        if (wasOvertaken(problem)) await queryClient.fetchQuery({ ...endpointQuery(endpoint.name), staleTime: 0 });
         throw problem;
       }
     },

@@ -3,8 +3,7 @@ import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { Select } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
-import { rollDeployment } from "@/api/endpoints";
+import { changeDeployment } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { modelVersionsQuery } from "@/api/models";
 import type { Deployment } from "@/api/types";
@@ -12,9 +11,23 @@ import { AsCodeButton } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
+import { OvertakenNote, useSaving } from "@/components/saving";
 import { updateRecipe } from "../recipes";
+import { runsText } from "../runs-text";
 
 const AS_UPLOADED = "0";
+
+/** What is chosen in the two fields. */
+interface Choice {
+  version: string;
+  config: string;
+}
+
+const runs = ({ version, config_revision: revision }: Deployment): Choice => ({
+  version: String(version),
+  config: String(revision ?? AS_UPLOADED),
+});
+const bodyOf = ({ version, config }: Choice) => ({ version, config_revision: config === AS_UPLOADED ? null : Number(config) });
 
 export interface UpdateDialogProps {
   endpoint: string;
@@ -26,26 +39,31 @@ export interface UpdateDialogProps {
 export function UpdateDialog({ endpoint, deployment, opened, onClose }: UpdateDialogProps) {
   const queryClient = useQueryClient();
   const versions = useQuery({ ...modelVersionsQuery(deployment.model), enabled: opened });
-  const [version, setVersion] = useState<string | null>(null);
-  const [revision, setRevision] = useState<string | null>(null);
+  const shownBy = keys.endpoints.one(endpoint);
+  const saving = useSaving({ thing: deployment, part: runs, shownBy });
+  const { version: chosen, config } = saving.draft;
   const items = (versions.data?.items ?? []).filter((item) => !item.archived);
-  const chosen = version ?? String(deployment.version);
   const revisions = items.find((item) => String(item.version) === chosen)?.config_revisions ?? [];
-  const sameVersion = chosen === String(deployment.version);
-  const config = revision ?? (sameVersion ? String(deployment.config_revision ?? AS_UPLOADED) : AS_UPLOADED);
-  const body = { version: chosen, config_revision: config === AS_UPLOADED ? null : Number(config) };
-  const changes = !sameVersion || config !== String(deployment.config_revision ?? AS_UPLOADED);
+  const body = bodyOf(saving.draft);
+  const changes = saving.changed;
+  const close = () => {
+    saving.discard();
+    onClose();
+  };
+  const update = async (choice: Choice, { etag }: Deployment) => {
+    await changeDeployment(endpoint, deployment.name, bodyOf(choice), etag);
+    await queryClient.invalidateQueries({ queryKey: shownBy });
+    notifyDone(t`${deployment.name} is being updated to ${deployment.model} v${choice.version}`);
+    onClose();
+  };
   return (
     <ConfirmModal
       opened={opened}
-      onClose={onClose}
+      onClose={close}
       title={t`Update ${deployment.name}`}
       confirmLabel={changes ? t`Run ${deployment.model} v${chosen}` : null}
-      onConfirm={async () => {
-        await rollDeployment(endpoint, deployment.name, body);
-        await queryClient.invalidateQueries({ queryKey: keys.endpoints.one(endpoint) });
-        notifyDone(t`${deployment.name} is being updated to ${deployment.model} v${chosen}`);
-      }}
+      blocked={saving.overtaken !== null}
+      onConfirm={() => saving.sendNow(update)}
     >
       {versions.error ? (
         <ProblemCard error={versions.error} title={t`The versions could not be read`} onRetry={() => void versions.refetch()} />
@@ -59,8 +77,8 @@ export function UpdateDialog({ endpoint, deployment, opened, onClose }: UpdateDi
           label: `v${item.version}${item.version === deployment.version ? t`, runs now` : ""}${item.aliases.length > 0 ? ` (${item.aliases.join(", ")})` : ""}`,
         }))}
         onChange={(value) => {
-          setVersion(value);
-          setRevision(null);
+          const now = runs(deployment);
+          if (value !== null) saving.edit(value === now.version ? now : { version: value, config: AS_UPLOADED });
         }}
         data-autofocus
       />
@@ -75,8 +93,9 @@ export function UpdateDialog({ endpoint, deployment, opened, onClose }: UpdateDi
             label: item.message ? `${t`revision ${item.number}`}: ${item.message}` : t`revision ${item.number}`,
           })),
         ]}
-        onChange={setRevision}
+        onChange={(value) => value !== null && saving.edit({ version: chosen, config: value })}
       />
+      <OvertakenNote saving={saving} now={runsText} onTake={onClose} />
       <p>
         <Trans>
           New replicas start beside the old ones, which answer until the new ones do. If they never come up, the old ones stay, and this

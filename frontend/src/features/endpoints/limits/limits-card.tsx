@@ -2,8 +2,7 @@
 import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { NumberInput, Select, Textarea } from "@mantine/core";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
 import { updateEndpoint } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
@@ -11,10 +10,11 @@ import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { DIGIT_GROUPS } from "@/components/digit-groups";
-import { bytes as bytesText } from "@/components/format";
+import { bytes as bytesText, count } from "@/components/format";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton } from "@/components/refusing-button";
+import { OvertakenNote, useSaving, Values } from "@/components/saving";
 import { limitsRecipe } from "../recipes";
 import { bodyOf, draftOf, type LimitsDraft, type Per, refusalOf, sameDraft } from "./limits";
 import classes from "./limits-card.module.css";
@@ -93,22 +93,33 @@ function Fields({ draft, set, error }: { draft: LimitsDraft; set: (change: Parti
   );
 }
 
+/** What they are, in the words of the form. */
+function Shown({ limits }: { limits: LimitsDraft }) {
+  const { origins, bytes, perSecond, burst, per } = limits;
+  const none = t`none`;
+  return (
+    <Values
+      of={[
+        [t`Origins of pages that may call it`, origins || none],
+        [t`Largest body`, bytes === "" ? none : bytesText(bytes)],
+        [t`Requests per second`, perSecond === "" ? none : count(perSecond)],
+        ...(perSecond === "" ? [] : ([[t`At once after a pause`, count(burst === "" ? perSecond : burst)]] as const)),
+        ...(perSecond === "" ? [] : ([[t`Counted for`, PER.find((one) => one.value === per)?.label ?? per]] as const)),
+      ]}
+    />
+  );
+}
+
 export function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
   const queryClient = useQueryClient();
-  const saved = draftOf(endpoint);
-  const signature = JSON.stringify(saved);
-  const [draft, setDraft] = useState(saved);
-  // What others save shows at once; what is edited here is only replaced when the server's limits change.
-  useEffect(() => setDraft(JSON.parse(signature) as LimitsDraft), [signature]);
-  const save = useMutation({
-    mutationFn: () => updateEndpoint(endpoint.name, bodyOf(draft)),
-    onSuccess: (updated) => {
-      queryClient.setQueryData(keys.endpoints.one(endpoint.name), updated);
-      notifyDone(t`The limits are saved; gateways act on them within seconds`);
-    },
-  });
-  const changed = !sameDraft(draft, saved);
-  const { other } = refusalOf(save.error);
+  const shownBy = keys.endpoints.one(endpoint.name);
+  const saving = useSaving({ thing: endpoint, part: draftOf, same: sameDraft, shownBy });
+  const draft = saving.draft;
+  const save = async (limits: LimitsDraft, { etag }: Endpoint) => {
+    queryClient.setQueryData(shownBy, await updateEndpoint(endpoint.name, bodyOf(limits), etag));
+    notifyDone(t`The limits are saved; gateways act on them within seconds`);
+  };
+  const { other } = refusalOf(saving.error);
   return (
     <Card
       title={t`Limits`}
@@ -120,20 +131,14 @@ export function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
         aria-label={t`Limits`}
         onSubmit={(event) => {
           event.preventDefault();
-          save.mutate();
+          saving.send(save);
         }}
       >
-        <Fields
-          draft={draft}
-          error={save.error}
-          set={(change) => {
-            save.reset();
-            setDraft((old) => ({ ...old, ...change }));
-          }}
-        />
+        <Fields draft={draft} error={saving.error} set={(change) => saving.edit({ ...draft, ...change })} />
+        <OvertakenNote saving={saving} now={(current) => <Shown limits={draftOf(current)} />} />
         {other ? <ProblemCard error={other} title={t`The limits could not be saved`} /> : null}
         <div className={classes["actions"]}>
-          <RefusingButton type="submit" needs="deploy" disabled={!changed} loading={save.isPending}>
+          <RefusingButton type="submit" needs="deploy" disabled={!saving.changed || saving.overtaken !== null} loading={saving.pending}>
             <Trans>Save the limits</Trans>
           </RefusingButton>
         </div>

@@ -154,6 +154,14 @@ export function RolloutCard({ endpoint }: { endpoint: string }) {
           {serverText(rollout.reason) || t`Not judged yet.`}
         </p>
         <Latencies rollout={rollout} />
+        {underWay && !rollout.answers_checked ? (
+          <p className="secondary">
+            <Trans>
+              Nothing looks at what {rollout.deployment} answers: it has no golden cases, and no inputs are compared. Wrong answers would be
+              promoted.
+            </Trans>
+          </p>
+        ) : null}
         {underWay ? <Actions rollout={rollout} /> : null}
       </div>
       {rollout.figures.length > 0 ? (

@@ -29,23 +29,6 @@ export const STAGE_STATES: Record<Rollout["stages"][number]["status"], ShownStep
 export const isShown = (rollout: Rollout, now = Date.now()): boolean =>
   isUnderWay(rollout) || (rollout.finished_at !== null && now - Date.parse(rollout.finished_at) < TOLD_MS);
 
-interface Step {
-  percent: number;
-  hold_s: number;
-}
-
-/** Steps as somebody types them, "1, 10, 100": each but the last holds so many seconds. */
-export function readSteps(text: string, hold_s: number): { ok: true; steps: Step[] } | { ok: false; error: string } {
-  const parts = text.split(/[\s,;%]+/).filter(Boolean);
-  const percents = parts.map(Number);
-  if (percents.length === 0 || percents.some((one) => !Number.isInteger(one) || one < 1 || one > 100))
-    return { ok: false, error: t`whole numbers from 1 to 100, with commas between` };
-  if (percents.some((one, index) => index > 0 && one <= (percents[index - 1] ?? 0)))
-    return { ok: false, error: t`each more than the one before` };
-  if (percents[percents.length - 1] !== 100) return { ok: false, error: t`the last must be 100` };
-  return { ok: true, steps: percents.map((percent) => ({ percent, hold_s: percent === 100 ? 0 : Math.round(hold_s) })) };
-}
-
 export const stageTitle = ({ percent, mirror }: Rollout["stages"][number]): string =>
   mirror > 0 ? t`copies of ${mirror} %` : `${percent} %`;
 

@@ -47,15 +47,6 @@ test("rules change places and go, each by its own name", async () => {
   await expect.element(rule(1).getByRole("textbox", { name: "Header" })).toHaveValue("x-b");
 });
 
-test("where others have changed it meanwhile, nothing is overwritten", async () => {
-  await show(<RoutingCard endpoint={{ ...(await shown()), etag: 'W/"old"' }} />);
-  await button("Add a rule").click();
-  await rule(1).getByRole("textbox", { name: "Header" }).fill("x-group");
-  await button("Save the rules").click();
-  await expect.element(page.getByText("It was changed since you read it.")).toBeVisible();
-  expect((await shown()).traffic_rules).toEqual([]);
-});
-
 test("who may not move traffic sees the rules, and is told who may change them", async () => {
   localStorage.setItem("mock.role", "viewer");
   await show(<RoutingCard endpoint={{ ...(await shown()), traffic_rules: [{ header: "x-a", exact: "1", deployment: "blue" }] }} />);

@@ -3,8 +3,8 @@ import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, NumberInput, Select, TextInput } from "@mantine/core";
 import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from "@tabler/icons-react";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useId, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { useId, useState } from "react";
 import { setRouting } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
@@ -15,8 +15,9 @@ import { DIGIT_GROUPS } from "@/components/digit-groups";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton } from "@/components/refusing-button";
+import { OvertakenNote, useSaving, Values } from "@/components/saving";
 import { routingRecipe } from "../recipes";
-import { bodyOf, BY, draftOf, KINDS, MOST_RULES, moved, type RoutingDraft, type RuleDraft, sameDraft } from "./routing";
+import { bodyOf, BY, draftOf, KINDS, MOST_RULES, moved, type RoutingDraft, type RuleDraft, ruleText, sameDraft } from "./routing";
 import classes from "./routing-card.module.css";
 
 interface RuleRowProps {
@@ -126,27 +127,32 @@ function StickyFields({ draft, disabled, set }: { draft: RoutingDraft; disabled:
   );
 }
 
+/** What they are, in few words. */
+function Shown({ routing }: { routing: RoutingDraft }) {
+  const { rules, by, name } = routing;
+  const told = BY.find((one) => one.value === by)?.label ?? by;
+  return (
+    <Values
+      of={[
+        [t`Rules, the first that fits`, rules.map(ruleText).join("\n") || t`none`],
+        [t`Clients are told apart by`, name ? `${told}, ${name}` : told],
+      ]}
+    />
+  );
+}
+
 export function RoutingCard({ endpoint }: { endpoint: Endpoint }) {
   const queryClient = useQueryClient();
   const disabled = useRefusal("deploy") !== undefined;
   const fresh = useId();
   const [added, setAdded] = useState(0);
-  const saved = draftOf(endpoint);
-  const signature = JSON.stringify(saved);
-  const [draft, setDraft] = useState(saved);
-  // What others save shows at once; what is edited here is only replaced when the server's rules change.
-  useEffect(() => setDraft(JSON.parse(signature) as RoutingDraft), [signature]);
-  const save = useMutation({
-    mutationFn: () => setRouting(endpoint.name, bodyOf(draft), endpoint.etag),
-    onSuccess: (updated) => {
-      queryClient.setQueryData(keys.endpoints.one(endpoint.name), updated);
-      notifyDone(t`The rules are saved; gateways act on them within seconds`);
-    },
-    onError: () => queryClient.invalidateQueries({ queryKey: keys.endpoints.one(endpoint.name), exact: true }),
-  });
-  const set = (change: Partial<RoutingDraft>) => {
-    save.reset();
-    setDraft((old) => ({ ...old, ...change }));
+  const shownBy = keys.endpoints.one(endpoint.name);
+  const saving = useSaving({ thing: endpoint, part: draftOf, same: sameDraft, shownBy });
+  const draft = saving.draft;
+  const set = (change: Partial<RoutingDraft>) => saving.edit({ ...draft, ...change });
+  const save = async (rules: RoutingDraft, { etag }: Endpoint) => {
+    queryClient.setQueryData(shownBy, await setRouting(endpoint.name, bodyOf(rules), etag));
+    notifyDone(t`The rules are saved; gateways act on them within seconds`);
   };
   const names = endpoint.deployments.map((one) => one.name);
   const rules = draft.rules;
@@ -165,7 +171,7 @@ export function RoutingCard({ endpoint }: { endpoint: Endpoint }) {
         aria-label={t`Rules and sticky clients`}
         onSubmit={(event) => {
           event.preventDefault();
-          save.mutate();
+          saving.send(save);
         }}
       >
         {rules.length > 0 ? (
@@ -201,9 +207,10 @@ export function RoutingCard({ endpoint }: { endpoint: Endpoint }) {
           </Button>
         </div>
         <StickyFields draft={draft} disabled={disabled} set={set} />
-        {save.error ? <ProblemCard error={save.error} title={t`The rules could not be saved`} /> : null}
+        <OvertakenNote saving={saving} now={(current) => <Shown routing={draftOf(current)} />} />
+        {saving.error ? <ProblemCard error={saving.error} title={t`The rules could not be saved`} /> : null}
         <div className={classes["actions"]}>
-          <RefusingButton type="submit" needs="deploy" disabled={sameDraft(draft, saved)} loading={save.isPending}>
+          <RefusingButton type="submit" needs="deploy" disabled={!saving.changed || saving.overtaken !== null} loading={saving.pending}>
             <Trans>Save the rules</Trans>
           </RefusingButton>
         </div>

@@ -2,7 +2,6 @@
 import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import { changeDeployment } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { applyTuning } from "@/api/tunings";
@@ -12,6 +11,8 @@ import { ConfirmModal } from "@/components/confirm-modal";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton } from "@/components/refusing-button";
+import { OvertakenNote, useSaving } from "@/components/saving";
+import { runsText } from "../runs-text";
 import { applyRecipe, rollOutRecipe } from "./recipes";
 import classes from "./tuning.module.css";
 import { sameSetting, settingText, savedUse } from "./words";
@@ -23,9 +24,12 @@ export interface TakeItProps {
   deployment: Deployment;
 }
 
+const runs = ({ model, version, config_revision }: Deployment) => ({ model, version, config_revision });
+
 export function TakeIt({ tuning, run, deployment }: TakeItProps) {
   const client = useQueryClient();
-  const [asked, setAsked] = useState(false);
+  const shownBy = keys.endpoints.one(tuning.endpoint);
+  const rolling = useSaving({ thing: deployment, part: runs, shownBy });
   const apply = useMutation({
     mutationFn: (one: TuningRun) => applyTuning(tuning.id, one.chosen ? undefined : one.setting),
     onSuccess: async (saved) => {
@@ -74,7 +78,7 @@ export function TakeIt({ tuning, run, deployment }: TakeItProps) {
           </span>
           {use === "could run it" ? (
             <>
-              <RefusingButton needs="deploy" onClick={() => setAsked(true)}>
+              <RefusingButton needs="deploy" onClick={() => rolling.edit({ ...runs(deployment), config_revision: applied })}>
                 <Trans>Roll out</Trans>
               </RefusingButton>
               <AsCodeButton recipe={() => rollOutRecipe(tuning, applied)} />
@@ -83,16 +87,20 @@ export function TakeIt({ tuning, run, deployment }: TakeItProps) {
         </div>
       )}
       <ConfirmModal
-        opened={asked}
-        onClose={() => setAsked(false)}
+        opened={rolling.edited}
+        onClose={rolling.discard}
         title={t`Update ${tuning.deployment}`}
         confirmLabel={t`Run configuration ${applied ?? ""}`}
-        onConfirm={async () => {
-          await changeDeployment(tuning.endpoint, tuning.deployment, { config_revision: applied });
-          await client.invalidateQueries({ queryKey: keys.endpoints.one(tuning.endpoint) });
-          notifyDone(t`${tuning.deployment} is being updated to configuration ${applied ?? ""}`);
-        }}
+        blocked={rolling.overtaken !== null}
+        onConfirm={() =>
+          rolling.sendNow(async ({ config_revision }, { etag }) => {
+            await changeDeployment(tuning.endpoint, tuning.deployment, { config_revision }, etag);
+            await client.invalidateQueries({ queryKey: shownBy });
+            notifyDone(t`${tuning.deployment} is being updated to configuration ${config_revision ?? ""}`);
+          })
+        }
       >
+        <OvertakenNote saving={rolling} now={runsText} />
         <p>
           <Trans>
             New replicas start beside the old ones, which answer until the new ones do. If they never come up, the old ones stay, and this

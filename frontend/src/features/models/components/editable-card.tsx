@@ -3,15 +3,15 @@ import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button } from "@mantine/core";
 import { IconPencil } from "@tabler/icons-react";
-import { type UseMutationResult, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import { AsCodeButton, type Recipe } from "@/components/as-code";
 import { Card } from "@/components/card";
-import { toProblem, wasOvertaken } from "@/api/problem";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
+import { OvertakenNote, type Saving, type Send } from "@/components/saving";
 import classes from "../models.module.css";
 
 export interface EditableCardProps {
@@ -40,75 +40,43 @@ export function EditableCard({ title, children, editor }: EditableCardProps) {
   );
 }
 
-type Saving = UseMutationResult<unknown, Error, void>;
-
-/**
- * Writes what one has seen when one began, and has all that is shown of models read again. Where somebody was faster, that is
- * refused and told; who saves once more has read it, and writes over it.
- */
-export function useSaving(etag: string, save: (seen: string) => Promise<unknown>, onDone: () => void): Saving {
-  const queryClient = useQueryClient();
-  const [seen, setSeen] = useState(etag);
-  return useMutation({
-    mutationFn: () => save(seen),
-    onSuccess: async () => {
-      await queryClient.invalidateQueries({ queryKey: keys.models.all });
-      notifyDone(t`Saved`);
-      onDone();
-    },
-    onError: (error) => {
-      const now = overtakenBy(error);
-      if (now === undefined) return;
-      setSeen(now);
-      void queryClient.invalidateQueries({ queryKey: keys.models.all });
-    },
-  });
-}
-
-/** The etag of what somebody else has made of it meanwhile. */
-function overtakenBy(error: unknown): string | undefined {
-  if (!wasOvertaken(error)) return undefined;
-  const { current } = toProblem(error).body;
-  return typeof current === "object" && current !== null && "etag" in current && typeof current.etag === "string"
-    ? current.etag
-    : undefined;
-}
-
-export interface EditFormProps {
-  saving: Saving;
+export interface EditFormProps<T, V> {
+  saving: Saving<T, V>;
+  /** Writes the draft over what was seen. */
+  save: Send<T, V>;
   /** Whether what is in the form may be sent. */
   valid?: boolean;
   /** Whether the fields say what the server refused. */
   told?: boolean;
   recipe: () => Recipe;
   onDone: () => void;
-  /** What it is now, for who was not alone. */
-  now: React.ReactNode;
+  /** How it is shown what others have made of it. */
+  now: (current: T) => React.ReactNode;
   children: React.ReactNode;
 }
 
-export function EditForm({ saving, valid = true, told = false, recipe, onDone, now, children }: EditFormProps) {
+/** What is saved is read again, wherever models are shown. */
+export function EditForm<T, V>({ saving, save, valid = true, told = false, recipe, onDone, now, children }: EditFormProps<T, V>) {
+  const queryClient = useQueryClient();
+  const saved: Send<T, V> = async (draft, seen) => {
+    await save(draft, seen);
+    await queryClient.invalidateQueries({ queryKey: keys.models.all });
+    notifyDone(t`Saved`);
+    onDone();
+  };
   return (
     <form
       className={classes["popover"]}
       onSubmit={(event) => {
         event.preventDefault();
-        if (valid) saving.mutate();
+        if (valid) saving.send(saved);
       }}
     >
       {children}
-      {overtakenBy(saving.error) !== undefined ? (
-        <div className={classes["overtaken"]} role="alert">
-          <p>
-            <Trans>Somebody has changed it since you began. This is what it is now; saving again writes over it.</Trans>
-          </p>
-          {now}
-        </div>
-      ) : saving.error && !told ? (
-        <ProblemCard error={saving.error} />
-      ) : null}
+      <OvertakenNote saving={saving} now={now} onTake={onDone} />
+      {saving.error && !told ? <ProblemCard error={saving.error} /> : null}
       <div className={classes["chips"]}>
-        <Button type="submit" loading={saving.isPending}>
+        <Button type="submit" loading={saving.pending} disabled={saving.overtaken !== null}>
           <Trans>Save</Trans>
         </Button>
         <Button variant="default" onClick={onDone}>

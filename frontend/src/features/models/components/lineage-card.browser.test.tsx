@@ -69,7 +69,7 @@ test("what is wrong is said at its field, before and after it was sent", async (
   await expect.element(page.getByText("too odd.")).not.toBeInTheDocument();
 });
 
-test("who was not alone is shown what it is now, and writes over it only by saving again", async () => {
+test("who was not alone is shown what it is now, by whom, and writes over it only by saying so", async () => {
   const tags: (string | null)[] = [];
   answerBy((request) => {
     if (request.method !== "PATCH") return undefined;
@@ -81,11 +81,29 @@ test("who was not alone is shown what it is now, and writes over it only by savi
   await show(<LineageCard version={versionWith({ dataset: "mnist", stated: ["dataset"] })} />);
   await userEvent.click(page.getByRole("button", { name: "Edit: Where it comes from" }));
   await userEvent.fill(page.getByLabelText("Run", { exact: true }), "mine");
-  const save = page.getByRole("button", { name: "Save" });
+  const save = page.getByRole("button", { name: "Save", exact: true });
   await userEvent.click(save);
-  await expect.element(page.getByRole("alert")).toHaveTextContent(/Somebody has changed it since you began\..*mnist/);
+  await expect.element(page.getByRole("alert")).toHaveTextContent(/Somebody has changed it since you began\..*theirs/);
   await expect.element(page.getByLabelText("Run", { exact: true })).toHaveValue("mine");
-  await userEvent.click(save);
+  await expect.element(save).toBeDisabled();
+  await userEvent.click(page.getByRole("button", { name: "Save mine over it" }));
   await expect.element(save).not.toBeInTheDocument();
+  expect(tags).toEqual(['W/"first"', 'W/"second"']);
+});
+
+test("where others have changed something else of it, it is saved without a word", async () => {
+  const tags: (string | null)[] = [];
+  const mine = versionWith({ dataset: "mnist", stated: ["dataset"] });
+  answerBy((request) => {
+    if (request.method !== "PATCH") return undefined;
+    tags.push(request.headers.get("If-Match"));
+    if (tags.length > 1) return Response.json(mine);
+    return Response.json({ title: "Changed", code: "PreconditionFailed", current: { ...mine, etag: 'W/"second"' } }, { status: 412 });
+  });
+  await show(<LineageCard version={mine} />);
+  await userEvent.click(page.getByRole("button", { name: "Edit: Where it comes from" }));
+  await userEvent.fill(page.getByLabelText("Run", { exact: true }), "mine");
+  await userEvent.click(page.getByRole("button", { name: "Save" }));
+  await expect.element(page.getByRole("button", { name: "Save" })).not.toBeInTheDocument();
   expect(tags).toEqual(['W/"first"', 'W/"second"']);
 });

@@ -1,15 +1,16 @@
 /** Where a version comes from, and who says so; whoever may write the model states it anew. */
 import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
-import { useState } from "react";
+import { keys } from "@/api/keys";
 import { updateVersion } from "@/api/models";
 import { toProblem } from "@/api/problem";
 import type { Lineage, ModelVersion } from "@/api/types";
 import { foundIn, LABELS, lineageFacts, saidIn, STATED_FIELDS, statedOf } from "@/components/lineage";
 import { LineageFields, lineageProblems } from "@/components/lineage-fields";
+import { useSaving } from "@/components/saving";
 import { Time } from "@/components/time";
 import { lineageRecipe } from "../recipes";
-import { EditableCard, EditForm, useSaving } from "./editable-card";
+import { EditableCard, EditForm } from "./editable-card";
 import { type Fact, Facts } from "./facts";
 
 type Traced = Pick<ModelVersion, "model" | "version" | "lineage" | "etag">;
@@ -47,28 +48,21 @@ function factsOf(lineage: Lineage): Fact[] {
 
 function Editor({ version, onDone }: { version: Traced; onDone: () => void }) {
   const { model, version: number, lineage } = version;
-  const [stated, setStated] = useState(() => statedOf(lineage));
-  const saving = useSaving(version.etag, (seen) => updateVersion(model, number, { lineage: saidIn(stated) }, seen), onDone);
+  const saving = useSaving({ thing: version, part: (shown) => statedOf(shown.lineage), shownBy: keys.models.all });
+  const stated = saving.draft;
   const problems = lineageProblems(stated);
   const refusals = refused(saving.error);
   return (
     <EditForm
       saving={saving}
+      save={(draft, seen) => updateVersion(model, number, { lineage: saidIn(draft) }, seen.etag)}
       valid={Object.keys(problems).length === 0}
       told={Object.keys(refusals).length > 0}
       recipe={() => lineageRecipe(model, number, stated)}
-      now={<Known lineage={lineage} />}
+      now={(current) => <Known lineage={current.lineage} />}
       onDone={onDone}
     >
-      <LineageFields
-        stated={stated}
-        found={foundIn(lineage)}
-        problems={{ ...refusals, ...problems }}
-        onStated={(next) => {
-          setStated(next);
-          saving.reset();
-        }}
-      />
+      <LineageFields stated={stated} found={foundIn(lineage)} problems={{ ...refusals, ...problems }} onStated={saving.edit} />
     </EditForm>
   );
 }

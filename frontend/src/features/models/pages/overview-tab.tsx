@@ -140,15 +140,13 @@ export function OverviewTab() {
         <SignaturesCard name={name} version={version.version} revision={revision} />
         <DetailsCard
           title={t`Description of this version`}
-          details={{ description: version.description, tags: version.tags }}
-          etag={version.etag}
+          of={version}
           save={(words, seen) => updateVersion(name, version.version, words, seen)}
           recipe={(words) => detailsRecipe(name, version.version, words)}
         />
         <DetailsCard
           title={t`Description of ${name}, all versions`}
-          details={{ description: model.description, tags: model.tags }}
-          etag={model.etag}
+          of={model}
           save={(words, seen) => updateModel(name, words, seen)}
           recipe={(words) => detailsRecipe(name, null, words)}
         />
