@@ -54,7 +54,7 @@ def archives(output: str) -> None:
     emit(found, output, lambda: print_rows(found, columns, "No archives of events"))
 
 
-@audit.command()
+@audit.command(short_help="Write events to standard output, oldest first.")
 @click.option("--format", "kind", type=click.Choice(["ndjson", "csv"]), default="ndjson")
 @click.option("--archive", type=int, help="Those of this archive (`shoal audit archives`).")
 def export(kind: str, archive: int | None) -> None:

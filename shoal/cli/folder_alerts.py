@@ -181,7 +181,8 @@ def alerts_write(client: Client, folder: Path, endpoints: Set[str], written: Wri
     else:
         _channels_write(client, folder, written)
         rules = [_rule(one)._to_dict() for one in client.list_alert_rules()]
-        _dump(folder / "alert-rules.yml", [rules], written)
+        if rules:  # an installation of before has none
+            _dump(folder / "alert-rules.yml", [rules], written)
     silences: dict[str, Values] = {}
     for one in active(client):
         kind, _, name = one["subject"].partition("/")

@@ -32,6 +32,8 @@ COMMANDS: Final = tuple(
         (r"`GET /api/v1/signing-keys`", "`shoal signing-key list`"),
         (r"`GET /api/v1/service-accounts`", "`shoal service-account list`"),
         (r"`GET /api/v1/users`", "`shoal user list`"),
+        (r"`GET /api/v1/events/archives`", "`shoal audit archives`"),
+        (r"`GET /api/v1/events/verify`", "`shoal audit verify`"),
         (r"`GET /api/v1/projects/\{name\}/members`", "`shoal project members NAME`"),
         (r"`GET /api/v1/projects`", "`shoal project list`"),
         (r"`GET \.\.\./signatures`", "`shoal model signature`"),

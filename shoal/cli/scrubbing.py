@@ -50,7 +50,7 @@ PATTERNS: Final = (
         rf"\1{REMOVED}",
     ),
     (re.compile(rf"(?i)({_NAMED}[\"']\s{{0,8}},\s{{0,8}})b?{_QUOTED}"), rf"\1{REMOVED}"),
-    (re.compile(rf"(?i)(--[\w-]{{0,32}}{_NAMED}\s{{1,8}})\S+"), rf"\1{REMOVED}"),
+    (re.compile(rf"(?i)(--[\w-]{{0,24}}{_NAMED}\s{{1,8}})\S+"), rf"\1{REMOVED}"),
     (re.compile(r"\b(?:snode|sjoin)_[\w.-]{8,}"), REMOVED),  # our own
     (re.compile(r"\bshoal_(?=[\w-]*[A-Z])[\w-]{20,}"), REMOVED),  # metrics are spelled small
     (re.compile(r"([?&](?:[\w-]{0,32}[_-])?(?:sig|key|code|auth)=)[^\s&\"']+"), rf"\1{REMOVED}"),

@@ -42,7 +42,7 @@ SHOWN_OF_LINEAGE: Final = (
 SHOWN_OF_ROLLOUT: Final = (
     *("id", "state", "percent", "previous_traffic", "reason", "cause", "missing_requests"),
     *("figures", "latency", "compared", "golden", "judged_at", "paused_by", "created_by"),
-    *("created_at", "ended_by", "finished_at"),
+    *("answers_checked", "created_at", "ended_by", "finished_at"),
 )
 SHOWN_OF_STAGE: Final = ("mirror", "status", "started_at", "ended_at", "requests")
 SHOWN_OF_SILENCE: Final = ("id", "starts_at", "created_by")

@@ -116,6 +116,8 @@ class FakeServer:
         yield r"POST /models/([\w-]+)/versions/(\w+)/(archive|restore)", self._archive
         yield r"PATCH /models/([\w-]+)/versions/(\w+)", self._patch_version
         yield from self.environments.routes(page)
+        # why: an export asks for them, too
+        yield r"GET /(?:channels|alert-rules|silences)", lambda request: page(request, [])
         yield r"POST /endpoints", self._create_endpoint
         yield r"PATCH /endpoints/([\w-]+)", self._patch_endpoint
         yield r"PUT /endpoints/([\w-]+)/(?:traffic|mirror)", self._patch_endpoint

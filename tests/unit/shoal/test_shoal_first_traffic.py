@@ -15,7 +15,7 @@ from shoal.entities import ManagedOnlineDeployment
 from tests.support.shoal_server import FakeServer
 
 Capture = pytest.CaptureFixture[str]
-ROLLED: dict[str, Any] = {"steps": [{"percent": 5, "hold_s": 60}, {"percent": 100, "hold_s": 300}]}
+ROLLED: dict[str, Any] = {"steps": [{"percent": 5, "hold_s": 60}, {"percent": 100}]}
 
 
 class Bodies(list[dict[str, Any]]):

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from controlplane.core import jobs
+from controlplane.core.breaker import Breaker
 from controlplane.deployments.models import Endpoint
 from controlplane.nodes.models import Node
 from controlplane.nodes.states import NodeState
@@ -24,6 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of jobs, in order."""
     found: list[str] = []
+    monkeypatch.setattr(jobs, "broker", Breaker(rest_s=5.0))  # another test's may be resting
     monkeypatch.setattr("celery.Celery.send_task", lambda _, name, **__: found.append(name))
     return found
 
