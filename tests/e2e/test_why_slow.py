@@ -65,6 +65,6 @@ def test_a_slow_endpoint_is_found_out_and_mended(product: Product, browser: Brow
             expect(blue).to_contain_text("2 is current", timeout=CHANGED_MS)
             assert time.monotonic() - began < FOUND_OUT_S
             wait_until(lambda: quicker_than(client, slow_us / 2), "requests that are quicker")
+        watched.close()  # before it: the page would ask for what is gone
         client.wait_operation(client.delete_endpoint(NAME), timeout_s=60)
-    watched.close()
     assert watched.troubles == []

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -35,12 +36,14 @@ def of(folder: Path) -> dict[int, str]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder() -> Iterator[Path]:
     """Where the benchmark has its home; whatever is of it at the end is killed."""
-    yield tmp_path
-    for pid in of(tmp_path):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    # why none of pytest's: sockets have short names, and those of parallel workers are long
+    with tempfile.TemporaryDirectory(prefix="shoal-ended-", ignore_cleanup_errors=True) as found:
+        yield Path(found)
+        for pid in of(Path(found)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 GUARDED = """
