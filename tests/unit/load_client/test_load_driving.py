@@ -107,7 +107,7 @@ def serve() -> Iterator[Any]:
 def plan(**changes: Any) -> LoadPlan:
     values: dict[str, Any] = {
         "model": "m", "mode": CONCURRENCY, "levels": (2.0,), "seconds": 0.2, "inputs": (ONE,),
-        "timeout_s": 0.1,
+        "timeout_s": 10.0,  # a busy machine may answer late, which no test but one is about
     }  # fmt: skip
     return LoadPlan(**(values | changes))
 
@@ -120,7 +120,7 @@ def measured(server: Server, **changes: Any) -> list[LoadPoint]:
 
 def test_so_many_are_under_way_and_all_are_counted(serve: Any) -> None:
     server = serve()
-    points = measured(server, levels=(1.0, 3.0), timeout_s=10.0)
+    points = measured(server, levels=(1.0, 3.0))
     assert [point.level for point in points] == [1.0, 3.0]
     assert sum(point.good for point in points) == server.asked - 1  # one looked whether it answers
     assert 1 < server.most <= 3
@@ -133,14 +133,14 @@ def test_so_many_are_under_way_and_all_are_counted(serve: Any) -> None:
 
 def test_a_rate_is_kept(serve: Any) -> None:
     server = serve()
-    (point,) = measured(server, mode=RATE, levels=(100.0,), timeout_s=10.0)
+    (point,) = measured(server, mode=RATE, levels=(100.0,))
     assert (point.good, server.asked) == (20, 21)
     assert point.throughput <= 101
 
 
 def test_a_warm_up_does_not_count(serve: Any) -> None:
     server = serve()
-    (point,) = measured(server, mode=RATE, levels=(50.0,), warm_up_s=0.4, timeout_s=10.0)
+    (point,) = measured(server, mode=RATE, levels=(50.0,), warm_up_s=0.4)
     assert (point.good, server.asked) == (10, 31)
 
 
@@ -150,7 +150,6 @@ def test_a_warm_up_does_not_count(serve: Any) -> None:
         (("ok", "503", "ok"), "HTTP 503"),
         (("ok", "cut", "ok"), "connection closed before the answer"),
         (("ok", "rubbish", "ok"), "no answer of HTTP/1.1"),
-        (("ok", "silence", "ok"), "no answer within 0.1 s"),
     ],
 )
 def test_one_that_fails_is_counted_by_its_kind_and_the_rest_goes_on(
@@ -161,8 +160,14 @@ def test_one_that_fails_is_counted_by_its_kind_and_the_rest_goes_on(
     assert point.good > 1
 
 
+def test_one_without_an_answer_is_given_up_and_the_rest_goes_on(serve: Any) -> None:
+    (point,) = measured(serve("ok", "silence", "ok"), levels=(1.0,), seconds=1.5, timeout_s=1.0)
+    assert point.errors == {"no answer within 1 s": 1}
+    assert point.good > 1
+
+
 def test_answers_in_chunks(serve: Any) -> None:
-    (point,) = measured(serve("chunks"), timeout_s=10.0)
+    (point,) = measured(serve("chunks"))
     assert point.errors == {} and point.good > 1
 
 
@@ -186,14 +191,14 @@ def test_nothing_listens(serve: Any) -> None:
     server = serve()
     gone = Target("127.0.0.1", 1)
     with pytest.raises(NothingAnswered, match="cannot connect"):
-        run(plan(), gone, tell=pytest.fail)
+        run(plan(timeout_s=0.1), gone, tell=pytest.fail)
     with pytest.raises(Unreachable, match="404"):  # it has to ask what the model takes
         run(plan(inputs=()), server.target, tell=pytest.fail)
 
 
 def test_an_objective_ends_it(serve: Any) -> None:
     points: list[LoadPoint] = []
-    wanted = plan(levels=(1.0, 2.0, 4.0), slo_percentile=95, slo_us=0.001, timeout_s=10.0)
+    wanted = plan(levels=(1.0, 2.0, 4.0), slo_percentile=95, slo_us=0.001)
     assert run(wanted, serve().target, tell=points.append).startswith("p95 at 1 was ")
     assert len(points) == 1
 
@@ -220,13 +225,13 @@ def started(server: Server, wanted: LoadPlan, longest_s: int = 60) -> "subproces
 
 
 def test_the_process_tells_each_point_and_ends_with_who_started_it(serve: Any) -> None:
-    endless = started(serve(), plan(levels=(1.0, 2.0), seconds=0.1, timeout_s=10.0))
+    endless = started(serve(), plan(levels=(1.0, 2.0), seconds=0.1))
     assert endless.stdout
     lines = [json.loads(line) for line in endless.stdout]
     assert [line.get("point", {}).get("level") for line in lines] == [1.0, 2.0, None]
     assert lines[-1] == {"stopped_by": ""} and endless.wait(10) == 0
     server = serve()
-    left = started(server, plan(seconds=60.0, timeout_s=10.0))
+    left = started(server, plan(seconds=60.0))
     assert left.stdin
     assert server.heard.wait(30)
     left.stdin.close()
@@ -235,5 +240,5 @@ def test_the_process_tells_each_point_and_ends_with_who_started_it(serve: Any) -
 
 def test_the_kernel_ends_a_process_that_takes_too_long(serve: Any) -> None:
     server = serve()
-    slow = started(server, plan(seconds=60.0, timeout_s=10.0), longest_s=1)
+    slow = started(server, plan(seconds=60.0), longest_s=1)
     assert slow.wait(20) < 0  # by the clock's signal, or the processor's
