@@ -137,13 +137,18 @@ def noted(request: InferRequest, via: str, parent: int, error: str = "") -> Note
 
 
 def id_of(headers: Sequence[tuple[str, str]]) -> bytes:
-    """``x-request-id``, spelled as gateways do and ``padded``. Nothing for an id that nobody could
-    look for, as gateways cut and replace what is longer or not printable."""
+    """What ``id_in`` finds in the first ``x-request-id``, spelled as gateways do."""
     for name, value in headers:
         if name == X_REQUEST_ID:
-            known = 0 < len(value) <= LONGEST_ID and value.isascii() and value.isprintable()
-            return padded(value.encode()) if known else b""
+            return id_in(value)
     return b""
+
+
+def id_in(value: str) -> bytes:
+    """The id, ``padded``. Nothing for one that nobody could look for, as gateways cut and replace
+    what is longer or not printable."""
+    known = 0 < len(value) <= LONGEST_ID and value.isascii() and value.isprintable()
+    return padded(value.encode()) if known else b""
 
 
 def padded(request_id: bytes) -> bytes:

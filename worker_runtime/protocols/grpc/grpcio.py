@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 
+from worker_runtime.observability.requests.watched import id_of
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native.messages import MessageFault, unreadable
 from worker_runtime.protocols.grpc.service import MODEL_STREAM_INFER, Service
@@ -175,6 +176,10 @@ class _Call:
             (name, value if isinstance(value, str) else value.decode("latin-1"))
             for name, value in self._context.invocation_metadata() or ()
         ]
+
+    @property
+    def request_id(self) -> bytes:
+        return id_of(self.metadata)
 
 
 class _UnaryCall(_Call):

@@ -17,7 +17,6 @@ from google.protobuf.message import DecodeError
 from worker_runtime.core.parameters import HeaderForward, from_typed, joined
 from worker_runtime.core.plans import check_once, size_mismatch
 from worker_runtime.errors import InvalidArgument, RuntimeFault
-from worker_runtime.observability.requests.watched import id_of
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.forms import (
     MAX_FORM_BYTES,
@@ -177,7 +176,7 @@ class Decoder:
         tracer, arrived = self._engine.tracer, found.arrived_ns
         if tracer.active:
             tracer.start(found, model, "GRPC", dict(head.metadata), (arrived, monotonic_ns()))
-        if tracer.requests.active and (request_id := id_of(head.metadata)):
+        if tracer.requests.active and (request_id := head.request_id):
             found.watched, found.x_request_id = tracer.requests, request_id
 
     def _found(

@@ -20,6 +20,11 @@ class CallHead(Protocol):
     @property
     def metadata(self) -> Sequence[tuple[str, str]]: ...
 
+    @property
+    def request_id(self) -> bytes:
+        """What ``id_of`` finds in the metadata."""
+        ...
+
 
 class Call(Protocol):
     """One call as its handler sees it. Whatever is sent after the end is dropped."""

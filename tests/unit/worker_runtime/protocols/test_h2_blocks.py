@@ -5,10 +5,14 @@ from urllib.parse import unquote
 
 import hpack
 import pytest
+from hpack.huffman import HuffmanEncoder
+from hpack.huffman_constants import REQUEST_CODES, REQUEST_CODES_LENGTH
+from hpack.huffman_table import decode_huffman
 from hypothesis import given
 from hypothesis import strategies as st
 
 from worker_runtime.protocols.grpc.native import header_blocks as blocks
+from worker_runtime.protocols.grpc.native import huffman
 from worker_runtime.protocols.grpc.native.frames import ConnectionFault, ErrorCode
 from worker_runtime.protocols.grpc.native.header_blocks import read_timeout
 
@@ -93,6 +97,23 @@ def test_broken_blocks_end_the_connection(block: bytes) -> None:
     with pytest.raises(ConnectionFault) as caught:
         blocks.HeaderDecoder().head(block)
     assert caught.value.code is ErrorCode.COMPRESSION_ERROR
+
+
+@given(st.binary(max_size=40))
+def test_huffmans_code_is_read_as_hpack_reads_it(code: bytes) -> None:
+    try:
+        expected = decode_huffman(code)
+    except hpack.HPACKDecodingError as error:
+        with pytest.raises(hpack.HPACKDecodingError, match=str(error)):
+            huffman.decoded(code)
+    else:
+        assert huffman.decoded(code) == expected
+
+
+@given(st.binary(max_size=60))
+def test_texts_come_back_out_of_huffmans_code(text: bytes) -> None:
+    code = HuffmanEncoder(REQUEST_CODES, REQUEST_CODES_LENGTH).encode(text)
+    assert huffman.decoded(code) == text
 
 
 @given(st.text(max_size=300))
@@ -181,6 +202,69 @@ def test_envoys_later_calls_need_nothing_of_hpacks_slow_way(
         assert decoder.head(bytes.fromhex(block)).refusal == 0
 
 
+def test_heads_are_known_again_without_the_ids_of_gateways(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decoder, first = blocks.HeaderDecoder(), blocks.HeaderDecoder()
+    for block in BY_ENVOY[:2]:
+        decoder.head(bytes.fromhex(block))
+        first.head(bytes.fromhex(block))
+    first._apart.clear()
+    expected = first.head(bytes.fromhex(BY_ENVOY[2]))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("all fields were read")
+
+    monkeypatch.setattr(blocks, "read_head", refuse)
+    found = decoder.head(bytes.fromhex(BY_ENVOY[2]))
+    assert found == expected
+    assert found.request_id.decode() == dict(found.metadata)["x-request-id"] != ""
+
+
+IDS = [b"", b"1", b"order-1", b"a\nb", b"\xff", b"0" * 64, b"0" * 65, b"9f1c3f8e-6a7e-4d0c-8b2d-00"]
+BEFORE = [(b":method", b"POST"), (b":scheme", b"http"), (b":path", b"/s/m")]
+BEHIND_THEM = [
+    *BEFORE[2:],  # given twice, or in the wrong place: malformed
+    (b"content-type", b"application/grpc"),
+    (b"content-type", b"text/plain"),
+    (b"grpc-timeout", b"1S"),
+    (b"a", b"b"),
+    (b"x-request-id", b"another"),
+]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(IDS),
+            st.lists(st.sampled_from(BEHIND_THEM), max_size=4),
+            st.integers(0, 7),
+            st.booleans(),
+        ),
+        max_size=8,
+    )
+)
+def test_heads_with_ids_are_what_their_fields_say(
+    calls: list[tuple[bytes, list[tuple[bytes, bytes]], int, bool]],
+) -> None:
+    encoder, decoder = hpack.Encoder(), blocks.HeaderDecoder()
+    for request_id, behind, at, shortened in calls:
+        fields = [*BEFORE, *behind]
+        fields.insert(at, (b"x-request-id", request_id))
+        block = encoder.encode(fields, huffman=shortened)
+        assert decoder.head(block) == blocks.read_head(fields)
+
+
+def test_what_is_kept_of_heads_without_their_ids_is_bounded() -> None:
+    encoder, decoder = hpack.Encoder(), blocks.HeaderDecoder()
+    for number in range(100):
+        fields = [*BASE, ("x-request-id", str(number)), ("a", str(number) * (number % 2 * 3000))]
+        assert decoder.head(encoder.encode(fields)).request_id == str(number).encode().ljust(15)
+    kept = [sum(len(n) + len(v) for n, v in rest) for _, rest in decoder._apart]
+    assert 0 < len(kept) <= 16
+    assert max(kept) <= 4096
+
+
 NAMES = st.sampled_from(
     [b":path", b":authority", b"te", b"x-request-id", b"a", b"cookie", b"b" * 90]
 )
@@ -212,10 +296,10 @@ def test_blocks_are_read_as_hpack_reads_them(
 ) -> None:
     """Whatever they say of the table, and whatever of them is read the quick way."""
     encoder, decoder, usual = hpack.Encoder(), blocks.HeaderDecoder(), hpack.Decoder()
-    for fields, huffman, size, behind in calls:
+    for fields, shortened, size, behind in calls:
         if size is not None:
             encoder.header_table_size = size
-        block = encoder.encode(fields, huffman=huffman) + behind
+        block = encoder.encode(fields, huffman=shortened) + behind
         try:
             expected = [(bytes(n), bytes(v)) for n, v in usual.decode(block, raw=True)]
         except (hpack.HPACKError, IndexError):

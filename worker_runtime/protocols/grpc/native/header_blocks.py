@@ -2,19 +2,20 @@
 
 Clients repeat themselves: once their table has settled, call after call has the very same bytes.
 A block that leaves the table as it was means the same as long as the table stays, so its decoded
-form is kept by its bytes. Gateways put a new id into the table with each call; there fields repeat
-themselves, and most of them take a byte. What we send uses no table at all, so it can be made
-once. (RFC 7541 has the compression, RFC 9113 what is malformed.)
+form is kept by its bytes. Gateways put a new id into the table with each call; there all fields but
+that one repeat themselves, so the decoded form is kept by those. What we send uses no table at all,
+so it can be made once. (RFC 7541 has the compression, RFC 9113 what is malformed.)
 """
 
 import re
 
 import hpack
 import msgspec
-from hpack.huffman_table import decode_huffman
 from hpack.table import HeaderTable
 
+from worker_runtime.observability.requests.watched import X_REQUEST_ID, id_in, id_of
 from worker_runtime.protocols.forms import remember
+from worker_runtime.protocols.grpc.native import huffman
 from worker_runtime.protocols.grpc.native.frames import ConnectionFault, ErrorCode
 
 _MAX_TIMEOUT_NS = 2**62
@@ -49,6 +50,8 @@ _MAX_CACHED_BYTES = 64 * 1024  # decoded: a byte of a block may stand for thousa
 _FIELD_COST = 32  # what HPACK counts for a field besides its bytes
 _SHORT = 256  # bytes of a field that is remembered, and of a text in Huffman's code
 _MAX_KNOWN = 128  # of each
+_MAX_APART, _MAX_APART_BYTES = 16, 4096  # heads without their ids, and decoded bytes of each
+_ID = X_REQUEST_ID.encode()
 _STATIC = HeaderTable.STATIC_TABLE
 _FIRST_DYNAMIC = len(_STATIC) + 1
 # What the first byte of a field says (RFC 7541, section 6), and of its numbers and texts (5).
@@ -61,7 +64,8 @@ class CallHead(msgspec.Struct, frozen=True):
     """What a request's headers say. ``refusal`` is an HTTP status when they are not gRPC's.
 
     ``timeout_ns`` is 0 without a deadline, ``content_length`` -1 where it is not said.
-    ``metadata`` has the client's own headers, in order.
+    ``metadata`` has the client's own headers, in order, and ``request_id`` what ``id_of`` finds
+    there.
     """
 
     path: str
@@ -71,6 +75,7 @@ class CallHead(msgspec.Struct, frozen=True):
     accept_encoding: str = ""
     refusal: int = 0
     content_length: int = -1
+    request_id: bytes = b""
 
 
 class _Malformed(Exception):
@@ -98,14 +103,16 @@ def read_head(headers: list[RawField], known: dict[RawField, Field] | None = Non
         refusal = 415
     elif pseudo[":method"] != "POST":
         refusal = 405
+    metadata = tuple(field for field in fields if field[0] not in _READ_HERE)
     return CallHead(
         pseudo[":path"],
-        tuple(field for field in fields if field[0] not in _READ_HERE),
+        metadata,
         read_timeout(read.get("grpc-timeout", "")),
         read.get("grpc-encoding", "identity"),
         read.get("grpc-accept-encoding", ""),
         refusal,
         content_length,
+        id_of(metadata),
     )
 
 
@@ -170,6 +177,8 @@ class HeaderDecoder:
         self._cache: dict[bytes, CallHead] = {}
         self._cached_bytes = 0
         self._fields: dict[RawField, Field] = {}
+        self._apart: dict[tuple[int, tuple[RawField, ...]], tuple[CallHead, int]] = {}
+        self._id_at = -1  # where the last block spelled an id
         self._texts: dict[bytes, bytes] = {}  # by Huffman's code, of those that enter no table
 
     def head(self, block: bytes) -> CallHead:
@@ -181,7 +190,7 @@ class HeaderDecoder:
         before = (len(entries), entries[0] if entries else None)
         headers = self._decoded(block)
         after = (len(entries), entries[0] if entries else None)
-        found = read_head(headers, self._fields)
+        found = read_head(headers, self._fields) if self._id_at < 0 else self._with_id(headers)
         if before[0] != after[0] or before[1] is not after[1]:
             self._forget()  # the table moved: indices mean something else now
         else:
@@ -192,6 +201,27 @@ class HeaderDecoder:
                 self._cache[block] = found
                 self._cached_bytes += size
         return found
+
+    def _with_id(self, headers: list[RawField]) -> CallHead:
+        """The same as ``read_head``; kept without the id that gateways change with each call."""
+        at = self._id_at
+        _, value = headers[at]
+        key = at, (*headers[:at], *headers[at + 1 :])
+        known = self._apart.get(key)
+        if known is None or _breaks_lines(value):
+            found = read_head(headers, self._fields)
+            places = [n for n, (name, _) in enumerate(found.metadata) if name == X_REQUEST_ID]
+            if len(places) == 1 and _list_size(headers) <= _MAX_APART_BYTES:
+                remember(self._apart, key, (found, places[0]), _MAX_APART)
+            return found
+        like, place = known
+        text = value.decode("latin-1")
+        metadata = list(like.metadata)
+        metadata[place] = X_REQUEST_ID, text
+        return CallHead(
+            like.path, tuple(metadata), like.timeout_ns, like.encoding, like.accept_encoding,
+            like.refusal, like.content_length, id_in(text),
+        )  # fmt: skip
 
     def trailers(self, block: bytes) -> bool:
         """Keep the table in step with what nobody reads; whether it may stand behind a request."""
@@ -232,6 +262,7 @@ class HeaderDecoder:
         Raises hpack's errors.
         """
         table, headers = self._decoder.header_table, list[RawField]()
+        self._id_at = -1
         entries = table.dynamic_entries
         at, end, size = 0, len(block), 0
         while at < end:
@@ -259,8 +290,9 @@ class HeaderDecoder:
                     break
                 value = block[begin:stop]
                 if length & _HUFFMAN:
-                    value = decode_huffman(value) if kept else self._text(value)
+                    value = huffman.decoded(value) if kept else self._text(value)
                 field = (field[0], value)
+                self._id_at = len(headers) if field[0] == _ID else self._id_at
                 if kept:
                     table.add(*field)
             headers.append(field)
@@ -274,7 +306,7 @@ class HeaderDecoder:
         """What stands in Huffman's code. Raises HPACKDecodingError."""
         found = self._texts.get(code)
         if found is None:
-            found = decode_huffman(code)
+            found = huffman.decoded(code)
             remember(self._texts, code, found, _MAX_KNOWN)
         return found
 
