@@ -4,11 +4,12 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from shoal.local.archive import BackupError
 
@@ -81,10 +82,12 @@ class Postgres:
             rows = connection.execute("SELECT sha256, size FROM registry_blob ORDER BY sha256")
             blobs = {str(sha256): int(size) for sha256, size in rows}
             os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            self._run(
+            with self._started(
                 program, "--format=custom", "--no-owner", "--no-privileges",
                 f"--snapshot={snapshot}", f"--lock-wait-timeout={LOCK_WAIT_MS}", f"--file={target}",
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            ):  # fmt: skip
+                pass
         return Dumped({"engine": "postgresql", "server": server, "pg_dump": tool}, blobs)
 
     def ready(self, about: Mapping[str, str], *, replace: bool) -> None:
@@ -111,17 +114,33 @@ class Postgres:
                 )
 
     def restore(self, dump: Path, about: Mapping[str, str]) -> None:
-        """Drop every table that is there and put ``dump`` in; all of it, or nothing of it."""
+        """Drop every table that is there and put ``dump`` in; all of it, or nothing of it.
+
+        pg_restore has no transaction that drops other tables than its own, so it writes what psql
+        reads: all in one transaction, whose end is written once all of the dump was read.
+        """
         with self._connected() as connection:
             program = _restorer(about, _server(connection))
             name = connection.info.dbname  # which the URL may leave to a service file
             tables = [name for (name,) in connection.execute(TABLES).fetchall()]
-            if tables:
-                connection.execute(f"DROP TABLE {', '.join(tables)} CASCADE".encode())
-        self._run(
-            program, "--no-owner", "--no-privileges", "--exit-on-error",
-            "--single-transaction", f"--dbname={name}", str(dump),
-        )  # fmt: skip
+        drop = f"DROP TABLE {', '.join(tables)} CASCADE;\n" if tables else ""
+        with self._started(
+            program.with_name("psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1",
+            f"--dbname={name}", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        ) as psql:  # fmt: skip
+            script = _pipe(psql.stdin)
+            try:
+                script.write(f"BEGIN;\n{drop}".encode())
+                with self._started(
+                    program, "--no-owner", "--no-privileges", "--file=-", str(dump),
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                ) as restored:  # fmt: skip
+                    shutil.copyfileobj(_pipe(restored.stdout), script)
+                script.write(b"COMMIT;\n")
+                script.close()
+            except BrokenPipeError:  # psql has ended, and says why
+                with suppress(BrokenPipeError):
+                    script.close()
 
     @contextmanager
     def _connected(self) -> Iterator["psycopg.Connection[Any]"]:
@@ -133,16 +152,38 @@ class Postgres:
         except psycopg.Error as error:
             raise BackupError(f"{self}: {str(error).strip()}") from error
 
-    def _run(self, program: Path, *words: str) -> None:
-        done = subprocess.run(
-            [str(program), "--no-password", *words],
-            env=self._environment,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            text=True, errors="replace", check=False,
-        )  # fmt: skip
-        if done.returncode:
-            said = "\n".join(done.stderr.strip().splitlines()[-5:])
-            raise BackupError(f"{program.name} failed at {self}:\n{said}")
+    @contextmanager
+    def _started(
+        self, program: Path, *words: str, stdin: int, stdout: int
+    ) -> Iterator["subprocess.Popen[bytes]"]:
+        """``program``, which is waited for; killed where something else went wrong meanwhile.
+
+        Raises BackupError where it fails.
+        """
+        # why a file: what it says may be more than a pipe takes that nobody reads yet
+        with (
+            tempfile.TemporaryFile() as errors,
+            subprocess.Popen(
+                [str(program), "--no-password", *words],
+                env=self._environment, stdin=stdin, stdout=stdout, stderr=errors,
+            ) as process,
+        ):  # fmt: skip
+            try:
+                yield process
+            except BaseException:
+                process.kill()
+                raise
+            if process.wait():
+                errors.seek(0)
+                said = errors.read().decode(errors="replace").strip().splitlines()
+                told = "\n".join(said[-5:])
+                raise BackupError(f"{program.name} failed at {self}:\n{told}")
+
+
+def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    if stream is None:
+        raise ValueError("The process was started without this pipe.")
+    return stream
 
 
 def _restorer(about: Mapping[str, str], server: str) -> Path:

@@ -313,11 +313,36 @@ def test_a_filled_database_is_replaced_only_when_that_is_said(
     Database(nameless, os.environ).restore(tmp_path / "dump", dumped.about)
     with psycopg.connect(postgres.server.get_uri("target")) as connection:
         assert connection.execute("SELECT * FROM registry_blob").fetchall() == [("abc", 3)]
-    (tmp_path / "dump").write_bytes((tmp_path / "dump").read_bytes()[:-40])
-    with pytest.raises(BackupError, match="pg_restore failed at the database target"):
-        target.restore(tmp_path / "dump", dumped.about)
-    with psycopg.connect(postgres.server.get_uri("target")) as connection:
-        assert connection.execute("SELECT relname FROM pg_stat_user_tables").fetchall() == []
+
+
+@pytest.mark.parametrize("program", ["pg_restore", "psql"])
+def test_a_restore_that_fails_leaves_what_was_there(
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    source, target = f"source_{program}", f"target_{program}"
+    for name in (source, target):
+        postgres.server.psql(f"CREATE DATABASE {name};")
+    monkeypatch.setenv("PATH", f"{PROGRAMS}:{os.environ['PATH']}")
+    with psycopg.connect(postgres.server.get_uri(source), autocommit=True) as connection:
+        connection.execute("CREATE TABLE registry_blob (sha256 text PRIMARY KEY, size bigint)")
+        connection.execute(
+            "INSERT INTO registry_blob SELECT n::text, n FROM generate_series(1, 50000) n"
+        )
+        connection.execute("CREATE SEQUENCE counted")
+        dumped = Database(postgres.server.get_uri(source), os.environ).dump(tmp_path / "dump")
+    with psycopg.connect(postgres.server.get_uri(target), autocommit=True) as connection:
+        connection.execute('CREATE TABLE "of somebody" AS SELECT 1 AS x')
+        if program == "psql":  # no table, so nothing drops it, and the dump has one of that name
+            connection.execute("CREATE SEQUENCE counted")
+    if program == "pg_restore":
+        (tmp_path / "dump").write_bytes((tmp_path / "dump").read_bytes()[:-4000])
+    database = Database(postgres.server.get_uri(target), os.environ)
+    with pytest.raises(BackupError, match=f"{program} failed at the database {target}"):
+        database.restore(tmp_path / "dump", dumped.about)
+    with psycopg.connect(postgres.server.get_uri(target)) as connection:
+        assert connection.execute('SELECT * FROM "of somebody"').fetchall() == [(1,)]
+        (count,) = connection.execute("SELECT count(*) FROM pg_stat_user_tables").fetchone() or ()
+        assert count == 1
 
 
 def unpacked(archive: Path) -> dict[str, str]:
