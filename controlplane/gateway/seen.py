@@ -14,6 +14,7 @@ MOST: Final = 200  # of all endpoints together
 LONGEST_PATH: Final = 200
 LONGEST_WORD: Final = 64
 OURS, THEIRS = "5xx", "4xx"
+TROUBLE: Final = (OURS, THEIRS)
 SLOW, FAILED, SAMPLED = "slow", "failed", "sampled"
 REQUEST_ID: Final = -3  # of an entry's columns
 GRPC_PREFIX: Final = "/inference.GRPCInferenceService/"
@@ -55,9 +56,10 @@ class _Chosen:
     theirs: _Some = field(default_factory=_Some)
     any: _Some = field(default_factory=_Some)
     slow: list[tuple[float, int, Entry]] = field(default_factory=list)  # a heap, the quickest first
+    slower_than: float = -1.0  # what takes no longer is not among the slow ones
 
     def add(self, entry: Entry, number: int, salt: int) -> None:
-        if entry.status_class in (OURS, THEIRS):
+        if entry.status_class in TROUBLE:
             failed = self.ours if entry.status_class == OURS else self.theirs
             failed.add(entry, number, salt)
             return
@@ -68,6 +70,8 @@ class _Chosen:
             heapq.heappush(self.slow, (entry.duration_us, number, entry))
         elif entry.duration_us > self.slow[0][0]:
             heapq.heapreplace(self.slow, (entry.duration_us, number, entry))
+        if len(self.slow) >= OF_EACH:
+            self.slower_than = self.slow[0][0]
 
 
 class Chooser:
@@ -84,6 +88,13 @@ class Chooser:
         # why not setdefault: it would make one of these for each request
         if chosen is None:
             chosen = self._chosen[entry.endpoint] = _Chosen()
+        # why here: that nobody wants to know of it is seen of nearly all, without another call
+        if (
+            is_skipped(entry.columns[REQUEST_ID], chosen.any.skipped)
+            and (entry.duration_us is None or entry.duration_us <= chosen.slower_than)
+            and entry.status_class not in TROUBLE
+        ):
+            return
         chosen.add(entry, self._number, self.salt)
 
     def take(self) -> tuple[SeenRequest, ...]:
