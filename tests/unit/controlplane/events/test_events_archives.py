@@ -487,3 +487,25 @@ def test_too_few_days_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOAL_EVENT_RETENTION_DAYS", "7")
     with pytest.raises(ImproperlyConfigured, match="=7: expected 30 or more, or 0"):
         env.days_or_ever("SHOAL_EVENT_RETENTION_DAYS", least=30)
+
+
+def test_events_that_leave_while_the_chain_is_walked_are_not_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    happen(60, 50, 40, 2)
+    monkeypatch.setattr(archives, "MOST", 2)
+    walk, left = archives.walk, []
+
+    def walk_slowly(*given: Any) -> chain.Break | None:
+        found = walk(*given)
+        monkeypatch.setattr(archives, "walk", walk)
+        left.append(services.events_archive(now=NOW))
+        return found
+
+    monkeypatch.setattr(archives, "walk", walk_slowly)
+    assert services.verify().broken is None
+    assert left == [3]
+    Event.objects.filter(link=4).delete()
+    broken = services.verify().broken
+    assert broken is not None
+    assert "No event holds link 4" in broken.reason
