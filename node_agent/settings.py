@@ -19,7 +19,7 @@ from node_agent.sandbox import (
     SandboxSettings,
 )
 from node_agent.signed import SignedOnly, keys_in
-from wire.addresses import collector_url, host_address, without_secrets
+from wire.addresses import collector_url, host_address
 from wire.secret_files import EmptySecret, secret
 
 ON = "on"
@@ -205,12 +205,11 @@ def _looked_up(text: str) -> str:
 
 
 def _traces_url() -> str:
-    url = os.environ.get("SHOAL_NODE_TRACES_URL", "")
+    name = "SHOAL_NODE_TRACES_URL"
     try:
-        return collector_url(url) if url else ""
+        return collector_url(name, os.environ.get(name, ""))
     except ValueError as error:
-        shown = without_secrets(url)
-        raise SettingsError(f"SHOAL_NODE_TRACES_URL={shown!r}: {error}") from error
+        raise SettingsError(str(error)) from error
 
 
 def _whole(name: str, default: int, *, least: int = 0) -> int:

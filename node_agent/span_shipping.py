@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 REST_S: Final = 1.0
 TIMEOUT_S: Final = 5.0
 MOST_ANSWERS: Final = 8  # of a replica in one round
-MOST_WAITING: Final = 256  # answers that the collector has not taken; older ones are left out
+MOST_WAITING: Final = 16 << 20  # bytes that the collector has not taken; older ones are left out
 SERVICE: Final = "triton-inference-server"  # as runtimes call themselves
 _TOO_MANY: Final = 429
 # What runtimes are started with: they keep spans of requests whose caller, the gateway, has one.
@@ -43,7 +43,7 @@ class SpanShipping:
         self._node = node
         self._replicas = answers.client(TIMEOUT_S)
         self._collector = httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=False)
-        self._waiting: deque[bytes] = deque(maxlen=MOST_WAITING)
+        self._waiting: deque[bytes] = deque()
         self._away = False
 
     async def run_once(self) -> None:
@@ -64,6 +64,8 @@ class SpanShipping:
             if not said:
                 return
             self._waiting.append(stamped(said, replica, self._node))
+            while sum(map(len, self._waiting)) > MOST_WAITING:
+                self._waiting.popleft()
 
     async def _send(self) -> None:
         """One after the other. What cannot be sent waits, what is refused does not."""
@@ -94,16 +96,17 @@ class SpanShipping:
 
 def stamped(said: bytes, replica: DesiredReplica, node: str) -> bytes:
     """A request of OTLP with the spans of ``said``, another one. Raises DecodeError."""
-    request = ExportTraceServiceRequest.FromString(said)
-    attributes = {
+    request = ExportTraceServiceRequest()
+    group = request.resource_spans.add()
+    for name, value in {
         "service.name": SERVICE,
         "shoal.endpoint": replica.endpoint,
         "shoal.deployment": replica.deployment,
         "shoal.replica": replica.replica_id,
         "host.name": node,
-    }
-    for group in request.resource_spans:
-        group.resource.Clear()
-        for name, value in attributes.items():
-            group.resource.attributes.add(key=name).value.string_value = value
+    }.items():
+        group.resource.attributes.add(key=name).value.string_value = value
+    # why one group: as many as fit into an answer, each named, would be a hundred times its bytes
+    for found in ExportTraceServiceRequest.FromString(said).resource_spans:
+        group.scope_spans.MergeFrom(found.scope_spans)
     return bytes(request.SerializeToString())

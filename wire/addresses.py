@@ -1,6 +1,7 @@
 """Addresses at which machines reach each other, in the one spelling that all parts compare."""
 
 import ipaddress
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -38,22 +39,24 @@ def is_loopback(address: str) -> bool:
     return ipaddress.ip_address(address).is_loopback
 
 
-def collector_url(text: str) -> str:
-    """``text`` itself: where spans are sent by OTLP over HTTP. Raises ValueError saying what was
-    expected."""
-    parts = urlsplit(text)
+def collector_url(name: str, text: str) -> str:
+    """``text`` itself, the value of the setting ``name``: where spans are sent by OTLP over HTTP;
+    empty where nobody is. Raises ValueError, which names both and what was expected."""
+    if not text:
+        return text
     plain = text.isprintable() and not set(text) & set(" @?#")
-    if parts.scheme not in PORTS or not parts.hostname or not parts.path or not plain:
-        raise ValueError("expected an address as http://collector:4318/v1/traces")
-    try:
-        port = parts.port
-    except ValueError as error:
-        raise ValueError(f"expected a port from 1 to 65535: {error}") from error
-    if port == 0:
-        raise ValueError("expected a port from 1 to 65535")
-    return text
+    expected = "an address as http://collector:4318/v1/traces"
+    with suppress(ValueError):  # of brackets around no address, and of ports that are none
+        parts = urlsplit(text)
+        if plain and parts.scheme in PORTS and parts.hostname and parts.path:
+            expected = "a port from 1 to 65535"
+            if parts.port != 0:
+                return text
+    raise ValueError(f"{name}={_without_secrets(text)!r}: expected {expected}.")
 
 
-def without_secrets(url: str) -> str:
-    """``url`` for a log: no more than its scheme where it may have a password or a key."""
-    return f"{url.partition('://')[0]}://…" if set(url) & set("@?#") else url
+def _without_secrets(url: str) -> str:
+    """For a log: no more than its scheme where it may have a password or a key."""
+    if not set(url) & set("@?#"):
+        return url
+    return next((f"{scheme}://…" for scheme in PORTS if url.startswith(f"{scheme}://")), "…")

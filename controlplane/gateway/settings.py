@@ -5,7 +5,7 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from wire.addresses import collector_url, without_secrets
+from wire.addresses import collector_url
 from wire.secret_files import EmptySecret, secret
 
 DEFAULT_CONTROL_URL = "http://127.0.0.1:8080"
@@ -108,12 +108,11 @@ def _trust_s() -> int:
 
 
 def _traces_url() -> str:
-    url = os.environ.get("SHOAL_GATEWAY_TRACES_URL", "")
+    name = "SHOAL_GATEWAY_TRACES_URL"
     try:
-        return collector_url(url) if url else ""
+        return collector_url(name, os.environ.get(name, ""))
     except ValueError as error:
-        shown = without_secrets(url)
-        raise SettingsError(f"SHOAL_GATEWAY_TRACES_URL={shown!r}: {error}.") from error
+        raise SettingsError(str(error)) from error
 
 
 def _authorities(url: str) -> str:

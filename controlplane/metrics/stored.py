@@ -7,7 +7,8 @@ lowest and highest value of every metric, so that no peak is averaged away. Zero
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, floor, inf, log10
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from math import inf
 from typing import Any, Final
 
 from controlplane.metrics import formulas, series
@@ -18,6 +19,8 @@ from controlplane.metrics.types import Scope
 POINT_S: Final = 5.0  # between the moments whose lowest and highest are kept
 DIGITS: Final = 7  # of a number that is kept and is no whole one
 DIGITS_OF_BOUNDS: Final = 4  # of lowest and highest values, which charts alone show
+DOWN: Final = Context(DIGITS_OF_BOUNDS, ROUND_FLOOR)
+UP: Final = Context(DIGITS_OF_BOUNDS, ROUND_CEILING)
 Data = dict[str, Any]
 
 
@@ -81,8 +84,8 @@ def shortened(data: Data) -> Data:
     short = {
         "sums": lambda number: _near(number, DIGITS),
         "gauge": lambda number: _near(number, DIGITS),
-        "low": lambda number: _outward(number, floor),
-        "high": lambda number: _outward(number, ceil),
+        "low": lambda number: _outward(number, DOWN),
+        "high": lambda number: _outward(number, UP),
     }
     found: Data = {
         part: {name: short[part](number) for name, number in of.items()} if part in short else of
@@ -98,11 +101,10 @@ def _near(number: float, digits: int) -> float:
     return int(number) if float(number).is_integer() else float(f"{number:.{digits}g}")
 
 
-def _outward(number: float, whole: Callable[[float], int]) -> float:
+def _outward(number: float, rounding: Context) -> float:
     if float(number).is_integer() and abs(number) < 10**DIGITS_OF_BOUNDS:
         return int(number)
-    places = DIGITS_OF_BOUNDS - 1 - floor(log10(abs(number)))
-    found = round(whole(number * 10.0**places) / 10.0**places, max(places, 0))
+    found = float(rounding.create_decimal(repr(float(number))))
     return int(found) if found.is_integer() else found
 
 

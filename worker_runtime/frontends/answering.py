@@ -122,7 +122,7 @@ class Answering:
             _strings_read(known, arrays),
             wanted=lambda: True,
             done=lambda read: self._tell_safely(request, known, read, answer),
-            failed=lambda error: request.sink.fail(request, error),
+            failed=partial(_fail_safely, request),
         )
 
     def _tell_safely(
@@ -171,11 +171,19 @@ class Answering:
 
     def fail_all(self, error: RuntimeFault) -> None:
         waiting, self.open = self.open, {}
-        for request in waiting.values():
-            try:
-                request.sink.fail(request, error)
-            except Exception:
-                logger.exception("an error could not be written")
+        for number, request in waiting.items():
+            # why behind: of an answer that is still read the sink shall hear before the end
+            if (turn := self._reading.get(number)) is not None:
+                turn.wait(partial(_fail_safely, request, error))
+            else:
+                _fail_safely(request, error)
+
+
+def _fail_safely(request: InferRequest, error: Exception) -> None:
+    try:
+        request.sink.fail(request, error)
+    except Exception:
+        logger.exception("an error could not be written")
 
 
 def _turn_away(request: InferRequest, fault: RuntimeFault) -> None:

@@ -65,13 +65,15 @@ class Slices:
     def _turn(self) -> None:
         self._scheduled = False
         work = self._ready.popleft()
-        if work.wanted():
-            self._step(work)
-        else:
-            work.steps.close()
-        if self._ready and not self._scheduled:
-            self._scheduled = True
-            asyncio.get_running_loop().call_soon(self._turn)
+        try:
+            if work.wanted():
+                self._step(work)
+            else:
+                work.steps.close()
+        finally:  # also where nobody can be told of a failure
+            if self._ready and not self._scheduled:
+                self._scheduled = True
+                asyncio.get_running_loop().call_soon(self._turn)
 
     def _step(self, work: _Work) -> None:
         try:
@@ -117,8 +119,10 @@ class InTurn:
             self._go_on()
 
         def broken(error: Exception) -> None:
-            failed(error)
-            self._go_on()
+            try:
+                failed(error)
+            finally:
+                self._go_on()
 
         self._running = self.busy = True
         self._slices.run(steps, wanted=wanted, done=finished, failed=broken)

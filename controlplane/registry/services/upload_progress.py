@@ -7,10 +7,11 @@ file comes, and when the upload is completed.
 from collections.abc import Iterable
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
 from controlplane.accounts.scope import scope_now
+from controlplane.core.models import EventArchive
 from controlplane.registry import storage
 from controlplane.registry.errors import FileNotAnnounced, UploadIncomplete
 from controlplane.registry.models import AnnouncedFile, Blob, ModelFile, UnpackedFile, Upload
@@ -50,8 +51,11 @@ def contents_stored(hashes: Iterable[str]) -> set[str]:
     """Those of these contents that are blobs already: the store is asked only after these.
 
     For who may not see all projects, only what their own hold: a digest alone gives nobody a file.
+    For nobody an archive of events, whose digest the event log tells.
     """
-    known = set(Blob.objects.filter(pk__in=hashes).values_list("pk", flat=True))
+    archived = EventArchive.objects.filter(sha256=OuterRef("pk"))
+    blobs = Blob.objects.filter(~Exists(archived), pk__in=hashes)
+    known = set(blobs.values_list("pk", flat=True))
     if scope_now() is not None:
         rows = [kind.objects.filter(sha256__in=known) for kind in (ModelFile, UnpackedFile)]
         known = {sha256 for each in rows for sha256 in each.values_list("sha256", flat=True)}

@@ -46,6 +46,19 @@ version = model_register(content=b"weights " * {len(CONTENT) // 8})
 for file in version.manifest():
     Blob.objects.create(sha256=file["sha256"], size=file["size"], seen_at=timezone.now())
 """
+# What happened so far goes to an archive, but for the last of it.
+ARCHIVE = """
+import django
+django.setup()
+from datetime import timedelta
+from django.conf import settings
+from django.utils import timezone
+from controlplane.core import audit
+from controlplane.events import services
+audit.seal()
+settings.SHOAL_EVENT_RETENTION_DAYS = 365
+assert services.events_archive(now=timezone.now() + timedelta(days=400)) > 0
+"""
 LOOK = """
 import django, json
 django.setup()
@@ -206,6 +219,7 @@ def settled_first(
         with settled(home, postgres, bucket % "first", patch) as found:
             found.set_up()
             found.python(REGISTER)
+            found.python(ARCHIVE)
             found.start_web()
             with found.client() as client:
                 client.post("/endpoints", json={"name": "digits"}).raise_for_status()
@@ -241,8 +255,8 @@ def test_it_moves_while_somebody_writes(
     assert "other connections use the database" in there
 
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
-    assert (written["blobs"], written["referenced"]) == (2, 0)
-    assert (short["blobs"], short["referenced"]) == (0, 2)
+    assert (written["blobs"], written["referenced"]) == (3, 0)
+    assert (short["blobs"], short["referenced"]) == (0, 3)
     assert short["referencedIn"] == "s3://models/first"
     assert PASSWORD not in commands.read_text()
     assert "--snapshot=" in commands.read_text()
@@ -265,7 +279,8 @@ def test_it_moves_while_somebody_writes(
             file = client.get("/models/digits/versions/1/files/digits/1/model.onnx")
             assert file.content == CONTENT
             log = client.get("/events/verify").json()
-        assert (log["ok"], log["restores"]) == (True, 1)
+        assert (log["ok"], log["restores"], log["archives"]) == (True, 1, 1)
+        assert log["archived"] > 0
         assert log["anchors"] > 0
         found = looked(second)
         assert found["signing"] == SIGNING
@@ -275,6 +290,47 @@ def test_it_moves_while_somebody_writes(
 
         assert "has " in (said := refused(second, "restore", str(archive)))
         assert "tables already" in said
+
+
+@pytest.fixture
+def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
+    """One with all of its parts in its data folder, without a web process."""
+    for name in ("SHOAL_DATABASE_URL", "SHOAL_METRICS_DATABASE_URL", "SHOAL_BLOB_URL"):
+        monkeypatch.delenv(name, raising=False)
+    found = Installation(tmp_path / "home")
+    try:
+        found.settle()
+        found.set_up()
+        yield found
+    finally:
+        found.stop()
+
+
+def verified(there: Installation) -> str:
+    answer = subprocess.run(
+        [sys.executable, "manage.py", "audit", "verify"], env=there.environment, cwd=ROOT,
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    return answer.stdout + answer.stderr
+
+
+def test_what_is_in_archives_of_events_is_in_a_backup(
+    in_a_folder: Installation, tmp_path: Path
+) -> None:
+    in_a_folder.python(ARCHIVE)
+    archive = tmp_path / "shoal.tar"
+    assert done(in_a_folder, "backup", str(archive))["blobs"] == 1
+
+    moved = with_environment(in_a_folder, SHOAL_HOME=str(tmp_path / "moved"))
+    moved.home = tmp_path / "moved"
+    done(moved, "restore", str(archive))
+    moved.set_up()
+    assert "The chain holds" in (said := verified(moved))
+    assert "in 1 archives" in said
+    assert "restored 1 times" in said
+    (file,) = [path for path in (moved.home / "blobs").rglob("*") if len(path.name) == 64]
+    file.unlink()
+    assert "its file is gone" in verified(moved)
 
 
 def test_a_filled_database_is_replaced_only_when_that_is_said(

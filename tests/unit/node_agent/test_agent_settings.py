@@ -91,6 +91,7 @@ def test_downloads_have_no_limit_unless_it_is_set(environment: pytest.MonkeyPatc
         ("SHOAL_NODE_DOWNLOAD_LIMIT", "50Mbit", "expected bytes per second, such as 50MiB"),
         ("SHOAL_NODE_RECHECK_LIMIT", "12", "at least 64KiB, or 0 for no limit"),
         ("SHOAL_NODE_RECHECK_INTERVAL_S", "daily", "expected a whole number"),
+        ("SHOAL_NODE_TRACES_URL", "collector:4318", "expected an address as http://collector"),
     ],
 )
 def test_a_bad_value_is_named_with_what_is_expected(

@@ -149,8 +149,9 @@ async def test_what_a_collector_refuses_does_not_stand_before_the_others(
 async def test_nobody_s_spans_fill_the_memory(
     replicas: Replicas, collector: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(span_shipping, "MOST_WAITING", 3)
     shipping = SpanShipping(cast(Fleet, replicas), collector.url, "node-a")
+    size = len(span_shipping.stamped(spans("0"), replicas.serving()[0][0], "node-a"))
+    monkeypatch.setattr(span_shipping, "MOST_WAITING", 4 * size - 1)
     collector.status = 503
     for number in range(5):
         replicas.waiting = [spans(str(number))]
@@ -158,4 +159,17 @@ async def test_nobody_s_spans_fill_the_memory(
     collector.status = 200
     await shipping.run_once()
     assert names(collector) == ["2", "3", "4"], "the latest"
+    await shipping.close()
+
+
+async def test_an_answer_does_not_grow_by_what_the_agent_says_of_it(
+    shipping: SpanShipping, replicas: Replicas, collector: Receiver
+) -> None:
+    nothing = ExportTraceServiceRequest()
+    for _ in range(1000):
+        nothing.resource_spans.add()
+    replicas.waiting = [nothing.SerializeToString() + spans("a") + spans("b")]
+    await shipping.run_once()
+    assert names(collector) == ["a", "b"]
+    assert collector.resources == [OF_THE_AGENT]
     await shipping.close()

@@ -20,9 +20,13 @@ from controlplane.config import env
 from controlplane.core import archives, audit, chain, events, seals
 from controlplane.core.models import AuditHead, Event, EventArchive
 from controlplane.events import services
+from controlplane.registry.errors import UploadIncomplete
 from controlplane.registry.models import Blob
 from controlplane.registry.services.blobs import blobs_collect
+from controlplane.registry.services.file_lists import file_list_create
+from controlplane.registry.services.upload_progress import check_all_here, files_missing
 from controlplane.registry.stores import blob_store
+from controlplane.registry.types import FileEntry
 from tests.support.audit_log import only_sqlite, put_back, snapshot, spoil
 
 pytestmark = pytest.mark.django_db
@@ -409,6 +413,17 @@ def test_files_of_archives_are_not_collected(two: list[EventArchive]) -> None:
     assert services.verify().ok
 
 
+def test_who_knows_the_name_of_a_file_is_not_given_it_as_a_model(two: list[EventArchive]) -> None:
+    """Everybody may read that name in the event log."""
+    row = two[0]
+    file = FileEntry(path="m/1/model.onnx", size=row.size, sha256=row.sha256)
+    dora = User.objects.create_user("dora", password="x", role=User.Role.DEPLOYER)
+    upload = file_list_create(filename="m", files=[file], user=dora)
+    assert [one["sha256"] for one in files_missing(upload.pk)] == [row.sha256]
+    with pytest.raises(UploadIncomplete):
+        check_all_here(upload)
+
+
 @pytest.fixture
 def about_ada(db: None) -> EventArchive:
     happen(60, subject="user/ada")
@@ -487,3 +502,25 @@ def test_too_few_days_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOAL_EVENT_RETENTION_DAYS", "7")
     with pytest.raises(ImproperlyConfigured, match="=7: expected 30 or more, or 0"):
         env.days_or_ever("SHOAL_EVENT_RETENTION_DAYS", least=30)
+
+
+def test_events_that_leave_while_the_chain_is_walked_are_not_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    happen(60, 50, 40, 2)
+    monkeypatch.setattr(archives, "MOST", 2)
+    walk, left = archives.walk, []
+
+    def walk_slowly(*given: Any) -> chain.Break | None:
+        found = walk(*given)
+        monkeypatch.setattr(archives, "walk", walk)
+        left.append(services.events_archive(now=NOW))
+        return found
+
+    monkeypatch.setattr(archives, "walk", walk_slowly)
+    assert services.verify().broken is None
+    assert left == [3]
+    Event.objects.filter(link=4).delete()
+    broken = services.verify().broken
+    assert broken is not None
+    assert "No event holds link 4" in broken.reason

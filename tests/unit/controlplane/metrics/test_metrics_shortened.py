@@ -46,6 +46,12 @@ def test_sums_and_gauges_keep_seven_digits_and_counts_all(number: float) -> None
         ("low", 0.0, "0"),
         ("high", 46043136.0, "46050000"),
         ("low", 536.0, "536"),
+        ("low", 0.1, "0.1"),
+        ("high", 0.1, "0.1"),
+        # the smallest that a replica can say: one that could not be kept would end all roll-ups
+        ("low", 2.2e-308, "2.2e-308"),
+        ("high", 5e-324, "5e-324"),
+        ("sums", 5e-324, "5e-324"),
     ],
 )
 def test_what_is_kept_of_a_number(part: str, number: float, text: str) -> None:

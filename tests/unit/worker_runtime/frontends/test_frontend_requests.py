@@ -14,6 +14,7 @@ from worker_runtime import errors
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import Internal, InvalidArgument, QueueFull, RuntimeFault, Unavailable
+from worker_runtime.frontends import answering
 from worker_runtime.frontends import requests as core_requests
 from worker_runtime.frontends.link import Link
 from worker_runtime.frontends.messages import (
@@ -379,6 +380,29 @@ async def test_answers_behind_many_words_keep_their_order(pair: Pair) -> None:
     response, _ = await told(sink)
     assert str(response.error) == "one of them"
     assert str(await told(sink)) == "no more"
+
+
+async def test_who_loses_the_core_is_told_behind_what_had_come(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    began: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    read = answering._strings_read
+
+    def read_later(*given: Any) -> Steps[Any]:
+        began.set_result(None)
+        yield held
+        return (yield from read(*given))
+
+    monkeypatch.setattr(answering, "_strings_read", read_later)
+    there, _, sink = await pair.asked()
+    there.sink.respond(there, Response(("WORDS",), [string_array(MANY_WORDS)]), final=False)
+    await asyncio.wait_for(began, 5)
+    pair.engine.lose()
+    held.set_result(None)
+    response, final = await told(sink)
+    assert (response.arrays[0].tolist(), final) == (MANY_WORDS, False)
+    assert isinstance(await told(sink), errors.Unavailable)
 
 
 async def test_many_words_of_a_sequence_are_not_overtaken(pair: Pair) -> None:

@@ -22,7 +22,7 @@ from worker_runtime.protocols.http.tensors import (
     to_json,
     written_in_slices,
 )
-from worker_runtime.protocols.slices import Slices, Steps, at_once
+from worker_runtime.protocols.slices import InTurn, Slices, Steps, at_once
 from worker_runtime.types.tensor import BY_NAME
 
 NUMBERS = ["BOOL", "INT8", "UINT8", "INT32", "UINT64", "INT64", "FP32", "FP64", "FP16", "BYTES"]
@@ -214,3 +214,24 @@ async def test_what_fails_says_so_and_what_nobody_wants_ends() -> None:
     await asyncio.sleep(0)
     assert seen.order == [("fails", "wrong")]
     assert closed == [True]
+
+
+async def test_who_cannot_be_told_of_a_failure_does_not_keep_others_waiting() -> None:
+    loop, slices, seen = asyncio.get_running_loop(), Slices(), Seen()
+    told: list[str] = []
+    loop.set_exception_handler(lambda _, context: told.append(str(context["exception"])))
+
+    def fails() -> Steps[str]:
+        yield None
+        raise InvalidArgument("wrong")
+
+    def gone(_: Exception) -> None:
+        raise ConnectionError("the client is gone")
+
+    behind = InTurn(slices)
+    behind.run(fails(), wanted=lambda: True, done=print, failed=gone)
+    behind.wait(lambda: seen.order.append("behind"))
+    seen.run(slices, "b", seen.steps("b", 2))
+    await asyncio.wait_for(seen.ended.wait(), 5)
+    assert seen.order == ["b0", "behind", "b1", ("b", "done")]
+    assert told == ["the client is gone"]
