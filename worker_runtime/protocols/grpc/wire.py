@@ -13,6 +13,9 @@ _LENGTH_DELIMITED = 2
 _BEFORE_FIRST, _ID, _RAW = 0x09, 0x1A, 0x3A  # tags of ModelInferRequest
 _ANSWER_ID, _ANSWER_RAW = b"\x1a", b"\x32"  # tags of ModelInferResponse
 _EMPTY_RAW = b"\x32\x00"
+# To look at more fields takes longer than a millisecond, and so does what protobuf makes of more
+# bytes.
+_MOST_FIELDS, _MOST_HEAD = 1024, 32 * 1024
 _STREAMED = b"\x12"  # ModelStreamInferResponse.infer_response
 
 
@@ -27,7 +30,7 @@ class Cut(NamedTuple):
 
 
 def cut(data: Message) -> Cut | None:
-    """The parts of a message whose fields stand in order; None when it is not of that kind.
+    """The parts of a message with a small head in order; None when it is not of that kind.
 
     None is no verdict: protobuf may know better what the message means.
     """
@@ -37,7 +40,8 @@ def cut(data: Message) -> Cut | None:
     raw_from = end
     raw: list[memoryview] = []
     view = memoryview(data)
-    while at < end:
+    left = _MOST_FIELDS
+    while at < end and (left := left - 1):
         start, tag = at, data[at]
         # why no tag above the raw tensors': there is no such field.
         if tag < last or tag > _RAW or tag & 7 != _LENGTH_DELIMITED or at + 1 >= end:
@@ -45,7 +49,7 @@ def cut(data: Message) -> Cut | None:
         size = data[at + 1]
         at += 2
         if size > 127:
-            size, at = _long_size(data, at - 1)
+            size, at = long_size(data, at - 1)
         stop = at + size
         if size < 0 or stop > end:
             return None
@@ -59,6 +63,8 @@ def cut(data: Message) -> Cut | None:
             if tag == _ID:
                 id_from, id_to = start, stop
         last, at = tag, stop
+    if at < end or raw_from > _MOST_HEAD:
+        return None
     if isinstance(data, memoryview):
         texts = [bytes(text) for text in texts]
         head = b"".join((data[:id_from], data[id_to:raw_from]))
@@ -70,7 +76,7 @@ def cut(data: Message) -> Cut | None:
         return None
 
 
-def _long_size(data: Message, at: int) -> tuple[int, int]:
+def long_size(data: Message, at: int) -> tuple[int, int]:
     """A varint at ``at`` and where it ends; (-1, 0) when it is cut off or too long."""
     size = shift = 0
     for position in range(at, min(at + 5, len(data))):
