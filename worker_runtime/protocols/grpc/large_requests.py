@@ -4,7 +4,6 @@ A request is large because of its tensors: the values in its typed fields are re
 protobuf gets the rest, which is bounded.
 """
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -13,7 +12,16 @@ import numpy as np
 
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.grpc.transport import Message
-from worker_runtime.protocols.grpc.wire import long_size, varint
+from worker_runtime.protocols.grpc.wire import (
+    FIXED32,
+    FIXED64,
+    LENGTH_DELIMITED,
+    VARINT,
+    WIDTHS,
+    fields,
+    long_size,
+    varint,
+)
 from worker_runtime.protocols.slices import Steps
 from worker_runtime.types.tensor import BY_NAME
 
@@ -26,7 +34,7 @@ _SLICE_BYTES = 64 * 1024
 _TEXT_SLICE_BYTES = 8 * 1024  # of bytes_contents: an empty one takes two
 _SPAN = 1024  # bytes of packed values that are worth a piece of their own
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_NAME = "ModelInferRequest"
 _INPUT, _RAW = 5, 7  # fields of ModelInferRequest
 # Its fields, those that are repeated by their names. All are length-delimited, as is the rest that
 # is looked at: what is not is unknown, and passed over as protobuf does it.
@@ -63,16 +71,15 @@ class _Kind(NamedTuple):
 
 
 _KINDS = {
-    1: _Kind("bool_contents", _VARINT, "?", frozenset({"BOOL"})),
-    2: _Kind("int_contents", _VARINT, "<i4", frozenset({"INT8", "INT16", "INT32"})),
-    3: _Kind("int64_contents", _VARINT, "<i8", frozenset({"INT64"})),
-    4: _Kind("uint_contents", _VARINT, "<u4", frozenset({"UINT8", "UINT16", "UINT32"})),
-    5: _Kind("uint64_contents", _VARINT, "<u8", frozenset({"UINT64"})),
-    6: _Kind("fp32_contents", _FIXED32, "<f4", frozenset({"FP32"})),
-    7: _Kind("fp64_contents", _FIXED64, "<f8", frozenset({"FP64"})),
+    1: _Kind("bool_contents", VARINT, "?", frozenset({"BOOL"})),
+    2: _Kind("int_contents", VARINT, "<i4", frozenset({"INT8", "INT16", "INT32"})),
+    3: _Kind("int64_contents", VARINT, "<i8", frozenset({"INT64"})),
+    4: _Kind("uint_contents", VARINT, "<u4", frozenset({"UINT8", "UINT16", "UINT32"})),
+    5: _Kind("uint64_contents", VARINT, "<u8", frozenset({"UINT64"})),
+    6: _Kind("fp32_contents", FIXED32, "<f4", frozenset({"FP32"})),
+    7: _Kind("fp64_contents", FIXED64, "<f8", frozenset({"FP64"})),
 }
 _TEXT_TAG = 0x42  # bytes_contents
-_WIDTHS = {_FIXED32: 4, _FIXED64: 8}
 
 
 class Outline(NamedTuple):
@@ -94,11 +101,11 @@ def outlined(data: Message) -> Steps[Outline]:
     raw: list[memoryview] = []
     typed: list[Typed | None] = []
     text = described = 0
-    for turn, (tag, start, at, stop) in enumerate(_walk(view), 1):
+    for turn, (tag, start, at, stop) in enumerate(fields(view, _NAME), 1):
         if not turn % _AT_ONCE:
             yield None
         number = tag >> 3
-        if number not in _FIELDS or tag & 7 != _BYTES:
+        if number not in _FIELDS or tag & 7 != LENGTH_DELIMITED:
             continue
         if number in counts:
             counts[number] += 1
@@ -139,10 +146,10 @@ def _input(view: memoryview) -> Steps[tuple[bytes, Typed | None]]:
     head = bytearray()
     contents: list[memoryview] = []
     name = datatype = ""
-    for turn, (tag, start, at, stop) in enumerate(_walk(view), 1):
+    for turn, (tag, start, at, stop) in enumerate(fields(view, _NAME), 1):
         if not turn % _AT_ONCE:
             yield None
-        if tag == _ITEM_CONTENTS << 3 | _BYTES:
+        if tag == _ITEM_CONTENTS << 3 | LENGTH_DELIMITED:
             contents.append(view[at:stop])
         elif tag in _ITEM_TAGS:
             if tag >> 3 == _ITEM_NAME:
@@ -184,13 +191,13 @@ def _take(view: memoryview, at: int, pieces: dict[int, list[Any]], texts: list[b
     stop = _take_texts(bytes(view[at : at + _TEXT_SLICE_BYTES]), texts)
     if stop:
         return at + stop
-    for tag, _, start, stop in islice(_walk(view, at), _AT_ONCE):
+    for tag, _, start, stop in islice(fields(view, _NAME, at), _AT_ONCE):
         number, wire = tag >> 3, tag & 7
         if tag == _TEXT_TAG:
             texts.append(bytes(view[start:stop]))
             break
         kind = _KINDS.get(number)
-        if kind is not None and wire in (_BYTES, kind.wire) and start < stop:
+        if kind is not None and wire in (LENGTH_DELIMITED, kind.wire) and start < stop:
             _check_end(kind, view[start:stop])
             _add(pieces[number], view[start:stop])
     return stop
@@ -226,21 +233,21 @@ def _add(pieces: list[Any], values: memoryview) -> None:
 
 def _check_end(kind: _Kind, values: memoryview) -> None:
     """Values end where their field does. Raises InvalidArgument."""
-    width = _WIDTHS.get(kind.wire)
+    width = WIDTHS.get(kind.wire)
     if values[-1] > 127 if width is None else len(values) % width:
         raise InvalidArgument(f"failed to parse the ModelInferRequest: a cut-off {kind.name}")
 
 
 def _values(pieces: list[Any], kind: _Kind, datatype: str) -> Steps[Any]:
     """The values of one field, in the layout of ``datatype``."""
-    if kind.wire != _VARINT and len(pieces) == 1:
+    if kind.wire != VARINT and len(pieces) == 1:
         return pieces[0]  # their wire format is the layout
     slices: list[Any] = []
     for piece in pieces:
         at = 0
         while at < len(piece):
             part = piece[at : at + _SLICE_BYTES]
-            if kind.wire == _VARINT:
+            if kind.wire == VARINT:
                 numbers = np.frombuffer(part, np.uint8)
                 ends = np.flatnonzero(numbers < 128)
                 if not len(ends):
@@ -282,36 +289,3 @@ def _numbers(data: Any, ends: Any, kind: _Kind) -> Any:
 
 def _malformed(kind: _Kind) -> InvalidArgument:
     return InvalidArgument(f"failed to parse the ModelInferRequest: a broken {kind.name}")
-
-
-def _walk(view: memoryview, at: int = 0) -> Iterator[tuple[int, int, int, int]]:
-    """Each field from ``at`` on: its tag, where it starts, where its value does, where it ends.
-
-    Raises InvalidArgument when it is cut off, or of a kind that proto3 does not have.
-    """
-    end = len(view)
-    while at < end:
-        start, tag = at, view[at]
-        at += 1
-        if tag > 127:
-            tag, at = long_size(view, start)
-        wire = tag & 7
-        if wire == _BYTES:
-            size, at = long_size(view, at)
-            stop = at + size if size >= 0 else -1
-        elif wire == _VARINT:
-            stop = at + 1
-            while stop <= end and view[stop - 1] > 127 and stop - at < 10:
-                stop += 1
-            if stop <= end and view[stop - 1] > 127:
-                stop = -1
-        elif wire in _WIDTHS:
-            stop = at + _WIDTHS[wire]
-        else:
-            stop = -1
-        if tag < 8 or not start < stop <= end:
-            raise InvalidArgument(
-                "failed to parse the ModelInferRequest: a field that is cut off or broken"
-            )
-        yield tag, start, at, stop
-        at = stop

@@ -5,11 +5,14 @@ it has in common with the last one (its head), its id and its raw tensors, and a
 together from a head that was serialised once and the raw tensors behind it.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.grpc.transport import Message
 
-_LENGTH_DELIMITED = 2
+VARINT, FIXED64, LENGTH_DELIMITED, FIXED32 = 0, 1, 2, 5  # kinds of fields
+WIDTHS = {FIXED32: 4, FIXED64: 8}
 _BEFORE_FIRST, _ID, _RAW = 0x09, 0x1A, 0x3A  # tags of ModelInferRequest
 _ANSWER_ID, _ANSWER_RAW = b"\x1a", b"\x32"  # tags of ModelInferResponse
 _EMPTY_RAW = b"\x32\x00"
@@ -44,7 +47,7 @@ def cut(data: Message) -> Cut | None:
     while at < end and (left := left - 1):
         start, tag = at, data[at]
         # why no tag above the raw tensors': there is no such field.
-        if tag < last or tag > _RAW or tag & 7 != _LENGTH_DELIMITED or at + 1 >= end:
+        if tag < last or tag > _RAW or tag & 7 != LENGTH_DELIMITED or at + 1 >= end:
             return None
         size = data[at + 1]
         at += 2
@@ -86,6 +89,37 @@ def long_size(data: Message, at: int) -> tuple[int, int]:
             return size, position + 1
         shift += 7
     return -1, 0
+
+
+def fields(view: memoryview, message: str, at: int = 0) -> Iterator[tuple[int, int, int, int]]:
+    """Each field from ``at`` on: its tag, where it starts, where its value does, where it ends.
+
+    Raises InvalidArgument naming ``message`` when one is cut off, or of a kind that proto3 has not.
+    """
+    end = len(view)
+    while at < end:
+        start, tag = at, view[at]
+        at += 1
+        if tag > 127:
+            tag, at = long_size(view, start)
+        wire = tag & 7
+        if wire == LENGTH_DELIMITED:
+            size, at = long_size(view, at)
+            stop = at + size if size >= 0 else -1
+        elif wire == VARINT:
+            stop = at + 1
+            while stop <= end and view[stop - 1] > 127 and stop - at < 10:
+                stop += 1
+            if stop <= end and view[stop - 1] > 127:
+                stop = -1
+        elif wire in WIDTHS:
+            stop = at + WIDTHS[wire]
+        else:
+            stop = -1
+        if tag < 8 or not start < stop <= end:
+            raise InvalidArgument(f"failed to parse the {message}: a field is cut off or broken")
+        yield tag, start, at, stop
+        at = stop
 
 
 def varint(value: int) -> bytes:
