@@ -1,17 +1,25 @@
 """The classification extension: an output as its top k ``value:index[:label]`` texts."""
 
+import asyncio
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
 
 from worker_runtime.errors import InvalidArgument
-from worker_runtime.types.signature import Signature
-from worker_runtime.types.tensor import string_array
+from worker_runtime.types.signature import Signature, TensorSpec
 
 _CLASSIFIABLE = frozenset(
     {"UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP32", "FP64"}
 )
 _MAX_ELEMENTS = 1_000_000
+_AT_ONCE = 4096  # elements; to sort and write as many takes some milliseconds
+_TEXTS_AT_ONCE = 1024
+
+
+def takes_long(array: "np.ndarray[Any, Any]") -> bool:
+    """Whether to classify it in one go would hold the event loop up."""
+    return array.size > _AT_ONCE
 
 
 def classify(
@@ -21,22 +29,63 @@ def classify(
 
     Sorted by value, highest first; ties keep the lower index first. Raises InvalidArgument.
     """
+    spec, rows, columns = _rows(signature, name, array)
+    k = min(count, columns)
+    result = np.empty((rows, k), dtype=object)
+    for i, row in enumerate(array.reshape(rows, columns)):
+        result[i] = _texts(row, _descending(row)[:k], spec.labels)
+    return result if _batched(signature, array) else result.reshape(k)
+
+
+def classify_in_slices(
+    signature: Signature, name: str, array: "np.ndarray[Any, Any]", count: int
+) -> Generator["asyncio.Future[Any] | None", None, "np.ndarray[Any, Any]"]:
+    """The same of an array that ``takes_long``: a thread sorts, which lets go of the interpreter.
+
+    Each of the futures is to be waited for before the next step.
+    """
+    spec, rows, columns = _rows(signature, name, array)
+    k = min(count, columns)
+    loop = asyncio.get_running_loop()
+    result = np.empty((rows, k), dtype=object)
+    for i, row in enumerate(array.reshape(rows, columns)):
+        if columns > _AT_ONCE:
+            sorting = loop.run_in_executor(None, _descending, row)
+            yield sorting
+            order = sorting.result()[:k]
+        else:
+            order = _descending(row)[:k]
+        for begin in range(0, k, _TEXTS_AT_ONCE):
+            part = order[begin : begin + _TEXTS_AT_ONCE]
+            result[i, begin : begin + len(part)] = _texts(row, part, spec.labels)
+            yield None
+    return result if _batched(signature, array) else result.reshape(k)
+
+
+def _rows(
+    signature: Signature, name: str, array: "np.ndarray[Any, Any]"
+) -> tuple[TensorSpec, int, int]:
+    """What is known of an output, and how many rows and columns it has. Raises InvalidArgument."""
     spec = next(item for item in signature.outputs if item.name == name)
     if spec.datatype.name not in _CLASSIFIABLE:
         raise InvalidArgument(
             f"class result not available for output due to unsupported type '{spec.datatype.name}'"
         )
-    batched = signature.max_batch_size > 0 and array.ndim > 0
-    rows = array.shape[0] if batched else 1
+    rows = array.shape[0] if _batched(signature, array) else 1
     columns = array.size // rows if rows else 0
     if columns > _MAX_ELEMENTS:
         raise InvalidArgument("classification output tensor too large")
-    k = min(count, columns)
-    texts: list[bytes] = []
-    for row in array.reshape(rows, columns):
-        texts.extend(_text(row[i], int(i), spec.labels) for i in _descending(row)[:k])
-    result = string_array(texts)
-    return result.reshape(rows, k) if batched else result
+    return spec, rows, columns
+
+
+def _batched(signature: Signature, array: "np.ndarray[Any, Any]") -> bool:
+    return signature.max_batch_size > 0 and array.ndim > 0
+
+
+def _texts(
+    row: "np.ndarray[Any, Any]", order: "np.ndarray[Any, Any]", labels: tuple[str, ...]
+) -> list[bytes]:
+    return [_text(row[i], int(i), labels) for i in order]
 
 
 def _descending(row: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":

@@ -189,9 +189,13 @@ class Planner:
 
 def check_once(what: str, names: Sequence[str]) -> None:
     """Raises InvalidArgument when one of the names is there twice."""
-    if len(set(names)) != len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise InvalidArgument(f"{what} '{twice}' already exists in request")
+    if len(set(names)) == len(names):
+        return
+    seen = set[str]()
+    for name in names:
+        if name in seen:
+            raise InvalidArgument(f"{what} '{name}' already exists in request")
+        seen.add(name)
 
 
 def size_mismatch(name: str, model: str, expected: int, got: int) -> InvalidArgument:

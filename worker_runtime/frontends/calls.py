@@ -8,7 +8,7 @@ from typing import Any
 from worker_runtime.errors import Unavailable
 from worker_runtime.frontends.messages import GrpcCall, GrpcReply, HttpCall, HttpReply, fault_of
 from worker_runtime.frontends.remote import CORE_GONE
-from worker_runtime.protocols.grpc.simple import Query
+from worker_runtime.protocols.grpc.simple import ANY_SIZE, Query
 from worker_runtime.protocols.http.admin import Handler
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.heads import Head
@@ -45,7 +45,7 @@ class Calls:
 
     def queries(self, categories: dict[str, str]) -> dict[str, Query]:
         return {
-            path: Query(_Raw, Category(category), self._asking(path))
+            path: Query(_Raw, Category(category), self._asking(path), ANY_SIZE)
             for path, category in categories.items()
         }
 

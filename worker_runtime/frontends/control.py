@@ -14,7 +14,6 @@ from worker_runtime.core.engine import Engine
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.frontends.messages import GrpcCall, GrpcReply, HttpCall, HttpReply, fault_text
 from worker_runtime.frontends.mirror import Mirror
-from worker_runtime.protocols.grpc.requests import parsed
 from worker_runtime.protocols.grpc.service import control_queries
 from worker_runtime.protocols.grpc.status import as_fault
 from worker_runtime.protocols.http.admin import Admin
@@ -70,7 +69,7 @@ class Control:
     async def _answered(self, call: GrpcCall, send: Send) -> None:
         try:
             query = self._queries[call.path]
-            found = query.answer(parsed(query.kind, call.message))
+            found = query.answer(query.read(call.message))
             if inspect.isawaitable(found):
                 found = await found
             reply = GrpcReply(call.number, found.SerializeToString())

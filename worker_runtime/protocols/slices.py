@@ -115,10 +115,12 @@ class InTurn:
         """As that of ``Slices``. What is not wanted any more is never followed by anything."""
 
         def finished(found: T) -> None:
+            self._running = False  # first: ``done`` may run what comes next of it
             done(found)
             self._go_on()
 
         def broken(error: Exception) -> None:
+            self._running = False
             try:
                 failed(error)
             finally:
@@ -128,7 +130,6 @@ class InTurn:
         self._slices.run(steps, wanted=wanted, done=finished, failed=broken)
 
     def _go_on(self) -> None:
-        self._running = False
         while self._behind and not self._running:
             self._behind.popleft()()
         if not self._running:

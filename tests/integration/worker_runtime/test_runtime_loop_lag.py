@@ -19,6 +19,7 @@ from tritonclient.grpc import service_pb2_grpc
 
 from tests.support import python_models as pm
 from tests.support.runtime_process import Runtime, runtime, wait_until
+from worker_runtime.protocols.grpc.wire import varint
 
 pytestmark = pytest.mark.integration
 HANGS_S = 3
@@ -279,3 +280,67 @@ def test_many_texts_are_read_and_written_in_slices(
             region.close()
             region.unlink()
         assert late(server) == 0
+
+
+def length_delimited(number: int, data: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+# Each stopped all else for two to five seconds.
+ATTACKS = {
+    "more than 4096 raw_input_contents": length_delimited(7, b"") * 4_000_000,
+    "more than 4096 inputs": b"".join(
+        length_delimited(5, length_delimited(1, b"%d" % (number % 29_999)))
+        for number in range(30_000)
+    ),
+    "shape and parameters of input 'INPUT0' take": length_delimited(
+        5, length_delimited(1, b"INPUT0") + length_delimited(3, b"\1" * 8_000_000)
+    ),
+    "of input 'aaaa": length_delimited(5, length_delimited(1, b"a" * 16_000_000)),
+}
+
+
+@pytest.mark.parametrize("said", ATTACKS)
+def test_what_a_message_has_beside_its_values_is_bounded(server: Runtime, said: str) -> None:
+    data = length_delimited(1, b"echo") + ATTACKS[said]
+    with grpc.insecure_channel(server.grpc) as channel:
+        infer = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
+        with pytest.raises(grpc.RpcError) as error:
+            infer(data, timeout=60)
+    assert error.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert said in error.value.details()
+    assert late(server) == 0
+
+
+def test_typed_values_are_read_in_slices(server: Runtime) -> None:
+    """In packed fields and one by one: protobuf alone took seconds."""
+    values = np.random.default_rng(1).random(8_000_000, np.float32)
+    packed = 7_000_000
+    item = pb.ModelInferRequest.InferInputTensor(name="INPUT0", datatype="FP32", shape=[8_000_000])
+    single = np.zeros(8_000_000 - packed, [("tag", "u1"), ("value", "<f4")])
+    single["tag"], single["value"] = 6 << 3 | 5, values[packed:]
+    contents = length_delimited(6, values[:packed].tobytes()) + single.tobytes()
+    data = length_delimited(1, b"echo") + length_delimited(
+        5, item.SerializeToString() + length_delimited(5, contents)
+    )
+    options = [("grpc.max_receive_message_length", -1)]
+    with grpc.insecure_channel(server.grpc, options=options) as channel:
+        infer = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
+        reply = pb.ModelInferResponse.FromString(infer(data, timeout=60))
+    assert reply.raw_output_contents[0] == values.tobytes()
+    assert late(server) == 0
+
+
+def test_a_large_output_is_classified_in_slices(server: Runtime) -> None:
+    count = 1_000_000
+    request = pb.ModelInferRequest(model_name="echo")
+    request.inputs.add(name="INPUT0", datatype="FP32", shape=[count])
+    request.outputs.add(name="OUTPUT0").parameters["classification"].int64_param = count
+    request.raw_input_contents.append(np.arange(count, dtype=np.float32).tobytes())
+    options = [("grpc.max_receive_message_length", -1)]
+    with grpc.insecure_channel(server.grpc, options=options) as channel:
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        reply = stub.ModelInfer(request, timeout=60)
+    assert list(reply.outputs[0].shape) == [count]
+    assert b"999999.000000:999999" in reply.raw_output_contents[0][:64]
+    assert late(server) == 0

@@ -10,7 +10,7 @@ from worker_runtime.errors import InvalidArgument, NotFound, Unavailable, Unsupp
 from worker_runtime.observability.dialect import Dialect
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.grpc.requests import version_number
-from worker_runtime.protocols.grpc.simple import Query
+from worker_runtime.protocols.grpc.simple import ANY_SIZE, MOST_FIELDS, Query
 from worker_runtime.types.listening import Category
 from worker_runtime.types.repository import LoadOverride
 from worker_runtime.types.triton_messages import service_pb2 as pb
@@ -139,7 +139,9 @@ class Repository:
         category = Category.MODEL_REPOSITORY
         return {
             "RepositoryIndex": Query(pb.RepositoryIndexRequest, category, self._index),
-            "RepositoryModelLoad": Query(pb.RepositoryModelLoadRequest, category, self._load),
+            "RepositoryModelLoad": Query(
+                pb.RepositoryModelLoadRequest, category, self._load, ANY_SIZE, MOST_FIELDS
+            ),
             "RepositoryModelUnload": Query(pb.RepositoryModelUnloadRequest, category, self._unload),
         }
 

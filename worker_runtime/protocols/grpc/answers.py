@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from worker_runtime.core.classification import classify
+from worker_runtime.core.classification import classify, classify_in_slices, takes_long
 from worker_runtime.core.shared_memory import Window
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.engine import Model
@@ -104,6 +104,46 @@ def _composed(
     parameters: "dict[str, ParameterValue] | None" = None,
 ) -> Message:
     """Any answer, protobuf writing all but the raw tensors."""
+    wanted = request.form.outputs
+    if wanted and any(
+        name in wanted and wanted[name].classes and takes_long(array)
+        for name, array in zip(names, arrays, strict=True)
+    ):
+        raise Later(_classified_first(request, names, arrays, parameters))
+    return _written(request, names, arrays, parameters, {})
+
+
+def _classified_first(
+    request: InferRequest,
+    names: Sequence[str],
+    arrays: Sequence["np.ndarray[Any, Any]"],
+    parameters: "dict[str, ParameterValue] | None",
+) -> Steps[Message]:
+    classified: _Arrays = {}
+    for name, array in zip(names, arrays, strict=True):
+        wanted = request.form.outputs.get(name)
+        if wanted is not None and wanted.classes:
+            classified[name] = yield from classify_in_slices(
+                request.model.signature, name, array, wanted.classes
+            )
+    try:
+        return _written(request, names, arrays, parameters, classified)
+    except Later as later:
+        found: Message = yield from later.steps
+        return found
+
+
+_Arrays = dict[str, "np.ndarray[Any, Any]"]
+
+
+def _written(
+    request: InferRequest,
+    names: Sequence[str],
+    arrays: Sequence["np.ndarray[Any, Any]"],
+    parameters: "dict[str, ParameterValue] | None",
+    classified: _Arrays,
+) -> Message:
+    """``classified`` has the outputs for which that is done already."""
     reply = _reply(request)
     form: GrpcForm = request.form
     raw: Parts = []
@@ -111,9 +151,11 @@ def _composed(
     model: Model = request.model
     for name, array in zip(names, arrays, strict=True):
         wanted = form.outputs.get(name)
-        shown = array
+        shown: Any = array
         if wanted is not None and wanted.classes:
-            shown = classify(model.signature, name, array, wanted.classes)
+            shown = classified.get(name)
+            if shown is None:
+                shown = classify(model.signature, name, array, wanted.classes)
         datatype = _datatype(model, name, shown)
         reply.outputs.add(name=name, datatype=datatype, shape=shown.shape)
         window = None

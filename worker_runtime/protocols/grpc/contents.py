@@ -8,6 +8,7 @@ import numpy as np
 from worker_runtime.core.shared_memory import SharedMemory, Window
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.forms import OutputForm, Region
+from worker_runtime.protocols.grpc.large_requests import Typed
 from worker_runtime.types.tensor import BY_NAME, MANY_STRINGS, string_array
 
 _UNKNOWN_TYPE = "<invalid>"  # how Triton writes the name of a data type that it does not know
@@ -40,30 +41,42 @@ def known_type(name: str) -> str:
     return name if name in BY_NAME else _UNKNOWN_TYPE
 
 
-def gather(message: Any, raw: Sequence[Any], memory: SharedMemory, *, on_device: bool) -> list[Any]:
+def gather(
+    message: Any,
+    raw: Sequence[Any],
+    memory: SharedMemory,
+    *,
+    on_device: bool,
+    typed: Sequence[Typed | None] | None = None,
+) -> list[Any]:
     """A buffer for each input, in the order of the message; typed BYTES are object arrays, many of
     them the message's own sequence.
 
-    ``raw`` are its raw tensors. Raises InvalidArgument, and what shared memory raises.
+    ``raw`` are its raw tensors, ``typed`` are the typed fields of each input where these are not in
+    the message. Raises InvalidArgument, and what shared memory raises.
     """
     used, buffers = 0, list[Any]()
-    for item in message.inputs:
+    for index, item in enumerate(message.inputs):
         region = region_of(item.name, item.parameters) if item.parameters else None
-        typed = item.HasField("contents")
+        contents: Any
+        if typed is None:
+            contents = item.contents if item.HasField("contents") else None
+        else:
+            contents = typed[index]
         if region is not None:
-            if typed:
+            if contents is not None:
                 raise InvalidArgument(
                     "unexpected 'content' provided when using shared memory for input tensor "
                     f"'{item.name}' for model '{message.model_name}'"
                 )
             buffers.append(memory.view(*region, on_device=on_device))
-        elif typed:
+        elif contents is not None:
             if raw:
                 raise InvalidArgument(
                     "contents field must not be specified when using raw_input_contents for "
                     f"'{item.name}' for model '{message.model_name}'"
                 )
-            buffers.append(_typed(item, message.model_name))
+            buffers.append(_typed(item, contents, message.model_name))
         elif used < len(raw):
             buffers.append(raw[used])
             used += 1
@@ -75,12 +88,12 @@ def gather(message: Any, raw: Sequence[Any], memory: SharedMemory, *, on_device:
     return buffers
 
 
-def _typed(item: Any, model: str) -> Any:
+def _typed(item: Any, contents: Any, model: str) -> Any:
     """What the typed fields of an input hold. Raises InvalidArgument."""
     found: Any = b""
     expected = known_type(item.datatype)
     for field, carried in _FIELDS:
-        values = getattr(item.contents, field)
+        values = getattr(contents, field)
         if not values:
             continue
         prefix = (
@@ -97,6 +110,8 @@ def _typed(item: Any, model: str) -> Any:
 
 
 def _packed(values: Any, datatype: str) -> Any:
+    if isinstance(values, memoryview):
+        return values
     if datatype == "BYTES":
         if len(values) > MANY_STRINGS:
             return values

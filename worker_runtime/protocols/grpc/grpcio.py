@@ -15,7 +15,7 @@ from worker_runtime.observability.requests.watched import id_of
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native.messages import MessageFault, unreadable
 from worker_runtime.protocols.grpc.service import MODEL_STREAM_INFER, Service
-from worker_runtime.protocols.grpc.transport import Handler, Parts
+from worker_runtime.protocols.grpc.transport import Handler, Parts, fitting
 from worker_runtime.protocols.inflating import InflateFault, inflate
 from worker_runtime.types.listening import CompressionLevel, GrpcOptions, TlsFiles, inherited
 
@@ -164,7 +164,7 @@ class _Call:
         """End it with its status, which is an error."""
         if self.late:
             await self._context.send_initial_metadata(())
-        await self._context.abort(_CODES[self.status], self.text)
+        await self._context.abort(_CODES[self.status], fitting(self.text))
 
     @property
     def head(self) -> "_Call":

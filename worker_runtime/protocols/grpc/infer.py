@@ -8,7 +8,7 @@ from worker_runtime.errors import Internal, ShuttingDown, Unsupported
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.grpc.answers import Message as Answer
 from worker_runtime.protocols.grpc.answers import aligned, answer
-from worker_runtime.protocols.grpc.requests import Decoder, incoming
+from worker_runtime.protocols.grpc.requests import Decoder, Incoming, incoming
 from worker_runtime.protocols.grpc.status import as_fault, only_busy, status_of
 from worker_runtime.protocols.grpc.transport import Call, Message
 from worker_runtime.protocols.slices import Later, Slices, Steps
@@ -46,11 +46,23 @@ class UnaryInfer:
             call.pause()  # a unary call has one message; a further one means nothing
             return
         self._begun = True
-        engine, decoder = self._engine, self._decoder
         try:
-            if engine.stopping:
+            if self._engine.stopping:
                 raise ShuttingDown(STOPPING)
-            request = incoming(data)
+            try:
+                request = incoming(data)
+            except Later as later:
+                self._run(later.steps, self._take)
+                return
+            self._take(request)
+        except Exception as error:  # why so wide: a call must end, whatever happened
+            self._finish(as_fault(error))
+
+    def _take(self, request: Incoming) -> None:
+        call, engine, decoder = self._call, self._engine, self._decoder
+        if call is None:
+            return
+        try:
             model = decoder.model(request)
             if model.decoupled:
                 raise Unsupported(

@@ -27,6 +27,7 @@ from worker_runtime.protocols.forms import (
     remember,
 )
 from worker_runtime.protocols.grpc.contents import gather, known_type, output_forms, region_of
+from worker_runtime.protocols.grpc.large_requests import Typed, outlined
 from worker_runtime.protocols.grpc.transport import CallHead, Message
 from worker_runtime.protocols.grpc.wire import cut
 from worker_runtime.protocols.slices import Later, Steps
@@ -40,11 +41,13 @@ from worker_runtime.types.tensor import (
 )
 from worker_runtime.types.triton_messages import service_pb2 as pb
 
+_LARGE = 4 * 1024  # bytes of what protobuf reads in one piece, whatever is in them
 _NEVER = 2**31  # raw tensors: more than a message has
 _RAW = (bytes, memoryview)
 _TYPED = (np.ndarray, MutableSequence)  # BYTES from typed fields
 _NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
 _INT64 = 1 << 63
+_MOST_DIGITS = 100  # more are no version, whatever they say
 
 
 class GrpcForm(Form):
@@ -67,16 +70,27 @@ class Incoming(msgspec.Struct):
     head: bytes
     raw: Sequence[Any]
     message: Any = None  # without the raw tensors when there is a head; None: not parsed yet
+    typed: "list[Typed | None] | None" = None  # what is not in the message, for each input
 
 
 def incoming(data: Message) -> Incoming:
-    """Raises InvalidArgument when it is no ModelInferRequest."""
+    """Raises InvalidArgument when it is no ModelInferRequest, Later when it is a large one."""
     parts = cut(data)
     if parts is not None:
         return Incoming(parts.name, parts.version, parts.id, parts.head, parts.raw)
+    if len(data) > _LARGE:
+        raise Later(_large(data))
     message = parsed(pb.ModelInferRequest, data)
     name, version = message.model_name, message.model_version
     return Incoming(name, version, message.id, b"", message.raw_input_contents, message)
+
+
+def _large(data: Message) -> Steps[Incoming]:
+    outline = yield from outlined(data)
+    message = parsed(pb.ModelInferRequest, outline.head)
+    name, version = message.model_name, message.model_version
+    yield None
+    return Incoming(name, version, message.id, b"", outline.raw, message, outline.typed)
 
 
 def parsed(kind: Any, data: Message) -> Any:
@@ -219,7 +233,11 @@ class Decoder:
         if self._forward is not None:
             custom = joined(custom, self._forward.parameters(head.metadata))
         buffers = gather(
-            message, request.raw, self._engine.shared_memory, on_device=model.on_device
+            message,
+            request.raw,
+            self._engine.shared_memory,
+            on_device=model.on_device,
+            typed=request.typed,
         )
         outputs, windows = output_forms(message.outputs, self._engine.shared_memory)
         forms = tuple(
@@ -244,6 +262,7 @@ def _lasting(request: Incoming, form: GrpcForm, message: Any) -> bool:
     return (
         0 < len(request.head) <= MAX_FORM_BYTES
         and form.parameters.sequence is None
+        and request.typed is None
         and not any(item.HasField("contents") for item in message.inputs)
     )
 
@@ -294,7 +313,7 @@ def _many(
 def version_number(text: str) -> str:
     """The number that ``text`` begins with, in its plain form. Raises InvalidArgument."""
     found = _NUMBER.match(text)
-    number = int(found[1]) if found else 0
+    number = int(found[1]) if found and len(found[1]) <= _MOST_DIGITS else _INT64
     if found is None or not -_INT64 <= number < _INT64:
         raise InvalidArgument(
             f"failed to get model version from specified version string '{text}' (details: stol), "

@@ -115,12 +115,25 @@ class StreamInfer:
             return
         try:
             request = incoming(data)
+        except Later as later:
+            self._paused = True
+            call.pause()
+            self._reading.run(
+                later.steps,
+                wanted=lambda: self._call is not None,
+                done=lambda request: self._begin(call, request, len(data)),
+                failed=lambda error: self._end(Internal(str(error))),
+            )
+            return
         except RuntimeFault as error:
             self._end(Internal(str(error)))
             return
-        streamed_request = StreamedRequest(self, request, len(data))
+        self._begin(call, request, len(data))
+
+    def _begin(self, call: Call, request: Incoming, size: int) -> None:
+        streamed_request = StreamedRequest(self, request, size)
         self._open.add(streamed_request)
-        self._ahead += len(data)
+        self._ahead += size
         self._submit(streamed_request, request, call)
         if self._call is not None and (self._full or call.congested):
             self._paused = True

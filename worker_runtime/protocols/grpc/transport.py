@@ -10,6 +10,19 @@ from typing import Any, Protocol
 Parts = list[Any]  # of a message: bytes and C-contiguous arrays, which nobody changes any more
 Message = bytes | memoryview  # of a request; a large one is the memory that it was read into
 
+# why: it travels in a header, of which clients take 8 to 16 KiB, up to three bytes for one.
+MOST_MESSAGE = 2048
+
+
+def fitting(message: str) -> str:
+    """A status message that fits: names and shapes of clients may be in it, of any length."""
+    if len(message) <= MOST_MESSAGE // 4:
+        return message
+    data = message[:MOST_MESSAGE].encode("utf-8", "replace")
+    if len(message) <= MOST_MESSAGE and len(data) <= MOST_MESSAGE:
+        return message
+    return data[: MOST_MESSAGE - 3].decode("utf-8", "ignore") + "..."
+
 
 class CallHead(Protocol):
     """``path`` is ``/package.Service/Method``; metadata names are lower case."""

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from worker_runtime.core.classification import classify
+from worker_runtime.core.classification import classify, classify_in_slices
+from worker_runtime.core.classification import takes_long as sorts_long
 from worker_runtime.core.shared_memory import Window
 from worker_runtime.protocols.engine import Model
 from worker_runtime.protocols.forms import MAX_ANSWER_HEADS, OutputForm, fill, remember
@@ -178,9 +179,50 @@ def _described_answer(
     What the request held of shared memory is free again afterwards. Raises Later for what takes
     long, and a RuntimeFault.
     """
+    wishes = request.form.outputs
+    if any(
+        name in wishes and wishes[name].classes and sorts_long(array)
+        for name, array in zip(names, outputs, strict=True)
+    ):
+        raise Later(_classified_first(head, request, names, outputs, parameters))
+    return _shown(head, request, names, outputs, parameters, {})
+
+
+def _classified_first(
+    head: Head,
+    request: InferRequest,
+    names: Sequence[str],
+    outputs: Arrays,
+    parameters: dict[str, ParameterValue] | None,
+) -> Steps[Answer]:
+    classified: Classified = {}
+    for name, array in zip(names, outputs, strict=True):
+        wish = request.form.outputs.get(name, _PLAIN)
+        if wish.classes:
+            classified[name] = yield from classify_in_slices(
+                request.model.signature, name, array, wish.classes
+            )
+    try:
+        return _shown(head, request, names, outputs, parameters, classified)
+    except Later as later:
+        found: Answer = yield from later.steps
+        return found
+
+
+Classified = dict[str, "np.ndarray[Any, Any]"]  # outputs for which that is done already
+
+
+def _shown(
+    head: Head,
+    request: InferRequest,
+    names: Sequence[str],
+    outputs: Arrays,
+    parameters: dict[str, ParameterValue] | None,
+    classified: Classified,
+) -> Answer:
     form: HttpForm = request.form
     try:
-        rows, finite, large, parts, many = _rows(request, form, names, outputs)
+        rows, finite, large, parts, many = _rows(request, form, names, outputs, classified)
     finally:
         if form.special:
             request.inputs = []
@@ -216,7 +258,11 @@ def written_data(array: "np.ndarray[Any, Any]", datatype: DataType) -> Steps[lis
 
 
 def _rows(
-    request: InferRequest, form: HttpForm, names: Sequence[str], outputs: Arrays
+    request: InferRequest,
+    form: HttpForm,
+    names: Sequence[str],
+    outputs: Arrays,
+    classified: Classified,
 ) -> tuple[list[dict[str, Any]], bool, LargeArrays, list[Any], _ManyStrings]:
     """The outputs as they are shown; whether all numbers in them are finite; by their place there
     the large ones, whose data is still to be written; the binary parts; those of them to come.
@@ -232,7 +278,10 @@ def _rows(
         wish = form.outputs.get(name, _PLAIN)
         datatype = wire_type(types, name, array)
         if wish.classes:
-            array = classify(model.signature, name, array, wish.classes)
+            if name in classified:
+                array = classified[name]
+            else:
+                array = classify(model.signature, name, array, wish.classes)
             datatype = BY_NAME["BYTES"]
         if wish.binary or wish.region is not None:
             window = form.windows[name] if wish.region and form.windows is not None else None

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from worker_runtime.core.classification import classify
+from worker_runtime.core.classification import classify, classify_in_slices, takes_long
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import BY_NAME
@@ -67,3 +67,25 @@ def test_too_many_elements() -> None:
     assert of("UINT8", np.zeros(1_000_000), 1).tolist() == [b"0:0:cat"]
     with pytest.raises(InvalidArgument, match="classification output tensor too large"):
         of("UINT8", np.zeros(1_000_001), 1)
+
+
+@pytest.mark.parametrize("batch", [0, 2])
+async def test_large_outputs_are_classified_in_slices(batch: int) -> None:
+    """Sorted in a thread, and so many texts at once: nothing stops the loop for long."""
+    values = np.random.default_rng(1).integers(0, 1000, 20_000).astype(np.float32)
+    array = values.reshape(2, -1) if batch else values
+    signature = Signature("m", batch, (), (TensorSpec("y", BY_NAME["FP32"], (-1,), labels=LABELS),))
+    assert takes_long(array)
+    steps, turns = classify_in_slices(signature, "y", array, 5000), 0
+    while True:
+        try:
+            awaited = next(steps)
+        except StopIteration as end:
+            found = end.value
+            break
+        turns += 1
+        if awaited is not None:
+            await awaited
+    expected = classify(signature, "y", array, 5000)
+    assert (found.shape, found.tolist()) == (expected.shape, expected.tolist())
+    assert turns > 5

@@ -337,3 +337,13 @@ def test_what_is_kept_of_fields_is_bounded() -> None:
         assert decoder.head(block).path == f"/{number}"
         assert len(decoder._fields) <= 128
         assert len(decoder._texts) <= 128
+
+
+@pytest.mark.parametrize("letter", ["a", "%", "\u00e4", "\U0001f600"])
+def test_long_messages_fit_into_what_clients_take(letter: str) -> None:
+    """A name of 8 MB in an error took 1.5 s to write, and clients hung up on the frame."""
+    block = blocks.trailers(3, letter * 8_000_000)
+    assert len(block) < 8192
+    message = unquote(dict(read(block))["grpc-message"])
+    assert message == letter * (len(message) - 3) + "..."
+    assert unquote(dict(read(blocks.trailers(3, letter * 500)))["grpc-message"]) == letter * 500

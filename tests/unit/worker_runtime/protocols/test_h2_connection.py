@@ -12,6 +12,7 @@ import pytest
 from tests.support.http2_peer import HEADERS, Owner, Peer, framed
 from worker_runtime.protocols.grpc.native import frames as f
 from worker_runtime.protocols.grpc.native.frames import ErrorCode
+from worker_runtime.protocols.grpc.native.messages import AT_ONCE
 from worker_runtime.types.listening import CompressionLevel, Keepalive
 
 Step = Callable[[Peer], None]
@@ -115,6 +116,35 @@ def test_a_paused_call_makes_its_client_wait() -> None:
         call.resume()
         peer.exchange()
         assert peer.client.local_flow_control_window(stream) > 8 * len(message)
+
+    in_loop(step)
+
+
+async def test_many_messages_of_one_frame_come_in_turns_and_the_end_behind_them() -> None:
+    peer = Peer()
+    stream = peer.call(b"", "/silent", end=False)
+    peer.exchange()
+    (handler,) = peer.owner.handlers
+    peer.send(stream, framed(b"m") * 1000, end=True)
+    assert 0 < len(handler.messages) <= AT_ONCE
+    turns = 0
+    while not handler.half_closed:
+        await asyncio.sleep(0)
+        turns += 1
+    assert (len(handler.messages), turns) == (1000, 1000 // AT_ONCE)
+
+
+def test_what_waited_while_a_call_was_paused_is_followed_by_its_end() -> None:
+    def step() -> None:
+        peer = Peer()
+        stream = peer.call(b"", "/silent", end=False)
+        peer.exchange()
+        (handler,) = peer.owner.handlers
+        handler.call.pause()
+        peer.send(stream, framed(b"m") * 20, end=True)
+        assert (handler.messages, handler.half_closed) == ([], False)
+        handler.call.resume()
+        assert (len(handler.messages), handler.half_closed) == (20, True)
 
     in_loop(step)
 

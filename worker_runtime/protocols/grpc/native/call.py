@@ -1,6 +1,7 @@
 """One call: messages in, as they come; ``answering.py`` has what goes out."""
 
 import asyncio
+from collections.abc import Callable
 from time import monotonic_ns
 
 from worker_runtime.protocols.admission import NO_ROOM, UNCOUNTED
@@ -18,6 +19,7 @@ from worker_runtime.protocols.grpc.native.messages import (
 from worker_runtime.protocols.grpc.transport import Message
 
 _DEADLINE_EXCEEDED = 4
+_FEW = 4  # messages of one frame that are handed on as they come; a read has many frames
 
 
 class Call(Answering, eq=False):
@@ -32,8 +34,11 @@ class Call(Answering, eq=False):
     def resume(self) -> None:
         self.paused = False
         if (inbox := self._inbox) is not None:
-            inbox.held = False
+            inbox.held, waited = False, inbox.behind
             inbox.go_on()
+            if waited and not self.behind:
+                self._caught_up()
+                return
         if self.unacknowledged and not self.behind:
             self._connection.refill(self)
 
@@ -65,13 +70,17 @@ class Call(Answering, eq=False):
 
     def _assemble(self, assembler: Assembler) -> None:
         self._assembler = assembler
-        encoding = self.head.encoding
-        if encoding != "identity":
-            assembler.inbox = Inbox(
-                encoding,
-                self._connection.inflated_limit,
-                *(self._deliver, self._caught_up, self.break_off),
-            )
+        if self.head.encoding != "identity":
+            assembler.inbox = self._new_inbox(self._deliver)
+
+    def _new_inbox(self, deliver: Callable[[Message], None]) -> Inbox:
+        inbox = Inbox(
+            self.head.encoding,
+            self._connection.inflated_limit,
+            *(deliver, self._caught_up, self.break_off),
+        )
+        inbox.held = self.paused
+        return inbox
 
     def feed(self, data: Message) -> None:
         """Raises MessageFault, and StreamFault when it is more than was announced."""
@@ -90,8 +99,10 @@ class Call(Answering, eq=False):
             self._assemble(Assembler(self.head.encoding, self._connection.inflated_limit))
         assert self._assembler is not None  # noqa: S101
         self._hold(len(data))
-        inbox = self._inbox
-        for whole in self._assembler.feed(data):
+        found, inbox = self._assembler.feed(data), self._inbox
+        if inbox is None and len(found) > _FEW:
+            inbox = self._assembler.inbox = self._new_inbox(handler.message)
+        for whole in found:
             if inbox is not None:
                 inbox.put(whole)
             elif not isinstance(whole, Packed):  # which only come where there is an inbox

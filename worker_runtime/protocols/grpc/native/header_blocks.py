@@ -17,6 +17,7 @@ from worker_runtime.observability.requests.watched import X_REQUEST_ID, id_in, i
 from worker_runtime.protocols.forms import remember
 from worker_runtime.protocols.grpc.native import huffman
 from worker_runtime.protocols.grpc.native.frames import ConnectionFault, ErrorCode
+from worker_runtime.protocols.grpc.transport import fitting
 
 _MAX_TIMEOUT_NS = 2**62
 _UNIT_NS = {
@@ -375,4 +376,6 @@ def response_headers(encoding: str = "") -> bytes:
 def trailers(status: int, message: str = "") -> bytes:
     """The block that ends a call; ``status`` is gRPC's number."""
     block = literal(b"grpc-status", b"%d" % status)
-    return block + literal(b"grpc-message", percent_encoded(message)) if message else block
+    if not message:
+        return block
+    return block + literal(b"grpc-message", percent_encoded(fitting(message)))
