@@ -212,7 +212,7 @@ def _golden(case: Case, stage: Stage) -> Verdict:
     if gate.generation is None:
         return Verdict(detail="telling the gateway", actions=(Reach(),))
     if case.now - (stage.started_at or case.now) >= GATE_TIMEOUT:
-        return Verdict(failure=_unanswered(gate.unanswered))
+        return Verdict(failure=_unanswered(case))
     if case.candidate_asked is None:
         if case.confirmed_generation < gate.generation:
             silent = [f"gateway {name} is silent" for name, _ in case.unconfirmed]
@@ -224,19 +224,23 @@ def _golden(case: Case, stage: Stage) -> Verdict:
     return Verdict(detail=detail, actions=(AskCandidate(),) if due else ())
 
 
-def _unanswered(cases: tuple[str, ...]) -> Failure:
+def _unanswered(case: Case) -> Failure:
+    cases = case.gate.unanswered
+    if cases:
+        text = "It has not answered its golden cases"
+        hint = "See its log, then retry."
+    elif case.candidate_asked is None:
+        text = "No gateway has said that it reaches the new replicas"
+        hint = "Check that the gateway and its agent are running, then retry."
+    else:
+        text = "Nobody has asked its golden cases"
+        hint = "Is the worker of the queue ingest up? Then retry."
     minutes = GATE_TIMEOUT.total_seconds() / 60
-    if not cases:
-        return Failure(
-            "GoldenCasesUnanswered",
-            f"Nobody asked its golden cases for {minutes:.0f} min; it got no requests.",
-            hints=("Is the worker of the queue ingest up? Then retry.", SKIP_HINT),
-        )
     return Failure(
         "GoldenCasesUnanswered",
-        f"It has not answered its golden cases within {minutes:.0f} min; it got no requests.",
+        f"{text} within {minutes:.0f} min; it got no requests.",
         detail="\n".join(cases),
-        hints=("See its log, then retry.", SKIP_HINT),
+        hints=(hint, SKIP_HINT),
     )
 
 

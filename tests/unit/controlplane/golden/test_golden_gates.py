@@ -154,6 +154,14 @@ def test_a_rollout_asks_by_itself_and_once(api: APIClient, serving: SimulatedNod
     assert stages(deploy(api, rollout={}))[-2:] == ["route", "rollout"]
 
 
+def test_a_rollout_is_told_by_its_own_words_to_skip_them(
+    api: APIClient, serving: SimulatedNode
+) -> None:
+    refused = deploy(api, "?skip_golden=true", rollout={})
+    assert (refused.status_code, refused.json()["field"]) == (400, "skip_golden")
+    assert "guardrails.golden" in refused.json()["hints"][0]
+
+
 def test_right_answers_give_it_the_traffic(
     api: APIClient, serving: SimulatedNode, candidate: Candidate
 ) -> None:

@@ -392,15 +392,24 @@ def test_golden_cases_come_before_the_route(
 
 
 @pytest.mark.parametrize(
-    ("unanswered", "says"), [((), "Nobody asked"), (("'two'",), "It has not answered")]
+    ("unanswered", "asked", "says"),
+    [
+        ((), NOW, "Nobody has asked"),
+        ((), None, "No gateway has said"),
+        (("'two'",), NOW, "It has not answered"),
+    ],
 )
-def test_golden_cases_are_not_asked_for_ever(unanswered: tuple[str, ...], says: str) -> None:
+def test_golden_cases_are_not_asked_for_ever(
+    unanswered: tuple[str, ...], asked: datetime | None, says: str
+) -> None:
     stages = stages_new(OperationKind.DEPLOY, asks=True)
     begun = operation_step(case(stages=stages, replicas=READY)).stages
-    late = NOW + timedelta(minutes=5)
     facts = GateFacts(generation=1, unanswered=unanswered)
-    alive = replace(case(stages=begun, replicas=READY, gate=facts), now=late, candidate_asked=late)
-    (action,) = operation_step(alive).actions
+    late = case(
+        stages=begun, replicas=READY, gate=facts, now=NOW + timedelta(minutes=5),
+        candidate_asked=asked,
+    )  # fmt: skip
+    (action,) = operation_step(late).actions
     assert isinstance(action, Fail)
     assert action.failure.code == "GoldenCasesUnanswered"
     assert action.failure.message.startswith(says)
