@@ -80,7 +80,8 @@ def _difference(
     return Difference(
         name,
         f"{count:,} of {wrong.size:,} values differ{most} {list(where)}: "
-        f"{_value(answered[where])}, expected {_value(expected[where])}",
+        f"{_value(answered[where])}, expected {_value(expected[where])}"
+        + (_within(expected[where], tolerance) if datatype in FLOATS else ""),
         count,
     )
 
@@ -104,6 +105,13 @@ def _worst(answered: Array, expected: Array, wrong: Array) -> Array:
     far = np.nan_to_num(np.abs(answered - expected), nan=np.inf, posinf=np.inf)
     index = np.argmax(np.where(wrong, far, -1.0))
     return np.array(np.unravel_index(index, wrong.shape))
+
+
+def _within(expected: Any, tolerance: Tolerance) -> str:
+    """What was let pass beside it."""
+    if not np.isfinite(expected):
+        return ""
+    return f" ± {tolerance.absolute + tolerance.relative * abs(expected):.3g}"
 
 
 def _shape(array: Array) -> list[int]:

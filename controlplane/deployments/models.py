@@ -254,6 +254,9 @@ class Replica(Stamped, Scoped):
     # acted on it and does not mention the replica, the replica is not there.
     node_generation = models.BigIntegerField(default=0)
 
+    # Its golden cases come first: gateways reach it by a name of its own alone (``naming``).
+    held_out = models.BooleanField(default=False, db_default=False)
+
     # Where GPU memory runs out: its last restart for that, whose place it takes, and where its
     # ordinal has been before (UUIDs of GPUs, or ids of nodes).
     relieved_at = models.DateTimeField(null=True, blank=True)

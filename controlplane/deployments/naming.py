@@ -7,6 +7,12 @@ from typing import Final
 from controlplane.core.names import LONGEST, SHORTEST
 
 COLOURS: Final = ("blue", "green")
+HELD_OUT: Final = "~candidate"  # no name may have it: nothing else is ever called so
+
+
+def held_out_name(deployment: str) -> str:
+    """By which gateways reach the replicas of ``deployment`` that get none of its requests yet."""
+    return f"{deployment}{HELD_OUT}"
 
 
 def endpoint_name_for(model: str) -> str:

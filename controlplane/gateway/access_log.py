@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from controlplane.deployments.naming import HELD_OUT
 from controlplane.gateway.listeners import ACCESS_LOG_COLUMNS
 from controlplane.gateway.names import deployment_of
 from wire.samples import GatewaySample
@@ -87,8 +88,8 @@ def parse(line: str) -> Entry | None:
         _,
         path,
     ) = columns
-    if endpoint == "-" or not _is_scoring(path, endpoint):
-        return None
+    if endpoint == "-" or HELD_OUT in cluster or not _is_scoring(path, endpoint):
+        return None  # what is held out gets no client's requests
     refused = details in REFUSED
     untimed = refused or duration == "-" or path == STREAM_PATH
     try:

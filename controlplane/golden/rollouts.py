@@ -41,7 +41,7 @@ def rollout_answers(*, endpoint: str, deployment: str, now: datetime, **plan: An
     candidate = deployment_get(endpoint, deployment)
     if guardrail is None or _asleep(candidate):
         return None
-    found = _answers(candidate, now)
+    found = answers_of(candidate, now)
     if len(found.wrong) > guardrail.tolerance:
         raise GoldenCasesFailed(
             f"{golden_text(found, deployment)} It has not been given traffic.",
@@ -76,7 +76,7 @@ def rollout_ask(rollout: str, *, now: datetime) -> bool:
     # why claimed: of two jobs one asks; should it die, another does after the pace
     if not mine.filter(golden_asked_at=row.golden_asked_at).update(golden_asked_at=now):
         return False
-    found = _answers(candidate, now)
+    found = answers_of(candidate, now)
     kept = mine.filter(golden_asked_at=now, revision=found.revision)
     if not kept.update(golden=found.to_json()):
         return False
@@ -107,13 +107,17 @@ def _asleep(candidate: Deployment) -> bool:
     return not candidate.instance_count or waking_since(candidate) is not None
 
 
-def _answers(candidate: Deployment, now: datetime) -> Golden:
-    """After a time-out no further one is asked: they would time out, too."""
+def answers_of(
+    candidate: Deployment, now: datetime, *, called: str = "", within_s: float = WITHIN_S
+) -> Golden:
+    """``called``: by which name gateways reach those that are asked, its own unless said.
+
+    After a time-out no further one is asked: they would time out, too."""
     endpoint, name = candidate.endpoint.name, candidate.name
     rows = list(golden_cases(endpoint, name)[:MOST_CASES])
     outcomes: list[Outcome] = []
     slow = False
-    for one in asked(endpoint, name, rows, within_s=WITHIN_S) if rows else ():
+    for one in asked(endpoint, called or name, rows, within_s=within_s) if rows else ():
         outcomes.append(one)
         slow = one.status == Status.UNANSWERED and not one.code
         if slow:

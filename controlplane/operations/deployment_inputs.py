@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework.request import Request
 
 from controlplane.core.errors import Invalid
+from controlplane.core.requests import flag
 from controlplane.deployments.serializers.deployment_inputs import (
     DeployInputSerializer,
     DeploymentInputSerializer,
@@ -43,6 +44,12 @@ def rollout_read(values: dict[str, Any], request: Request) -> bool:
                 "traffic.",
                 field="traffic",
                 hints=("Say either `traffic` or `rollout`.",),
+            )
+        if flag(request, "skip_golden"):
+            raise Invalid(
+                "skip_golden: true, expected nothing beside `rollout`, which asks by itself.",
+                field="skip_golden",
+                hints=("`rollout.guardrails.golden: null` begins it without them.",),
             )
         values["traffic"] = 0
         plan_read(values["rollout"])

@@ -27,9 +27,18 @@ class StageName(TextChoices):
     INSTALL = "install"
     LOAD = "load"
     WARM = "warm"
+    GOLDEN = "golden"
     ROUTE = "route"
     ROLLOUT = "rollout"
     STOP = "stop"
+
+
+class GoldenGate(TextChoices):
+    """Whether golden cases are asked before what an operation starts answers requests."""
+
+    ASK = "ask"
+    SKIP = "skip"  # somebody said so, which is recorded
+    NONE = "none"  # it ran before: a restart, a way back
 
 
 class StageStatus(TextChoices):

@@ -135,6 +135,7 @@ class OnlineDeploymentOperations:
         traffic: int | None = None,
         rollout: Mapping[str, Any] | None = None,
         supersede: bool = False,
+        skip_golden: bool = False,
         local: bool = False,
         vscode_debug: bool = False,
     ) -> AsyncLROPoller[OnlineDeployment]:
@@ -143,7 +144,8 @@ class OnlineDeploymentOperations:
         ``traffic`` and ``rollout``: what a new deployment gets once it is ready, a share in percent
         or its traffic step by step, as ``rollouts.start`` takes it.
 
-        ``supersede``: cancel what is under way there instead of a refusal.
+        ``supersede``: cancel what is under way there instead of a refusal. ``skip_golden``: it
+        answers requests without being asked golden cases first.
         """
         found: AsyncLROPoller[OnlineDeployment] = await begun(
             self._blocking.begin_create_or_update,
@@ -152,6 +154,7 @@ class OnlineDeploymentOperations:
             traffic=traffic,
             rollout=rollout,
             supersede=supersede,
+            skip_golden=skip_golden,
             local=local,
             vscode_debug=vscode_debug,
         )

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from shoal.cli.lineage import lineage_given, lineage_options
-from shoal.cli.options import supersede_option
+from shoal.cli.options import skip_golden_option, supersede_option
 from shoal.cli.output import emit, output_option
 from shoal.cli.rollout_options import first_traffic, first_traffic_options
 
@@ -36,6 +36,7 @@ DEFAULT_TIMEOUT_S = 900
 @first_traffic_options
 @lineage_options
 @supersede_option
+@skip_golden_option
 @click.option(
     "--wait/--no-wait",
     default=True,
@@ -57,6 +58,7 @@ def deploy(
     instance_count: int | None,
     apply_fixes: bool,
     supersede: bool,
+    skip_golden: bool,
     wait: bool,
     timeout: float,
     output: str,
@@ -77,6 +79,9 @@ def deploy(
     An endpoint that exists gets the new version beside the old one (blue/green), then all of its
     traffic once that is ready; callers notice nothing. With --rollout it gets it step by step, as
     long as it does no worse: the server begins that, whether anybody waits or not.
+
+    Where the model has golden cases it is asked them before its first request; one that it answers
+    otherwise ends the deployment, and the old version answers on. --skip-golden does without.
 
     The result holds scoring_uri, grpc_target and primaryKey.
     """
@@ -99,6 +104,7 @@ def deploy(
         lineage=lineage_given(**more),
         **first,
         supersede=supersede,
+        skip_golden=skip_golden,
         wait=wait,
         timeout_s=timeout,
     )

@@ -43,6 +43,7 @@ def run(
     traffic: int | None = None,
     rollout: Mapping[str, Any] | None = None,
     supersede: bool = False,
+    skip_golden: bool = False,
     wait: bool,
     timeout_s: float,
 ) -> Deployed:
@@ -70,6 +71,7 @@ def run(
             traffic=traffic,
             rollout=rollout,
             supersede=supersede,
+            skip_golden=skip_golden,
         )
         for warning in operation.get("warnings", ()):
             progress.note(f"Warning: {warning}")

@@ -13,6 +13,7 @@ COMMANDS: Final = tuple(
             r"a change of the traffic with `\?supersede=true` \(`--supersede`\)",
             "a change of the traffic with `--supersede`",
         ),
+        (r"`--skip-golden` \(`\?skip_golden=true`\)", "`--skip-golden`"),
         (r"`GET /api/v1/endpoints/\{endpoint\}/rollouts`", "`shoal rollout list ENDPOINT`"),
         (r"`GET /api/v1/endpoints`", "`shoal endpoint list`"),
         (r"`GET /api/v1/endpoints/\{endpoint\}`", "`shoal endpoint show NAME`"),

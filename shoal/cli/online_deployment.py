@@ -15,6 +15,7 @@ from shoal.cli.options import (
     name_option,
     no_wait_option,
     set_option,
+    skip_golden_option,
     supersede_option,
     yes_option,
 )
@@ -24,9 +25,7 @@ from shoal.cli.rollout_options import first_traffic, first_traffic_options
 _endpoint_option = click.option(
     "--endpoint-name", "-e", help="Name of the endpoint; goes before the file's."
 )
-_endpoint_required = click.option(
-    "--endpoint-name", "-e", required=True, help="Name of the endpoint."
-)
+_endpoint_required = click.option("--endpoint-name", "-e", required=True, help="Its endpoint.")
 _debug_option = click.option(
     "--vscode-debug",
     is_flag=True,
@@ -62,6 +61,7 @@ def online_deployment() -> None:
 @first_traffic_options
 @set_option
 @supersede_option
+@skip_golden_option
 @no_wait_option
 @click.option(
     "--package-model", "--with-package", is_flag=True, hidden=True, expose_value=False,
@@ -79,6 +79,7 @@ def create(
     all_traffic: bool,
     settings: tuple[str, ...],
     supersede: bool,
+    skip_golden: bool,
     no_wait: bool,
     output: str,
     local: bool,
@@ -90,7 +91,8 @@ def create(
     It gets no traffic unless --all-traffic, --traffic or --rollout say so.
     """
     how: dict[str, Any] = {"all_traffic": all_traffic, "supersede": supersede, "local": local}
-    how |= {**first_traffic(more), "vscode_debug": _debugged(vscode_debug, local=local)}
+    how |= {"skip_golden": skip_golden, "vscode_debug": _debugged(vscode_debug, local=local)}
+    how |= first_traffic(more)
     _apply(name, endpoint_name, file, settings, output, how, no_wait=no_wait)
 
 
@@ -101,6 +103,7 @@ def create(
 @_all_traffic_option
 @set_option
 @supersede_option
+@skip_golden_option
 @no_wait_option
 @local_option
 @_debug_option
@@ -113,6 +116,7 @@ def update(
     all_traffic: bool,
     settings: tuple[str, ...],
     supersede: bool,
+    skip_golden: bool,
     no_wait: bool,
     output: str,
     local: bool,
@@ -126,7 +130,7 @@ def update(
     if file is None and (name is None or endpoint_name is None):
         raise click.UsageError("Give --file, or --name and --endpoint-name.")
     how = {"all_traffic": all_traffic, "supersede": supersede, "local": local}
-    how["vscode_debug"] = _debugged(vscode_debug, local=local)
+    how |= {"skip_golden": skip_golden, "vscode_debug": _debugged(vscode_debug, local=local)}
     _apply(name, endpoint_name, file, settings, output, how, no_wait=no_wait)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from shoal.cli.hints import as_commands
-from shoal.cli.options import no_wait_option, supersede_option
+from shoal.cli.options import no_wait_option, skip_golden_option, supersede_option
 from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.cli.times import Moment
 from shoal.display.units import moment
@@ -89,15 +89,18 @@ def cancel(operation_id: str, output: str) -> None:
 @operation.command()
 @click.argument("operation_id")
 @supersede_option
+@skip_golden_option
 @no_wait_option
 @output_option
-def retry(operation_id: str, supersede: bool, no_wait: bool, output: str) -> None:
+def retry(
+    operation_id: str, supersede: bool, skip_golden: bool, no_wait: bool, output: str
+) -> None:
     """Do again what failed or was cancelled."""
     from shoal.client import Client
     from shoal.display.terminal import Progress
 
     with Client() as client, Progress() as progress:
-        item = client.retry_operation(operation_id, supersede=supersede)
+        item = client.retry_operation(operation_id, supersede=supersede, skip_golden=skip_golden)
         if not no_wait:
             item = client.wait_operation(item, on_change=progress.operation)
     emit(item, output, lambda: _print(item))

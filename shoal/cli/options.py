@@ -119,6 +119,11 @@ supersede_option = click.option(
     is_flag=True,
     help="Cancel what is under way there instead of a refusal; a deletion goes on.",
 )
+skip_golden_option = click.option(
+    "--skip-golden",
+    is_flag=True,
+    help="Let it answer requests without asking its golden cases first; that is recorded.",
+)
 local_option = click.option(
     "--local", is_flag=True, help="On this machine alone, in a runtime without an installation."
 )

@@ -297,12 +297,16 @@ class Client(
         path = f"/operations/{quoted(operation_id)}/cancel"
         return cast(Operation, self._transport.json("POST", path))
 
-    def retry_operation(self, operation_id: str, *, supersede: bool = False) -> Operation:
+    def retry_operation(
+        self, operation_id: str, *, supersede: bool = False, skip_golden: bool = False
+    ) -> Operation:
         """A new operation that does the same as one that failed or was cancelled.
 
-        ``supersede``: cancel what is under way there first."""
+        ``supersede``: cancel what is under way there first. ``skip_golden``: go on without asking
+        golden cases."""
         path = f"/operations/{quoted(operation_id)}/retry"
-        params = {"supersede": "true"} if supersede else None
+        given = {"supersede": supersede, "skip_golden": skip_golden}
+        params = {name: "true" for name, on in given.items() if on}
         return cast(Operation, self._transport.json("POST", path, params=params))
 
     def wait_operation(
@@ -364,13 +368,15 @@ class Client(
         instance_count: int | None = None,
         traffic: int | None = None,
         rollout: Mapping[str, Any] | None = None,
+        skip_golden: bool = False,
         timeout_s: float = OPERATION_TIMEOUT_S,
         on_bytes: OnBytes | None = None,
     ) -> DeployResult:
         """From an .onnx file, a folder or a zip to a live endpoint called ``name``.
 
         An endpoint that exists gets the new version beside the old one, then all its traffic, or
-        what ``traffic`` or ``rollout`` say, as with ``start_deploy``.
+        what ``traffic`` or ``rollout`` say, as with ``start_deploy``, which has ``skip_golden``,
+        too.
         Raises UnusableSource, Problem, OperationFailed, WaitTimeout, ConnectionFailed.
         """
         package = packaged(Path(path), serve_as=name)
@@ -384,5 +390,6 @@ class Client(
             instance_count=instance_count,
             traffic=traffic,
             rollout=rollout,
+            skip_golden=skip_golden,
         )
         return cast(DeployResult, self.wait_operation(operation, timeout_s=timeout_s)["result"])

@@ -37,11 +37,20 @@ class Deployments:
     _transport: Transport
 
     def create_deployment(
-        self, endpoint: str, body: Mapping[str, Any], *, supersede: bool = False
+        self,
+        endpoint: str,
+        body: Mapping[str, Any],
+        *,
+        supersede: bool = False,
+        skip_golden: bool = False,
     ) -> Operation:
-        """``body``: name, model, version, instance_count, traffic, replace, ..., as in REST."""
+        """``body``: name, model, version, instance_count, traffic, replace, ..., as in REST.
+
+        ``skip_golden``: it gets its traffic without being asked golden cases first."""
         path = f"/endpoints/{quoted(endpoint)}/deployments"
-        return self._changed("POST", path, json=dict(body), supersede=supersede)
+        return self._changed(
+            "POST", path, json=dict(body), supersede=supersede, skip_golden=skip_golden
+        )
 
     def preview_autoscaling(
         self,
@@ -63,16 +72,22 @@ class Deployments:
         return cast(Deployment, self._transport.json("GET", _path(endpoint, name)))
 
     def change_deployment(
-        self, endpoint: str, name: str, *, supersede: bool = False, **changes: Any
+        self,
+        endpoint: str,
+        name: str,
+        *,
+        supersede: bool = False,
+        skip_golden: bool = False,
+        **changes: Any,
     ) -> Operation | None:
         """All of ``changes``, or none of them where the server refuses one; None when no replica
         has to start or to go.
 
         They are: model, version, config_revision, environment, instance_count, tags, ..., as in
         REST; None takes a setting away. The old replicas answer until the new ones do, and stay if
-        those never do.
+        those never do, or answer golden cases otherwise; ``skip_golden``: nobody asks these.
         """
-        params = _flags(supersede=supersede)
+        params = _flags(supersede=supersede, skip_golden=skip_golden)
         answer = self._transport.send("PATCH", _path(endpoint, name), json=changes, params=params)
         return cast(Operation, answer.json()) if answer.status_code == ACCEPTED else None
 
@@ -133,10 +148,12 @@ class Deployments:
         traffic: int | None = None,
         rollout: Mapping[str, Any] | None = None,
         supersede: bool = False,
+        skip_golden: bool = False,
     ) -> Operation:
         """Starts a deployment of a registered version; it gets ``traffic`` percent once Ready, 100
         unless said. ``rollout`` gives it its traffic step by step instead, from then on: what
-        ``start_rollout`` takes, ``{}`` for its defaults.
+        ``start_rollout`` takes, ``{}`` for its defaults. ``skip_golden``: it gets its traffic
+        without being asked golden cases first.
 
         Asking twice is harmless: the server returns the operation under way, and does not start
         again what runs as asked.
@@ -152,7 +169,9 @@ class Deployments:
         optional |= {"traffic": traffic, "rollout": rollout}
         body = {"model": model, "version": version}
         body |= {key: value for key, value in optional.items() if value is not None}
-        return self._changed("POST", "/deploy", json=body, supersede=supersede)
+        return self._changed(
+            "POST", "/deploy", json=body, supersede=supersede, skip_golden=skip_golden
+        )
 
     def _changed(
         self, method: str, path: str, *, json: Mapping[str, Any] | None = None, **flags: bool

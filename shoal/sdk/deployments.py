@@ -53,6 +53,7 @@ class OnlineDeploymentOperations:
         traffic: int | None = None,
         rollout: Mapping[str, Any] | None = None,
         supersede: bool = False,
+        skip_golden: bool = False,
         local: bool = False,
         vscode_debug: bool = False,
         **_: Any,
@@ -62,7 +63,8 @@ class OnlineDeploymentOperations:
         ``all_traffic``: it gets all of the endpoint's requests once it is ready. ``traffic``: so
         many percent of them; ``rollout``: them step by step, as ``rollouts.start`` takes it; both
         of a new deployment only, and not in Azure's SDK. ``supersede``:
-        cancel what is under way there instead of a refusal; not in Azure's SDK. ``local``: in a
+        cancel what is under way there instead of a refusal; not in Azure's SDK. ``skip_golden``:
+        it answers requests without being asked golden cases first; neither. ``local``: in a
         runtime of this machine, if its endpoint is a local one; it serves when this returns.
         ``vscode_debug`` lets debuggers attach to that one.
         """
@@ -81,7 +83,8 @@ class OnlineDeploymentOperations:
         _counted(entity, current)
         first_traffic_check(entity, current, first)
         entity, version = self._registered(entity, current)
-        work = self._apply(entity, version, first, all_traffic=all_traffic, supersede=supersede)
+        flags = {"supersede": supersede, "skip_golden": skip_golden}
+        work = self._apply(entity, version, first, all_traffic=all_traffic, flags=flags)
         return LROPoller(work, self._client, self._watcher.operation)
 
     def check(
@@ -252,23 +255,25 @@ class OnlineDeploymentOperations:
         first: Mapping[str, Any],
         *,
         all_traffic: bool,
-        supersede: bool,
+        flags: Mapping[str, bool],
     ) -> Work[OnlineDeployment]:
         """One request makes or changes it, so that what is refused has changed nothing."""
         endpoint, name = str(entity.endpoint_name), str(entity.name)
         current = _named(self._client.get_endpoint(endpoint), entity)
         if current is not None and current["provisioning_state"] not in BROKEN:
             body = _body(entity, version, current)
-            changed = self._client.change_deployment(endpoint, name, supersede=supersede, **body)
+            changed = self._client.change_deployment(endpoint, name, **flags, **body)
             if changed is not None:
                 yield self._warned(changed)
             if all_traffic:
                 share = {name: 100}
-                yield from self._endpoints._share(endpoint, share, None, supersede=supersede)
+                yield from self._endpoints._share(
+                    endpoint, share, None, supersede=flags["supersede"]
+                )
         else:
             body = _body(entity, version, None)
             body |= {"name": name, **(first or {"traffic": 100 if all_traffic else 0})}
-            made = self._client.create_deployment(endpoint, body, supersede=supersede)
+            made = self._client.create_deployment(endpoint, body, **flags)
             yield self._warned(made)
             done = self._client.get_operation(made["id"]) if "rollout" in first else made
             if refused := rollout_refused(done):

@@ -12,6 +12,7 @@ from django.db.models import Count, Max, Prefetch, Q, Sum
 from django.utils import timezone
 
 from controlplane.deployments.models import Deployment, Endpoint, Replica
+from controlplane.deployments.naming import held_out_name
 from controlplane.deployments.rules import KINDS
 from controlplane.deployments.slots import slots_shared
 from controlplane.deployments.tokens import hashes_valid, window_at
@@ -183,7 +184,11 @@ def _endpoint(endpoint: Endpoint, now: datetime) -> RoutedEndpoint:
         keys=opened_by,
         deployments=()
         if deleting
-        else tuple(_deployment(endpoint, deployment) for deployment in endpoint.deployments.all()),
+        else tuple(
+            routed
+            for deployment in endpoint.deployments.all()
+            for routed in (_deployment(endpoint, deployment), *_held_out(deployment))
+        ),
         cors_origins=tuple(endpoint.cors_origins),
         max_request_bytes=endpoint.max_request_bytes,
         rate_limit=RateLimit(**endpoint.rate_limit) if endpoint.rate_limit else None,
@@ -211,7 +216,7 @@ def _sticky(endpoint: Endpoint) -> Sticky | None:
 def _deployment(endpoint: Endpoint, deployment: Deployment) -> RoutedDeployment:
     idle = deployment.idle_rule
     per_instance = deployment.max_concurrent_requests_per_instance
-    routed = (_replica(replica) for replica in deployment.replicas.all())
+    routed = (_replica(replica) for replica in deployment.replicas.all() if not replica.held_out)
     return RoutedDeployment(
         name=deployment.name,
         weight=int(endpoint.traffic.get(deployment.name, 0)),
@@ -224,6 +229,26 @@ def _deployment(endpoint: Endpoint, deployment: Deployment) -> RoutedDeployment:
         else per_instance * max(deployment.instance_count, 1),
         readiness_probe=deployment.revision.settings.readiness_probe,
         hold=None if idle is None else Hold(timeout_s=idle.hold_s, most=idle.most_held),
+    )
+
+
+def _held_out(deployment: Deployment) -> tuple[RoutedDeployment, ...]:
+    """What gets none of its requests yet, if anything: for who asks by that name, and no share, no
+    rule and no copy."""
+    routed = (_replica(replica) for replica in deployment.replicas.all() if replica.held_out)
+    replicas = tuple(replica for replica in routed if replica is not None)
+    if not replicas:
+        return ()
+    return (
+        RoutedDeployment(
+            name=held_out_name(deployment.name),
+            weight=0,
+            mirror_percent=0,
+            request_timeout_ms=deployment.request_timeout_ms,
+            retries=deployment.retries,
+            replicas=replicas,
+            readiness_probe=deployment.revision.settings.readiness_probe,
+        ),
     )
 
 

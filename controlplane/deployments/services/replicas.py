@@ -33,8 +33,11 @@ def replicas_place(
     *,
     avoid: Iterable[str] = (),
     replaces: str = "",
+    held_out: bool = False,
 ) -> list[str]:
-    """New rows, one per (ordinal, node id), with the GPUs that are theirs; returns their ids."""
+    """New rows, one per (ordinal, node id), with the GPUs that are theirs; returns their ids.
+
+    ``held_out``: they get no requests before ``replicas_admit``."""
     pairs, avoid = list(assigned), list(avoid)
     if not pairs:
         return []
@@ -54,6 +57,7 @@ def replicas_place(
             gpus=given,
             avoid=avoid,
             replaces=replaces,
+            held_out=held_out,
         )
         for (ordinal, node_id), given in zip(pairs, gpus, strict=True)
     ]
@@ -68,6 +72,14 @@ def replicas_place(
         for row in rows
     )
     return [row.id for row in rows]
+
+
+def replicas_admit(replica_ids: Iterable[str]) -> None:
+    """They get their part of the requests from now on, if they did not before."""
+    rows = Replica.objects.filter(pk__in=list(replica_ids), held_out=True)
+    endpoints = list(rows.values_list("deployment__endpoint_id", flat=True).distinct())
+    rows.update(held_out=False)
+    endpoint_generation_raise(endpoints)
 
 
 @transaction.atomic(savepoint=False)

@@ -28,7 +28,14 @@ from controlplane.deployments.serializers.endpoints import (
     ReplicaSerializer,
 )
 from controlplane.operations import services
-from controlplane.operations.api.reading import FORCE, operate, operation_schema, variables_read
+from controlplane.operations.api.reading import (
+    FORCE,
+    SKIP_GOLDEN,
+    golden_gate,
+    operate,
+    operation_schema,
+    variables_read,
+)
 from controlplane.registry.selectors import repo_model_get
 
 ReplicaPageSerializer = page_of(ReplicaSerializer)
@@ -74,12 +81,13 @@ class RollbackView(ProjectAPIView):
 
 
 class UpdateView(ProjectAPIView):
-    @operation_schema("deployments_roll", body=DeploymentRollSerializer)
+    @operation_schema("deployments_roll", body=DeploymentRollSerializer, parameters=[SKIP_GOLDEN])
     def post(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Another version, configuration or environment, without a gap: the new replicas must
         answer before the old ones go. If they never do, the old ones stay."""
         values = read_body(DeploymentRollSerializer, request)
         variables_read(values, request)
+        values["golden"] = golden_gate(request)
         return operate(request, endpoint, deployment, services.deployment_roll, **values)
 
 

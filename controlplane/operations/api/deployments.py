@@ -33,11 +33,13 @@ from controlplane.operations import services
 from controlplane.operations.api.reading import (
     FORCE,
     IF_NONE_MATCH,
+    SKIP_GOLDEN,
     SUPERSEDE,
     accepted,
     deployment_change,
     deployment_last_change,
     deployment_seen,
+    golden_gate,
     superseded,
     variables_read,
     watching,
@@ -103,7 +105,7 @@ def _in_the_way_ended(request: Request, endpoint: str, name: str, *, moves: bool
 class DeployView(ProjectAPIView):
     @extend_schema(
         operation_id="deploy",
-        parameters=[SUPERSEDE],
+        parameters=[SUPERSEDE, SKIP_GOLDEN],
         request=DeployWithRolloutSerializer,
         responses={
             202: OperationSerializer,
@@ -128,6 +130,7 @@ class DeployView(ProjectAPIView):
                 deployment=deployment,
                 actor=actor(request),
                 now=timezone.now(),
+                golden=golden_gate(request),
             )
         return accepted(operation)
 
@@ -157,7 +160,7 @@ class DeploymentsView(ProjectAPIView):
     @extend_schema(
         operation_id="deployments_create",
         request=DeploymentWithRolloutSerializer,
-        parameters=[SUPERSEDE, DRY_RUN],
+        parameters=[SUPERSEDE, SKIP_GOLDEN, DRY_RUN],
         responses={
             **ONLY_ASKED,
             202: OperationSerializer,
@@ -183,6 +186,7 @@ class DeploymentsView(ProjectAPIView):
                 spec=Spec(**values),
                 actor=actor(request),
                 now=timezone.now(),
+                golden=golden_gate(request),
             )
         return accepted(operation)
 
@@ -196,7 +200,7 @@ class DeploymentView(ProjectAPIView):
 
     @extend_schema(
         operation_id="deployments_put",
-        parameters=[IF_MATCH, IF_NONE_MATCH, SUPERSEDE, DRY_RUN],
+        parameters=[IF_MATCH, IF_NONE_MATCH, SUPERSEDE, SKIP_GOLDEN, DRY_RUN],
         request=DeploymentPutSerializer,
         responses={
             **ONLY_ASKED,
@@ -232,6 +236,7 @@ class DeploymentView(ProjectAPIView):
                 spec=Spec(**values),
                 actor=actor(request),
                 now=timezone.now(),
+                golden=golden_gate(request),
             )
         if done.operation is not None and not done.created:
             return accepted(done.operation)
@@ -244,7 +249,7 @@ class DeploymentView(ProjectAPIView):
 
     @extend_schema(
         operation_id="deployments_update",
-        parameters=[IF_MATCH, SUPERSEDE, DRY_RUN],
+        parameters=[IF_MATCH, SUPERSEDE, SKIP_GOLDEN, DRY_RUN],
         request=DeploymentPatchSerializer,
         responses={
             **ONLY_ASKED,
@@ -269,7 +274,7 @@ class DeploymentView(ProjectAPIView):
         with deployment_change(request, endpoint, deployment) as ended:
             kept = selectors.deployment_get(endpoint, deployment).revision.settings.environment
             variables_read(values, request, kept=kept)
-            operation = services.deployment_patch(**told, **values)
+            operation = services.deployment_patch(**told, **values, golden=golden_gate(request))
             if operation is None and ended:
                 # who went back to what ran before waits until that serves
                 operation = services.deployment_confirm(**told)

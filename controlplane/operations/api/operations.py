@@ -16,7 +16,13 @@ from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, pa
 from controlplane.core.requests import flag, read_query
 from controlplane.core.waiting import WAIT, or_wait
 from controlplane.operations import selectors, services
-from controlplane.operations.api.reading import SUPERSEDE, accepted, operation_body
+from controlplane.operations.api.reading import (
+    SKIP_GOLDEN,
+    SUPERSEDE,
+    accepted,
+    golden_gate,
+    operation_body,
+)
 from controlplane.operations.selectors import operation_state
 from controlplane.operations.serializers import OperationSerializer
 from controlplane.operations.types import ACTIVE, OperationKind, OperationState
@@ -89,7 +95,7 @@ class OperationCancelView(ProjectAPIView):
 class OperationRetryView(ProjectAPIView):
     @extend_schema(
         operation_id="operations_retry",
-        parameters=[SUPERSEDE],
+        parameters=[SUPERSEDE, SKIP_GOLDEN],
         request=None,
         responses={
             202: OperationSerializer,
@@ -107,5 +113,6 @@ class OperationRetryView(ProjectAPIView):
             now=timezone.now(),
             supersede=flag(request, "supersede"),
             may_run_code=may(request, Permission.CODE),
+            golden=golden_gate(request),
         )
         return accepted(operation)

@@ -30,6 +30,7 @@ from controlplane.operations.services.autoscaling import ACTOR as AUTOSCALER
 from controlplane.operations.services.completion import operations_supersede
 from controlplane.operations.services.deployments import deployment_confirm
 from controlplane.operations.services.operations import PLACE as OPERATIONS
+from controlplane.operations.types import GoldenGate
 from controlplane.registry.services.approvals import variables_check
 
 ViewT = TypeVar("ViewT", bound=Callable[..., Any])
@@ -46,7 +47,16 @@ SUPERSEDE = OpenApiParameter(
     description="cancel what is under way there instead of 409 `OperationInProgress`; a deletion "
     "is not cancelled, and if this change is refused, nothing is",
 )
+SKIP_GOLDEN = OpenApiParameter(
+    "skip_golden",
+    bool,
+    description="let it answer requests without asking its golden cases first, which is recorded",
+)
 FORCE = OpenApiParameter("force", bool, description="even if it carries traffic")
+
+
+def golden_gate(request: Request) -> GoldenGate:
+    return GoldenGate.SKIP if flag(request, "skip_golden") else GoldenGate.ASK
 
 
 def endpoint_body(endpoint: Endpoint) -> Any:

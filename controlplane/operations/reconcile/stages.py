@@ -15,6 +15,7 @@ from controlplane.operations.reconcile.values import (
     Finish,
     Place,
     R,
+    Reach,
     ReplicaFacts,
     Route,
     Stage,
@@ -27,8 +28,12 @@ PLACE_TIMEOUT: Final = timedelta(seconds=20)  # a node may just be (re)starting
 UNROUTE_TIMEOUT: Final = timedelta(seconds=10)  # a deletion does not wait for a dead gateway
 ASK_AGAIN: Final = timedelta(seconds=40)  # the job may be lost; all its cases take 20 s at most
 ASK_TIMEOUT: Final = timedelta(seconds=100)  # a deployment does not fail as nobody asks it
+GATE_AGAIN: Final = timedelta(seconds=90)  # the same before the first request, of 60 s at most
+GATE_PAUSE: Final = timedelta(seconds=10)  # before what was not answered is asked again
+GATE_TIMEOUT: Final = timedelta(minutes=5)
 STOP_TIMEOUT: Final = timedelta(seconds=60)  # more than an agent needs to drain and stop
 
+SKIP_HINT: Final = "`--skip-golden` (`?skip_golden=true`) does without."
 NAMED_NODES: Final = 8  # more are counted, not listed
 IN_WAVES: Final = (
     StageName.PLACE,
@@ -45,6 +50,7 @@ TITLES: Final = {
     StageName.INSTALL: "Install packages",
     StageName.LOAD: "Load the model",
     StageName.WARM: "First inference",
+    StageName.GOLDEN: "Ask golden cases",
     StageName.ROUTE: "Route traffic",
     StageName.ROLLOUT: "Begin the rollout",
     StageName.STOP: "Drain and stop",
@@ -81,9 +87,16 @@ class Verdict:
     failure: Failure | None = None
 
 
-def stages_new(kind: OperationKind, *, rolls: bool = False) -> tuple[Stage, ...]:
-    """``rolls``: a rollout shall begin once the deployment is ready."""
-    names = (*STAGES[kind], StageName.ROLLOUT) if rolls else STAGES[kind]
+def stages_new(
+    kind: OperationKind, *, rolls: bool = False, asks: bool = False
+) -> tuple[Stage, ...]:
+    """``rolls``: a rollout shall begin once the deployment is ready. ``asks``: golden cases come
+    before the first request."""
+    names = list(STAGES[kind])
+    if asks:
+        names.insert(names.index(StageName.ROUTE), StageName.GOLDEN)
+    if rolls:
+        names.append(StageName.ROLLOUT)
     return tuple(Stage(name) for name in names)
 
 
@@ -189,6 +202,48 @@ def _with_silence(replicas: list[ReplicaFacts], detail: str) -> str:
     return f"{detail}; {', '.join(silent)} is silent" if silent else detail
 
 
+def _golden(case: Case, stage: Stage) -> Verdict:
+    """Nothing is sent to the new replicas before this is done, so that waiting harms nobody."""
+    gate = case.gate
+    if gate.failure is not None:
+        return Verdict(failure=gate.failure)
+    if case.candidate_answered or not case.own():
+        return Verdict(done=True, detail=gate.told or "nothing to ask")
+    if gate.generation is None:
+        return Verdict(detail="telling the gateway", actions=(Reach(),))
+    if case.now - (stage.started_at or case.now) >= GATE_TIMEOUT:
+        return Verdict(failure=_unanswered(case))
+    if case.candidate_asked is None:
+        if case.confirmed_generation < gate.generation:
+            silent = [f"gateway {name} is silent" for name, _ in case.unconfirmed]
+            return Verdict(detail="; ".join(["waiting for the gateway to confirm", *silent]))
+        return Verdict(detail="asking", actions=(AskCandidate(),))
+    pause = GATE_PAUSE if gate.waits else GATE_AGAIN
+    due = case.now - case.candidate_asked >= pause
+    detail = f"not answered: {gate.unanswered[0]}; asking again" if gate.unanswered else "asking"
+    return Verdict(detail=detail, actions=(AskCandidate(),) if due else ())
+
+
+def _unanswered(case: Case) -> Failure:
+    cases = case.gate.unanswered
+    if cases:
+        text = "It has not answered its golden cases"
+        hint = "See its log, then retry."
+    elif case.candidate_asked is None:
+        text = "No gateway has said that it reaches the new replicas"
+        hint = "Check that the gateway and its agent are running, then retry."
+    else:
+        text = "Nobody has asked its golden cases"
+        hint = "Is the worker of the queue ingest up? Then retry."
+    minutes = GATE_TIMEOUT.total_seconds() / 60
+    return Failure(
+        "GoldenCasesUnanswered",
+        f"{text} within {minutes:.0f} min; it got no requests.",
+        detail="\n".join(cases),
+        hints=(hint, SKIP_HINT),
+    )
+
+
 def _route(case: Case, stage: Stage) -> Verdict:
     if case.route_generation is None:
         return Verdict(detail="Telling the gateway", actions=(Route(),))
@@ -251,6 +306,7 @@ HANDLERS: Final[dict[StageName, Callable[[Case, Stage], Verdict]]] = {
     StageName.INSTALL: _install,
     StageName.LOAD: _until(RANK[R.WARMING], "loading", "loaded"),
     StageName.WARM: _until(RANK[R.READY], "warming", "has had a first inference"),
+    StageName.GOLDEN: _golden,
     StageName.ROUTE: _route,
     StageName.ROLLOUT: _rollout,
     StageName.STOP: _stop,

@@ -89,6 +89,22 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
+class GateFacts:
+    """Of the golden cases that are asked before the first request.
+
+    ``generation``: the endpoint's number from which on gateways reach the new replicas, None before
+    it was noted. ``failure``: what was answered otherwise. ``told``: what the answers say.
+    ``unanswered``: of the last time, a line each. ``waits``: nobody asks just now.
+    """
+
+    generation: int | None = None
+    failure: Failure | None = None
+    told: str = ""
+    unanswered: tuple[str, ...] = ()
+    waits: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """Everything one step looks at."""
 
@@ -106,8 +122,9 @@ class Case:
     refusal: Failure | None = None  # why gateways leave out what this operation made
     unconfirmed: tuple[tuple[str, timedelta], ...] = ()  # silent gateways, and for how long
     wave_size: int = 0  # replicas that may be fetched and started at a time; 0: all
-    candidate_asked: datetime | None = None  # when its golden cases were, before a rollout
+    candidate_asked: datetime | None = None  # when its golden cases were
     candidate_answered: bool = False
+    gate: GateFacts = GateFacts()
 
     def own(self) -> list[ReplicaFacts]:
         return [replica for replica in self.replicas if replica.own and replica.running]
@@ -164,8 +181,13 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """Note from which number of the endpoint on gateways reach the new replicas."""
+
+
+@dataclass(frozen=True, slots=True)
 class AskCandidate:
-    """What its golden cases expect, before a rollout begins."""
+    """Its golden cases, before a rollout begins or before the first request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +214,7 @@ Action = (
     | Retire
     | Remove
     | Route
+    | Reach
     | AskCandidate
     | Finish
     | Fail

@@ -3,11 +3,11 @@
 from controlplane.operations.services.advance import candidate_answered, operation_cancel
 from controlplane.operations.services.autoscaling import autoscale, deployment_wake
 from controlplane.operations.services.completion import operations_supersede
+from controlplane.operations.services.deletions import deployment_delete
 from controlplane.operations.services.deployments import (
     deploy,
     deployment_confirm,
     deployment_create,
-    deployment_delete,
     deployment_patch,
     deployment_pause,
     deployment_put,
@@ -22,6 +22,7 @@ from controlplane.operations.services.endpoints import (
     mirror_set,
     traffic_set,
 )
+from controlplane.operations.services.golden_gates import asks_first, golden_cases_known
 from controlplane.operations.services.keeping import operations_prune
 from controlplane.operations.services.nodes import node_delete, node_leave
 from controlplane.operations.services.previews import autoscaling_preview
@@ -53,6 +54,7 @@ __all__ = [
     "GatewayFacts",
     "LeftOutPart",
     "Put",
+    "asks_first",
     "autoscale",
     "autoscaling_preview",
     "candidate_answered",
@@ -76,6 +78,7 @@ __all__ = [
     "endpoint_patch",
     "endpoint_put",
     "gateway_confirmed",
+    "golden_cases_known",
     "looks_send",
     "mirror_set",
     "node_delete",

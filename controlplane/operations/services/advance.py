@@ -17,6 +17,7 @@ from controlplane.core.jobs import enqueue_on_commit
 from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.replicas import (
+    replicas_admit,
     replicas_place,
     replicas_retire,
     replicas_stop,
@@ -35,6 +36,7 @@ from controlplane.operations.reconcile import (
     Finish,
     Move,
     Place,
+    Reach,
     Remove,
     Rest,
     Restart,
@@ -47,6 +49,7 @@ from controlplane.operations.reconcile import (
 )
 from controlplane.operations.selectors import operation_get
 from controlplane.operations.services import completion, facts
+from controlplane.operations.services.golden_gates import asks_first, gate_forget
 from controlplane.operations.services.operations import describe, stage_data
 from controlplane.operations.states import OPERATIONS, OperationCause
 from controlplane.operations.types import ACTIVE, OperationKind, StageStatus
@@ -124,9 +127,12 @@ def _cancel_request(*, operation_id: str, actor: str) -> None:
     )
 
 
-def candidate_answered(*, operation_id: str, answer: dict[str, Any], now: datetime) -> bool:
-    """What came of asking the candidate before its rollout: ``golden``, as it is kept, or why the
-    rollout does not begin, ``refused``. Whether somebody still waited for it."""
+def candidate_answered(
+    *, operation_id: str, asked_at: str, answer: dict[str, Any], now: datetime
+) -> bool:
+    """What came of asking the candidate, as ``asked_at`` calls it: ``golden``, as it is kept, with
+    ``cases``, a line for each that failed; or ``refused``, why it goes no further; or
+    ``unanswered``, why it is asked again. Whether somebody still waited for it."""
     with transaction.atomic():
         asked = Operation.objects.filter(pk=operation_id).first()
         if asked is None:
@@ -135,9 +141,14 @@ def candidate_answered(*, operation_id: str, answer: dict[str, Any], now: dateti
         operation = Operation.objects.filter(pk=operation_id, state__in=ACTIVE).first()
         if operation is None or "candidate_answer" in operation.parameters:
             return False
+        if operation.parameters.get("candidate_asked") != asked_at:
+            return False  # others are asked by now
+        kept = {"candidate_answer": answer}
+        if "unanswered" in answer:
+            kept = {"candidate_tried": {"asked": asked_at, **answer}}
         # why a new revision: a step that was decided on without it would write it away
         Operation.objects.filter(pk=operation_id).update(
-            parameters={**operation.parameters, "candidate_answer": answer},
+            parameters={**operation.parameters, **kept},
             revision=F("revision") + 1,
         )
     operation_advance(operation_get(operation_id), now=now)
@@ -168,24 +179,15 @@ def _apply(operation: Operation, step: Step, now: datetime) -> None:
 def _act(operation: Operation, action: Action, now: datetime) -> None:
     match action:
         case Place(assigned):
-            rows = Deployment.objects.select_related("endpoint", "revision__instance_type")
-            deployment = rows.get(endpoint__name=operation.endpoint, name=operation.deployment)
-            placed = replicas_place(deployment, assigned, now)
-            for name in ("replica_ids", "placed_ids"):
-                operation.parameters[name] = [*operation.parameters.get(name, []), *placed]
-            operation.parameters["route_generation"] = None
-            _parameters_save(operation)
+            _place(operation, assigned, now)
         case Stop(replica_ids) if operation.kind in DELETIONS:
             replicas_stop(replica_ids)  # nothing is routed there any more
         case Stop(replica_ids):
             replicas_retire(replica_ids, now)
         case Route():
             _route(operation, now)
-        case AskCandidate():
-            # why a job: it calls the candidate, which takes seconds
-            enqueue_on_commit("golden.candidate", queue="ingest", operation=operation.id)
-            operation.parameters["candidate_asked"] = now.isoformat()
-            _parameters_save(operation)
+        case Reach() | AskCandidate():
+            _ask(operation, action, now)
         case Finish():
             completion.operation_succeed(operation, now)
         case Fail(failure):
@@ -194,6 +196,30 @@ def _act(operation: Operation, action: Action, now: datetime) -> None:
             completion.operation_end_canceled(operation, now)
         case Restart() | Rest() | Move() | Retire() | Remove():
             raise AssertionError(f"{action} belongs to upkeep, not to an operation")
+
+
+def _place(operation: Operation, assigned: tuple[tuple[int, str], ...], now: datetime) -> None:
+    rows = Deployment.objects.select_related("endpoint", "revision__instance_type")
+    deployment = rows.get(endpoint__name=operation.endpoint, name=operation.deployment)
+    asks = asks_first(operation)
+    placed = replicas_place(deployment, assigned, now, held_out=asks)
+    for name in ("replica_ids", "placed_ids"):
+        operation.parameters[name] = [*operation.parameters.get(name, []), *placed]
+    operation.parameters["route_generation"] = None
+    if asks:
+        gate_forget(operation.parameters)
+    _parameters_save(operation)
+
+
+def _ask(operation: Operation, action: Reach | AskCandidate, now: datetime) -> None:
+    if isinstance(action, Reach):
+        generation = Endpoint.objects.values_list("generation", flat=True)
+        operation.parameters["candidate_generation"] = generation.get(name=operation.endpoint)
+    else:
+        # why a job: it calls the candidate, which takes seconds
+        enqueue_on_commit("golden.candidate", queue="ingest", operation=operation.id)
+        operation.parameters["candidate_asked"] = now.isoformat()
+    _parameters_save(operation)
 
 
 def _route(operation: Operation, now: datetime) -> None:
@@ -210,6 +236,7 @@ def _route(operation: Operation, now: datetime) -> None:
     else:
         traffic = endpoint.traffic
     leaving = operation.kind == OperationKind.DELETE_DEPLOYMENT
+    replicas_admit(operation.parameters.get("placed_ids", []))
     shares_write(
         endpoint,
         traffic,

@@ -1,4 +1,4 @@
-"""Deployments: made, put, scaled, paused, deleted; each change is an operation."""
+"""Deployments: made, put, scaled, paused; each change is an operation."""
 
 from datetime import datetime
 from typing import Any
@@ -9,7 +9,6 @@ from controlplane.core.errors import Conflict, Invalid
 from controlplane.deployments.errors import DeploymentHasTraffic, EndpointNotFound
 from controlplane.deployments.models import Deployment
 from controlplane.deployments.naming import endpoint_name_for
-from controlplane.deployments.rules import rules_naming
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.services.deployments import deployment_update
 from controlplane.deployments.services.endpoints import endpoint_create
@@ -21,19 +20,14 @@ from controlplane.deployments.services.spec import (
     run_settings,
 )
 from controlplane.deployments.spec import DESCRIPTIVE, ROUTED, Spec, settings_to_json
-from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.types import DeploymentState
 from controlplane.operations.errors import AsItIs
 from controlplane.operations.models import Operation
-from controlplane.operations.reconcile import DELETIONS
 from controlplane.operations.selectors import operations_active
-from controlplane.operations.services import completion
 from controlplane.operations.services.advance import advanced
 from controlplane.operations.services.operations import (
     not_deleting,
     nothing_active,
-    nothing_rolls,
-    operation_open,
 )
 from controlplane.operations.services.rolling_updates import deployment_roll
 from controlplane.operations.services.rollout_firsts import rollout_check
@@ -48,11 +42,20 @@ from controlplane.operations.services.starting import (
     running_as_asked,
     scaling_open,
     settled_check,
+    unruled_check,
 )
-from controlplane.operations.types import OperationKind
+from controlplane.operations.types import GoldenGate, OperationKind
 
 
-def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datetime) -> Operation:
+def deploy(
+    *,
+    spec: Spec,
+    endpoint: str,
+    deployment: str,
+    actor: str,
+    now: datetime,
+    golden: GoldenGate = GoldenGate.ASK,
+) -> Operation:
     """From a model to an answering endpoint, in one operation.
 
     The endpoint is made when missing. Without a name the deployment takes the free colour, or the
@@ -84,20 +87,27 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
                 actor,
                 now,
                 kind=OperationKind.DEPLOY,
-                first=first_traffic(spec.traffic, spec.rollout),
+                first=first_traffic(spec.traffic, spec.rollout, golden),
             )
         else:
             chosen = deployment or colour_free(row, under_way)
             rollout_check(row, chosen, spec.rollout)
             operation = deployment_place(
                 row, chosen, spec, version, revision, allowed, actor, now,
-                replace=True, field="deployment",
+                replace=True, field="deployment", golden=golden,
             )  # fmt: skip
     return advanced(operation, now)
 
 
 def deployment_create(
-    *, endpoint: str, name: str, spec: Spec, actor: str, now: datetime, replace: bool = False
+    *,
+    endpoint: str,
+    name: str,
+    spec: Spec,
+    actor: str,
+    now: datetime,
+    replace: bool = False,
+    golden: GoldenGate = GoldenGate.ASK,
 ) -> Operation:
     """``replace``: what has this name and no traffic is taken over.
 
@@ -114,8 +124,9 @@ def deployment_create(
         chosen = name or colour_free(row, operations_active(endpoint))
         rollout_check(row, chosen, spec.rollout)
         operation = deployment_place(
-            row, chosen, spec, version, revision, allowed, actor, now, replace=replace
-        )
+            row, chosen, spec, version, revision, allowed, actor, now,
+            replace=replace, golden=golden,
+        )  # fmt: skip
     return advanced(operation, now)
 
 
@@ -159,7 +170,7 @@ def deployment_pause(
                 f"{name} answers {percent} % of the requests.",
                 hints=("Give its traffic to another deployment first, or pause it by force.",),
             )
-        _unruled(row, force=force)
+        unruled_check(row, force=force)
         if row.paused:
             raise AsItIs(f"{name} is paused already.")
         operation = scaling_open(row, 0, actor, now)
@@ -196,7 +207,15 @@ def deployment_confirm(*, endpoint: str, name: str, actor: str, now: datetime) -
 
 
 @transaction.atomic
-def deployment_put(*, endpoint: str, name: str, spec: Spec, actor: str, now: datetime) -> Put:
+def deployment_put(
+    *,
+    endpoint: str,
+    name: str,
+    spec: Spec,
+    actor: str,
+    now: datetime,
+    golden: GoldenGate = GoldenGate.ASK,
+) -> Put:
     """Made when missing, brought up afresh when broken, otherwise changed without a gap.
 
     Its share of the traffic stays. Raises what ``deployment_create`` and ``deployment_roll`` raise.
@@ -210,8 +229,9 @@ def deployment_put(*, endpoint: str, name: str, spec: Spec, actor: str, now: dat
     if existing is None or existing.provisioning_state in BROKEN:
         _count_check(spec.count(), paused=False)
         operation = deployment_create(
-            endpoint=endpoint, name=name, spec=spec, actor=actor, now=now, replace=True
-        )
+            endpoint=endpoint, name=name, spec=spec, actor=actor, now=now,
+            replace=True, golden=golden,
+        )  # fmt: skip
         return Put(created=existing is None, operation=operation)
     wanted = spec.count(existing.instance_count)
     _count_check(wanted, paused=existing.instance_count == 0)
@@ -223,8 +243,9 @@ def deployment_put(*, endpoint: str, name: str, spec: Spec, actor: str, now: dat
     if changes:
         count = wanted if counted else None
         operation = deployment_roll(
-            endpoint=endpoint, name=name, actor=actor, now=now, instance_count=count, **changes
-        )
+            endpoint=endpoint, name=name, actor=actor, now=now,
+            instance_count=count, golden=golden, **changes,
+        )  # fmt: skip
     elif counted:
         operation = deployment_scale(
             endpoint=endpoint,
@@ -246,6 +267,7 @@ def deployment_patch(
     actor: str,
     now: datetime,
     instance_count: int | None = None,
+    golden: GoldenGate = GoldenGate.ASK,
     **changes: Any,
 ) -> Operation | None:
     """Change what is said, all of it or nothing; None when no replica has to start or to go.
@@ -274,6 +296,7 @@ def deployment_patch(
                 actor=actor,
                 now=now,
                 instance_count=instance_count if counted else None,
+                golden=golden,
                 **_renamed(row, changes),
             )
         except AsItIs:
@@ -343,58 +366,3 @@ def _changes(row: Deployment, spec: Spec) -> dict[str, Any]:
             "config_revision": revision.number if revision else 0,
         }
     return changes
-
-
-def _unruled(row: Deployment, *, force: bool) -> None:
-    """Raises DeploymentHasTraffic where a rule sends it requests, unless ``force``."""
-    rules = rules_naming(row.endpoint.traffic_rules, row.name)
-    if rules and not force:
-        raise DeploymentHasTraffic(
-            f"{row.name} gets requests by rule: {rules}.",
-            hints=("Take these out of `traffic_rules` first: `PUT .../traffic`.",),
-        )
-
-
-def deployment_delete(
-    *, endpoint: str, name: str, force: bool, actor: str, now: datetime
-) -> Operation:
-    """Legal in every state: what is under way there is cancelled first.
-
-    Raises EndpointNotFound, DeploymentNotFound, DeploymentHasTraffic (unless ``force``),
-    RolloutInProgress (by force, too: where would it go back to).
-    """
-    with transaction.atomic():
-        endpoint_lock(endpoint)
-        row = deployment_get(endpoint, name)
-        nothing_rolls(endpoint, name)
-        percent = row.endpoint.traffic.get(name, 0)
-        if percent and not force:
-            raise DeploymentHasTraffic(
-                f"{name} answers {percent} % of the requests.",
-                hints=("Give its traffic to another deployment first.",),
-            )
-        copies = row.endpoint.mirror_traffic.get(name, 0)
-        if copies and not force:
-            raise DeploymentHasTraffic(
-                f"{name} gets copies of {copies} % of the requests.",
-                hints=('End that first: `PUT .../mirror` with {"mirror_traffic": {}}.',),
-            )
-        _unruled(row, force=force)
-        for running in operations_active(endpoint):
-            if running.kind == OperationKind.DELETE_ENDPOINT:
-                return running
-            if running.deployment != name:
-                continue
-            if running.kind in DELETIONS:
-                return running
-            completion.operation_supersede(running, now)
-        DEPLOYMENTS.move(row, DeploymentCause.DELETE)
-        operation = operation_open(
-            kind=OperationKind.DELETE_DEPLOYMENT,
-            endpoint=row.endpoint,
-            deployment=row,
-            parameters={},
-            actor=actor,
-            now=now,
-        )
-    return advanced(operation, now)

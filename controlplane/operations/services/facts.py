@@ -26,6 +26,7 @@ from controlplane.operations.reconcile import (
     missing_ordinals,
     to_move,
 )
+from controlplane.operations.services.golden_gates import gate_facts
 from controlplane.operations.types import OperationKind, StageName, StageStatus
 from controlplane.registry.models import ModelVersion
 from controlplane.registry.stores import blob_store
@@ -73,6 +74,7 @@ def case_load(operation: Operation, now: datetime) -> Case:
         if (asked := operation.parameters.get("candidate_asked"))
         else None,
         candidate_answered="candidate_answer" in operation.parameters,
+        gate=gate_facts(operation),
     )
 
 

@@ -15,8 +15,9 @@ from controlplane.operations.errors import OperationInProgress, RolloutInProgres
 from controlplane.operations.models import Operation
 from controlplane.operations.reconcile import DELETIONS, TITLES, Stage, stages_new, waves
 from controlplane.operations.selectors import operations_active, rollouts_active
+from controlplane.operations.services.golden_gates import gate_of, gate_skipped
 from controlplane.operations.services.quotas import replicas_check
-from controlplane.operations.types import OperationKind
+from controlplane.operations.types import GoldenGate, OperationKind
 
 SHORTEST_DEADLINE: Final = timedelta(minutes=15)
 LOAD_ALLOWANCE: Final = timedelta(minutes=7)
@@ -66,13 +67,15 @@ def operation_open(
         replicas_check(deployment, parameters)
     if crowded := crowding(parameters.get("instance_count", 0)):
         parameters = {**parameters, "warnings": [crowded]}
+    gate = gate_of(kind, deployment, parameters)
+    stages = stages_new(kind, rolls="rollout" in parameters, asks=gate == GoldenGate.ASK)
     operation = Operation.objects.create(
         id=uuid4().hex,
         kind=kind,
         project_id=endpoint.project_id,
         endpoint=endpoint.name,
         deployment=name,
-        stages=[stage_data(stage) for stage in stages_new(kind, rolls="rollout" in parameters)],
+        stages=[stage_data(stage) for stage in stages],
         parameters=parameters,
         deadline_at=now + deadline_for(kind, deployment),
         created_by=actor,
@@ -89,6 +92,8 @@ def operation_open(
         message=f"{actor} started: {describe(operation)}",
         data={"operation": operation.id, "kind": kind.value, "deployment": name},
     )
+    if gate == GoldenGate.SKIP:
+        gate_skipped(operation, actor)
     return operation
 
 

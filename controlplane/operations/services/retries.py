@@ -29,7 +29,7 @@ from controlplane.operations.services.starting import (
     first_traffic,
     scaling_open,
 )
-from controlplane.operations.types import OperationState
+from controlplane.operations.types import GoldenGate, OperationState
 
 
 def operation_retry(
@@ -39,8 +39,10 @@ def operation_retry(
     now: datetime,
     supersede: bool = False,
     may_run_code: bool = False,
+    golden: GoldenGate = GoldenGate.ASK,
 ) -> Operation:
     """A new operation that does the same again; with ``supersede`` instead of what is in its way.
+    Golden cases are asked where the old one was to, unless ``golden`` is SKIP.
 
     Raises OperationNotFound, OperationFinished, OperationInProgress, DeploymentNotFound,
     ModelNotDeployable, CodeNotAllowed, CodeNotApproved (of what is not running)."""
@@ -54,7 +56,9 @@ def operation_retry(
         if (endpoint := endpoint_lock(old.endpoint)) is not None:
             not_deleting(endpoint)
         rollout = old.parameters.get("rollout")
-        first = first_traffic(old.parameters.get("traffic", 0), rollout)
+        if golden == GoldenGate.ASK:
+            golden = GoldenGate(old.parameters.get("golden", GoldenGate.ASK))
+        first = first_traffic(old.parameters.get("traffic", 0), rollout, golden)
         moves = first["traffic"] or rollout is not None
         place = None if moves else old.deployment  # traffic is everybody's
         if supersede:
@@ -70,7 +74,7 @@ def operation_retry(
         elif revision is not None:
             allowed = runnable_check(row.revision, revision, may_run_code=may_run_code)
             template = replace(template_of(revision), allow_code=allowed)
-            operation = _roll_again(row, template, old, actor, now)
+            operation = _roll_again(row, template, old, actor, now, golden)
         else:
             operation = scaling_open(row, wanted, actor, now, first=first)
     return advanced(operation, now)
@@ -83,7 +87,12 @@ def _revision_rolled(old: Operation, row: Deployment) -> DeploymentRevision | No
 
 
 def _roll_again(
-    row: Deployment, template: ReplicaTemplate, old: Operation, actor: str, now: datetime
+    row: Deployment,
+    template: ReplicaTemplate,
+    old: Operation,
+    actor: str,
+    now: datetime,
+    golden: GoldenGate,
 ) -> Operation:
     back_to, count = row.revision.number, row.instance_count
     if old.parameters["instance_count"] != old.parameters["previous_count"]:
@@ -91,4 +100,4 @@ def _roll_again(
         row.save(update_fields=["instance_count", "paused_count", "updated_at"])
     cause = f"retry of {old.parameters['revision']}"
     revision_record(row, template, author=actor, cause=cause)
-    return rolled(row, back_to, actor, now, previous_count=count)
+    return rolled(row, back_to, actor, now, previous_count=count, golden=golden)

@@ -34,6 +34,7 @@ from controlplane.operations.services.starting import (
     rolling_open,
     settled_check,
 )
+from controlplane.operations.types import GoldenGate
 
 
 def deployment_roll(
@@ -48,6 +49,7 @@ def deployment_roll(
     secret_environment: dict[str, str | None] | None = None,
     instance_type: str | None = None,
     instance_count: int | None = None,
+    golden: GoldenGate = GoldenGate.ASK,
     **settings: Any,
 ) -> Operation:
     """Let a deployment run something else, while what it runs serves on until that is ready.
@@ -95,7 +97,7 @@ def deployment_roll(
             row.instance_count, row.paused_count = instance_count, None
         row.save(update_fields=["instance_count", "paused_count", "updated_at"])
         revision_record(row, replace(wanted, allow_code=allowed), author=actor, cause="updated")
-        operation = rolled(row, current.number, actor, now, previous_count=count)
+        operation = rolled(row, current.number, actor, now, previous_count=count, golden=golden)
     return advanced(operation, now)
 
 
@@ -106,12 +108,13 @@ def rolled(
     now: datetime,
     *,
     previous_count: int | None = None,
+    golden: GoldenGate = GoldenGate.NONE,
 ) -> Operation:
     """Without a gap where something serves, afresh where nothing does."""
     running = row.replicas.filter(desired=Desired.RUNNING).exists()
     if row.provisioning_state == DeploymentState.SUCCEEDED and running:
-        return rolling_open(row, back_to, actor, now, previous_count=previous_count)
-    return deployment_start(row, first_traffic(0, None), actor, now)
+        return rolling_open(row, back_to, actor, now, previous_count=previous_count, golden=golden)
+    return deployment_start(row, first_traffic(0, None, golden), actor, now)
 
 
 def deployment_rollback(
@@ -125,7 +128,8 @@ def deployment_rollback(
 ) -> Operation:
     """Run an earlier revision again, the last that came up unless said which.
 
-    What serves serves on until the others are ready; nothing is uploaded anew. ``may_run_code``:
+    What serves serves on until the others are ready; nothing is uploaded anew, and no golden case
+    is asked: who goes back is in need, and that revision has answered before. ``may_run_code``:
     the actor may set the variables that it had, whatever they are.
     Raises EndpointNotFound, DeploymentNotFound, RevisionNotFound, OperationInProgress, Conflict,
     ModelNotDeployable, CodeNotAllowed, CodeNotApproved.

@@ -34,7 +34,7 @@ from controlplane.deployments.types import DeploymentState, Desired, ReplicaStat
 from controlplane.operations.models import Operation
 from controlplane.operations.selectors import operations_active
 from controlplane.operations.services.operations import nothing_active, operation_open
-from controlplane.operations.types import OperationKind
+from controlplane.operations.types import GoldenGate, OperationKind
 from controlplane.registry.models import ConfigRevision, ModelVersion
 
 BROKEN = (DeploymentState.FAILED, DeploymentState.CANCELED)
@@ -150,6 +150,7 @@ def deployment_place(
     *,
     replace: bool,
     field: str = "name",
+    golden: GoldenGate = GoldenGate.ASK,
 ) -> Operation:
     """A row for ``name``, new or taken over, and the operation that brings it up; ``field`` is
     where the caller's name stands, for the refusal."""
@@ -169,7 +170,7 @@ def deployment_place(
     count_within(values["autoscale"], values["instance_count"])
     if row is None:
         row = deployment_record(endpoint, name, template, author=actor, **values)
-        return _open(row, first_traffic(spec.traffic, spec.rollout), actor, now)
+        return _open(row, first_traffic(spec.traffic, spec.rollout, golden), actor, now)
     if endpoint.traffic.get(name) or rules_naming(endpoint.traffic_rules, name):
         raise DeploymentHasTraffic(
             f"{name} runs something else and answers requests.",
@@ -181,12 +182,15 @@ def deployment_place(
     Autoscaler.objects.filter(deployment=row).delete()
     row.refresh_from_db()
     revision_record(row, template, author=actor, cause="replaced")
-    return deployment_start(row, first_traffic(spec.traffic, spec.rollout), actor, now)
+    return deployment_start(row, first_traffic(spec.traffic, spec.rollout, golden), actor, now)
 
 
-def first_traffic(traffic: int, rollout: dict[str, Any] | None) -> dict[str, Any]:
+def first_traffic(
+    traffic: int, rollout: dict[str, Any] | None, golden: GoldenGate = GoldenGate.NONE
+) -> dict[str, Any]:
     """What an operation keeps of it; a rollout begins without a share."""
-    return {"traffic": traffic} if rollout is None else {"traffic": 0, "rollout": rollout}
+    asked = {"traffic": traffic} if rollout is None else {"traffic": 0, "rollout": rollout}
+    return {**asked, "golden": golden.value}
 
 
 def deployment_start(
@@ -232,6 +236,7 @@ def rolling_open(
     now: datetime,
     *,
     previous_count: int | None = None,
+    golden: GoldenGate = GoldenGate.NONE,
 ) -> Operation:
     """Replace what runs, replica by replica of the new kind first; the old ones go at the end.
 
@@ -240,7 +245,7 @@ def rolling_open(
     """
     running = row.replicas.filter(desired=Desired.RUNNING).values_list("id", flat=True)
     parameters = {
-        "traffic": 0,
+        **first_traffic(0, None, golden),
         "instance_count": row.instance_count,
         "old_ids": list(running),
         "revision": row.revision.number,
@@ -313,4 +318,14 @@ def settled_check(row: Deployment) -> None:
         raise Conflict(
             f"{row.name} is {row.provisioning_state}; only a deployment that works can do that.",
             hints=("Retry its deployment first.",),
+        )
+
+
+def unruled_check(row: Deployment, *, force: bool) -> None:
+    """Raises DeploymentHasTraffic where a rule sends it requests, unless ``force``."""
+    rules = rules_naming(row.endpoint.traffic_rules, row.name)
+    if rules and not force:
+        raise DeploymentHasTraffic(
+            f"{row.name} gets requests by rule: {rules}.",
+            hints=("Take these out of `traffic_rules` first: `PUT .../traffic`.",),
         )

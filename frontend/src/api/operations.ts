@@ -52,7 +52,13 @@ export const operationQuery = (id: string) =>
   });
 
 export const cancelOperation = (id: string) => answer(api.POST("/api/v1/operations/{operation_id}/cancel", of(id)));
-export const retryOperation = (id: string) => answer(api.POST("/api/v1/operations/{operation_id}/retry", of(id)));
+/** `skipGolden`: it answers requests without being asked its golden cases first. */
+export const retryOperation = (id: string, { skipGolden = false } = {}) =>
+  answer(
+    api.POST("/api/v1/operations/{operation_id}/retry", {
+      params: { path: { operation_id: id }, query: skipGolden ? { skip_golden: true } : {} },
+    }),
+  );
 
 /** The newest that changed something: not who looked at keys or files. */
 export const newsQuery = (subject: string, limit: number) =>

@@ -27,19 +27,19 @@ ONE = Tolerance(relative=0.01, absolute=0.001)
         (
             tensor("FP32", [2], [1, 0]),
             tensor("FP32", [2], [1, 0.002]),
-            "1 of 2 values differ [1]: 0.002, expected 0",
+            "1 of 2 values differ [1]: 0.002, expected 0 ± 0.001",
         ),
         (
             tensor("FP32", [1, 3], [1, 2, 3]),
             tensor("FP32", [1, 3], [1.5, 9, 3]),
-            "2 of 3 values differ, most of all [0, 1]: 9, expected 2",
+            "2 of 3 values differ, most of all [0, 1]: 9, expected 2 ± 0.021",
         ),
         (tensor("FP32", [1], ["NaN"]), tensor("FP32", [1], ["NaN"]), None),
         (tensor("FP32", [1], ["Infinity"]), tensor("FP32", [1], ["Infinity"]), None),
         (
             tensor("FP32", [2], [1, 2]),
             tensor("FP32", [2], [7, "NaN"]),
-            "2 of 2 values differ, most of all [1]: nan, expected 2",
+            "2 of 2 values differ, most of all [1]: nan, expected 2 ± 0.021",
         ),
         (tensor("FP16", [1], {"b64": "ADw="}), tensor("FP16", [1], [1.0]), None),
         (tensor("BF16", [1], {"b64": "gD8="}), tensor("BF16", [1], [1.0]), None),
@@ -129,7 +129,7 @@ def test_answers_are_read_in_binary_and_in_json() -> None:
         (
             tensor("FP32", [1], [1]),
             tensor("FP32", [1], [2]),
-            "1 of 1 values differ [0]: 2, expected 1",
+            "1 of 1 values differ [0]: 2, expected 1 ± 0.011",
         ),
         (
             tensor("INT64", [2], [1, 2]),

@@ -84,7 +84,7 @@ def test_golden_cases_are_asked_and_reported(
     ], "one that expects nothing is not asked"
     out, err = capsys.readouterr()
     assert [item["passed"] for item in json.loads(out)] == [True, False, False]
-    assert "FAIL  wrong  y 1 of 1 values differ [0]: 4, expected 5" in err
+    assert "FAIL  wrong  y 1 of 1 values differ [0]: 4, expected 5 ± 0.000501" in err
     assert "2 of 3 cases failed" in err
     suite = xml.parse(report).getroot()
     assert suite.attrib | {"time": ""} == {
@@ -150,7 +150,7 @@ def test_two_deployments_are_asked_the_same_and_compared(
     out, err = capsys.readouterr()
     assert [item["equal"] for item in json.loads(out)] == [True, False, True, False]
     assert set(json.loads(out)[0]["seconds"]) == {"blue", "green"}
-    assert "FAIL  wrong  y 1 of 1 values differ [0]: 5, expected 4" in err
+    assert "FAIL  wrong  y 1 of 1 values differ [0]: 5, expected 4 ± 0.000401" in err
     assert "FAIL  gone  blue: " in err
     assert "2 of 4 answers differ" in err
     assert main(["test", "compare", "net", "blue", "red"]) == 2

@@ -81,6 +81,29 @@ def test_commands_say_it_only_when_they_are_told_to(
     assert asked.flags.get("supersede") == ("true" if wanted else None)
 
 
+STARTING = [one for one in COMMANDS if one[1][0] in ("deploy", "operation") or "--set" in one[1]]
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+@pytest.mark.parametrize(("call", "command"), STARTING, ids=lambda one: str(one)[:40])
+def test_golden_cases_are_skipped_only_where_somebody_says_so(
+    serving: FakeServer, call: str, command: tuple[str, ...], wanted: bool
+) -> None:
+    asked = Asked(serving, call)
+    assert main([*command, *(["--skip-golden"] if wanted else [])]) == 0
+    assert asked.flags is not None
+    assert asked.flags.get("skip_golden") == ("true" if wanted else None)
+
+
+def test_the_sdk_skips_golden_cases_of_what_it_makes(
+    serving: FakeServer, ml_client: MLClient
+) -> None:
+    asked = Asked(serving, "POST /endpoints/net/deployments$")
+    green = ManagedOnlineDeployment(name="green", endpoint_name="net", model="azureml:net:1")
+    ml_client.online_deployments.begin_create_or_update(green, skip_golden=True)
+    assert asked.flags == {"skip_golden": "true"}
+
+
 @pytest.mark.parametrize(
     ("state", "entity", "call"),
     [

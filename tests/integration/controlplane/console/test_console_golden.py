@@ -50,12 +50,12 @@ def test_golden_cases_are_asked_and_compared(client: APIClient) -> None:
     ]  # fmt: skip
     told = {one["case"]: (one["status"], one["text"]) for one in found["cases"]}
     assert told["right"] == told["nearly"] == ("passed", "")
-    assert told["wrong"] == ("differs", "y 1 of 3 values differ [0, 2]: 6, expected 7")
+    assert told["wrong"] == ("differs", "y 1 of 3 values differ [0, 2]: 6, expected 7 ± 0.000701")
     status, text = told["narrow"]
     assert status == "refused"
     assert "(400)" in text
     assert found["cases"][-1]["differences"] == [
-        {"output": "y", "text": "1 of 3 values differ [0, 2]: 6, expected 7", "count": 1}
+        {"output": "y", "text": "1 of 3 values differ [0, 2]: 6, expected 7 ± 0.000701", "count": 1}
     ]
 
 

@@ -86,7 +86,7 @@ def test_a_candidate_that_answers_otherwise_gets_no_traffic(
     assert (refused.status_code, refused.json()["code"]) == (409, "GoldenCasesFailed")
     assert refused.json()["detail"] == (
         "green answers 1 of 1 golden cases otherwise than expected: 'two' of digits, y 1 of 1 "
-        "values differ [0]: 5, expected 4. It has not been given traffic."
+        "values differ [0]: 5, expected 4 ± 0.000401. It has not been given traffic."
     )
     assert any("--without golden" in hint for hint in refused.json()["hints"])
     assert not Rollout.objects.exists()

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -10,12 +11,15 @@ from hypothesis import strategies as st
 from controlplane.deployments.types import Desired, Failure, ReplicaState
 from controlplane.operations.reconcile import (
     Action,
+    AskCandidate,
     Cancel,
     Case,
     Chosen,
     Fail,
     Finish,
+    GateFacts,
     Place,
+    Reach,
     Remove,
     ReplicaFacts,
     Restart,
@@ -340,3 +344,83 @@ def test_whatever_is_reported_an_operation_ends(
         else:
             pytest.fail("the same moment asks for ever more steps")
     pytest.fail(f"still running: {current.stages}")
+
+
+ASKED = NOW - timedelta(seconds=20)
+READY = (replica(ReplicaState.READY),)
+REFUSED = Failure("GoldenCasesFailed", "otherwise")
+
+
+@pytest.mark.parametrize(
+    ("changes", "gate", "expected"),
+    [
+        ({}, {}, Reach()),
+        ({}, {"generation": 7}, "waiting for the gateway to confirm"),
+        ({"confirmed_generation": 7}, {"generation": 7}, AskCandidate()),
+        ({"candidate_asked": ASKED}, {"generation": 7}, "asking"),
+        ({"candidate_asked": NOW - timedelta(seconds=95)}, {"generation": 7}, AskCandidate()),
+        (
+            {"candidate_asked": ASKED},
+            {"generation": 7, "waits": True, "unanswered": ("'two'",)},
+            AskCandidate(),
+        ),
+        (
+            {"candidate_asked": NOW - timedelta(seconds=5)},
+            {"generation": 7, "waits": True, "unanswered": ("'two'",)},
+            "not answered: 'two'; asking again",
+        ),
+        ({"candidate_asked": ASKED, "candidate_answered": True}, {"told": "right"}, Route()),
+        (
+            {"candidate_asked": ASKED, "candidate_answered": True},
+            {"failure": REFUSED},
+            Fail(REFUSED),
+        ),
+        ({"replicas": (), "instance_count": 0}, {}, Route()),
+        ({"cancel_requested": True}, {"generation": 7}, Cancel()),
+    ],
+)
+def test_golden_cases_come_before_the_route(
+    changes: dict[str, object], gate: dict[str, Any], expected: Action | str
+) -> None:
+    stages = stages_new(OperationKind.DEPLOY, asks=True)
+    asked = case(stages=stages, replicas=READY, gate=GateFacts(**gate))
+    step = operation_step(replace(asked, **changes))  # type: ignore[arg-type]
+    if isinstance(expected, str):
+        assert (step.actions, told(step, "golden")[0]) == ((), expected)
+    else:
+        assert step.actions == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("unanswered", "asked", "says"),
+    [
+        ((), NOW, "Nobody has asked"),
+        ((), None, "No gateway has said"),
+        (("'two'",), NOW, "It has not answered"),
+    ],
+)
+def test_golden_cases_are_not_asked_for_ever(
+    unanswered: tuple[str, ...], asked: datetime | None, says: str
+) -> None:
+    stages = stages_new(OperationKind.DEPLOY, asks=True)
+    begun = operation_step(case(stages=stages, replicas=READY)).stages
+    facts = GateFacts(generation=1, unanswered=unanswered)
+    late = case(
+        stages=begun, replicas=READY, gate=facts, now=NOW + timedelta(minutes=5),
+        candidate_asked=asked,
+    )  # fmt: skip
+    (action,) = operation_step(late).actions
+    assert isinstance(action, Fail)
+    assert action.failure.code == "GoldenCasesUnanswered"
+    assert action.failure.message.startswith(says)
+
+
+def test_a_node_that_is_lost_while_golden_cases_are_asked_is_replaced_first() -> None:
+    stages = stages_new(OperationKind.DEPLOY, asks=True)
+    begun = operation_step(case(stages=stages, replicas=READY)).stages
+    lost = (replica(ReplicaState.READY, silence=LONG, node_offline=True),)
+    step = operation_step(case(stages=begun, replicas=lost, gate=GateFacts(generation=1)))
+    assert step.actions == (Stop(("r0",)),)
+    assert running(step) == "place"
+    golden = next(stage for stage in step.stages if stage.name == StageName.GOLDEN)
+    assert (golden.status, golden.started_at) == (StageStatus.PENDING, None)

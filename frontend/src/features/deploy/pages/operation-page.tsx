@@ -89,7 +89,7 @@ function OperationView({ operation }: { operation: Operation }) {
     onSuccess: (next) => queryClient.setQueryData(keys.operations.one(operation.id), next),
   });
   const retry = useMutation({
-    mutationFn: () => retryOperation(operation.id),
+    mutationFn: (how?: { skipGolden?: boolean }) => retryOperation(operation.id, how),
     onSuccess: (next) => {
       queryClient.setQueryData(keys.operations.one(next.id), next);
       void navigate(paths.operation(next.id));
@@ -124,7 +124,7 @@ function OperationView({ operation }: { operation: Operation }) {
         {cancel.error ? <ProblemCard error={cancel.error} title={t`It could not be canceled`} /> : null}
         {operation.state === "Succeeded" && operation.result ? <DeploySuccess operation={operation} result={operation.result} /> : null}
         {operation.state === "Failed" || operation.state === "Canceled" ? (
-          <DeployFailure operation={operation} onRetry={() => retry.mutate()} retrying={retry.isPending} retryFailure={retry.error} />
+          <DeployFailure operation={operation} onRetry={retry.mutateAsync} retrying={retry.isPending} retryFailure={retry.error} />
         ) : null}
         <div className={classes["operation"]}>
           <Card

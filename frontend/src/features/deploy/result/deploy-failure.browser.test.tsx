@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { page } from "vitest/browser";
 import type { DeploymentRevision, Operation } from "@/api/types";
 import { answerBy } from "@/testing/answers";
@@ -24,7 +24,7 @@ beforeEach(() => {
   answerBy(({ url }) => (url.endsWith("/revisions") ? Response.json({ items: revisions }) : undefined));
 });
 
-const failure = <DeployFailure operation={FAILED} onRetry={() => undefined} retrying={false} retryFailure={null} />;
+const failure = <DeployFailure operation={FAILED} onRetry={() => Promise.resolve()} retrying={false} retryFailure={null} />;
 
 test("a change that failed beside what serves offers no way to remove that", async () => {
   revisions = [revision(2, {}), revision(1, { succeeded: true, current: true })];
@@ -46,4 +46,29 @@ test("one that never came up can go", async () => {
   revisions = [revision(1, { current: true })];
   await show(failure);
   await expect.element(page.getByRole("button", { name: "Remove blue" })).toBeVisible();
+});
+
+test("where golden cases are answered otherwise it goes on once somebody says so", async () => {
+  const onRetry = vi.fn(() => Promise.resolve());
+  const operation = {
+    ...FAILED,
+    stages: [{ name: "golden", title: "Ask golden cases", status: "failed", detail: "" }],
+    error: {
+      code: "GoldenCasesFailed",
+      message: "Revision 2 of blue answers 1 of 1 golden cases otherwise.",
+      detail: "'eight' of digits, scores 3 of 10 values differ",
+    },
+  } as unknown as Operation;
+  await show(<DeployFailure operation={operation} onRetry={onRetry} retrying={false} retryFailure={null} />);
+  await expect.element(page.getByText("'eight' of digits, scores 3 of 10 values differ")).toBeVisible();
+  await page.getByRole("button", { name: "Go on without golden cases" }).click();
+  expect(onRetry).not.toHaveBeenCalled();
+  await page.getByRole("button", { name: "Go on", exact: true }).click();
+  await expect.poll(() => onRetry.mock.calls).toEqual([[{ skipGolden: true }]]);
+});
+
+test("what failed for another reason is only tried again", async () => {
+  await show(failure);
+  await expect.element(page.getByRole("button", { name: "Retry" })).toBeVisible();
+  await expect.element(page.getByRole("button", { name: "Go on without golden cases" })).not.toBeInTheDocument();
 });

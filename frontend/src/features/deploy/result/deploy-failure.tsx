@@ -1,15 +1,17 @@
 /** It did not work: our sentence first, the verbatim text second, what to do third. */
 import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
-import { IconArrowBackUp, IconRefresh, IconTool, IconTrash } from "@tabler/icons-react";
+import { IconArrowBackUp, IconPlayerTrackNext, IconRefresh, IconTool, IconTrash } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
 import { deleteDeployment, getDeployment, readLogs, revisionsQuery, rollBack } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { modelVersionQuery } from "@/api/models";
 import type { Deployment, DeploymentRevision, ErrorDetail, Operation } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
+import { ConfirmModal } from "@/components/confirm-modal";
 import { elapsed } from "@/components/format";
 import { FocusedHeading } from "@/components/focused-heading";
 import { ProblemCard } from "@/components/problem-card";
@@ -22,7 +24,7 @@ import classes from "./deploy-failure.module.css";
 
 export interface DeployFailureProps {
   operation: Operation;
-  onRetry: () => void;
+  onRetry: (how?: { skipGolden?: boolean }) => Promise<unknown>;
   retrying: boolean;
   retryFailure: unknown;
 }
@@ -71,9 +73,17 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
               {deployment ? (
                 <Fix deployment={deployment} tried={triedOf(revisions) ?? deployment} error={error} canceled={canceled} />
               ) : null}
-              <RefusingButton needs="deploy" leftSection={<IconRefresh size={15} aria-hidden />} onClick={onRetry} loading={retrying}>
+              <RefusingButton
+                needs="deploy"
+                leftSection={<IconRefresh size={15} aria-hidden />}
+                onClick={() => void onRetry().catch(() => undefined)}
+                loading={retrying}
+              >
                 <Trans>Retry</Trans>
               </RefusingButton>
+              {stage?.name === "golden" && !canceled ? (
+                <GoOn deployment={operation.deployment} onGoOn={() => onRetry({ skipGolden: true })} />
+              ) : null}
             </div>
           </div>
           {late && last ? <Verbatim text={t`Last log line: ${last}`} /> : null}
@@ -89,6 +99,35 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
         </div>
       </Card>
       {retryFailure ? <ProblemCard error={retryFailure} title={t`It could not be tried again`} /> : null}
+    </>
+  );
+}
+
+/** Where its answers are right, and the golden cases are not. */
+function GoOn({ deployment, onGoOn }: { deployment: string; onGoOn: () => Promise<unknown> }) {
+  const [asking, setAsking] = useState(false);
+  return (
+    <>
+      <RefusingButton
+        needs="deploy"
+        variant="default"
+        leftSection={<IconPlayerTrackNext size={15} aria-hidden />}
+        onClick={() => setAsking(true)}
+      >
+        <Trans>Go on without golden cases</Trans>
+      </RefusingButton>
+      <ConfirmModal
+        opened={asking}
+        onClose={() => setAsking(false)}
+        title={t`Go on without golden cases?`}
+        confirmLabel={t`Go on`}
+        onConfirm={onGoOn}
+      >
+        <Trans>
+          {deployment} is started once more, and answers requests though its golden cases expect something else. The activity names who said
+          so.
+        </Trans>
+      </ConfirmModal>
     </>
   );
 }
