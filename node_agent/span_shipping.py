@@ -48,24 +48,28 @@ class SpanShipping:
 
     async def run_once(self) -> None:
         """Ask the replicas, then send what waits."""
-        for replica, seen in self._fleet.serving():
-            try:
-                await self._take(replica, seen.metrics_port)
-            except (httpx.HTTPError, DecodeError) as error:
-                logger.debug("No spans of %s: %s", replica.replica_id, error)
+        serving = self._fleet.serving()
+        await asyncio.gather(*(self._take(one, seen.metrics_port) for one, seen in serving))
         await self._send()
         await asyncio.sleep(REST_S)
 
     async def _take(self, replica: DesiredReplica, port: int) -> None:
-        """Raises httpx.HTTPError, DecodeError."""
-        for _ in range(MOST_ANSWERS):
-            answer = await self._replicas.get(f"http://127.0.0.1:{port}/spans")
-            said = answer.raise_for_status().content
-            if not said:
-                return
-            self._waiting.append(stamped(said, replica, self._node))
-            while sum(map(len, self._waiting)) > MOST_WAITING:
-                self._waiting.popleft()
+        """What it has, as far as it says so in time: others are sent then."""
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                for _ in range(MOST_ANSWERS):
+                    answer = await self._replicas.get(f"http://127.0.0.1:{port}/spans")
+                    said = answer.raise_for_status().content
+                    if not said:
+                        return
+                    self._keep(stamped(said, replica, self._node))
+        except (TimeoutError, httpx.HTTPError, DecodeError) as error:
+            logger.debug("No spans of %s: %r", replica.replica_id, error)
+
+    def _keep(self, spans: bytes) -> None:
+        self._waiting.append(spans)
+        while sum(map(len, self._waiting)) > MOST_WAITING:
+            self._waiting.popleft()
 
     async def _send(self) -> None:
         """One after the other. What cannot be sent waits, what is refused does not."""

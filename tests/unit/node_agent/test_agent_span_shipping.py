@@ -1,5 +1,6 @@
 """Spans from runtimes to a collector: bounded, each once, whose they are by the agent's word."""
 
+import asyncio
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,6 +14,7 @@ from node_agent.fleet import Fleet
 from node_agent.span_shipping import MOST_ANSWERS, SpanShipping
 from tests.support.otlp import Receiver, receiver
 
+SILENT = 9
 OF_THE_AGENT = {
     "service.name": "triton-inference-server",
     "shoal.endpoint": "e",
@@ -105,6 +107,34 @@ async def test_a_replica_that_never_ends_does_not_keep_the_others_waiting(
     replicas.waiting = [spans("a") for _ in range(3 * MOST_ANSWERS)]
     await shipping.run_once()
     assert replicas.asked == MOST_ANSWERS == len(collector.spans)
+    await shipping.close()
+
+
+async def test_replicas_are_asked_at_a_time_and_a_silent_one_only_so_long(
+    collector: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together, told = asyncio.Barrier(2), set[int]()
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        port = request.url.port or 0
+        if port == SILENT:
+            await asyncio.Event().wait()
+        if port in told:
+            return httpx.Response(200)
+        await together.wait()  # each answers once the other is asked, too
+        told.add(port)
+        return httpx.Response(200, content=spans(f"of {port}"))
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    monkeypatch.setattr(span_shipping.answers, "client", lambda _: client)
+    monkeypatch.setattr(span_shipping, "REST_S", 0.0)
+    monkeypatch.setattr(span_shipping, "TIMEOUT_S", 1.0)
+    replica = SimpleNamespace(replica_id="r", endpoint="e", deployment="d")
+    ports = [SimpleNamespace(metrics_port=port) for port in (SILENT, 1, 2)]
+    fleet = SimpleNamespace(serving=lambda: [(replica, port) for port in ports])
+    shipping = SpanShipping(cast(Fleet, fleet), collector.url, "node-a")
+    await asyncio.wait_for(shipping.run_once(), 30)
+    assert sorted(names(collector)) == ["of 1", "of 2"]
     await shipping.close()
 
 
