@@ -223,6 +223,11 @@ export function alertAnswer(
   if (section === "silences") return id ? ok({ ...silences[0], ends_at: ago(0) }) : list(silences);
   if (section !== "channels") return undefined;
   if (!id && method === "POST") {
+    const name = String(body["name"]);
+    if (channels.some((one) => one.name === name)) {
+      const detail = `There is a channel called ${name} already.`;
+      return ok({ title: "Conflict", status: 409, code: "ChannelExists", detail, hints: [] }, 409);
+    }
     const channel = { ...channels[0], ...(body as Partial<Channel>), signed: body["kind"] === "webhook", address: "https://example.org" };
     channels = [...channels, channel as Channel];
     return ok({ ...channel, secret: channel.signed ? "kJ2n8vQ1xZ4bT7" : "" }, 201);

@@ -28,8 +28,8 @@ def product(
         pytest.fail("The studio is not built: run `make studio` first.")
     running = Product(
         Path(tmp_path_factory.mktemp("shoal-home")),
-        # where the files lie that are imported
-        {"SHOAL_IMPORT_NETWORKS": "127.0.0.1"},
+        # where the files lie that are imported, and who is told of alerts
+        {"SHOAL_IMPORT_NETWORKS": "127.0.0.1", "SHOAL_ALERT_NETWORKS": "127.0.0.1"},
     )
     try:
         running.start()

@@ -132,8 +132,8 @@ def _check(found: Settings, values: dict[str, Any]) -> None:
         raise Invalid(f"threshold: {rule.name} has none.", field="threshold")
     if not rule.least <= threshold <= rule.most:
         raise Invalid(
-            f"threshold: {threshold:g}, expected {rule.least:g} to {rule.most:g} {rule.unit} "
-            f"for {rule.name}.",
+            f"threshold: {threshold:g}, expected {rule.least:,.10g} to {rule.most:,.10g} "
+            f"{rule.unit} for {rule.name}.",
             field="threshold",
         )
 

@@ -1,6 +1,9 @@
 /** Defaults of server state: no retry of answers that will not change, one retry of the rest. */
-import { QueryClient } from "@tanstack/react-query";
+import { notifyManager, QueryClient } from "@tanstack/react-query";
 import { toProblem } from "@/api/problem";
+
+// why not with the next timer, as it comes: a second click on a button would find it as it was, and send again what is being sent.
+notifyManager.setScheduler(queueMicrotask);
 
 export function makeQueryClient(): QueryClient {
   return new QueryClient({

@@ -25,6 +25,9 @@ export interface PlanFieldsProps {
   focused?: boolean;
 }
 
+/** What a field says that was left empty, and keeps the rollout from beginning. */
+const needed = (value: number | string) => (typeof value === "number" ? undefined : t`a number`);
+
 export function PlanFields({ plan, onPlan, share, focused = false }: PlanFieldsProps) {
   const read = readSteps(stepsText(plan, share), 0);
   return (
@@ -45,6 +48,7 @@ export function PlanFields({ plan, onPlan, share, focused = false }: PlanFieldsP
         min={0}
         max={10_080}
         value={plan.minutes}
+        error={needed(plan.minutes)}
         onChange={(minutes) => onPlan({ minutes })}
       />
       <NumberInput
@@ -54,6 +58,7 @@ export function PlanFields({ plan, onPlan, share, focused = false }: PlanFieldsP
         max={10_000_000}
         allowDecimal={false}
         value={plan.requests}
+        error={needed(plan.requests)}
         onChange={(requests) => onPlan({ requests })}
       />
       <Switch

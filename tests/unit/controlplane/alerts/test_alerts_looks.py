@@ -432,6 +432,8 @@ def test_rules_are_changed_and_turned_off(boss: APIClient) -> None:
         answer = boss.patch("/api/v1/alert-rules/gateway-silent", body, format="json")
         assert (answer.status_code, answer.json()["field"]) == (400, field)
         assert "gateway-silent" in answer.text or field != "threshold"
+    few = boss.patch("/api/v1/alert-rules/objective-fast-burn", {"threshold": 0}, format="json")
+    assert "0, expected 1 to 1,000,000,000 requests at least" in few.json()["detail"]
     nothing = boss.patch("/api/v1/alert-rules/endpoint-unavailable", {"threshold": 1})
     assert nothing.status_code == 400
     assert boss.get("/api/v1/alert-rules/gateway-silent").json()["threshold"] == 60

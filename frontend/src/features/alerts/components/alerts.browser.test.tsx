@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { page } from "vitest/browser";
+import { page, userEvent } from "vitest/browser";
 import { show } from "@/testing/show";
 import { ChannelsList } from "./channels-list";
 import { RulesList } from "./rules-list";
@@ -27,6 +27,17 @@ test("a channel is added, its secret shown once, tried, and its log read", async
   await expect.element(sent.getByRole("row").nth(2)).toBeVisible();
 });
 
+test("two quick clicks add one channel, and its secret stays", async () => {
+  await show(<ChannelsList />);
+  await button("Add a channel").click();
+  await page.getByRole("textbox", { name: "Name" }).fill("twice");
+  await expect.element(button("Add it")).toBeDisabled();
+  await page.getByRole("textbox", { name: "URL" }).fill("https://example.org/x");
+  await button("Add it").dblClick();
+  await expect.element(page.getByText("is shown only now", { exact: false })).toBeVisible();
+  await expect.element(page.getByText("The channel was not added")).not.toBeInTheDocument();
+});
+
 test("channels are not for everybody", async () => {
   localStorage.setItem("mock.role", "viewer");
   await show(<ChannelsList />);
@@ -38,6 +49,18 @@ test("a rule says what to do, and who may not change it is told so", async () =>
   await show(<RulesList chosen="queue-slow" />);
   await expect.element(page.getByText("More comes in than is answered", { exact: false })).toBeVisible();
   await expect.element(page.getByRole("switch")).toBeDisabled();
+});
+
+test("a threshold is kept with Enter, and is as it was where the field is left empty", async () => {
+  await show(<RulesList chosen={undefined} />);
+  const threshold = page.getByRole("textbox", { name: "Threshold, ms" });
+  await userEvent.fill(threshold, "700");
+  await userEvent.keyboard("{Enter}");
+  await expect.element(page.getByText("Requests wait long in the queue: changed")).toBeVisible();
+  await expect.element(threshold).toHaveValue("700");
+  await userEvent.clear(threshold);
+  await userEvent.keyboard("{Tab}");
+  await expect.element(threshold).not.toHaveValue("");
 });
 
 test("silences with their reason", async () => {

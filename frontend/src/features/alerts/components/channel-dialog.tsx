@@ -39,6 +39,7 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
     },
   });
   const made = create.data;
+  const nowhere = kind === "email" ? recipients.length === 0 : url.trim() === "";
   return (
     <Modal opened onClose={onClose} title={t`Add a channel`} size={520} closeButtonProps={{ "aria-label": t`Close` }}>
       {made ? (
@@ -95,7 +96,7 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
             <Button variant="default" onClick={onClose}>
               <Trans>Cancel</Trans>
             </Button>
-            <Button type="submit" disabled={name.trim() === ""} loading={create.isPending}>
+            <Button type="submit" disabled={name.trim() === "" || nowhere} loading={create.isPending}>
               <Trans>Add it</Trans>
             </Button>
           </div>

@@ -41,7 +41,8 @@ function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
   });
   const off = refusal !== undefined || change.isPending;
   const keep = () => {
-    if (typeof typed === "number" && typed !== rule.threshold) change.mutate({ threshold: typed });
+    if (typeof typed !== "number") setTyped(rule.threshold ?? "");
+    else if (typed !== rule.threshold && !change.isPending) change.mutate({ threshold: typed });
   };
   return (
     <div ref={place} className={classes["rule"]} data-chosen={chosen ? "" : undefined}>
@@ -71,6 +72,10 @@ function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
             disabled={off}
             onChange={setTyped}
             onBlur={keep}
+            onKeyDown={(event) => {
+              if (event.key === "Enter") keep();
+              if (event.key === "Escape") setTyped(rule.threshold ?? "");
+            }}
           />
         )}
         <h3 className={classes["steps"]}>

@@ -70,10 +70,15 @@ export function ConfigEditor({ version, wanted, of }: EditorProps) {
   const [texts, setTexts] = useState(starts);
   const [against, setAgainst] = useState<Against>("none");
   const [message, setMessage] = useState("");
-  const active = Math.max(
-    0,
-    source.models.findIndex((model) => model.name === of),
-  );
+  const named = source.models.findIndex((model) => model.name === of);
+  // What clients call is the ensemble, where there is one, as on the overview.
+  const active =
+    named >= 0
+      ? named
+      : Math.max(
+          0,
+          source.models.findIndex((one) => one.platform === "ensemble"),
+        );
   const checks = useChecks(source, texts);
   const [tried, setTried] = useState<Tried | null>(null);
   const trying = useTryLoad(source, { texts, instanceType: "" }, tried, setTried);

@@ -44,6 +44,9 @@ test("a step is connected by what fits, renamed and removed; the text says the s
   const called = page.getByRole("textbox", { name: "embedding is called" });
   await userEvent.fill(called, "token_ids");
   await expect.element(page.getByText("Another tensor is called token_ids")).toBeVisible();
+  await userEvent.keyboard("{Enter}");
+  await expect.element(page.getByText("Another tensor is called token_ids")).toBeVisible();
+  await expect.element(called).toHaveValue("token_ids");
   await userEvent.fill(called, "vector");
   await userEvent.keyboard("{Enter}");
   await expect.element(takes).toHaveValue("vector");
@@ -65,6 +68,12 @@ test("a step is added by keyboard, with names of its own, and takes what it need
   await page.getByRole("option", { name: /^token_ids/ }).click();
   await expect.element(page.getByText("token_ids, INT64 -1 (any), goes from tokenizer to encoder").nth(1)).toBeInTheDocument();
   await expect.element(text).toHaveValue(expect.stringContaining('input_map { key: "input_ids" value: "token_ids" }'));
+  await page.getByRole("combobox", { name: "Output scores comes from" }).click();
+  for (const tensor of ["embedding", "embedding_2"])
+    await expect
+      .element(page.getByRole("option", { name: `embedding of encoder, called ${tensor}`, exact: false }).first())
+      .toBeInTheDocument();
+  await userEvent.keyboard("{Escape}");
   await page.getByRole("combobox", { name: "Version of step 4. encoder" }).click();
   await page.getByRole("option", { name: "version 1" }).click();
   await expect.element(text).toHaveValue(expect.stringContaining("model_version: 1\n"));

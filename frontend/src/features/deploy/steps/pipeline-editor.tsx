@@ -8,7 +8,7 @@ import { pipelineGraph } from "@/components/pipeline/graph";
 import { PipelineDrawing, type StepText } from "@/components/pipeline/pipeline-drawing";
 import { ToneIcon } from "@/components/status";
 import { addStep, setOutput, tensorNames } from "../config/pipeline-edit";
-import { outputChoices, specOf, type StepModel, stepProblems } from "../config/pipeline-fit";
+import { type Choice, outputChoices, specOf, type StepModel, stepProblems } from "../config/pipeline-fit";
 import type { SourceModel } from "../config/source";
 import shared from "../deploy.module.css";
 import type { FormContext } from "./form-context";
@@ -23,6 +23,12 @@ const stepModel = (model: SourceModel): StepModel => ({
   inputs: model.inputs,
   outputs: model.outputs,
 });
+
+/** By its model's name for it; where two steps run the same model, also by what it is called here. */
+function madeText({ output, from, tensor }: Choice, all: readonly Choice[]): string {
+  const alike = all.filter((one) => one.output === output && one.from === from);
+  return alike.length > 1 ? t`${output} of ${from}, called ${tensor}` : t`${output} of ${from}`;
+}
 
 export function PipelineEditor({ form }: { form: FormContext }) {
   const { fields, text, onChange, problems, disabled } = form;
@@ -106,18 +112,21 @@ export function PipelineEditor({ form }: { form: FormContext }) {
       </div>
       {spec.outputs.length > 0 ? (
         <ul className={classes["outputs"]} aria-label={t`Where outputs come from`}>
-          {spec.outputs.map((output) => (
-            <li key={output.name}>
-              <TensorSelect
-                label={t`Output ${output.name} comes from`}
-                choices={outputChoices(spec, models, batched, output)}
-                value={output.name}
-                named={({ output: made, from }) => t`${made} of ${from}`}
-                disabled={disabled}
-                onChange={(tensor) => tensor !== null && onChange(setOutput(text, output.name, tensor))}
-              />
-            </li>
-          ))}
+          {spec.outputs.map((output) => {
+            const choices = outputChoices(spec, models, batched, output);
+            return (
+              <li key={output.name}>
+                <TensorSelect
+                  label={t`Output ${output.name} comes from`}
+                  choices={choices}
+                  value={output.name}
+                  named={(one) => madeText(one, choices)}
+                  disabled={disabled}
+                  onChange={(tensor) => tensor !== null && onChange(setOutput(text, output.name, tensor))}
+                />
+              </li>
+            );
+          })}
         </ul>
       ) : null}
     </div>

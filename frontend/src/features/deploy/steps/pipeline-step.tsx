@@ -139,7 +139,8 @@ function OutputName({ index, spec, taken, text, disabled, onChange, output, tens
       onChange={(event) => setTyped(event.currentTarget.value)}
       onBlur={commit}
       onKeyDown={(event) => {
-        if (event.key === "Enter") commit();
+        // A name that is refused stays, with what is wrong with it.
+        if (event.key === "Enter" && problem === null) commit();
         if (event.key === "Escape") setTyped(null);
       }}
       rightSection={

@@ -3,6 +3,7 @@ import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { ActionIcon, Button, NumberInput, TextInput } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { NumberField } from "@/components/number-field";
 import { advancedText, type Draft, newSchedule, type Schedule, type Side } from "./policy";
 import classes from "./policy-form.module.css";
 
@@ -29,20 +30,20 @@ export function PolicyAdvanced({ draft, disabled, onChange }: AdvancedProps) {
       <SideFields word={t`More`} side={draft.up} disabled={disabled} onChange={(up) => onChange({ ...draft, up })} />
       <SideFields word={t`Fewer`} side={draft.down} disabled={disabled} onChange={(down) => onChange({ ...draft, down })} />
       <div className={classes["fields"]}>
-        <NumberInput
+        <NumberField
           label={t`Tolerance`}
           title={t`So far above or below a target nothing happens.`}
           suffix=" %"
           value={draft.tolerance_percent}
           {...{ min: 0, max: 50, allowDecimal: false, w: 150, disabled }}
-          onChange={(value) => onChange({ ...draft, tolerance_percent: Number(value) || 0 })}
+          onChange={(value) => onChange({ ...draft, tolerance_percent: value })}
         />
-        <NumberInput
+        <NumberField
           label={t`Looks every`}
           suffix=" s"
           value={draft.interval_s}
           {...{ min: 2, max: 60, allowDecimal: false, w: 150, disabled }}
-          onChange={(value) => onChange({ ...draft, interval_s: Number(value) || 2 })}
+          onChange={(value) => onChange({ ...draft, interval_s: value })}
         />
       </div>
       {draft.min === 0 ? <IdleFields idle={draft.idle} disabled={disabled} onChange={(idle) => onChange({ ...draft, idle })} /> : null}
@@ -79,29 +80,29 @@ function IdleFields({ idle, disabled, onChange }: IdleProps) {
   const whole = { allowDecimal: false, w: 150, disabled };
   return (
     <div className={classes["fields"]}>
-      <NumberInput
+      <NumberField
         {...whole}
         {...{ min: 10, max: 86_400, suffix: " s" }}
         label={t`None after`}
         title={t`So long without a request, and no replica is left.`}
         value={idle.after_s}
-        onChange={(value) => onChange({ ...idle, after_s: Number(value) || 10 })}
+        onChange={(value) => onChange({ ...idle, after_s: value })}
       />
-      <NumberInput
+      <NumberField
         {...whole}
         {...{ min: 1, max: 300, suffix: " s" }}
         label={t`Requests wait`}
         title={t`So long a request waits for a replica to wake; then it is told 503.`}
         value={idle.hold_s}
-        onChange={(value) => onChange({ ...idle, hold_s: Number(value) || 1 })}
+        onChange={(value) => onChange({ ...idle, hold_s: value })}
       />
-      <NumberInput
+      <NumberField
         {...whole}
         {...{ min: 1, max: 10_000 }}
         label={t`At a time`}
         title={t`So many requests wait at each gateway; more are told 503.`}
         value={idle.most_held}
-        onChange={(value) => onChange({ ...idle, most_held: Number(value) || 1 })}
+        onChange={(value) => onChange({ ...idle, most_held: value })}
       />
     </div>
   );
@@ -118,19 +119,19 @@ function SideFields({ word, side, disabled, onChange }: SideProps) {
   const seconds = { min: 0, max: LONGEST_S, allowDecimal: false, suffix: " s", w: 150, disabled };
   return (
     <div className={classes["fields"]}>
-      <NumberInput
+      <NumberField
         {...seconds}
         label={t`${word} after`}
         title={t`So long the load must have asked for it without a break.`}
         value={side.window_s}
-        onChange={(value) => onChange({ ...side, window_s: Number(value) || 0 })}
+        onChange={(value) => onChange({ ...side, window_s: value })}
       />
-      <NumberInput
+      <NumberField
         {...seconds}
         label={t`${word}: cool-down`}
         title={t`So long nothing happens after any change, a person's as well.`}
         value={side.cooldown_s}
-        onChange={(value) => onChange({ ...side, cooldown_s: Number(value) || 0 })}
+        onChange={(value) => onChange({ ...side, cooldown_s: value })}
       />
       <NumberInput
         label={t`${word} a minute`}
@@ -165,12 +166,7 @@ function ScheduleFields({ name, schedule, disabled, onChange, onRemove }: Schedu
       <TextInput {...text("start")} label={t`From`} title={t`Cron: minute, hour, day, month, day of the week.`} />
       <TextInput {...text("end")} label={t`Until`} title={t`Cron: minute, hour, day, month, day of the week.`} />
       <TextInput {...text("time_zone")} label={t`Time zone`} />
-      <NumberInput
-        {...whole}
-        label={t`At least`}
-        value={schedule.min}
-        onChange={(value) => onChange({ ...schedule, min: Number(value) || 1 })}
-      />
+      <NumberField {...whole} label={t`At least`} value={schedule.min} onChange={(value) => onChange({ ...schedule, min: value })} />
       <NumberInput
         {...whole}
         label={t`At most`}

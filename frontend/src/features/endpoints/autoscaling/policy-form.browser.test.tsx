@@ -60,6 +60,26 @@ test("a policy is set once it has a target, and previewed before", async () => {
   await expect.element(page.getByRole("status")).toHaveTextContent("Would have run 1 to 4 replicas in the last 24 hours: 38 replica-hours");
 });
 
+test("a number is typed over another, and what was foreseen goes with the policy that it was of", async () => {
+  await show(<Loaded />);
+  const most = page.getByRole("textbox", { name: "At most" });
+  const flight = page.getByRole("textbox", { name: "Requests in flight" });
+  const told = page.getByRole("status");
+  await expect.element(page.getByText("Set one target or more.")).toBeVisible();
+  await userEvent.fill(flight, "4");
+  await userEvent.clear(most);
+  await expect.element(most).toHaveValue("");
+  await userEvent.keyboard("6");
+  await expect.element(most).toHaveValue("6");
+  await userEvent.clear(most);
+  await userEvent.keyboard("{Tab}");
+  await expect.element(most).toHaveValue("6");
+  await page.getByRole("button", { name: "Preview" }).click();
+  await expect.element(told).toHaveTextContent("Would have run");
+  await userEvent.fill(flight, "2");
+  await expect.element(page.getByText("Would have run", { exact: false })).not.toBeInTheDocument();
+});
+
 test("a schedule alone is a policy, once its times are times", async () => {
   await show(<Loaded />);
   const save = page.getByRole("button", { name: "Scale by this" });

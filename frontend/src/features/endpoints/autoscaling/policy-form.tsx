@@ -8,6 +8,7 @@ import { changeDeployment, previewAutoscaling } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
 import type { Deployment, PolicyRequest } from "@/api/types";
+import { NumberField } from "@/components/number-field";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { OvertakenNote, useSaving } from "@/components/saving";
@@ -33,7 +34,6 @@ export function PolicyForm({ endpoint, deployment }: { endpoint: string; deploym
   const [running] = useState(deployment.instance_count);
   const saving = useSaving({ thing: deployment, part: (shown) => formOf(shown, running), shownBy });
   const draft = saving.draft.policy;
-  const setDraft = (policy: Draft) => saving.edit({ ...saving.draft, policy });
   const problem = draftProblem(draft);
   const touched = saving.changed;
   const save = async (policy: PolicyRequest | null, { etag }: Deployment) => {
@@ -45,28 +45,33 @@ export function PolicyForm({ endpoint, deployment }: { endpoint: string; deploym
     mutationFn: () => previewAutoscaling(endpoint, deployment.name, policyOf(draft, kept)),
     onError: (error) => notifyProblem(error, t`It cannot be foreseen`),
   });
+  const setDraft = (policy: Draft) => {
+    saving.edit({ ...saving.draft, policy });
+    // What was foreseen is of another policy.
+    preview.reset();
+  };
   const told = saving.overtaken !== null;
   const off = refusal !== undefined;
   const whole = { allowDecimal: false, w: 110, disabled: off };
   return (
     <div className={rows["row"]} role="group" aria-label={t`Autoscaling of ${deployment.name}`}>
       <span className={rows["name"]}>{deployment.name}</span>
-      <NumberInput
+      <NumberField
         {...whole}
         label={t`At least`}
         value={draft.min}
         min={0}
         max={MOST_REPLICAS}
         title={t`0: none while nothing is asked of it. A request wakes one, and waits meanwhile.`}
-        onChange={(value) => setDraft({ ...draft, min: Number(value) || 0 })}
+        onChange={(value) => setDraft({ ...draft, min: value })}
       />
-      <NumberInput
+      <NumberField
         {...whole}
         label={t`At most`}
         value={draft.max}
         min={1}
         max={MOST_REPLICAS}
-        onChange={(value) => setDraft({ ...draft, max: Number(value) || 1 })}
+        onChange={(value) => setDraft({ ...draft, max: value })}
       />
       {TARGET_NAMES.map((name) => (
         <NumberInput
@@ -111,7 +116,7 @@ export function PolicyForm({ endpoint, deployment }: { endpoint: string; deploym
       <PolicyAdvanced draft={draft} disabled={off} onChange={setDraft} />
       <OvertakenNote saving={saving} now={(current) => policyText(current.autoscale)} />
       {saving.error ? <ProblemCard error={saving.error} title={t`The policy could not be saved`} /> : null}
-      {touched && problem ? <p className={classes["note"]}>{problem}</p> : null}
+      {problem && !off ? <p className={`${classes["note"]} ${touched ? "" : "secondary"}`}>{problem}</p> : null}
       <p className={classes["note"]} role="status">
         {preview.data ? previewText(preview.data) : null}
       </p>

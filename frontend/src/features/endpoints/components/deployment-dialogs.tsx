@@ -1,7 +1,6 @@
 /** What is asked before a deployment changes; the same from its menu and from the command palette. */
 import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
-import { NumberInput } from "@mantine/core";
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { changeDeployment, deleteDeployment, pauseDeployment, restartDeployment, startDeployment } from "@/api/endpoints";
 import { keys } from "@/api/keys";
@@ -9,6 +8,7 @@ import type { Deployment, Endpoint } from "@/api/types";
 import { AsCodeButton, type Recipe } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { listed } from "@/components/format";
+import { NumberField } from "@/components/number-field";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { OvertakenNote, useSaving } from "@/components/saving";
 import { scaleBounds, scaleText } from "../autoscaling/policy";
@@ -112,7 +112,8 @@ export function ScaleDialog({ endpoint, deployment, opened, onClose }: Deploymen
   const client = useQueryClient();
   const saving = useSaving({ thing: deployment, part: (shown) => shown.instance_count, shownBy: keys.endpoints.one(endpoint.name) });
   const instances = saving.draft;
-  const bounds = scaleBounds(deployment.autoscale) ?? { min: 1, max: MOST_INSTANCES };
+  const limited = scaleBounds(deployment.autoscale);
+  const bounds = limited ?? { min: 1, max: MOST_INSTANCES };
   const within = bounds.min <= instances && instances <= bounds.max;
   const close = () => {
     saving.discard();
@@ -133,14 +134,16 @@ export function ScaleDialog({ endpoint, deployment, opened, onClose }: Deploymen
       blocked={!within || saving.overtaken !== null}
       onConfirm={() => saving.sendNow(scale)}
     >
-      <NumberInput
+      <NumberField
         label={t`Instances`}
         description={t`Each instance is one runtime process with its own copy of the model.`}
         value={instances}
         min={bounds.min}
         max={bounds.max}
-        error={within ? undefined : t`${bounds.min} to ${bounds.max} by its autoscaling policy`}
-        onChange={(value) => saving.edit(Number(value) || 1)}
+        error={
+          within ? undefined : limited ? t`${bounds.min} to ${bounds.max} by its autoscaling policy` : t`${bounds.min} to ${bounds.max}`
+        }
+        onChange={saving.edit}
         data-autofocus
       />
       <OvertakenNote saving={saving} now={(current) => instancesText(current.instance_count)} onTake={onClose} />

@@ -1,7 +1,7 @@
 /** Copies of requests for one deployment, whose answers are thrown away: how it does under real traffic, at no risk. */
 import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
-import { NumberInput, Select } from "@mantine/core";
+import { Select } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { setMirror } from "@/api/endpoints";
 import { keys } from "@/api/keys";
@@ -9,6 +9,7 @@ import { useRefusal } from "@/api/permissions";
 import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { notifyDone } from "@/components/notify";
+import { NumberField } from "@/components/number-field";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton } from "@/components/refusing-button";
 import { OvertakenNote, useSaving } from "@/components/saving";
@@ -51,7 +52,7 @@ export function MirrorRow({ endpoint }: { endpoint: Endpoint }) {
       <span className={classes["label"]}>
         <Trans>Mirror</Trans>
       </span>
-      <NumberInput
+      <NumberField
         aria-label={t`Share of the requests that are copied`}
         value={percent}
         min={1}
@@ -59,7 +60,7 @@ export function MirrorRow({ endpoint }: { endpoint: Endpoint }) {
         suffix=" %"
         w={84}
         disabled={disabled}
-        onChange={(value) => saving.edit({ name, percent: Number(value) || 1 })}
+        onChange={(value) => saving.edit({ name, percent: value })}
       />
       <span>
         <Trans>of the requests, copied to</Trans>

@@ -83,6 +83,14 @@ test("the slider goes by ones and tens, ends at its ends, and number and presets
   await expect.element(slider).toHaveAttribute("aria-valuenow", "80");
 });
 
+test("a share that is typed over another is that share", async () => {
+  await show(<Loaded />);
+  await userEvent.clear(exact);
+  await userEvent.keyboard("5");
+  await expect.element(exact).toHaveValue("5 %");
+  await expect.element(slider).toHaveAttribute("aria-valuenow", "5");
+});
+
 test("the thumb is pulled to the middle of the track", async () => {
   await show(<Loaded />);
   await expect.element(slider).toBeVisible();

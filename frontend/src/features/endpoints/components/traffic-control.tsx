@@ -1,7 +1,7 @@
 /** Moving traffic: a slider for two deployments, numbers for more; applied on confirmation, then watched. */
 import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
-import { Button, NumberInput, Slider } from "@mantine/core";
+import { Button, Slider } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { endpointQuery, setTraffic } from "@/api/endpoints";
@@ -11,6 +11,7 @@ import { sendOver, wasOvertaken } from "@/api/problem";
 import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
+import { NumberField } from "@/components/number-field";
 import { RoleNote } from "@/components/role-note";
 import { trafficRecipe } from "../recipes";
 import { type Edit, isValid, PRESET_SHARES, sameSplit, type Split, splitText, standing, total, withShare } from "../traffic";
@@ -184,7 +185,7 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
             <span className="secondary" aria-hidden>
               {first}
             </span>
-            <NumberInput
+            <NumberField
               aria-label={t`Traffic of ${first}`}
               disabled={disabled}
               value={draft[first] ?? 0}
@@ -192,7 +193,7 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
               max={100}
               suffix=" %"
               w={84}
-              onChange={(value) => setDraft(withShare(draft, first, Number(value) || 0))}
+              onChange={(value) => setDraft(withShare(draft, first, value))}
             />
           </span>
           <Presets control={control} name={second} disabled={disabled} />
@@ -206,7 +207,7 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
     return (
       <div className={classes["fields"]}>
         {names.map((name) => (
-          <NumberInput
+          <NumberField
             key={name}
             label={name}
             disabled={disabled}
@@ -215,7 +216,7 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
             max={100}
             suffix=" %"
             w={104}
-            onChange={(value) => setDraft({ ...draft, [name]: Number(value) || 0 })}
+            onChange={(value) => setDraft({ ...draft, [name]: value })}
           />
         ))}
         <p className={classes["sum"]} data-bad={control.valid ? undefined : ""}>

@@ -27,6 +27,7 @@ import { MirrorRow } from "../components/mirror-row";
 import { Revisions } from "../components/revisions";
 import { TrafficEditor, useTrafficControl } from "../components/traffic-control";
 import { useEndpoint } from "../hooks/use-endpoint";
+import { RolloutCard } from "../rollout/rollout-card";
 import { RoutingCard } from "../routing/routing-card";
 import { splitText } from "../traffic";
 import classes from "./deployments-tab.module.css";
@@ -178,34 +179,37 @@ export function DeploymentsTab() {
     );
   }
   return (
-    <div className={classes["stack"]}>
-      <Card
-        title={t`Traffic`}
-        hint={t`by weight, new requests only`}
-        actions={
-          control.names.length > 1 ? (
-            <>
-              {control.changed ? (
-                <Button variant="subtle" color="gray" onClick={control.reset}>
-                  <Trans>Reset</Trans>
+    <>
+      <RolloutCard endpoint={endpoint.name} />
+      <div className={classes["stack"]}>
+        <Card
+          title={t`Traffic`}
+          hint={t`by weight, new requests only`}
+          actions={
+            control.names.length > 1 ? (
+              <>
+                {control.changed ? (
+                  <Button variant="subtle" color="gray" onClick={control.reset}>
+                    <Trans>Reset</Trans>
+                  </Button>
+                ) : null}
+                <Button onClick={control.apply} disabled={!control.changed || !control.valid || refusal !== undefined} title={refusal}>
+                  <Trans>Apply {splitText(control.draft, control.names)}</Trans>
                 </Button>
-              ) : null}
-              <Button onClick={control.apply} disabled={!control.changed || !control.valid || refusal !== undefined} title={refusal}>
-                <Trans>Apply {splitText(control.draft, control.names)}</Trans>
-              </Button>
-            </>
-          ) : undefined
-        }
-      >
-        <TrafficBar traffic={control.draft} />
-        <TrafficEditor control={control} />
-        <MirrorRow endpoint={endpoint} />
-      </Card>
-      <RoutingCard endpoint={endpoint} />
-      {endpoint.deployments.map((deployment) => (
-        <DeploymentCard key={deployment.name} endpoint={endpoint} deployment={deployment} all={control.names} />
-      ))}
-      {control.dialog}
-    </div>
+              </>
+            ) : undefined
+          }
+        >
+          <TrafficBar traffic={control.draft} />
+          <TrafficEditor control={control} />
+          <MirrorRow endpoint={endpoint} />
+        </Card>
+        <RoutingCard endpoint={endpoint} />
+        {endpoint.deployments.map((deployment) => (
+          <DeploymentCard key={deployment.name} endpoint={endpoint} deployment={deployment} all={control.names} />
+        ))}
+        {control.dialog}
+      </div>
+    </>
   );
 }

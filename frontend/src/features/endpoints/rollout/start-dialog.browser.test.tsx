@@ -52,6 +52,8 @@ test("a rollout begins with the steps that were typed; what is none is said, and
   await expect.element(dialog.getByText("each more than the one before")).toBeVisible();
   await expect.element(dialog.getByRole("button", { name: "Begin" })).toBeDisabled();
   await steps.fill("20, 100");
+  await dialog.getByLabelText("Minutes that each step holds").clear();
+  await expect.element(dialog.getByText("a number", { exact: true })).toBeVisible();
   await dialog.getByLabelText("Minutes that each step holds").fill("2");
   await expect.element(dialog.getByRole("combobox", { name: "Compared by" })).not.toBeInTheDocument();
   await dialog.getByLabelText("Inputs a minute that both versions are asked").fill("30");

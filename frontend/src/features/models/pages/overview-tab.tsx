@@ -120,7 +120,7 @@ export function OverviewTab() {
             onChange={(of) => of && void navigate({ to: ".", search: { of }, replace: true })}
           />
         ) : null}
-        <EnsembleCard config={config.data?.config ?? null} models={version.repo_models} />
+        <EnsembleCard version={version} of={shown.name} config={config.data?.config ?? null} />
         <Card
           title={t`Inputs`}
           hint={[shown.backend || shown.platform, batches, shown.decoupled ? t`answers several times` : null].filter(Boolean).join(", ")}
