@@ -352,6 +352,29 @@ async def test_a_read_full_of_frames_takes_several_turns_of_the_loop(
     assert [handler.call.id for handler in raw.owner.handlers] == list(range(1, 1400, 2))
 
 
+async def test_a_read_full_of_large_frames_takes_several_turns_of_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of five bytes each there are 50,000 messages in a read."""
+    now = count(1000, 2)
+    monkeypatch.setattr(reader, "monotonic", lambda: next(now))
+    raw = Raw()
+    stream, data = raw.headers()
+    raw.send(data)
+    messages = b"\0\0\0\0\0" * 1000
+    frame = f.head(len(messages), f.DATA, 0, stream) + messages
+    raw.connection.data_received(frame * 8)
+    turns = 0
+    while not raw.transport.reading:
+        turns += 1
+        await asyncio.sleep(0)
+    assert turns > 4
+    (handler,) = raw.owner.handlers
+    while len(handler.messages) < 8000:
+        await asyncio.sleep(0)
+    assert set(handler.messages) == {b""}
+
+
 # --- pieces --------------------------------------------------------------------------------------
 
 

@@ -108,16 +108,18 @@ class FrameReader:
             high, low, kind, flags, stream = _unpack_head(data, at)
             length = high << 8 | low
             stop = start + length
-            if length >= _LARGE and self._begins(kind, flags, stream, length):
-                at = self.pass_on(data, start)
-                continue
-            if stop > end:
-                break
             if not turn:
                 now = monotonic()
                 if began and now - began > _TURN_S:
                     return data[at:]
                 began, turn = began or now, _FRAMES_AT_ONCE
+            if length >= _LARGE and self._begins(kind, flags, stream, length):
+                # why the clock each time: there may be thousands of messages in it.
+                began, turn = began or monotonic(), 0
+                at = self.pass_on(data, start)
+                continue
+            if stop > end:
+                break
             turn -= 1
             payload = data[start:stop]
             at = stop
