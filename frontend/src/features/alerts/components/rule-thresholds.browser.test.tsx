@@ -18,8 +18,8 @@ test("a project's threshold is told beside the installation's, changed, removed,
   await button("Remove the threshold of project vision").click();
   await expect.element(form).not.toBeInTheDocument();
   await button("Set one…").click();
-  await page.getByRole("textbox", { name: "For", exact: true }).click();
-  await page.getByRole("option", { name: "vision" }).click();
+  await page.getByRole("combobox", { name: "For", exact: true }).click();
+  await page.getByRole("option", { name: "vision", exact: true }).click();
   await page.getByRole("form", { name: "A threshold of its own" }).getByRole("textbox", { name: "Threshold" }).fill("700");
   await button("Set it").click();
   await expect.element(form).toHaveTextContent("700 ms; installation: 500 ms");

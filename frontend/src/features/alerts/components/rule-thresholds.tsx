@@ -10,11 +10,11 @@ import { keys } from "@/api/keys";
 import { nodesQuery } from "@/api/nodes";
 import { projectsQuery } from "@/api/projects";
 import type { AlertRule, AlertThreshold, Permission, ThresholdKind } from "@/api/types";
-import { significant } from "@/components/format";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton } from "@/components/refusing-button";
 import { OvertakenNote, useSaving } from "@/components/saving";
+import { currentLanguage } from "@/i18n/language";
 import { serverText } from "@/i18n/server-text";
 import classes from "../alerts.module.css";
 
@@ -31,7 +31,8 @@ function aboutText(about: string): string {
 /** Nodes are the installation's. */
 const needsOf = (kinds: readonly string[]): Permission => (kinds.includes("node") ? "operate" : "deploy");
 
-const figure = (value: number, unit: string): string => `${significant(value)} ${serverText(unit)}`;
+const FIGURE = new Intl.NumberFormat(currentLanguage(), { maximumSignificantDigits: 6 });
+const figure = (value: number, unit: string): string => `${FIGURE.format(value)} ${serverText(unit)}`;
 
 function ThresholdRow({ own }: { own: AlertThreshold }) {
   const client = useQueryClient();

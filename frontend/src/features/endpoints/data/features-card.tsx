@@ -45,11 +45,11 @@ const COLUMNS: Column<CaptureFeature>[] = [
 ];
 
 function hintOf(found: CaptureStatistics): string {
-  const captured = t`${plural(found.records, { one: "# request", other: "# requests" })} captured in ${plural(found.hours, { one: "# hour", other: "# hours" })}`;
-  const dropped = found.dropped > 0 ? t`, ${count(found.dropped)} dropped` : "";
-  if (!found.baseline) return `${captured}${dropped}`;
+  const requests = plural(found.records, { one: "# request", other: "# requests" });
   const hours = plural(found.hours, { one: "# hour", other: "# hours" });
-  return t`${captured}${dropped}; the last ${hours} against the baseline of ${found.baseline.source}`;
+  const dropped = found.dropped > 0 ? t`, ${count(found.dropped)} dropped` : "";
+  if (!found.baseline) return t`${requests} captured in ${hours}` + dropped;
+  return t`${requests} captured${dropped}; the last ${hours} against the baseline of ${found.baseline.source}`;
 }
 
 /** Where what is compared is less, or something else, than one may think. */
