@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from controlplane.alerts.rules import Settings, broken
+from controlplane.alerts.rules import Rule, Settings, broken
 from controlplane.alerts.types import LOOK_EVERY_S, AlertState
 
 MOST_STEP_S: Final = 4 * LOOK_EVERY_S
@@ -20,13 +20,15 @@ class Observation:
     """What is measured of one thing for one rule. ``value`` None: nobody can tell, and ``untold``
     says why; then whatever is known stays.
 
-    ``burns``: where the rule is no threshold of ``value``, whether it is broken.
+    ``limit``: the threshold that counts for it. ``burns``: where the rule is no threshold of
+    ``value``, whether it is broken.
     """
 
     rule: str
     subject: str
     summary: str
     value: float | None
+    limit: float
     part: str = ""
     project: str | None = None
     burns: bool | None = None
@@ -61,13 +63,13 @@ class Look:
     turn: Turn
 
 
-def verdict(settings: Settings, seen: Observation, firing: bool) -> bool | None:
+def verdict(rule: Rule, seen: Observation, firing: bool) -> bool | None:
     """Whether the rule is broken; None where nobody can tell."""
     if seen.untold:
         return None
     if seen.burns is not None:
         return seen.burns
-    return None if seen.value is None else broken(settings, seen.value, firing)
+    return None if seen.value is None else broken(rule, seen.limit, seen.value, firing)
 
 
 def look(memory: Memory, is_broken: bool | None, settings: Settings, now: float) -> Look:

@@ -11,9 +11,11 @@ from controlplane.alerts.types import (
     ChannelKind,
     DeliveryStatus,
     Severity,
+    ThresholdKind,
 )
 from controlplane.core.models import Stamped
 from controlplane.deployments.models import Endpoint
+from controlplane.nodes.models import Node
 from controlplane.objectives import Kind
 
 
@@ -39,6 +41,10 @@ class ObjectiveRow(Stamped, Scoped):
         return f"{self.endpoint_id}/{self.name}"
 
 
+def _only(kind: str) -> models.Q:
+    return models.Q(**{f"{each}__isnull": each != kind for each in ThresholdKind.values})
+
+
 class AlertRuleRow(Stamped):
     """What somebody has changed of a built-in rule (``rules``); null: as it is built in."""
 
@@ -51,6 +57,51 @@ class AlertRuleRow(Stamped):
 
     def __str__(self) -> str:
         return self.name
+
+
+class AlertThreshold(Stamped, Scoped):
+    """A rule's threshold for all of a project, for one endpoint or for one node: just one of the
+    three is set, and the threshold goes with it."""
+
+    project_paths: ClassVar[tuple[str, ...]] = ("project", "endpoint__project")
+
+    rule = models.CharField(max_length=64)
+    project = models.ForeignKey(
+        Project, on_delete=models.CASCADE, related_name="+", null=True, blank=True
+    )
+    endpoint = models.ForeignKey(
+        Endpoint, on_delete=models.CASCADE, related_name="+", null=True, blank=True
+    )
+    node = models.ForeignKey(
+        Node, on_delete=models.CASCADE, related_name="+", null=True, blank=True
+    )
+    threshold = models.FloatField()
+    changed_by = models.CharField(max_length=150)
+
+    class Meta:
+        constraints = [
+            # null is like no other null: each holds where its column is set
+            *(
+                models.UniqueConstraint(fields=["rule", kind], name=f"one_threshold_per_{kind}")
+                for kind in ThresholdKind.values
+            ),
+            models.CheckConstraint(
+                condition=_only("project") | _only("endpoint") | _only("node"),
+                name="threshold_of_one_thing",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.about}"
+
+    @property
+    def about(self) -> str:
+        """``project/vision``, ``endpoint/quote`` or ``node/local``."""
+        if self.project_id is not None:
+            return f"{ThresholdKind.PROJECT}/{self.project_id}"
+        if self.endpoint is not None:
+            return f"{ThresholdKind.ENDPOINT}/{self.endpoint.name}"
+        return f"{ThresholdKind.NODE}/{self.node.name if self.node else ''}"
 
 
 class Alert(Stamped, Scoped):

@@ -4,12 +4,14 @@ Thresholds, times and severities may be changed (``AlertRuleRow``); the rest may
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from controlplane.alerts.types import Severity
+from controlplane.alerts.types import Severity, ThresholdKind
 
 RUNBOOKS: Final = "docs/runbooks"
+OF_ENDPOINTS: Final = (ThresholdKind.PROJECT, ThresholdKind.ENDPOINT)
+OF_NODES: Final = (ThresholdKind.NODE,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class Rule:
     below: bool = False
     least: float = 0.0
     most: float = 1e9
+    kinds: tuple[ThresholdKind, ...] = OF_ENDPOINTS  # what may have a threshold of its own
 
     @property
     def runbook(self) -> str:
@@ -81,6 +84,7 @@ _ALL: Final = (
         "being deployed count as in order.",
         unit="",
         threshold=0,
+        kinds=(),
         for_s=60,
         clear_s=15,
         steps=(
@@ -132,7 +136,8 @@ _ALL: Final = (
         title="Data has moved away from its baseline",
         severity=Severity.TICKET,
         about="The largest population stability index of a deployment's inputs and outputs over "
-        "the last 24 hours against its baseline, of those that moved by more than chance.",
+        "the baseline's window, 24 hours unless it says otherwise, of those that moved by more "
+        "than chance.",
         unit="PSI",
         threshold=0.25,
         least=0.01,
@@ -157,6 +162,7 @@ _ALL: Final = (
         unit="s",
         threshold=60,
         least=10,
+        kinds=OF_NODES,
         for_s=0,
         clear_s=30,
         steps=(
@@ -173,6 +179,7 @@ _ALL: Final = (
         unit="s",
         threshold=60,
         least=15,
+        kinds=(),
         for_s=0,
         clear_s=30,
         steps=(
@@ -191,6 +198,7 @@ _ALL: Final = (
         threshold=90,
         least=1,
         most=100,
+        kinds=OF_NODES,
         margin=0.03,
         for_s=60,
         clear_s=60,
@@ -210,6 +218,7 @@ _ALL: Final = (
         threshold=14,
         least=1,
         most=365,
+        kinds=OF_NODES,
         below=True,
         for_s=0,
         clear_s=0,
@@ -224,20 +233,45 @@ _ALL: Final = (
 RULES: Final[Mapping[str, Rule]] = {rule.name: rule for rule in _ALL}
 
 
+INSTALLATION: Final = "installation"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The threshold that counts for one thing, and whose it is: ``endpoint/quote``,
+    ``project/vision``, ``node/local`` or ``installation``."""
+
+    value: float
+    source: str
+
+    @property
+    def told(self) -> str:
+        """As sentences end: ``500 ms is the limit``, with whose it is, unless all have it."""
+        of = "" if self.source == INSTALLATION else f" of {self.source.replace('/', ' ', 1)}"
+        return f"is the limit{of}"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A rule as it is to be applied."""
+    """A rule as it is to be applied. ``thresholds``: of those who have their own."""
 
     rule: Rule
     enabled: bool
     threshold: float
     for_s: int
     severity: Severity
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+
+    def limit(self, subject: str, project: str | None = None) -> Limit:
+        """What counts for the subject: its own, else its project's, else the installation's."""
+        for source in (subject, f"{ThresholdKind.PROJECT}/{project}"):
+            if source in self.thresholds:
+                return Limit(self.thresholds[source], source)
+        return Limit(self.threshold, INSTALLATION)
 
 
-def broken(settings: Settings, value: float, firing: bool) -> bool:
+def broken(rule: Rule, limit: float, value: float, firing: bool) -> bool:
     """Whether ``value`` breaks the rule; a firing one needs more to be whole than to break."""
-    rule, limit = settings.rule, settings.threshold
     if firing:
         limit += abs(limit) * rule.margin * (1 if rule.below else -1)
     return value < limit if rule.below else value > limit

@@ -17,6 +17,14 @@ class Severity(models.TextChoices):
     TICKET = "ticket"  # somebody should look tomorrow
 
 
+class ThresholdKind(models.TextChoices):
+    """What may have a threshold of its own."""
+
+    PROJECT = "project"
+    ENDPOINT = "endpoint"
+    NODE = "node"
+
+
 class ChannelKind(models.TextChoices):
     WEBHOOK = "webhook"
     SLACK = "slack"

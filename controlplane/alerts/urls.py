@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from controlplane.alerts.api import alerts, channels, endpoints, objectives
+from controlplane.alerts.api import alerts, channels, endpoints, objectives, rules
 
 urlpatterns = [
     path("endpoints", endpoints.EndpointsView.as_view()),
@@ -17,8 +17,12 @@ urlpatterns = [
     path("alerts/counts", alerts.AlertCountsView.as_view()),
     path("alerts/<str:alert_id>", alerts.AlertView.as_view()),
     path("alerts/<str:alert_id>/acknowledge", alerts.AlertAcknowledgeView.as_view()),
-    path("alert-rules", alerts.AlertRulesView.as_view()),
-    path("alert-rules/<str:rule>", alerts.AlertRuleView.as_view()),
+    path("alert-rules", rules.AlertRulesView.as_view()),
+    path("alert-rules/<str:rule>", rules.AlertRuleView.as_view()),
+    path(
+        "alert-rules/<str:rule>/thresholds/<str:kind>/<str:name>",
+        rules.AlertThresholdView.as_view(),
+    ),
     path("silences", alerts.SilencesView.as_view()),
     path("silences/<str:silence_id>", alerts.SilenceView.as_view()),
     path("channels", channels.ChannelsView.as_view()),

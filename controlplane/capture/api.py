@@ -16,9 +16,10 @@ from controlplane.accounts.permissions import actor
 from controlplane.accounts.policy import Permission
 from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.capture import baselines, selectors, services
-from controlplane.capture.models import CaptureBaseline
+from controlplane.capture.models import WINDOW_HOURS, CaptureBaseline
 from controlplane.capture.replay import inputs_of
 from controlplane.capture.serializers import (
+    CaptureBaselineFileQuery,
     CaptureBaselineInputSerializer,
     CaptureBaselineSerializer,
     CapturedFilePageSerializer,
@@ -26,6 +27,7 @@ from controlplane.capture.serializers import (
     CapturedRequestSerializer,
     CaptureStatisticsQuery,
     CaptureStatisticsSerializer,
+    CaptureWindowSerializer,
     baseline_shown,
     statistics_shown,
 )
@@ -118,8 +120,8 @@ class CaptureStatisticsView(CaptureView):
             OpenApiParameter(
                 "hours",
                 int,
-                description=f"of the window, 1 to {selectors.LONGEST_HOURS}, default "
-                f"{selectors.WINDOW_HOURS}",
+                description=f"of the window, 1 to {selectors.LONGEST_HOURS}; left out: as many as "
+                f"are held against the baseline, or {WINDOW_HOURS}",
             )
         ],
         responses=CaptureStatisticsSerializer,
@@ -127,13 +129,14 @@ class CaptureStatisticsView(CaptureView):
     def get(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Statistics of each input and output in a window, and how far it is from the baseline.
 
-        They are of the sample that is captured. Deployers only: ranges and categories are values.
+        They are of the sample that is captured, without that of which the baseline was made.
+        Deployers only: ranges and categories are values.
         """
         hours = read_query(CaptureStatisticsQuery, request)["hours"]
         row = selectors.deployment_named(endpoint, deployment)
         baseline = selectors.baseline_of(row)
         found = selectors.statistics(row, baseline, hours=hours, now=timezone.now())
-        body = statistics_shown(row, baseline, found, hours)
+        body = statistics_shown(row, baseline, found)
         return Response(CaptureStatisticsSerializer(body).data)
 
 
@@ -151,13 +154,32 @@ class CaptureBaselineView(CaptureView):
         },
     )
     def put(self, request: Request, endpoint: str, deployment: str) -> Response:
-        """Compare with what was captured in a window of the last seven days."""
+        """Compare with what was captured in a window of the last seven days. What is in it is left
+        out of what is compared with it."""
         asked = read_body(CaptureBaselineInputSerializer, request)
         row = baselines.baseline_from_window(
             deployment=selectors.deployment_named(endpoint, deployment),
             actor=actor(request),
             now=timezone.now(),
             **asked,
+        )
+        return shown(row)
+
+    @extend_schema(
+        operation_id="capture_baseline_update",
+        request=CaptureWindowSerializer,
+        responses={
+            200: CaptureBaselineSerializer,
+            409: OpenApiResponse(description="`NoBaseline`"),
+        },
+    )
+    def patch(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Hold another window against the same baseline: statistics and the alert go by it."""
+        row = baselines.baseline_window_set(
+            deployment=selectors.deployment_named(endpoint, deployment),
+            actor=actor(request),
+            now=timezone.now(),
+            **read_body(CaptureWindowSerializer, request),
         )
         return shown(row)
 
@@ -175,6 +197,7 @@ class CaptureBaselineFileView(CaptureView):
 
     @extend_schema(
         operation_id="capture_baseline_upload",
+        parameters=[CaptureBaselineFileQuery],
         request={"application/x-ndjson": OpenApiTypes.BINARY},
         responses={
             200: CaptureBaselineSerializer,
@@ -184,9 +207,11 @@ class CaptureBaselineFileView(CaptureView):
     def put(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Compare with records of a file, such as of training data: 16 MiB at most, a JSON object
         in each line, as captured files have it."""
+        asked = read_query(CaptureBaselineFileQuery, request)
         row = baselines.baseline_from_file(
             deployment=selectors.deployment_named(endpoint, deployment),
             content=b"" if request.stream is None else request.stream.read(),
+            **asked,
             actor=actor(request),
             now=timezone.now(),
         )

@@ -33,3 +33,8 @@ class NoCapturedData(Conflict):
     tries = (
         "Does the deployment capture, and has it been asked since? `shoal capture stats` says so.",
     )
+
+
+class NoBaseline(Conflict):
+    code = "NoBaseline"
+    tries = ("Set one: `shoal capture baseline`.",)

@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from django.db import models
 
@@ -10,6 +10,8 @@ from controlplane.accounts.models import Scoped
 from controlplane.core.models import Stamped
 from controlplane.deployments.models import Deployment
 from controlplane.drift import Sketch, Summary
+
+WINDOW_HOURS: Final = 24
 
 
 class CapturedFile(Stamped, Scoped):
@@ -63,7 +65,8 @@ class Sketches(models.Model):
 
 
 class CaptureHour(Sketches, Scoped):
-    """What was captured of a deployment in one hour."""
+    """What was captured of a deployment in one hour, or in what was left of it when a baseline was
+    made of what came before: ``hour`` is when it began."""
 
     project_paths: ClassVar[tuple[str, ...]] = ("deployment__endpoint__project",)
 
@@ -91,6 +94,11 @@ class CaptureBaseline(Sketches, Stamped, Scoped):
         Deployment, on_delete=models.CASCADE, related_name="capture_baseline"
     )
     source = models.CharField(max_length=200)  # in words: a window, or a file
+    # of captured data: from when to when; null: of a file
+    begins_at = models.DateTimeField(null=True, blank=True)
+    ends_at = models.DateTimeField(null=True, blank=True)
+    # so many, until now, are held against it
+    window_hours = models.PositiveSmallIntegerField(default=WINDOW_HOURS, db_default=WINDOW_HOURS)
     set_by = models.CharField(max_length=150)
     looked_at = models.DateTimeField(null=True, blank=True)
     worst_psi = models.FloatField(null=True, blank=True)  # null: nothing could be compared

@@ -8,7 +8,7 @@ from typing import Final
 from django.db.models import QuerySet
 
 from controlplane.capture.errors import CapturedFileNotFound
-from controlplane.capture.models import CaptureBaseline, CapturedFile, CaptureHour
+from controlplane.capture.models import WINDOW_HOURS, CaptureBaseline, CapturedFile, CaptureHour
 from controlplane.deployments.errors import DeploymentNotFound, EndpointNotFound
 from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.drift import (
@@ -24,7 +24,6 @@ from controlplane.drift import (
 
 APART: Final = timedelta(seconds=30)
 MOST_ABOUT: Final = 20  # files, of 4 MiB at most each
-WINDOW_HOURS: Final = 24
 LONGEST_HOURS: Final = 7 * 24
 MOVED: Final = frozenset({Verdict.MODERATE, Verdict.DRIFT})
 
@@ -45,9 +44,12 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """``dropped``: records for which there was no room where they were captured."""
+    """``dropped``: records for which there was no room where they were captured; ``left_out``:
+    those in the window of which the baseline was made, which are not compared with it."""
 
+    hours: int
     records: int
+    left_out: int
     dropped: int
     untold_features: int
     features: list[Feature]
@@ -88,10 +90,24 @@ def hour_of(moment: datetime) -> datetime:
 
 def hours_between(deployment: Deployment, begin: datetime, end: datetime) -> list[CaptureHour]:
     """Whole hours: those in which the window begins and ends count in full."""
-    rows = CaptureHour.objects.filter(
-        deployment=deployment, hour__gte=hour_of(begin), hour__lte=hour_of(end)
-    )
+    rows = CaptureHour.objects.filter(deployment=deployment, hour__gte=hour_of(begin), hour__lt=end)
     return list(rows.order_by("hour"))
+
+
+def hour_for(file: CapturedFile) -> datetime:
+    """Of the row that counts it: what came after a baseline was made is apart from what is in it,
+    within the same hour as well."""
+    hour = hour_of(file.last_at)
+    baseline = CaptureBaseline.objects.filter(deployment=file.deployment).only("ends_at").first()
+    end = None if baseline is None else baseline.ends_at
+    return end if end is not None and hour < end <= file.first_at else hour
+
+
+def _is_own(baseline: CaptureBaseline | None, row: CaptureHour) -> bool:
+    """Whether the baseline was made of it."""
+    if baseline is None or baseline.begins_at is None or baseline.ends_at is None:
+        return False
+    return hour_of(baseline.begins_at) <= row.hour < baseline.ends_at
 
 
 def together(rows: Iterable[CaptureHour]) -> Summary:
@@ -103,14 +119,26 @@ def baseline_of(deployment: Deployment) -> CaptureBaseline | None:
 
 
 def statistics(
-    deployment: Deployment, baseline: CaptureBaseline | None, *, hours: int, now: datetime
+    deployment: Deployment,
+    baseline: CaptureBaseline | None,
+    *,
+    now: datetime,
+    hours: int | None = None,
 ) -> Statistics:
-    rows = hours_between(deployment, now - timedelta(hours=hours), now)
+    """Of the last ``hours``, or as many as are held against the baseline, without its own."""
+    if hours is None:
+        hours = WINDOW_HOURS if baseline is None else baseline.window_hours
+    found = hours_between(deployment, now - timedelta(hours=hours), now)
+    rows = [row for row in found if not _is_own(baseline, row)]
+    left_out = sum(row.records for row in found) - sum(row.records for row in rows)
+    besides = f" without the baseline's own {left_out} requests" if left_out else ""
     window = together(rows)
     kept = {} if baseline is None else baseline.summary.sketches
     keys = sorted({*window.sketches, *kept}, key=_natural)
     return Statistics(
+        hours=hours,
         records=window.records,
+        left_out=left_out,
         dropped=sum(row.dropped for row in rows),
         untold_features=window.untold,
         features=[
@@ -118,7 +146,9 @@ def statistics(
                 key,
                 window.sketches.get(key),
                 kept.get(key),
-                compared(kept.get(key), window.sketches.get(key), features=len(keys)),
+                compared(
+                    kept.get(key), window.sketches.get(key), features=len(keys), besides=besides
+                ),
             )
             for key in keys
         ],

@@ -5,13 +5,15 @@ from typing import Any
 from django.utils import timezone
 from rest_framework import serializers
 
-from controlplane.capture.models import CaptureBaseline, CapturedFile
-from controlplane.capture.selectors import LONGEST_HOURS, WINDOW_HOURS, Feature, Statistics
+from controlplane.capture.models import WINDOW_HOURS, CaptureBaseline, CapturedFile
+from controlplane.capture.selectors import LONGEST_HOURS, Feature, Statistics
 from controlplane.core.pagination import page_of
 from controlplane.deployments.models import Deployment
 from controlplane.drift import LEAST_ROWS, Sketch, Verdict
 
 Fields = serializers.Serializer[Any]
+WINDOW_SAID = f"so many hours until now are held against it, 1 to {LONGEST_HOURS}"
+WINDOW_LEFT_OUT = f"left out: as many as before, {WINDOW_HOURS} at first"
 
 
 class CapturedFileSerializer(serializers.ModelSerializer[CapturedFile]):
@@ -89,6 +91,11 @@ class CaptureBaselineSerializer(Fields):
     records = serializers.IntegerField()
     set_by = serializers.CharField()
     set_at = serializers.DateTimeField()
+    begins_at = serializers.DateTimeField(
+        allow_null=True, help_text="of captured data: from when; null: of a file"
+    )
+    ends_at = serializers.DateTimeField(allow_null=True)
+    window_hours = serializers.IntegerField(help_text="so many, until now, are held against it")
 
 
 class CaptureStatisticsSerializer(Fields):
@@ -97,6 +104,9 @@ class CaptureStatisticsSerializer(Fields):
     capturing = serializers.BooleanField(help_text="by its revision of now")
     hours = serializers.IntegerField()
     records = serializers.IntegerField()
+    left_out = serializers.IntegerField(
+        help_text="requests in the window of which the baseline was made: not compared with it"
+    )
     dropped = serializers.IntegerField()
     least_rows = serializers.IntegerField(help_text="with fewer there is no verdict")
     untold_features = serializers.IntegerField(help_text="beyond the most that are kept")
@@ -106,7 +116,24 @@ class CaptureStatisticsSerializer(Fields):
 
 class CaptureStatisticsQuery(Fields):
     hours = serializers.IntegerField(
-        required=False, default=WINDOW_HOURS, min_value=1, max_value=LONGEST_HOURS
+        required=False, default=None, min_value=1, max_value=LONGEST_HOURS
+    )
+
+
+class WindowField(serializers.IntegerField):
+    """Hours, until now, that are held against a baseline."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_value=1, max_value=LONGEST_HOURS, **options)
+
+
+class CaptureWindowSerializer(Fields):
+    window_hours = WindowField()
+
+
+class CaptureBaselineFileQuery(Fields):
+    window_hours = WindowField(
+        required=False, default=None, help_text=f"{WINDOW_SAID}, {WINDOW_LEFT_OUT}"
     )
 
 
@@ -115,6 +142,7 @@ class CaptureBaselineInputSerializer(Fields):
 
     begin = serializers.DateTimeField()
     end = serializers.DateTimeField(required=False, default=timezone.now)
+    window_hours = WindowField(required=False, default=None, help_text=WINDOW_LEFT_OUT)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["begin"] > attrs["end"]:
@@ -125,14 +153,15 @@ class CaptureBaselineInputSerializer(Fields):
 
 
 def statistics_shown(
-    deployment: Deployment, baseline: CaptureBaseline | None, found: Statistics, hours: int
+    deployment: Deployment, baseline: CaptureBaseline | None, found: Statistics
 ) -> dict[str, Any]:
     return {
         "endpoint": deployment.endpoint.name,
         "deployment": deployment.name,
         "capturing": deployment.revision.settings.capture is not None,
-        "hours": hours,
+        "hours": found.hours,
         "records": found.records,
+        "left_out": found.left_out,
         "dropped": found.dropped,
         "least_rows": LEAST_ROWS,
         "untold_features": found.untold_features,
@@ -142,7 +171,7 @@ def statistics_shown(
 
 
 def baseline_shown(row: CaptureBaseline) -> dict[str, Any]:
-    names = ("source", "records", "set_by")
+    names = ("source", "records", "set_by", "begins_at", "ends_at", "window_hours")
     return {**{name: getattr(row, name) for name in names}, "set_at": row.updated_at}
 
 

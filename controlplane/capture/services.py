@@ -228,7 +228,7 @@ def _summarise(file: CapturedFile, now: datetime) -> None:
             return
         hour, _ = CaptureHour.objects.get_or_create(
             deployment=file.deployment,
-            hour=selectors.hour_of(file.last_at),
+            hour=selectors.hour_for(file),
             defaults={"content": _empty()},
         )
         hour = CaptureHour.objects.select_for_update().get(pk=hour.pk)

@@ -30,7 +30,9 @@ EXAMPLES: Final[dict[str, Any]] = {
     "CaptureBaselineInputRequest": {
         "begin": "2026-11-26T00:00:00Z",
         "end": "2026-11-27T00:00:00Z",
+        "window_hours": 6,
     },
+    "PatchedCaptureWindowRequest": {"window_hours": 6},
     "ImportInputRequest": {"address": "hf://acme/digits@main/model.onnx", "project": "vision"},
     "LoadSweepInputRequest": {
         "levels": [1, 2, 4, 8, 16],
@@ -156,6 +158,7 @@ EXAMPLES: Final[dict[str, Any]] = {
     "PatchedNodePatchRequest": {"labels": {"zone": "a"}},
     "PatchedTrafficInputRequest": {"traffic": {"blue": 80, "green": 20}},
     "PatchedUserPatchRequest": {"role": "operator"},
+    "AlertThresholdInputRequest": {"threshold": 800.0},
     "PatchedAlertRuleChangeRequest": {"threshold": 85.0, "severity": "page"},
     "ChannelInputRequest": {
         "name": "on-call",

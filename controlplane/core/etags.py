@@ -45,11 +45,13 @@ def if_match(
     row: QuerySet[Any],
     shown: Callable[[], Any],
     tag: Callable[[Any], str],
+    *,
+    changed: Callable[[], LastChange | None] = lambda: None,
 ) -> Iterator[None]:
     """What is done inside happens to what the client has seen, or not at all.
 
     ``row`` is locked, so that of two with the same tag only one gets through; ``shown`` is its
-    representation and ``tag`` that one's tag.
+    representation and ``tag`` that one's tag; ``changed`` finds who made it so.
     """
     if "If-Match" not in request.headers:
         yield
@@ -57,7 +59,7 @@ def if_match(
     with transaction.atomic():
         row.select_for_update().order_by().first()
         body = shown()
-        if_match_check(request, tag(body), body)
+        if_match_check(request, tag(body), body, changed=changed)
         yield
 
 

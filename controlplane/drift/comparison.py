@@ -48,15 +48,21 @@ class Comparison:
 
 
 def compared(
-    baseline: Sketch | None, now: Sketch | None, *, features: int = 1, least: int = LEAST_ROWS
+    baseline: Sketch | None,
+    now: Sketch | None,
+    *,
+    features: int = 1,
+    least: int = LEAST_ROWS,
+    besides: str = "",
 ) -> Comparison:
-    """``features``: how many are compared at once; the more, the rarer chance must be in each."""
+    """``features``: how many are compared at once; the more, the rarer chance must be in each.
+    ``besides``: what is not in ``now``, in words, for who wonders where its rows are."""
     if baseline is None:
         return Comparison(Verdict.NO_BASELINE)
     if baseline.rows < least:
         return _too_little("baseline", baseline.rows, least)
     if now is None or now.rows < least:
-        return _too_little("window", 0 if now is None else now.rows, least)
+        return _too_little("window", 0 if now is None else now.rows, least, besides)
     if baseline.kind != now.kind:
         told = f"it was a {baseline.kind}, and is a {now.kind}"
         return Comparison(Verdict.DRIFT, told=told)
@@ -69,8 +75,9 @@ def compared(
     return Comparison(_verdict(index, likely_chance=chance), index, statistic, p_value)
 
 
-def _too_little(what: str, rows: int, least: int) -> Comparison:
-    return Comparison(Verdict.TOO_LITTLE_DATA, told=f"the {what} has {rows} of {least} rows")
+def _too_little(what: str, rows: int, least: int, besides: str = "") -> Comparison:
+    told = f"the {what} has {rows} of {least} rows{besides}"
+    return Comparison(Verdict.TOO_LITTLE_DATA, told=told)
 
 
 def _verdict(index: float, *, likely_chance: bool) -> Verdict:

@@ -1,5 +1,5 @@
 /** Objectives, alerts and channels of the made-up installation, and what pressing their buttons makes of them. */
-import type { Alert, AlertRule, Channel, Delivery, Objective, Silence } from "../src/api/types";
+import type { Alert, AlertRule, AlertThreshold, Channel, Delivery, Objective, Silence } from "../src/api/types";
 import { ago } from "./db";
 
 const pair = (speed: "fast" | "slow", long_s: number, short_s: number, factor: number, long_rate: number, short_rate: number) => ({
@@ -152,6 +152,19 @@ let channels: Channel[] = [
     updated_at: ago(900_000),
   },
 ];
+const own = (about: string, threshold: number, changed_by = "jonas"): AlertThreshold => ({
+  rule: "queue-slow",
+  about,
+  threshold,
+  effective: threshold,
+  source: about,
+  installation: 500,
+  unit: "ms",
+  changed_by,
+  changed_at: ago(5_400),
+  etag: `W/"${about} ${threshold}"`,
+});
+let thresholds: AlertThreshold[] = [own("endpoint/resnet50-prod", 250), own("project/vision", 800)];
 const rules: AlertRule[] = [
   {
     name: "queue-slow",
@@ -169,8 +182,23 @@ const rules: AlertRule[] = [
       "More comes in than is answered: scale the deployment, or give it a policy (docs/autoscaling.md).",
       "Look whether instances are at work all the time (`busy`); if not, look at batching delays in the model's configuration.",
     ],
+    kinds: ["project", "endpoint"],
+    thresholds: [],
   },
 ];
+const shown = (): AlertRule[] => rules.map((one) => ({ ...one, thresholds }));
+
+/** One threshold of its own: set, or removed, where it is as it was seen. */
+function thresholdAnswer(method: string, about: string, body: Record<string, unknown>, ifMatch: string | null) {
+  const now = thresholds.find((one) => one.about === about);
+  if (ifMatch !== null && ifMatch !== now?.etag) {
+    const changed = { by: "jonas", at: ago(30), what: "It became 900" };
+    return { status: 412, body: { code: "PreconditionFailed", title: "It was changed since you read it.", current: now, changed } };
+  }
+  thresholds = thresholds.filter((one) => one !== now);
+  if (method === "PUT") thresholds = [...thresholds, own(about, Number(body["threshold"]), "maria")];
+  return { status: 200, body: thresholds.at(-1) ?? null };
+}
 const delivery: Delivery = {
   id: "d1",
   channel: "on-call",
@@ -197,6 +225,7 @@ export function alertAnswer(
   query: URLSearchParams,
   body: Record<string, unknown>,
   empty: boolean,
+  ifMatch: string | null,
 ): { status: number; body: unknown } | undefined {
   const [section, id, what, , verb] = path;
   const ok = (answer: unknown, status = 200) => ({ status, body: answer });
@@ -213,7 +242,8 @@ export function alertAnswer(
     const states = (query.get("state") ?? "pending,firing,resolved").split(",");
     return list(alerts.filter((one) => states.includes(one.state)));
   }
-  if (section === "alert-rules") return id ? ok({ ...rules[0], ...body }) : list(rules);
+  if (section === "alert-rules" && what) return thresholdAnswer(method, path.slice(3).join("/"), body, ifMatch);
+  if (section === "alert-rules") return id ? ok({ ...shown()[0], ...body }) : list(shown());
   if (section === "silences" && method === "POST") {
     const silence = { ...silences[0], ...(body as Partial<Silence>), id: `s${silences.length + 1}` } as Silence;
     silences = [silence, ...silences];

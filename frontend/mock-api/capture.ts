@@ -35,6 +35,9 @@ let baseline: CaptureStatistics["baseline"] = {
   records: 12_000,
   set_by: "mara",
   set_at: AT,
+  begins_at: "2026-01-01T00:00:00Z",
+  ends_at: "2026-01-02T00:00:00Z",
+  window_hours: 24,
 };
 
 const FEATURES: CaptureFeature[] = [
@@ -67,7 +70,8 @@ const unknown = (one: CaptureFeature): CaptureFeature => ({
   bars: one.bars.map((bar) => ({ ...bar, baseline: null })),
 });
 
-export const statisticsOf = (endpoint: string, deployment: string, hours: number): CaptureStatistics => {
+export const statisticsOf = (endpoint: string, deployment: string, asked: number | undefined): CaptureStatistics => {
+  const hours = asked ?? baseline?.window_hours ?? 24;
   const captures = endpoint === "resnet50-prod";
   return {
     endpoint,
@@ -75,6 +79,7 @@ export const statisticsOf = (endpoint: string, deployment: string, hours: number
     capturing: captures,
     hours,
     records: captures ? 4_812 : 0,
+    left_out: captures && baseline && hours > 48 ? 1_204 : 0,
     dropped: captures ? 12 : 0,
     least_rows: 300,
     untold_features: 0,
@@ -97,8 +102,13 @@ export const capturedOf = (endpoint: string): CapturedFile[] =>
       }))
     : [];
 
-export const baselineSet = (source: string) => {
-  baseline = { source, records: 4_812, set_by: "mara", set_at: AT };
+export const baselineSet = (source: string, windowHours: number) => {
+  baseline = { source, records: 4_812, set_by: "mara", set_at: AT, begins_at: AT, ends_at: AT, window_hours: windowHours };
+  return baseline;
+};
+
+export const baselineWindow = (windowHours: number) => {
+  if (baseline) baseline = { ...baseline, window_hours: windowHours };
   return baseline;
 };
 

@@ -96,7 +96,7 @@ export function answer({ method, path, query, body, ifMatch }: MockRequest): Moc
     case "alert-rules":
     case "silences":
     case "channels":
-      return alertAnswer(method, path, query, body, state.empty) ?? missing(String(head));
+      return alertAnswer(method, path, query, body, state.empty, ifMatch) ?? missing(String(head));
     case "metrics":
       if (query.has("step")) return ok(compared(query));
       return ok(query.get("by") === "node" ? quarter(query.get("ids") ?? "", query.get("metrics") ?? "") : hour(query.get("ids") ?? ""));

@@ -10,9 +10,9 @@ here, and what is listed is an asynchronous iterator. Calls may run side by side
 """
 
 from shoal.aio.alerts import AlertOperations, ChannelOperations
+from shoal.aio.capture import CaptureOperations
 from shoal.aio.ml_client import MLClient
 from shoal.aio.operations import (
-    CaptureOperations,
     EnvironmentOperations,
     ModelOperations,
     ObjectiveOperations,

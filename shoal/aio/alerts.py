@@ -5,7 +5,15 @@ from typing import Any, TypeVar
 
 from shoal import entities, sdk
 from shoal.aio.bridge import run
-from shoal.client.alert_types import Alert, AlertRule, Channel, ChannelMade, Delivery, Silence
+from shoal.client.alert_types import (
+    Alert,
+    AlertRule,
+    AlertThreshold,
+    Channel,
+    ChannelMade,
+    Delivery,
+    Silence,
+)
 
 T = TypeVar("T")
 
@@ -44,6 +52,12 @@ class AlertOperations:
         self, rules: Sequence[entities.AlertRule], *, reset: bool = False
     ) -> Sequence[tuple[AlertRule, AlertRule]]:
         return await run(self._blocking.update_rules, rules, reset=reset)
+
+    async def get_threshold(self, rule: str, about: str) -> AlertThreshold:
+        return await run(self._blocking.get_threshold, rule, about)
+
+    async def set_threshold(self, rule: str, about: str, threshold: float | None) -> AlertThreshold:
+        return await run(self._blocking.set_threshold, rule, about, threshold)
 
     def silences(self) -> AsyncIterator[Silence]:
         return _each(self._blocking.silences)

@@ -7,9 +7,9 @@ import httpx
 from shoal import sdk
 from shoal.aio.alerts import AlertOperations, ChannelOperations
 from shoal.aio.bridge import run
+from shoal.aio.capture import CaptureOperations
 from shoal.aio.loop import Loop
 from shoal.aio.operations import (
-    CaptureOperations,
     EnvironmentOperations,
     ModelOperations,
     ObjectiveOperations,

@@ -8,7 +8,6 @@ from shoal import entities, sdk
 from shoal.aio.bridge import run
 from shoal.aio.poller import AsyncLROPoller
 from shoal.client.alert_types import Objective
-from shoal.client.capture import CapturedFile
 from shoal.client.rollout_types import Rollout, RolloutDifference
 from shoal.entities import (
     EndpointAuthKeys,
@@ -308,34 +307,6 @@ class EnvironmentOperations:
         self, name: str, version: str | int | None = None, label: str | None = None
     ) -> None:
         await run(self._blocking.restore, name, version, label)
-
-
-class CaptureOperations:
-    """``ml_client.capture``."""
-
-    def __init__(self, blocking: sdk.CaptureOperations) -> None:
-        self._blocking = blocking
-
-    def list(self, endpoint_name: str, deployment_name: str) -> AsyncIterator[CapturedFile]:
-        return _each(lambda: self._blocking.list(endpoint_name, deployment_name))
-
-    async def download(self, endpoint_name: str, deployment_name: str, **options: Any) -> Any:
-        """``options``: download_path, file_format."""
-        return await run(self._blocking.download, endpoint_name, deployment_name, **options)
-
-    async def statistics(
-        self, endpoint_name: str, deployment_name: str, *, hours: int = 24
-    ) -> dict[str, Any]:
-        return await run(self._blocking.statistics, endpoint_name, deployment_name, hours=hours)
-
-    async def set_baseline(
-        self, endpoint_name: str, deployment_name: str, **options: Any
-    ) -> dict[str, Any]:
-        """``options``: begin and end, or file."""
-        return await run(self._blocking.set_baseline, endpoint_name, deployment_name, **options)
-
-    async def delete_baseline(self, endpoint_name: str, deployment_name: str) -> None:
-        await run(self._blocking.delete_baseline, endpoint_name, deployment_name)
 
 
 class ObjectiveOperations:

@@ -13,6 +13,25 @@ from shoal.display.units import moment
 id_argument = click.argument("alert_id")
 
 
+def _about(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from shoal.entities.keys import THRESHOLD_KINDS
+
+    kind, _slash, name = (value or "").partition("/")
+    if value is not None and (kind not in THRESHOLD_KINDS or not name):
+        told = ", ".join(f"{one}/NAME" for one in THRESHOLD_KINDS)
+        raise click.BadParameter(f"{value!r}, expected one of {told}")
+    return value
+
+
+of_option = click.option(
+    "--of",
+    "about",
+    metavar="KIND/NAME",
+    callback=_about,
+    help="The threshold of this alone: project/vision, endpoint/quote, node/local.",
+)
+
+
 @click.group(short_help="What is wrong now, silences, and the rules behind alerts.")
 def alert() -> None:
     """See what is wrong, say that you look after it, and silence what is known.
@@ -154,15 +173,23 @@ def unsilence(silence_id: str, output: str) -> None:
 
 @alert.command()
 @click.argument("name", required=False)
+@of_option
 @output_option
-def rules(name: str | None, output: str) -> None:
+def rules(name: str | None, about: str | None, output: str) -> None:
     """List the rules with their limits and runbooks, or show one.
 
-    With -o yaml either is a file that `rule` takes.
+    With -o yaml either is a file that `rule` takes. With --of: what counts for that, and where it
+    comes from.
     """
     from shoal.client import Client
 
+    if about is not None and name is None:
+        raise click.UsageError("Give NAME with --of.")
     with Client() as client:
+        if name is not None and about is not None:
+            threshold = client.get_alert_threshold(name, about)
+            emit(threshold, output, lambda: click.echo(_counts(threshold)))
+            return
         if name is not None:
             item = client.get_alert_rule(name)
             emit(item, output, lambda: print_rows([item], RULES, ""))
@@ -174,6 +201,7 @@ def rules(name: str | None, output: str) -> None:
 @alert.command(cls=AzCommand, short_help="Change a rule, or turn it off.")
 @click.argument("name", required=False)
 @click.option("--threshold", type=float, help="From where on it is broken.")
+@of_option
 @click.option("--for", "duration", metavar="DURATION", help="Broken so long before it fires: 5m.")
 @click.option("--severity", type=click.Choice(["page", "ticket"]))
 @click.option("--on/--off", "enabled", default=None, help="Off: its alerts are resolved.")
@@ -183,6 +211,7 @@ def rules(name: str | None, output: str) -> None:
 def rule(
     name: str | None,
     threshold: float | None,
+    about: str | None,
     duration: str | None,
     severity: str | None,
     enabled: bool | None,
@@ -192,6 +221,8 @@ def rule(
 ) -> None:
     """Change a rule for the whole installation; what is left out stays. What changed is told.
 
+    With --of it is the threshold of that alone, and --reset takes it away again.
+
     A file has one rule or a list of them. Of one, options go before what the file says.
     """
     from shoal.cli.report import note
@@ -200,6 +231,17 @@ def rule(
 
     if file is None and name is None:
         raise click.UsageError("Give NAME, or --file with a name in it.")
+    if about is not None:
+        rest = (duration, severity, enabled, file)
+        if name is None or reset == (threshold is not None) or any(one is not None for one in rest):
+            raise click.UsageError(
+                "With --of: NAME, and --threshold or --reset. No more than that."
+            )
+        with ml_client() as client:
+            own = client.alerts.set_threshold(name, about, threshold)
+        note(_counts(own))
+        emit(own, output, lambda: None)
+        return
     seconds = int(_duration(duration).total_seconds()) if duration is not None else None
     given = {
         "name": name,
@@ -210,7 +252,7 @@ def rule(
     }
     laid = {field: value for field, value in given.items() if value is not None}
     entities = load_alert_rules(file or {}, params_override=[laid])
-    if not reset and not any(entity.settings() for entity in entities):
+    if not reset and not any(entity.settings() or entity.thresholds for entity in entities):
         raise click.UsageError("Say what shall change, or --reset.")
     with ml_client() as client:
         changed = client.alerts.update_rules(entities, reset=reset)
@@ -237,6 +279,9 @@ RULES = {
     "THRESHOLD": lambda item: (
         None if item["threshold"] is None else f"{item['threshold']:g} {item['unit']}"
     ),
+    "OWN": lambda item: ", ".join(
+        f"{one['about']} {one['threshold']:g}" for one in item.get("thresholds", ())
+    ),
     "FOR": lambda item: f"{item['for_s']} s",
     "RUNBOOK": lambda item: item["runbook"],
 }
@@ -244,14 +289,33 @@ RULES = {
 
 def _change(before: Any, after: Any) -> str:
     """``threshold 500 → 900, for_s 120 → 300``"""
-    names = [name for name in after if before[name] != after[name]]
+    names = [name for name in after if before[name] != after[name] and name != "thresholds"]
     told = [f"{name} {_plain(before[name])} → {_plain(after[name])}" for name in names]
+    was, now = (
+        {one["about"]: one["threshold"] for one in item.get("thresholds", ())}
+        for item in (before, after)
+    )
+    for about in sorted({*was, *now}):
+        if was.get(about) != now.get(about):
+            told.append(f"{about} {_plain(was.get(about))} → {_plain(now.get(about))}")
     return ", ".join(told) or "as it was"
+
+
+def _counts(item: Any) -> str:
+    """``queue-slow for endpoint/quote: 800 ms, of project/vision; installation: 500 ms``"""
+    unit = item["unit"]
+    told = f"{item['rule']} for {item['about']}: {item['effective']:g} {unit}"
+    if item["source"] == "installation":
+        return f"{told}, as in the whole installation"
+    of = "its own" if item["source"] == item["about"] else f"of {item['source']}"
+    return f"{told}, {of}; installation: {item['installation']:g} {unit}"
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if value is None:
+        return "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

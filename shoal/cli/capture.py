@@ -11,13 +11,6 @@ from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.display.units import byte_count, moment
 
 LONGEST_HOURS = 168
-hours_option = click.option(
-    "--hours",
-    type=click.IntRange(1, LONGEST_HOURS),
-    default=24,
-    show_default=True,
-    help="Of the window that ends now.",
-)
 
 
 @click.group(short_help="Captured requests of a deployment, their statistics, and drift.")
@@ -107,9 +100,14 @@ def download(endpoint: str, deployment: str, ids: tuple[str, ...], folder: Path,
 @capture.command(short_help="Statistics of inputs and outputs, and how far they have moved.")
 @click.argument("endpoint")
 @click.argument("deployment")
-@hours_option
+@click.option(
+    "--hours",
+    type=click.IntRange(1, LONGEST_HOURS),
+    help="Of the window that ends now; as many as are held against the baseline unless given, "
+    "or 24.",
+)
 @output_option
-def stats(endpoint: str, deployment: str, hours: int, output: str) -> None:
+def stats(endpoint: str, deployment: str, hours: int | None, output: str) -> None:
     """Show statistics of each input and output, and how far it is from the baseline."""
     from shoal.client import Client
 
@@ -125,9 +123,13 @@ def _print(found: dict[str, Any]) -> None:
             "captured": f"{found['records']:,} requests in {found['hours']} h"
             + (f", {found['dropped']:,} dropped" if found["dropped"] else "")
             + ("" if found["capturing"] else "; it captures nothing now"),
-            "baseline": f"{baseline['source']}, {baseline['records']:,} requests"
+            "baseline": f"{baseline['source']}, {baseline['records']:,} requests; the last "
+            f"{baseline['window_hours']} h are held against it"
             if baseline
             else "none: `shoal capture baseline` sets one",
+            "left out": f"{found['left_out']:,} requests, of which the baseline was made"
+            if found["left_out"]
+            else None,
         }
     )
     columns = {
@@ -169,6 +171,12 @@ def _number(one: dict[str, Any], name: str) -> str:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Records as captured files have them, such as of training data.",
 )
+@click.option(
+    "--window",
+    type=click.IntRange(1, LONGEST_HOURS),
+    help="Hours until now that are held against it, by `stats` and by the alert; as before unless "
+    "given, 24 at first. Alone it changes those of the baseline that there is.",
+)
 @click.option("--remove", is_flag=True, help="Compare with nothing any more.")
 @output_option
 def baseline(
@@ -176,27 +184,42 @@ def baseline(
     deployment: str,
     hours: int | None,
     file: Path | None,
+    window: int | None,
     remove: bool,
     output: str,
 ) -> None:
-    """Set the baseline that drift is told by: captured data of some hours, or a file."""
+    """Set the baseline that drift is told by: captured data of some hours, or a file.
+
+    What it was made of is left out of what is compared with it.
+    """
     from shoal.cli.report import note
     from shoal.client import Client
 
-    if (hours is not None) + (file is not None) + remove != 1:
-        raise click.UsageError("Say one of --hours N, --file FILE and --remove.")
+    said = (hours is not None) + (file is not None) + remove
+    if said > 1 or (not said and window is None) or (remove and window is not None):
+        raise click.UsageError(
+            "Say one of --hours N, --file FILE and --remove; --window N alone, or with the first "
+            "two."
+        )
     with Client() as client:
         if remove:
             client.delete_baseline(endpoint, deployment)
             note(f"{endpoint}/{deployment} is compared with nothing any more")
             return
         if file is not None:
-            found = client.upload_baseline(endpoint, deployment, file)
+            found = client.upload_baseline(endpoint, deployment, file, window_hours=window)
+        elif hours is None and window is not None:
+            found = client.change_baseline(endpoint, deployment, window_hours=window)
         else:
             begin = datetime.now(UTC) - timedelta(hours=hours or 0)
-            found = client.set_baseline(endpoint, deployment, begin=begin.isoformat())
+            found = client.set_baseline(
+                endpoint, deployment, begin=begin.isoformat(), window_hours=window
+            )
     emit(
         found,
         output,
-        lambda: note(f"Compared with {found['source']}, {found['records']:,} requests"),
+        lambda: note(
+            f"The last {found['window_hours']} h are compared with {found['source']}, "
+            f"{found['records']:,} requests"
+        ),
     )

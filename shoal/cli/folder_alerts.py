@@ -3,7 +3,8 @@
 Imported on use.
 """
 
-from collections.abc import Set
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,7 +19,15 @@ from shoal.client.alert_types import AlertRule as RuleShown
 from shoal.client.alert_types import Channel as ChannelShown
 from shoal.client.alert_types import Silence as SilenceShown
 from shoal.client.errors import Problem
-from shoal.entities import AlertRule, Channel, EntityInvalid, Fault, Reference, Silence
+from shoal.entities import (
+    AlertRule,
+    AlertThreshold,
+    Channel,
+    EntityInvalid,
+    Fault,
+    Reference,
+    Silence,
+)
 from shoal.entities.base import Document, Values
 
 SEALED: Final[tuple[str, ...]] = ("url", "secret")
@@ -27,11 +36,12 @@ FORBIDDEN: Final = 403
 
 @dataclass(frozen=True)
 class AlertChange(Change):
-    """``values`` of a channel or a rule are sent, as REST takes them. The silences that ``ends``
-    names give way to this one."""
+    """``values`` of a channel or a rule are sent, as REST takes them, and a rule's ``thresholds``
+    by whose they are. The silences that ``ends`` names give way to this one."""
 
     values: dict[str, Any] = field(default_factory=dict, repr=False)  # secrets are among them
     ends: tuple[str, ...] = ()
+    thresholds: dict[str, float | None] = field(default_factory=dict)
 
 
 class Alerts:
@@ -53,21 +63,23 @@ class Alerts:
         if isinstance(entity, Channel):
             self._client.ask_channel(entity.name, **change.values)
         elif isinstance(entity, AlertRule):
-            self._client.ask_alert_rule(entity.name, **change.values)
+            if change.values:
+                self._client.ask_alert_rule(entity.name, **change.values)
+            for about, threshold in change.thresholds.items():
+                with _made_before(about, endpoints):
+                    self._client.ask_alert_threshold(entity.name, about, threshold)
         elif isinstance(entity, Silence):
-            kind, _, name = (entity.subject or "").partition("/")
-            try:
+            with _made_before(entity.subject or "", endpoints):
                 self._client.ask_silence(**entity.asked())
-            except Problem as problem:
-                made = kind == "endpoint" and name in endpoints
-                if not (made and problem.code == "EndpointNotFound"):
-                    raise
 
     def make(self, change: AlertChange) -> dict[str, str]:
         """The channel's name and its secret, where one was made for it."""
         entity = change.entity
         if isinstance(entity, AlertRule):
-            self._client.change_alert_rule(entity.name, **change.values)
+            if change.values:
+                self._client.change_alert_rule(entity.name, **change.values)
+            for about, threshold in change.thresholds.items():
+                self._client.set_alert_threshold(entity.name, about, threshold)
         elif isinstance(entity, Silence):
             # why first: whoever is silenced stays so in between
             self._client.silence_alerts(**entity.asked())
@@ -107,8 +119,11 @@ class Alerts:
         if faults := entity.faults(current):
             raise EntityInvalid("It", faults)
         changed = _changed(current, entity.settings().keys(), entity.settings())
-        lines = differences({**current}, changed)
-        return AlertChange(entity, "update" if changed else "none", lines, values=changed)
+        own = entity.own_thresholds(current)
+        known = {one["about"]: one["threshold"] for one in current.get("thresholds", ())}
+        lines = (*differences({**current}, changed), *_own_told(known, own))
+        action = "update" if changed or own else "none"
+        return AlertChange(entity, action, lines, values=changed, thresholds=own)
 
     def _silence(self, entity: Silence) -> AlertChange:
         """One that has ended is left alone, here and there."""
@@ -138,6 +153,26 @@ class Alerts:
     @cached_property
     def _silences(self) -> list[SilenceShown]:
         return active(self._client)
+
+
+@contextmanager
+def _made_before(subject: str, endpoints: Set[str | None]) -> Iterator[None]:
+    """That an endpoint is not there is no refusal where it is one of those that are made first."""
+    kind, _, name = subject.partition("/")
+    try:
+        yield
+    except Problem as problem:
+        if not (problem.code == "EndpointNotFound" and kind == "endpoint" and name in endpoints):
+            raise
+
+
+def _own_told(known: Mapping[str, float | None], own: Mapping[str, float | None]) -> Iterator[str]:
+    for about, value in own.items():
+        before = known.get(about)
+        if value is None:
+            yield f"thresholds.{about}: removed"
+        else:
+            yield f"thresholds.{about}: {'' if before is None else f'{before} → '}{value}"
 
 
 def active(client: Client) -> list[SilenceShown]:
@@ -175,14 +210,20 @@ class Written:
 
 
 def alerts_write(client: Client, folder: Path, endpoints: Set[str], written: Written) -> None:
-    """Into the folder; of a project only silences, since all else is the installation's."""
+    """Into the folder; of a project only silences and its own thresholds, since all else is the
+    installation's."""
     if client.project:
-        written.notes.append("Channels and rules are the installation's: no project has them.")
+        written.notes.append(
+            "Channels and rules are the installation's: of a project there are its thresholds."
+        )
     else:
         _channels_write(client, folder, written)
-        rules = [_rule(one)._to_dict() for one in client.list_alert_rules()]
-        if rules:  # an installation of before has none
-            _dump(folder / "alert-rules.yml", [rules], written)
+    known = client.list_alert_rules()
+    rules = [_rule(one, client.project, endpoints) for one in known]
+    if client.project:
+        rules = [one for one in rules if one.thresholds]
+    if rules:  # an installation of before has none
+        _dump(folder / "alert-rules.yml", [[one._to_dict() for one in rules]], written)
     silences: dict[str, Values] = {}
     for one in active(client):
         kind, _, name = one["subject"].partition("/")
@@ -198,8 +239,19 @@ def alerts_write(client: Client, folder: Path, endpoints: Set[str], written: Wri
         _dump(folder / "silences.yml", list(silences.values()), written)
 
 
-def _rule(shown: RuleShown) -> AlertRule:
+def _rule(shown: RuleShown, project: str, endpoints: Set[str]) -> AlertRule:
+    """Of a ``project`` its thresholds alone."""
+    own = [
+        AlertThreshold(one["about"], one["threshold"])
+        for one in shown.get("thresholds", ())
+        if not project
+        or one["about"] == f"project/{project}"
+        or one["about"].removeprefix("endpoint/") in endpoints
+    ]
+    if project:
+        return AlertRule(name=shown["name"], thresholds=own)
     return AlertRule(
+        thresholds=own or None,
         name=shown["name"],
         enabled=shown["enabled"],
         threshold=shown["threshold"],

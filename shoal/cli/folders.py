@@ -37,7 +37,7 @@ KINDS: tuple[tuple[str, Set[str], Callable[..., Document | list[AlertRule]]], ..
     ),
     ("silence", {"ends_at", "duration"}, load_silence),
     ("channel", {"url", "secret", "recipients", "severities", "projects"}, load_channel),
-    ("rule", {"threshold", "for_s", "severity", "clear_s"}, load_alert_rules),
+    ("rule", {"threshold", "thresholds", "for_s", "severity", "clear_s"}, load_alert_rules),
     ("model", {"path"}, load_model),
 )
 # As they are made: what is named before what names it.

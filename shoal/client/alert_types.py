@@ -47,6 +47,19 @@ class Alert(TypedDict):
     runbook: str
 
 
+class AlertThreshold(TypedDict):
+    rule: str
+    about: str  # "project/vision", "endpoint/quote", "node/local"
+    threshold: float | None  # its own; None: it has none
+    effective: float
+    source: str  # where that comes from: one of the above, or "installation"
+    installation: float
+    unit: str
+    changed_by: str
+    changed_at: str | None
+    etag: str
+
+
 class AlertRule(TypedDict):
     name: str
     title: str
@@ -60,6 +73,8 @@ class AlertRule(TypedDict):
     severity: Literal["page", "ticket"]
     runbook: str
     steps: list[str]
+    kinds: list[str]  # of what may have a threshold of its own
+    thresholds: list[AlertThreshold]
 
 
 class Silence(TypedDict):

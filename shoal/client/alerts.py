@@ -4,7 +4,15 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from shoal.client.administration import Administration, quoted
-from shoal.client.alert_types import Alert, AlertRule, Channel, ChannelMade, Delivery, Silence
+from shoal.client.alert_types import (
+    Alert,
+    AlertRule,
+    AlertThreshold,
+    Channel,
+    ChannelMade,
+    Delivery,
+    Silence,
+)
 from shoal.client.deployments import DRY_RUN
 
 
@@ -47,6 +55,26 @@ class Alerts(Administration):
         """Whether ``change_alert_rule`` would be accepted; nothing is changed. Raises Problem as
         that would."""
         self._transport.send("PATCH", f"/alert-rules/{quoted(name)}", json=changes, params=DRY_RUN)
+
+    def get_alert_threshold(self, rule: str, about: str) -> AlertThreshold:
+        """What counts for ``about`` ("project/vision", "endpoint/quote", "node/local"), and where
+        that comes from. Raises ValueError for what is none of these."""
+        return cast(AlertThreshold, self._get(_threshold(rule, about)))
+
+    def set_alert_threshold(
+        self, rule: str, about: str, threshold: float | None, *, seen: str | None = None
+    ) -> AlertThreshold:
+        """Its own; None: it has none any more. ``seen``: the ``etag`` of what you have read, over
+        which alone it is written."""
+        headers = None if seen is None else {"If-Match": seen}
+        method, body = _wanted(threshold)
+        found = self._transport.json(method, _threshold(rule, about), json=body, headers=headers)
+        return cast(AlertThreshold, found)
+
+    def ask_alert_threshold(self, rule: str, about: str, threshold: float | None) -> None:
+        """The same of ``set_alert_threshold``."""
+        method, body = _wanted(threshold)
+        self._transport.send(method, _threshold(rule, about), json=body, params=DRY_RUN)
 
     def list_silences(self) -> list[Silence]:
         """Those that end last first; ended ones are kept for 90 days."""
@@ -123,3 +151,14 @@ class Alerts(Administration):
 
 def _channel(name: str) -> str:
     return f"/channels/{quoted(name)}"
+
+
+def _wanted(threshold: float | None) -> tuple[str, dict[str, float] | None]:
+    return ("DELETE", None) if threshold is None else ("PUT", {"threshold": threshold})
+
+
+def _threshold(rule: str, about: str) -> str:
+    kind, _, name = about.partition("/")
+    if not (kind and name):
+        raise ValueError(f"about: {about!r}, expected project/NAME, endpoint/NAME or node/NAME")
+    return f"/alert-rules/{quoted(rule)}/thresholds/{quoted(kind)}/{quoted(name)}"

@@ -65,31 +65,55 @@ class Capture(Administration):
         path = _path(endpoint, deployment, f"captured-requests/{quoted(request_id)}")
         return cast(dict[str, Any], self._get(path, at=at))
 
-    def data_statistics(self, endpoint: str, deployment: str, *, hours: int = 24) -> dict[str, Any]:
-        """Of each input and output, and how far it is from the baseline."""
+    def data_statistics(
+        self, endpoint: str, deployment: str, *, hours: int | None = None
+    ) -> dict[str, Any]:
+        """Of each input and output in the last ``hours``, and how far it is from the baseline.
+        None: as many as are held against that."""
         path = _path(endpoint, deployment, "data")
-        return cast(dict[str, Any], self._get(path, hours=hours))
+        return cast(dict[str, Any], self._get(path, **_said(hours=hours)))
 
     def set_baseline(
-        self, endpoint: str, deployment: str, *, begin: str, end: str | None = None
+        self,
+        endpoint: str,
+        deployment: str,
+        *,
+        begin: str,
+        end: str | None = None,
+        window_hours: int | None = None,
     ) -> dict[str, Any]:
-        """Compare with what was captured in this window."""
-        body = {"begin": begin, **({} if end is None else {"end": end})}
+        """Compare the last ``window_hours`` with what was captured then."""
+        body = {"begin": begin, **_said(end=end, window_hours=window_hours)}
         path = _path(endpoint, deployment, "data/baseline")
         return cast(dict[str, Any], self._transport.json("PUT", path, json=body))
 
-    def upload_baseline(self, endpoint: str, deployment: str, file: Path) -> dict[str, Any]:
+    def change_baseline(
+        self, endpoint: str, deployment: str, *, window_hours: int
+    ) -> dict[str, Any]:
+        """Compare the last ``window_hours`` with the same baseline."""
+        body = {"window_hours": window_hours}
+        path = _path(endpoint, deployment, "data/baseline")
+        return cast(dict[str, Any], self._transport.json("PATCH", path, json=body))
+
+    def upload_baseline(
+        self, endpoint: str, deployment: str, file: Path, *, window_hours: int | None = None
+    ) -> dict[str, Any]:
         """Compare with the records of this file, JSON lines of 16 MiB at most."""
         found = self._transport.json(
             "PUT",
             _path(endpoint, deployment, "data/baseline/file"),
             content=file.read_bytes(),
+            params=_said(window_hours=window_hours),
             headers={"Content-Type": "application/x-ndjson"},
         )
         return cast(dict[str, Any], found)
 
     def delete_baseline(self, endpoint: str, deployment: str) -> None:
         self._transport.json("DELETE", _path(endpoint, deployment, "data/baseline"))
+
+
+def _said(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _stem(file: CapturedFile) -> str:

@@ -1,6 +1,6 @@
 """Endpoints, deployments and models as objects, in the shapes that users of Azure ML know."""
 
-from shoal.entities.alerting import AlertRule, Channel, Reference, Silence
+from shoal.entities.alerting import AlertRule, AlertThreshold, Channel, Reference, Silence
 from shoal.entities.auth import EndpointAuthKeys, EndpointAuthToken
 from shoal.entities.deployment import (
     KubernetesOnlineDeployment,
@@ -47,6 +47,7 @@ from shoal.entities.workspace import Workspace
 
 __all__ = [
     "AlertRule",
+    "AlertThreshold",
     "BuildContext",
     "Channel",
     "CodeConfiguration",

@@ -44,9 +44,18 @@ class Silence(Document):
         return {"reason": self.reason, "ends_at": ends_at, **said}
 
 
+@dataclass
+class AlertThreshold(Block):
+    """A threshold of its own for ``project/vision``, ``endpoint/quote`` or ``node/local``; None: it
+    has none."""
+
+    about: str
+    threshold: float | None = None
+
+
 @dataclass(kw_only=True)
 class AlertRule(Document):
-    """A built-in rule as it shall be. What is left out stays."""
+    """A built-in rule as it shall be. What is left out stays, thresholds of their own as well."""
 
     name: str
     enabled: bool | None = None
@@ -54,12 +63,25 @@ class AlertRule(Document):
     for_s: int | None = None
     severity: str | None = None
     clear_s: int | None = None  # of no effect, and must be what it is
+    thresholds: list[AlertThreshold] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.thresholds is not None:
+            found = (AlertThreshold._of(one) for one in self.thresholds)
+            self.thresholds = [one for one in found if one is not None]
 
     def settings(self) -> Values:
         """What it says, as clients take it."""
         names = ("enabled", "threshold", "for_s", "severity")
         said = {name: getattr(self, name) for name in names}
         return {name: value for name, value in said.items() if value is not None}
+
+    def own_thresholds(self, now: Mapping[str, Any]) -> dict[str, float | None]:
+        """Those that are not so in the rule as it is now, by whose they are."""
+        known = {one["about"]: one["threshold"] for one in now.get("thresholds", ())}
+        said = {one.about: one.threshold for one in self.thresholds or ()}
+        return {about: value for about, value in said.items() if value != known.get(about)}
 
     def faults(self, now: Mapping[str, Any]) -> list[Fault]:
         """Why the rule, as it is now, cannot be so."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from shoal.entities.errors import Fault
 
@@ -35,6 +35,7 @@ class Walk:
 
 
 Kind = Callable[[Any, str, Walk], Any]
+THRESHOLD_KINDS: Final = ("project", "endpoint", "node")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +220,15 @@ def moment(value: Any, where: str, walk: Walk) -> str:
         walk.fault(where, f"expected a time such as 2026-11-28T06:00:00Z, not {_shown(value)}")
         return ""
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).isoformat()
+
+
+def threshold_about(value: Any, where: str, walk: Walk) -> str:
+    """What has a threshold of its own."""
+    kind, _, name = str(value).partition("/")
+    if kind not in THRESHOLD_KINDS or not name:
+        told = ", ".join(f"{one}/NAME" for one in THRESHOLD_KINDS)
+        walk.fault(where, f"expected one of {told}, not {_shown(value)}")
+    return str(value)
 
 
 def reference(value: Any, where: str, walk: Walk) -> dict[str, str] | None:

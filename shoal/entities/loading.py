@@ -185,6 +185,7 @@ def load_alert_rules(
         if name in seen:
             walk.fault(where, f"{name!r:.60} stands there twice")
         seen.add(name)
+        _own_thresholds_checked(rule, f"[{place}]." if many else "", walk)
     _refuse(walk, found, what)
     rules = [
         _made(AlertRule, rule, walk, found, what, schemas.SHOWN_OF_ALERT_RULE) for rule in values
@@ -192,6 +193,17 @@ def load_alert_rules(
     for place, made in enumerate(rules if many else ()):
         made.place = found.place(f"[{place}]")
     return rules
+
+
+def _own_thresholds_checked(rule: Values, where: str, walk: Walk) -> None:
+    seen: set[str] = set()
+    for place, one in enumerate(rule.get("thresholds", ())):
+        at, about = f"{where}thresholds[{place}].about", one.get("about")
+        if about is None:
+            walk.fault(at, "is missing")
+        elif about in seen:
+            walk.fault(at, f"{about!r:.60} stands there twice")
+        seen.add(about)
 
 
 def load_channel(

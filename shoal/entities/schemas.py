@@ -23,6 +23,7 @@ from shoal.entities.keys import (
     switch,
     text,
     text_or,
+    threshold_about,
 )
 from shoal.entities.settings import OnlineRequestSettings, OwnSettings
 
@@ -47,7 +48,12 @@ SHOWN_OF_ROLLOUT: Final = (
 SHOWN_OF_STAGE: Final = ("mirror", "status", "started_at", "ended_at", "requests")
 SHOWN_OF_SILENCE: Final = ("id", "starts_at", "created_by")
 # clear_s is built in as well; what a file says of it must be what it is (AlertRule.faults)
-SHOWN_OF_ALERT_RULE: Final = ("title", "about", "default_threshold", "unit", "runbook", "steps")
+SHOWN_OF_ALERT_RULE: Final = (
+    *("title", "about", "default_threshold", "unit", "runbook", "steps", "kinds"),
+)
+SHOWN_OF_ALERT_THRESHOLD: Final = (
+    *("rule", "effective", "source", "installation", "unit", "changed_by", "changed_at", "etag"),
+)
 SHOWN_OF_CHANNEL: Final = ("address", "signed", "created_by", "created_at", "updated_at")
 
 COMMON: Final[Table] = {
@@ -312,6 +318,12 @@ SILENCE: Final[Table] = {
     **dict.fromkeys(SHOWN_OF_SILENCE, Key(anything, Use.KEEP)),
 }
 
+ALERT_THRESHOLD: Final[Table] = {
+    "about": Key(threshold_about),
+    "threshold": Key(number),
+    **dict.fromkeys(SHOWN_OF_ALERT_THRESHOLD, Key(anything, Use.KEEP)),
+}
+
 ALERT_RULE: Final[Table] = {
     "$schema": Key(text),
     "name": Key(text),
@@ -320,6 +332,7 @@ ALERT_RULE: Final[Table] = {
     "for_s": Key(integer),
     "severity": Key(choice("page", "ticket")),
     "clear_s": Key(integer),
+    "thresholds": Key(listing(block(ALERT_THRESHOLD))),
     **dict.fromkeys(SHOWN_OF_ALERT_RULE, Key(anything, Use.KEEP)),
 }
 

@@ -4,7 +4,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from shoal import entities
-from shoal.client.alert_types import Alert, AlertRule, Channel, ChannelMade, Delivery, Silence
+from shoal.client.alert_types import (
+    Alert,
+    AlertRule,
+    AlertThreshold,
+    Channel,
+    ChannelMade,
+    Delivery,
+    Silence,
+)
 from shoal.client.client import Client
 from shoal.client.errors import ShoalError
 
@@ -56,8 +64,15 @@ class AlertOperations:
         changed: list[tuple[AlertRule, AlertRule]] = []
         for rule in rules:
             values = {**(BUILT_IN if reset else {}), **rule.settings()}
+            own = rule.own_thresholds(known[rule.name])
+            item = known[rule.name]
             try:
-                item = self._client.change_alert_rule(rule.name, **values)
+                if values:
+                    item = self._client.change_alert_rule(rule.name, **values)
+                for about, threshold in own.items():
+                    self._client.set_alert_threshold(rule.name, about, threshold)
+                if own:
+                    item = self._client.get_alert_rule(rule.name)
             except ShoalError as error:
                 error.title = f"{rule.name}: {error.title}"
                 if changed:
@@ -66,6 +81,15 @@ class AlertOperations:
                 raise
             changed.append((known[rule.name], item))
         return changed
+
+    def get_threshold(self, rule: str, about: str) -> AlertThreshold:
+        """What counts for ``project/vision``, ``endpoint/quote`` or ``node/local``, and where that
+        comes from."""
+        return self._client.get_alert_threshold(rule, about)
+
+    def set_threshold(self, rule: str, about: str, threshold: float | None) -> AlertThreshold:
+        """Its own, from the next look on; None: it has none any more."""
+        return self._client.set_alert_threshold(rule, about, threshold)
 
     def silences(self) -> Sequence[Silence]:
         return self._client.list_silences()

@@ -41,8 +41,9 @@ class CaptureOperations:
         ]
 
     def statistics(
-        self, endpoint_name: str, deployment_name: str, *, hours: int = 24
+        self, endpoint_name: str, deployment_name: str, *, hours: int | None = None
     ) -> dict[str, Any]:
+        """Of the last ``hours``; None: as many as are held against the baseline."""
         return self._client.data_statistics(endpoint_name, deployment_name, hours=hours)
 
     def set_baseline(
@@ -53,17 +54,30 @@ class CaptureOperations:
         begin: datetime | None = None,
         end: datetime | None = None,
         file: str | Path | None = None,
+        window_hours: int | None = None,
     ) -> dict[str, Any]:
-        """From what was captured in a window, or from a file of records. Raises ValueError."""
+        """From what was captured in a window, or from a file of records. The last ``window_hours``
+        (1 to 168; None: as before, 24 at first) are held against it. Raises ValueError."""
         if (begin is None) == (file is None):
             raise ValueError(f"begin: {begin}, file: {file}: expected one of the two")
         if begin is None:
-            return self._client.upload_baseline(endpoint_name, deployment_name, Path(str(file)))
+            return self._client.upload_baseline(
+                endpoint_name, deployment_name, Path(str(file)), window_hours=window_hours
+            )
         return self._client.set_baseline(
             endpoint_name,
             deployment_name,
             begin=begin.isoformat(),
             end=None if end is None else end.isoformat(),
+            window_hours=window_hours,
+        )
+
+    def change_baseline(
+        self, endpoint_name: str, deployment_name: str, *, window_hours: int
+    ) -> dict[str, Any]:
+        """Hold the last ``window_hours`` against the same baseline."""
+        return self._client.change_baseline(
+            endpoint_name, deployment_name, window_hours=window_hours
         )
 
     def delete_baseline(self, endpoint_name: str, deployment_name: str) -> None:

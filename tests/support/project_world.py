@@ -56,6 +56,8 @@ class Things:
 
     def place(self, name: str, route: str) -> str:
         """Raises KeyError for a place that nobody has filled yet: say here what stands there."""
+        if name == "name" and "<str:kind>" in route:
+            return f"{self.word}-endpoint"
         if name == "name":
             return f"{self.word}-{route.partition('/')[0].removesuffix('s')}"
         return {
@@ -81,6 +83,7 @@ class Things:
             "file_id": f"{self.word}-captured",
             "request_id": f"{self.word}-request",
             "rule": "queue-slow",
+            "kind": "endpoint",
             "channel": "on-call",
             "delivery_id": "none",
             "project": self.word,

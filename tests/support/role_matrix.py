@@ -114,7 +114,11 @@ MATRIX: dict[str, dict[str, str]] = {
         "GET": D
     },
     "endpoints/<str:endpoint>/deployments/<str:deployment>/data": {"GET": D},
-    "endpoints/<str:endpoint>/deployments/<str:deployment>/data/baseline": {"PUT": D, "DELETE": D},
+    "endpoints/<str:endpoint>/deployments/<str:deployment>/data/baseline": {
+        "PUT": D,
+        "PATCH": D,
+        "DELETE": D,
+    },
     "endpoints/<str:endpoint>/deployments/<str:deployment>/data/baseline/file": {"PUT": D},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/scale": {"POST": D},
     "endpoints/<str:endpoint>/deployments/<str:deployment>/autoscale/preview": {"POST": D},
@@ -135,6 +139,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "alerts/<str:alert_id>/acknowledge": {"POST": D},
     "alert-rules": {"GET": R},
     "alert-rules/<str:rule>": {"GET": R, "PATCH": N},
+    "alert-rules/<str:rule>/thresholds/<str:kind>/<str:name>": {"GET": R, "PUT": D, "DELETE": D},
     "silences": {"GET": R, "POST": D},
     "silences/<str:silence_id>": {"GET": R, "DELETE": D},
     "channels": {"GET": N, "POST": X},

@@ -1,4 +1,4 @@
-"""REST of alerts, of the rules behind them, and of silences."""
+"""REST of alerts and of silences."""
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -14,9 +14,6 @@ from controlplane.accounts.scope import scope_now
 from controlplane.alerts.selectors import alerts as selectors
 from controlplane.alerts.serializers.alerts import (
     AlertCountsSerializer,
-    AlertRuleChangeSerializer,
-    AlertRuleListSerializer,
-    AlertRuleSerializer,
     AlertSerializer,
     AlertsQuery,
     SilenceInputSerializer,
@@ -101,39 +98,6 @@ class AlertAcknowledgeView(ProjectAPIView):
         row = services.alert_acknowledge(row=row, actor=actor(request), now=now)
         found = selectors.alert_shown(row, selectors.silences_now(now))
         return Response(AlertSerializer(found).data)
-
-
-class AlertRulesView(ProjectAPIView):
-    @extend_schema(operation_id="alert_rules_list", responses=AlertRuleListSerializer)
-    def get(self, request: Request) -> Response:
-        """What is looked at, from where on it fires, and what to do then."""
-        del request
-        items = [selectors.rule_shown(found) for found in selectors.rule_settings().values()]
-        return Response(AlertRuleListSerializer({"items": items}).data)
-
-
-class AlertRuleView(ProjectAPIView):
-    write_permission = Permission.OPERATE
-
-    @extend_schema(operation_id="alert_rules_get", responses=AlertRuleSerializer)
-    def get(self, request: Request, rule: str) -> Response:
-        """One rule, and what to do where it is broken."""
-        del request
-        found = selectors.rule_settings_get(rule)
-        return Response(AlertRuleSerializer(selectors.rule_shown(found)).data)
-
-    @extend_schema(
-        operation_id="alert_rules_update",
-        parameters=[DRY_RUN],
-        request=AlertRuleChangeSerializer,
-        responses={**ONLY_ASKED, 200: AlertRuleSerializer},
-    )
-    @rehearsable
-    def patch(self, request: Request, rule: str) -> Response:
-        """Change threshold, time or severity, or turn it off: then its alerts are resolved."""
-        values = read_body(AlertRuleChangeSerializer, request)
-        found = services.rule_update(name=rule, actor=actor(request), **values)
-        return Response(AlertRuleSerializer(selectors.rule_shown(found)).data)
 
 
 class SilencesView(ProjectAPIView):

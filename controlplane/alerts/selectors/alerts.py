@@ -1,19 +1,18 @@
-"""Alerts, rules and silences: found, and as the API shows them."""
+"""Alerts and silences: found, and as the API shows them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
-from controlplane.alerts.errors import AlertNotFound, AlertRuleNotFound, SilenceNotFound
+from controlplane.alerts.errors import AlertNotFound, SilenceNotFound
 from controlplane.alerts.messages import Message, page_of, title_of
-from controlplane.alerts.models import Alert, AlertRuleRow, Silence
-from controlplane.alerts.rules import RULES, Settings
-from controlplane.alerts.types import ACTIVE, AlertState, Severity
+from controlplane.alerts.models import Alert, Silence
+from controlplane.alerts.rules import RULES
+from controlplane.alerts.types import ACTIVE, AlertState
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,54 +95,6 @@ def silence_of(row: Alert, silences: Iterable[Silence]) -> Silence | None:
     """The one that ends last of those that match."""
     found = (one for one in silences if silences_match(one, row.rule, row.subject, row.project_id))
     return next(found, None)
-
-
-def rule_settings() -> dict[str, Settings]:
-    """Every rule as it is to be applied."""
-    changed = {row.name: row for row in AlertRuleRow.objects.all()}
-    return {name: _settings(name, changed.get(name)) for name in RULES}
-
-
-def rule_settings_get(name: str) -> Settings:
-    """Raises AlertRuleNotFound."""
-    if name not in RULES:
-        raise rule_unknown(name)
-    return _settings(name, AlertRuleRow.objects.filter(pk=name).first())
-
-
-def rule_unknown(name: str) -> AlertRuleNotFound:
-    close = get_close_matches(name[:60], RULES, n=1)
-    guess = f" Did you mean {close[0]}?" if close else ""
-    return AlertRuleNotFound(f"There is no rule called {name[:60]!r}.{guess}", field="rule")
-
-
-def _settings(name: str, row: AlertRuleRow | None) -> Settings:
-    rule = RULES[name]
-    return Settings(
-        rule=rule,
-        enabled=row.enabled if row else True,
-        threshold=row.threshold if row and row.threshold is not None else rule.threshold,
-        for_s=row.for_s if row and row.for_s is not None else rule.for_s,
-        severity=Severity(row.severity) if row and row.severity else rule.severity,
-    )
-
-
-def rule_shown(found: Settings) -> dict[str, Any]:
-    rule = found.rule
-    return {
-        "name": rule.name,
-        "title": rule.title,
-        "about": rule.about,
-        "enabled": found.enabled,
-        "threshold": found.threshold if rule.unit else None,
-        "default_threshold": rule.threshold if rule.unit else None,
-        "unit": rule.unit,
-        "for_s": found.for_s,
-        "clear_s": rule.clear_s,
-        "severity": str(found.severity),
-        "runbook": rule.runbook,
-        "steps": list(rule.steps),
-    }
 
 
 def alert_shown(row: Alert, silences: Iterable[Silence]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from django.conf import settings
 
 from controlplane.alerts.evaluation import Observation
 from controlplane.alerts.models import ObjectiveRow
-from controlplane.alerts.rules import Settings
+from controlplane.alerts.rules import INSTALLATION, Settings
 from controlplane.alerts.selectors.objectives import LONGEST_BURN_S, objective_of, slices_read
 from controlplane.alerts.selectors.objectives import status_of as objective_status
 from controlplane.alerts.types import NOT_SAMPLED
@@ -31,7 +31,6 @@ from controlplane.nodes.selectors import node_age_s, node_disks, node_list
 from controlplane.objectives import Burn, Speed
 
 Facts = Callable[[Settings, datetime], Iterator[Observation]]
-INSTALLATION: Final = "installation"
 QUEUE_S: Final = 300.0
 DAY_S: Final = 86_400.0
 # What nodes report of themselves: kilobytes of each, of which the rules look at three numbers.
@@ -45,14 +44,17 @@ def _objectives(speed: Speed, rule: Settings, now: datetime) -> Iterator[Observa
         by_endpoint.setdefault(row.endpoint_id, []).append(row)
     for mine in by_endpoint.values():
         endpoint = mine[0].endpoint
+        subject = f"endpoint/{endpoint.name}"
+        limit = rule.limit(subject, endpoint.project_name)
         read = slices_read(endpoint, LONGEST_BURN_S, now)
         for row in mine:
-            found = objective_status(objective_of(row), read, int(rule.threshold))
+            found = objective_status(objective_of(row), read, int(limit.value))
             burns = [one for one in found.burns if one.pair.speed == speed]
             worst = max(burns, key=lambda one: (bool(one.burning), one.long_rate or 0.0))
             yield Observation(
                 rule=rule.rule.name,
-                subject=f"endpoint/{endpoint.name}",
+                subject=subject,
+                limit=limit.value,
                 part=row.name,
                 project=endpoint.project_name,
                 value=worst.long_rate,
@@ -106,6 +108,7 @@ def unavailable(rule: Settings, now: datetime) -> Iterator[Observation]:
             subject=f"endpoint/{endpoint.name}",
             project=endpoint.project_name,
             value=float(ready),
+            limit=rule.threshold,
             burns=down,
             summary=f"No replica of {with_traffic or 'it'} is ready: {endpoint.name} answers "
             "nobody.",
@@ -122,16 +125,19 @@ def queue(rule: Settings, now: datetime) -> Iterator[Observation]:
         waited_us = value(merged(found), "queue_us") if found else None
         # sampled and not asked: nobody waits
         waited_ms = (waited_us or 0.0) / 1000.0 if found else None
+        subject = f"endpoint/{row.endpoint.name}"
+        limit = rule.limit(subject, row.endpoint.project_name)
         yield Observation(
             rule=rule.rule.name,
-            subject=f"endpoint/{row.endpoint.name}",
+            subject=subject,
+            limit=limit.value,
             part=row.name,
             project=row.endpoint.project_name,
             value=waited_ms,
             untold="" if found or not row.instance_count else NOT_SAMPLED,
             burns=None if found or row.instance_count else False,
             summary=f"Requests to {row.name} waited {waited_ms or 0:.0f} ms in the mean of the "
-            f"last five minutes; {rule.threshold:g} ms is the limit.",
+            f"last five minutes; {limit.value:g} ms {limit.told}.",
         )
 
 
@@ -141,16 +147,22 @@ def drift(rule: Settings, now: datetime) -> Iterator[Observation]:
     rows = CaptureBaseline.objects.select_related("deployment__endpoint").order_by("pk")
     for row in rows.defer("content").filter(looked_at__isnull=False):
         deployment = row.deployment
+        subject, project = (
+            f"endpoint/{deployment.endpoint.name}",
+            deployment.endpoint.project_name,
+        )
+        limit = rule.limit(subject, project)
         yield Observation(
             rule=rule.rule.name,
-            subject=f"endpoint/{deployment.endpoint.name}",
+            subject=subject,
+            limit=limit.value,
             part=deployment.name,
-            project=deployment.endpoint.project_name,
+            project=project,
             value=row.worst_psi,
             untold=f"Nothing can be compared: {row.told}." if row.worst_psi is None else "",
-            summary=f"{row.worst_feature} of {deployment.name} has moved from its baseline: its "
-            f"population stability index is {row.worst_psi or 0:.2f}, {rule.threshold:g} is the "
-            "limit.",
+            summary=f"{row.worst_feature} of {deployment.name} has moved from its baseline in the "
+            f"last {row.window_hours} h: its population stability index is "
+            f"{row.worst_psi or 0:.2f}, {limit.value:g} {limit.told}.",
         )
 
 
@@ -169,8 +181,11 @@ def gateways(rule: Settings, now: datetime) -> Iterator[Observation]:
 
 
 def _silence(rule: Settings, subject: str, who: str, age_s: float) -> Observation:
-    summary = f"Nothing was heard of {who} for {age_s:.0f} s; {rule.threshold:g} s is the limit."
-    return Observation(rule=rule.rule.name, subject=subject, value=age_s, summary=summary)
+    limit = rule.limit(subject)
+    summary = f"Nothing was heard of {who} for {age_s:.0f} s; {limit.value:g} s {limit.told}."
+    return Observation(
+        rule=rule.rule.name, subject=subject, value=age_s, limit=limit.value, summary=summary
+    )
 
 
 def disks(rule: Settings, now: datetime) -> Iterator[Observation]:
@@ -190,15 +205,16 @@ def disks(rule: Settings, now: datetime) -> Iterator[Observation]:
 def _disk(
     rule: Settings, subject: str, part: str, free: float, total: float, untold: str
 ) -> Observation:
-    used = 100.0 * (total - free) / total
+    used, limit = 100.0 * (total - free) / total, rule.limit(subject)
     return Observation(
         rule=rule.rule.name,
         subject=subject,
+        limit=limit.value,
         part=part,
         value=used,
         untold=untold,
         summary=f"{used:.1f} % of the disk is used, {free / 2**30:.1f} GiB are free; "
-        f"{rule.threshold:g} % is the limit.",
+        f"{limit.value:g} % {limit.told}.",
     )
 
 
@@ -226,14 +242,15 @@ def _certificate(
     rule: Settings, subject: str, part: str, ends_at: datetime, now: datetime
 ) -> Observation:
     days = (ends_at - now).total_seconds() / DAY_S
-    word = "ends" if days > 0 else "ended"
+    word, limit = "ends" if days > 0 else "ended", rule.limit(subject)
     return Observation(
         rule=rule.rule.name,
         subject=subject,
+        limit=limit.value,
         part=part,
         value=days,
         summary=f"The certificate {part} {word} on {ends_at.date().isoformat()}: {days:.1f} days "
-        f"are left, {rule.threshold:g} is the limit.",
+        f"are left, {limit.value:g} {limit.told}.",
     )
 
 

@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.alerts.serializers import NumberField
-from controlplane.alerts.types import AlertState, Severity
+from controlplane.alerts.types import AlertState, Severity, ThresholdKind
 from controlplane.core.filters import ChoicesField
 from controlplane.core.pagination import PageQuery
 
@@ -56,6 +56,27 @@ class AlertCountsSerializer(Fields):
     pending = serializers.IntegerField()
 
 
+@extend_schema_serializer(component_name="AlertThreshold")
+class AlertThresholdSerializer(Fields):
+    rule = serializers.CharField()
+    about = serializers.CharField(help_text="`project/vision`, `endpoint/quote`, `node/local`")
+    threshold = serializers.FloatField(allow_null=True, help_text="its own; null: it has none")
+    effective = serializers.FloatField(help_text="what counts for it")
+    source = serializers.CharField(  # type: ignore[assignment]  # a wire field
+        help_text="where that comes from: one of the above, or `installation`"
+    )
+    installation = serializers.FloatField(help_text="what counts where nothing else is set")
+    unit = serializers.CharField()
+    changed_by = serializers.CharField(allow_blank=True)
+    changed_at = serializers.DateTimeField(allow_null=True)
+    etag = serializers.CharField(help_text="for `If-Match`")
+
+
+@extend_schema_serializer(component_name="AlertThresholdInput")
+class AlertThresholdInputSerializer(Fields):
+    threshold = NumberField()
+
+
 @extend_schema_serializer(component_name="AlertRule")
 class AlertRuleSerializer(Fields):
     name = serializers.CharField()
@@ -70,6 +91,13 @@ class AlertRuleSerializer(Fields):
     severity = serializers.ChoiceField(choices=Severity.choices)
     runbook = serializers.CharField()
     steps = serializers.ListField(child=serializers.CharField())
+    kinds = serializers.ListField(
+        child=serializers.ChoiceField(choices=ThresholdKind.values),
+        help_text="of what may have a threshold of its own",
+    )
+    thresholds = AlertThresholdSerializer(
+        many=True, help_text="of those who have their own, as far as one may see them"
+    )
 
 
 @extend_schema_serializer(component_name="AlertRuleList")

@@ -24,13 +24,9 @@ from controlplane.alerts.evaluation import (
 from controlplane.alerts.messages import FIRING, RESOLVED, title_of
 from controlplane.alerts.models import Alert, Channel
 from controlplane.alerts.rules import Settings
-from controlplane.alerts.selectors.alerts import (
-    alerts_active,
-    rule_settings,
-    silence_of,
-    silences_now,
-)
+from controlplane.alerts.selectors.alerts import alerts_active, silence_of, silences_now
 from controlplane.alerts.selectors.facts import FACTS
+from controlplane.alerts.selectors.rules import rule_settings
 from controlplane.alerts.services import restarts
 from controlplane.alerts.services.deliveries import deliveries_add
 from controlplane.alerts.states import ALERTS, AlertCause
@@ -86,7 +82,7 @@ def memory_of(row: Alert) -> Memory:
 
 def _apply(row: Alert | None, seen: Observation, rule: Settings, now: datetime) -> None:
     memory = memory_of(row) if row else Memory()
-    is_broken = verdict(rule, seen, memory.state == AlertState.FIRING)
+    is_broken = verdict(rule.rule, seen, memory.state == AlertState.FIRING)
     found = look(memory, is_broken, rule, now.timestamp())
     if row is None:
         if found.turn != Turn.NONE:

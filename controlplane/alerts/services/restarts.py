@@ -54,12 +54,15 @@ def observe(rule: Settings, now: datetime) -> Iterator[Observation]:
         RestartMarks.objects.filter(replica__in=gone).delete()
     for of in Deployment.objects.select_related("endpoint").order_by("pk"):
         times = counts.get(of.pk, 0)
+        subject = f"endpoint/{of.endpoint.name}"
+        limit = rule.limit(subject, of.endpoint.project_name)
         yield Observation(
             rule=rule.rule.name,
-            subject=f"endpoint/{of.endpoint.name}",
+            subject=subject,
+            limit=limit.value,
             part=of.name,
             project=of.endpoint.project_name,
             value=float(times),
             summary=f"Replicas of {of.name} were started again {times} times in the last ten "
-            f"minutes; more than {rule.threshold:g} is too often.",
+            f"minutes; {limit.value:g} {limit.told}.",
         )

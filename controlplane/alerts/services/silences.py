@@ -1,16 +1,16 @@
-"""What people do about alerts: acknowledge them, silence them, change the rules."""
+"""What people do about alerts: acknowledge them and silence them."""
 
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import uuid4
 
 from django.db import transaction
 from django.db.models import F
 
 from controlplane.alerts.errors import AlertResolved, SilenceEnded
-from controlplane.alerts.models import Alert, AlertRuleRow, Silence
-from controlplane.alerts.rules import RULES, Settings
-from controlplane.alerts.selectors.alerts import alert_get, rule_settings_get, rule_unknown
+from controlplane.alerts.models import Alert, Silence
+from controlplane.alerts.selectors.alerts import alert_get
+from controlplane.alerts.selectors.rules import rule_get
 from controlplane.alerts.types import ACTIVE
 from controlplane.core import events
 from controlplane.core.errors import Invalid
@@ -48,8 +48,8 @@ def silence_create(
     now: datetime,
 ) -> Silence:
     """Raises Invalid."""
-    if rule and rule not in RULES:
-        raise rule_unknown(rule)
+    if rule:
+        rule_get(rule)
     if not now < ends_at <= now + LONGEST:
         raise Invalid(
             f"ends_at: {ends_at.isoformat()}, expected a time within the next {LONGEST.days} days.",
@@ -97,51 +97,3 @@ def _record(row: Silence, verb: str, actor: str, message: str) -> None:
         message=f"{actor} {message}",
         data={"silence": row.pk, "ends_at": row.ends_at.isoformat()},
     )
-
-
-def rule_update(*, name: str, actor: str, **values: Any) -> Settings:
-    """``values``: enabled, threshold, for_s, severity; null is as it is built in. Raises Invalid,
-    AlertRuleNotFound."""
-    before = rule_settings_get(name)
-    _check(before, values)
-    with transaction.atomic():
-        row, _ = AlertRuleRow.objects.get_or_create(pk=name, defaults={"changed_by": actor})
-        for field, value in values.items():
-            empty: Any = {"severity": "", "enabled": True}.get(field)
-            setattr(row, field, empty if value is None else value)
-        row.changed_by = actor
-        row.save()
-        after = rule_settings_get(name)
-        if after != before:
-            events.record(
-                actor=actor,
-                verb="alert_rule.changed",
-                subject="installation",
-                message=f"{actor} changed the rule {name}",
-                before=_plain(before),
-                after=_plain(after),
-            )
-    return after
-
-
-def _check(found: Settings, values: dict[str, Any]) -> None:
-    threshold, rule = values.get("threshold"), found.rule
-    if threshold is None:
-        return
-    if not rule.unit:
-        raise Invalid(f"threshold: {rule.name} has none.", field="threshold")
-    if not rule.least <= threshold <= rule.most:
-        raise Invalid(
-            f"threshold: {threshold:g}, expected {rule.least:,.10g} to {rule.most:,.10g} "
-            f"{rule.unit} for {rule.name}.",
-            field="threshold",
-        )
-
-
-def _plain(found: Settings) -> dict[str, Any]:
-    return {
-        "enabled": found.enabled,
-        "threshold": found.threshold,
-        "for_s": found.for_s,
-        "severity": str(found.severity),
-    }

@@ -10,7 +10,7 @@ import { requestsOf, storyOf } from "../requests";
 import { sweepBegun, sweepsOf } from "../sweeps";
 import { tuningBegun, tuningsOf } from "../tunings";
 import { pipelineOf } from "../pipelines";
-import { baselineGone, baselineSet, capturedOf, statisticsOf } from "../capture";
+import { baselineGone, baselineSet, baselineWindow, capturedOf, statisticsOf } from "../capture";
 import { objectiveGone, objectivePast, objectiveSet, objectivesOf } from "../alerts";
 import { casesAsked } from "../cases";
 import { DIFFERENCES, rolloutBegun, rolloutChanged, rolloutsOf } from "../rollouts";
@@ -157,10 +157,13 @@ const AUTOSCALE_PREVIEW = {
   ignored: [],
 };
 
-function dataRoute(method: string, path: string[], query: URLSearchParams): MockAnswer {
+function dataRoute(method: string, path: string[], query: URLSearchParams, body: Record<string, unknown>): MockAnswer {
   const [name, , deployment, , what, file] = path;
-  if (what !== "baseline") return ok(statisticsOf(name ?? "", deployment ?? "", Number(query.get("hours") ?? 24)));
-  if (method === "PUT") return ok(baselineSet(file ? "a file (0a1b2c3d4e5f)" : "the last hours"));
+  const asked = query.get("hours");
+  if (what !== "baseline") return ok(statisticsOf(name ?? "", deployment ?? "", asked === null ? undefined : Number(asked)));
+  const window = Number(body["window_hours"] ?? query.get("window_hours") ?? 24);
+  if (method === "PUT") return ok(baselineSet(file ? "a file (0a1b2c3d4e5f)" : "the last hours", window));
+  if (method === "PATCH") return ok(baselineWindow(window));
   baselineGone();
   return ok(null, 204);
 }
@@ -189,7 +192,7 @@ export function endpointRoute(
   if (section === "objectives") return ok({ items: objectivesOf(name) });
   if (section === "deployments" && item && leaf === "captured-requests") return missing("This captured request");
   if (section === "deployments" && item && leaf === "captured") return list(capturedOf(name));
-  if (section === "deployments" && item && leaf === "data") return dataRoute(method, path, query);
+  if (section === "deployments" && item && leaf === "data") return dataRoute(method, path, query, body);
   if (section === "deployments" && item && leaf === "sweeps")
     return method === "GET" ? list(sweepsOf(name)) : ok(sweepBegun(name, body), 202);
   if (section === "deployments" && item && leaf === "tunings")

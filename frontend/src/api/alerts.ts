@@ -2,7 +2,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 import { keys } from "./keys";
-import type { Alert, AlertRuleChange, ChannelInput, Delivery, ObjectiveInput, SilenceInput } from "./types";
+import type { Alert, AlertRuleChange, AlertThreshold, ThresholdKind, ChannelInput, Delivery, ObjectiveInput, SilenceInput } from "./types";
 
 /** The control plane looks every 15 s. */
 const REFETCH_MS = 10_000;
@@ -72,6 +72,19 @@ export const alertRulesQuery = () =>
 
 export const changeAlertRule = (rule: string, body: AlertRuleChange) =>
   answer(api.PATCH("/api/v1/alert-rules/{rule}", { params: { path: { rule } }, body }));
+
+const thresholdOf = ({ rule, about, etag }: Pick<AlertThreshold, "rule" | "about"> & { etag?: string }) => {
+  const [kind = "", ...name] = about.split("/");
+  // why no check: what has no threshold of its own is refused by the server, by name
+  const path = { rule, kind: kind as ThresholdKind, name: name.join("/") };
+  return { params: { path, ...(etag === undefined ? {} : { header: { "If-Match": etag } }) } };
+};
+
+/** Over what was seen, if anything was. */
+export const setAlertThreshold = (seen: Pick<AlertThreshold, "rule" | "about"> & { etag?: string }, threshold: number) =>
+  answer(api.PUT("/api/v1/alert-rules/{rule}/thresholds/{kind}/{name}", { ...thresholdOf(seen), body: { threshold } }));
+export const removeAlertThreshold = (seen: AlertThreshold) =>
+  answer(api.DELETE("/api/v1/alert-rules/{rule}/thresholds/{kind}/{name}", thresholdOf(seen)));
 
 export const silencesQuery = () =>
   queryOptions({

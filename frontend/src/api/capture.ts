@@ -14,7 +14,8 @@ const FILES = 100;
 
 const of = (endpoint: string, deployment: string) => ({ path: { endpoint, deployment } });
 
-export const statisticsQuery = (endpoint: string, deployment: string, hours: number) =>
+/** Without hours: of as many as are held against the baseline. */
+export const statisticsQuery = (endpoint: string, deployment: string, hours: number | undefined) =>
   queryOptions({
     queryKey: keys.endpoints.data(endpoint, deployment, hours),
     queryFn: ({ signal }) =>
@@ -24,7 +25,7 @@ export const statisticsQuery = (endpoint: string, deployment: string, hours: num
           signal,
         }),
       ),
-    refetchInterval: hours > QUICK_HOURS ? SLOWLY_MS : REFETCH_MS,
+    refetchInterval: ({ state }) => ((hours ?? state.data?.hours ?? QUICK_HOURS) > QUICK_HOURS ? SLOWLY_MS : REFETCH_MS),
     placeholderData: sameThing(keys.endpoints.data(endpoint, deployment, hours)),
   });
 
@@ -63,20 +64,23 @@ export const capturedFilePath = (endpoint: string, deployment: string, id: strin
 
 const BASELINE = "/api/v1/endpoints/{endpoint}/deployments/{deployment}/data/baseline";
 
-export const setBaseline = (endpoint: string, deployment: string, hours: number) =>
+export const setBaseline = (endpoint: string, deployment: string, hours: number, windowHours: number) =>
   answer(
     api.PUT(BASELINE, {
       params: of(endpoint, deployment),
-      body: { begin: new Date(Date.now() - hours * 3_600_000).toISOString() },
+      body: { begin: new Date(Date.now() - hours * 3_600_000).toISOString(), window_hours: windowHours },
     }),
   );
 
+export const setBaselineWindow = (endpoint: string, deployment: string, windowHours: number) =>
+  answer(api.PATCH(BASELINE, { params: of(endpoint, deployment), body: { window_hours: windowHours } }));
+
 export const deleteBaseline = (endpoint: string, deployment: string) => answer(api.DELETE(BASELINE, { params: of(endpoint, deployment) }));
 
-export const uploadBaseline = (endpoint: string, deployment: string, file: File) =>
+export const uploadBaseline = (endpoint: string, deployment: string, file: File, windowHours: number) =>
   answer(
     api.PUT("/api/v1/endpoints/{endpoint}/deployments/{deployment}/data/baseline/file", {
-      params: of(endpoint, deployment),
+      params: { ...of(endpoint, deployment), query: { window_hours: windowHours } },
       body: "",
       bodySerializer: () => file,
       headers: { "Content-Type": "application/x-ndjson" },

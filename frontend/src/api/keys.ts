@@ -55,7 +55,8 @@ export const keys = {
     experiment: (name: string, query: Record<string, unknown>) => ["endpoints", "one", name, "experiment", query] as const,
     objectives: (name: string) => ["endpoints", "one", name, "objectives"] as const,
     objectiveHistory: (name: string, objective: string) => ["endpoints", "one", name, "objectives", objective] as const,
-    data: (name: string, deployment: string, hours: number) => ["endpoints", "one", name, "data", deployment, "statistics", hours] as const,
+    data: (name: string, deployment: string, hours: number | undefined) =>
+      ["endpoints", "one", name, "data", deployment, "statistics", hours] as const,
     captured: (name: string, deployment: string) => ["endpoints", "one", name, "data", deployment, "files"] as const,
     capturedRequest: (name: string, deployment: string, id: string, at: number) =>
       ["endpoints", "one", name, "data", deployment, "request", id, at] as const,

@@ -112,9 +112,9 @@ export const SERVER_TEXTS = [
     message: "Data has moved away from its baseline",
   }),
   msg({
-    id: "server: The largest population stability index of a deployment's inputs and outputs over the last 24 hours against its baseline, of those that moved by more than chance.",
+    id: "server: The largest population stability index of a deployment's inputs and outputs over the baseline's window, 24 hours unless it says otherwise, of those that moved by more than chance.",
     message:
-      "The largest population stability index of a deployment's inputs and outputs over the last 24 hours against its baseline, of those that moved by more than chance.",
+      "The largest population stability index of a deployment's inputs and outputs over the baseline's window, 24 hours unless it says otherwise, of those that moved by more than chance.",
   }),
   msg({
     id: "server: `shoal capture stats ENDPOINT DEPLOYMENT` shows which feature moved, its range and its missing values; the endpoint's tab Data has its histogram beside the baseline's.",

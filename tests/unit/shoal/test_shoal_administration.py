@@ -35,10 +35,13 @@ class Sent:
 
     def __init__(self, server: FakeServer, call: str, *bodies: Any, status: int = 200) -> None:
         self.bodies: list[Any] = []
+        self.queries: list[str] = []
         left = list(bodies)
 
         def answer(request: httpx.Request) -> httpx.Response:
-            self.bodies.append(json.loads(request.content) if request.content else None)
+            said = request.headers.get("Content-Type") == "application/json"
+            self.bodies.append(json.loads(request.content) if said else None)
+            self.queries.append(request.url.query.decode())
             return httpx.Response(status, json=left.pop(0))
 
         server.fail_next(call, answer, times=len(bodies))

@@ -34,6 +34,7 @@ RULE: dict[str, Any] = {
     "name": "queue-slow", "title": "x", "about": "x", "enabled": True, "threshold": 500.0,
     "default_threshold": 500.0, "unit": "ms", "for_s": 120, "clear_s": 120, "severity": "ticket",
     "runbook": "docs/runbooks/queue-slow.md", "steps": ["More comes in than is answered."],
+    "kinds": ["project", "endpoint"], "thresholds": [],
 }  # fmt: skip
 SILENCE: dict[str, Any] = {
     "id": "s1", "rule": "", "subject": "endpoint/net", "project": "default", "reason": "load test",

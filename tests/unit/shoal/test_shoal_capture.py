@@ -31,8 +31,10 @@ FEATURE: dict[str, Any] = {
 }  # fmt: skip
 STATISTICS: dict[str, Any] = {
     "endpoint": "net", "deployment": "blue", "capturing": True, "hours": 24, "records": 600,
+    "left_out": 1200,
     "dropped": 3, "least_rows": 300, "untold_features": 0,
-    "baseline": {"source": "a file (abc)", "records": 900, "set_by": "dora", "set_at": AT},
+    "baseline": {"source": "a file (abc)", "records": 900, "set_by": "dora", "set_at": AT,
+                 "begins_at": None, "ends_at": None, "window_hours": 6},
     "features": [
         FEATURE,
         {**FEATURE, "name": "who", "now": None, "psi": None, "p_value": None,
@@ -55,7 +57,9 @@ def test_statistics_are_shown_with_their_verdicts(installed: FakeServer, capsys:
     assert main(["capture", "stats", "net", "blue"]) == 0
     out = capsys.readouterr().out
     for text in ("inputs/x[0]", "0.512", "drift", "1.0 %", "600 requests in 24 h, 3 dropped",
-                 "too little data (the window has 0 of 300 rows)", "a file (abc)"):  # fmt: skip
+                 "too little data (the window has 0 of 300 rows)", "a file (abc)",
+                 "the last 6 h are held against it",
+                 "1,200 requests, of which the baseline was made"):  # fmt: skip
         assert text in out
 
 
@@ -73,7 +77,45 @@ def test_a_baseline_is_set_from_a_file_or_a_window_and_removed(
     assert main(["capture", "baseline", "net", "blue", "--remove"]) == 0
 
 
-@pytest.mark.parametrize("options", [[], ["--hours", "1", "--remove"], ["--hours", "999"]])
+@pytest.mark.parametrize(
+    ("options", "call", "said"),
+    [
+        (["--window", "6"], f"PATCH {BASE}/data/baseline", {"window_hours": 6}),
+        (["--hours", "2", "--window", "6"], f"PUT {BASE}/data/baseline", {"window_hours": 6}),
+        (["--file", "training.jsonl", "--window", "6"], f"PUT {BASE}/data/baseline/file", None),
+    ],
+)
+def test_the_window_of_drift_is_said_with_a_baseline_or_alone(
+    installed: FakeServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+    options: list[str],
+    call: str,
+    said: dict[str, Any] | None,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("training.jsonl").write_bytes(b"{}\n")
+    sent = Sent(installed, call, BASELINE)
+    assert main(["capture", "baseline", "net", "blue", *options]) == 0
+    assert "The last 6 h are compared with a file (abc)" in capsys.readouterr().err
+    if said is None:
+        assert sent.queries == ["window_hours=6"]
+    else:
+        assert said.items() <= sent.bodies[0].items()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--hours", "1", "--remove"],
+        ["--hours", "999"],
+        ["--window", "0"],
+        ["--window", "169"],
+        ["--window", "6", "--remove"],
+    ],
+)
 def test_a_baseline_is_one_of_three(installed: FakeServer, options: list[str]) -> None:
     assert main(["capture", "baseline", "net", "blue", *options]) == 2
     assert installed.calls == []

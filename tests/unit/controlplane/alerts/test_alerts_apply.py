@@ -11,17 +11,19 @@ import pytest
 import yaml
 
 import shoal.client
-from controlplane.accounts.models import User
-from controlplane.alerts.models import AlertRuleRow, Channel, Silence
+from controlplane.accounts.models import Project, User
+from controlplane.alerts.models import AlertRuleRow, AlertThreshold, Channel, Silence
 from controlplane.alerts.rules import RULES
-from controlplane.alerts.selectors.alerts import rule_settings_get
+from controlplane.alerts.selectors.rules import rule_settings_get
 from controlplane.alerts.services.channels import channel_create
-from controlplane.alerts.services.silences import rule_update, silence_create
+from controlplane.alerts.services.rules import rule_update
+from controlplane.alerts.services.silences import silence_create
 from controlplane.core.models import Event
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.services.endpoints import endpoint_create
 from shoal.cli.main import main
 from tests.support.people import make_user
+from tests.support.project_world import member
 
 pytestmark = pytest.mark.django_db
 Capture = pytest.CaptureFixture[str]
@@ -240,6 +242,94 @@ def test_what_is_exported_makes_the_same_on_an_empty_installation(
     assert Endpoint.objects.get().name == "quote", "the silence of an endpoint that is made, too"
     assert set(actions(capsys, "apply", "-f", "out")) == {"none"}
     assert main(["diff", "-f", "out"]) == 0
+
+
+OWN = """\
+name: own
+auth_mode: key
+---
+- name: queue-slow
+  thresholds:
+    - {about: project/default, threshold: 800}
+    - {about: endpoint/own, threshold: 700}
+    - {about: project/vision, threshold: 600}
+"""
+
+
+def test_thresholds_of_their_own_are_applied_exported_and_applied_again(
+    files: Path, calls_as: Calls, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoal.sdk.endpoints.ROUTED_S", 0.0)  # there is no gateway to confirm it
+    Project.objects.create(name="vision", created_by="ada")
+    (files / "alerting.yml").write_text(OWN)
+    planned = rows(capsys, "apply", "-f", "all", "--dry-run")
+    assert planned["rule queue-slow"] == {
+        "object": "rule queue-slow",
+        "action": "update",
+        "change": "thresholds.project/default: 800.0; thresholds.endpoint/own: 700.0; "
+        "thresholds.project/vision: 600.0",
+    }
+    assert not AlertThreshold.objects.exists()
+    assert main(["apply", "-f", "all"]) == 0, "of an endpoint that is made before it, too"
+    thresholds = {"project/default": 800.0, "endpoint/own": 700.0, "project/vision": 600.0}
+    assert rule_settings_get("queue-slow").thresholds == thresholds
+    assert rule_settings_get("queue-slow").threshold == 500
+    before = changes()
+    assert set(actions(capsys, "apply", "-f", "all")) == {"none"}
+    assert changes() == before
+    # all of it, and of a project its own alone
+    assert main(["export", "out"]) == 0
+    with monkeypatch.context() as inside:
+        of_vision = partial(shoal.client.Client, project="vision")  # as SHOAL_PROJECT has it
+        inside.setattr(shoal.client, "Client", of_vision)
+        assert main(["export", "vision"]) == 0
+    exported = yaml.safe_load((Path("vision") / "alert-rules.yml").read_text())
+    own = [{"about": "project/vision", "threshold": 600.0}]
+    assert exported == [{"name": "queue-slow", "thresholds": own}]
+    AlertThreshold.objects.all().delete()
+    calls_as(member("vision", "deployer"))
+    assert main(["apply", "-f", "vision"]) == 0, "who may deploy in the project may do that"
+    assert rule_settings_get("queue-slow").thresholds == {"project/vision": 600.0}
+    calls_as(make_user("eve", User.Role.ADMIN))
+    assert main(["apply", "-f", "out"]) == 0
+    assert rule_settings_get("queue-slow").thresholds == thresholds
+    # what the file leaves out stays, what has none is removed
+    (files / "alerting.yml").write_text(
+        "name: queue-slow\nthresholds:\n- {about: project/vision, threshold: null}\n"
+    )
+    found = rows(capsys, "diff", "-f", "all")["rule queue-slow"]
+    assert found["change"] == "thresholds.project/vision: removed"
+    assert main(["apply", "-f", "all"]) == 0
+    del thresholds["project/vision"]
+    assert rule_settings_get("queue-slow").thresholds == thresholds
+
+
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [
+        ("{about: project/default, threshold: 0}", "threshold: 0, expected 1 to"),
+        ("{about: project/nowhere, threshold: 5}", "no project called 'nowhere'"),
+        ("{about: endpoint/nowhere, threshold: 5}", "no endpoint called nowhere"),
+        ("{about: node/local, threshold: 5}", "expected project or endpoint"),
+        ("{about: vision, threshold: 5}", "expected one of project/NAME"),
+        ("{about: project/, threshold: 5}", "expected one of project/NAME"),
+        ("{threshold: 5}", "thresholds[0].about: is missing"),
+        ("{about: project/default, threshold: high}", "expected a number"),
+        ("{about: project/default, treshold: 5}", "did you mean threshold?"),
+        (
+            "{about: project/default, threshold: 5}, {about: project/default, threshold: 6}",
+            "stands there twice",
+        ),
+    ],
+)
+def test_a_threshold_that_cannot_be_is_told_before_anything_is_done(
+    files: Path, capsys: Capture, own: str, told: str
+) -> None:
+    rule = f"name: queue-slow\nseverity: page\nthresholds: [{own}]\n"
+    (files / "alerting.yml").write_text(rule)
+    assert main(["apply", "-f", "all"]) != 0
+    assert told in capsys.readouterr().err
+    assert changes() == 0
 
 
 def test_who_may_not_see_channels_exports_the_rest_and_is_told(

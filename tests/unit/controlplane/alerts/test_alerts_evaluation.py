@@ -1,5 +1,7 @@
 """What one look makes of an alert, as tables; clocks that jump and facts that are missing."""
 
+from dataclasses import replace
+
 import pytest
 
 from controlplane.alerts.evaluation import (
@@ -115,21 +117,46 @@ def test_a_clock_that_jumps_neither_fires_nor_resolves(jump_s: float) -> None:
 def test_thresholds_and_their_margins(
     name: str, value: float, firing: bool, is_broken: bool
 ) -> None:
-    assert broken(rule(name), value, firing) == is_broken
+    found = RULES[name]
+    assert broken(found, found.threshold, value, firing) == is_broken
 
 
 @pytest.mark.parametrize(
     ("seen", "is_broken"),
     [
-        (Observation("queue-slow", "x", "", 501.0), True),
-        (Observation("queue-slow", "x", "", None), None),
-        (Observation("queue-slow", "x", "", 501.0, untold="Silent."), None),
-        (Observation("queue-slow", "x", "", 1.0, burns=True), True),
-        (Observation("queue-slow", "x", "", 501.0, burns=False), False),
+        (Observation("queue-slow", "x", "", 501.0, 500.0), True),
+        (Observation("queue-slow", "x", "", None, 500.0), None),
+        (Observation("queue-slow", "x", "", 501.0, 500.0, untold="Silent."), None),
+        (Observation("queue-slow", "x", "", 1.0, 500.0, burns=True), True),
+        (Observation("queue-slow", "x", "", 501.0, 500.0, burns=False), False),
     ],
 )
 def test_what_nobody_can_tell_is_no_verdict(seen: Observation, is_broken: bool | None) -> None:
-    assert verdict(rule(), seen, False) is is_broken
+    assert verdict(RULES["queue-slow"], seen, False) is is_broken
+
+
+THRESHOLDS = {"endpoint/quote": 900.0, "project/vision": 800.0, "project/audio": 100.0}
+
+
+@pytest.mark.parametrize(
+    ("subject", "project", "value", "source"),
+    [
+        ("endpoint/quote", "vision", 900.0, "endpoint/quote"),  # its own, before its project's
+        ("endpoint/other", "vision", 800.0, "project/vision"),
+        ("endpoint/other", "audio", 100.0, "project/audio"),
+        ("endpoint/other", "default", 500.0, "installation"),
+        ("endpoint/quot", "visio", 500.0, "installation"),
+        ("node/vision", None, 500.0, "installation"),
+        ("node/None", None, 500.0, "installation"),
+    ],
+)
+def test_the_threshold_that_counts_is_the_nearest(
+    subject: str, project: str | None, value: float, source: str
+) -> None:
+    found = replace(rule(), thresholds=THRESHOLDS).limit(subject, project)
+    assert (found.value, found.source) == (value, source)
+    of = "" if source == "installation" else f" of {source.replace('/', ' ')}"
+    assert found.told == f"is the limit{of}"
 
 
 def test_what_has_lost_its_subject_ends() -> None:

@@ -136,7 +136,7 @@ def test_drift_is_what_the_last_look_found(node: SimulatedNode) -> None:
             looked_at=timezone.now(), worst_psi=psi, worst_feature="model_inputs/x[3]", told=told
         )
         found = seen("input-drift")[key]
-        assert (verdict(rule, found, False), found.project) == (broken, "default")
+        assert (verdict(rule.rule, found, False), found.project) == (broken, "default")
         assert told in found.untold
     assert "model_inputs/x[3] of blue" in found.summary
 

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from django.utils import timezone
 
-from controlplane.accounts.models import User
+from controlplane.accounts.models import Project, User
 from controlplane.alerts.rules import RULES
 from controlplane.core.models import Event
+from controlplane.deployments.services.endpoints import endpoint_create
 from shoal.cli.main import main
 from tests.support.people import make_user
 from tests.support.project_world import member
@@ -58,6 +60,34 @@ def test_what_is_printed_loads_again_and_changes_nothing(calls_as: Calls, capsys
     capsys.readouterr()
     assert main(["alert", "rules", "-o", "yaml"]) == 0
     assert capsys.readouterr().out == printed
+
+
+def test_thresholds_of_their_own_are_set_by_option_or_file_and_shown(
+    calls_as: Calls, capsys: Capture
+) -> None:
+    Project.objects.create(name="vision", created_by="ada")
+    endpoint_create(name="quote", actor="ada", now=timezone.now(), project="vision")
+    calls_as(member("vision", "deployer"))
+    rule, of = ["alert", "rule", "queue-slow"], ["--of", "project/vision"]
+    assert main([*rule, *of, "--threshold", "800"]) == 0
+    said = "queue-slow for project/vision: 800 ms, its own; installation: 500 ms"
+    assert said in capsys.readouterr().err
+    assert main(["alert", "rules", "queue-slow", "--of", "endpoint/quote"]) == 0
+    said = "queue-slow for endpoint/quote: 800 ms, of project/vision; installation: 500 ms"
+    assert capsys.readouterr().out.strip() == said
+    assert main(["alert", "rules", "queue-slow", "-o", "yaml"]) == 0
+    Path("rule.yml").write_text(printed := capsys.readouterr().out)
+    file = yaml.safe_load(printed)
+    own = [{"about": "endpoint/quote", "threshold": 700}, {"about": "project/vision"}]
+    Path("rules.yml").write_text(yaml.safe_dump({"name": file["name"], "thresholds": own}))
+    assert main(["alert", "rule", "-f", "rules.yml"]) == 0
+    assert told(capsys) == ["queue-slow: endpoint/quote none → 700, project/vision 800 → none"]
+    assert main(["alert", "rule", "-f", "rules.yml"]) == 0
+    assert told(capsys) == ["queue-slow: as it was"]
+    assert main([*rule, "--of", "endpoint/quote", "--reset"]) == 0
+    said = "queue-slow for endpoint/quote: 500 ms, as in the whole installation"
+    assert said in capsys.readouterr().err
+    assert changes() == 0, "the rule of the installation stays as it is"
 
 
 def test_the_control_plane_says_what_is_out_of_range(calls_as: Calls, capsys: Capture) -> None:

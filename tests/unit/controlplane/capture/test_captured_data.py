@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,9 +14,11 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import User
 from controlplane.capture import baselines, services
 from controlplane.capture.models import CaptureBaseline, CapturedFile, CaptureHour
+from controlplane.capture.selectors import hour_of
 from controlplane.core.models import Event
 from controlplane.deployments.capturing import Capture, capture_to_json
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
+from controlplane.drift import summarised
 from controlplane.registry.stores import blob_store
 from tests.support.people import make_user
 from tests.support.placed_replicas import replica_place
@@ -308,12 +310,168 @@ def test_a_window_becomes_a_baseline_and_goes_again(node: SimulatedNode, api: AP
     summarise()
     answer = api.put(f"{DATA}/data/baseline", body, format="json")
     assert (answer.status_code, answer.json()["records"]) == (200, 400)
-    features = api.get(f"{DATA}/data").json()["features"]
-    assert [one["verdict"] for one in features] == ["stable", "stable"]
+    found = api.get(f"{DATA}/data").json()
+    assert (found["records"], found["left_out"]) == (0, 400), "it is not compared with itself"
+    assert [one["verdict"] for one in found["features"]] == ["too_little_data"] * 2
+    assert found["features"][0]["told"] == (
+        "the window has 0 of 300 rows without the baseline's own 400 requests"
+    )
     assert api.delete(f"{DATA}/data/baseline").status_code == 204
     assert api.get(f"{DATA}/data").json()["baseline"] is None
     verbs = Event.objects.filter(verb__startswith="capture.baseline").values_list("verb", flat=True)
     assert list(verbs) == ["capture.baseline_set", "capture.baseline_removed"]
+
+
+def hour_add(hours_ago: float, mean: float, now: datetime, count: int = 400) -> None:
+    """Statistics of an hour that is over."""
+    row = CaptureHour(
+        deployment=Deployment.objects.get(), hour=hour_of(now - timedelta(hours=hours_ago))
+    )
+    row.summary = summarised(normal(count, mean, seed=7).splitlines(), Random(1))
+    row.save()
+
+
+# Of the seven hours before this one, of which the last two have moved, a file is the baseline.
+@pytest.mark.parametrize(
+    ("window_hours", "hours", "records"),
+    [
+        (None, None, 2800),  # 24 h
+        (2, None, 800),
+        (6, None, 2400),
+        (2, 24, 2800),  # who asks for another window gets that
+        (168, None, 2800),
+    ],
+)
+def test_the_window_is_that_of_the_baseline_unless_one_asks_for_another(
+    node: SimulatedNode,
+    api: APIClient,
+    window_hours: int | None,
+    hours: int | None,
+    records: int,
+) -> None:
+    now = timezone.now()
+    for ago in range(1, 8):
+        hour_add(ago, 8.0 if ago <= 2 else 0.0, now)
+    asked = f"?window_hours={window_hours}" if window_hours else ""
+    path, kind = f"{DATA}/data/baseline/file{asked}", "application/x-ndjson"
+    baseline = api.put(path, normal(600), content_type=kind).json()
+    assert baseline["window_hours"] == (window_hours or 24)
+    assert (baseline["begins_at"], baseline["ends_at"]) == (None, None)
+    found = api.get(f"{DATA}/data" + (f"?hours={hours}" if hours else "")).json()
+    assert found["hours"] == (hours or window_hours or 24)
+    assert (found["records"], found["left_out"]) == (records, 0)
+    hours_now = records / 400
+    assert found["features"][0]["now"]["mean"] == pytest.approx(2 * 8 / hours_now, abs=0.2)
+    # all that is held against it has moved, or a part: the alert goes by the same window
+    index = CaptureBaseline.objects.get().worst_psi
+    assert index is not None
+    assert (index > 3) == (window_hours == 2)
+
+
+def test_the_window_is_changed_without_another_baseline(
+    node: SimulatedNode, api: APIClient
+) -> None:
+    path = f"{DATA}/data/baseline"
+    assert api.patch(path, {"window_hours": 6}, format="json").json()["code"] == "NoBaseline"
+    now = timezone.now()
+    for ago in range(1, 8):
+        hour_add(ago, 8.0 if ago <= 2 else 0.0, now)
+    before = api.put(f"{path}/file", normal(600), content_type="application/x-ndjson").json()
+    index = CaptureBaseline.objects.get().worst_psi
+    after = api.patch(path, {"window_hours": 2}, format="json")
+    assert (after.status_code, after.json()) == (200, {**before, "window_hours": 2})
+    changed = CaptureBaseline.objects.get().worst_psi
+    assert index is not None
+    assert changed is not None
+    assert changed > 2 * index, "it was looked at anew"
+    (told,) = Event.objects.filter(verb="capture.window_changed")
+    assert told.message == "The last 2 h of blue are compared with its baseline, 24 h before"
+    api.patch(path, {"window_hours": 2}, format="json")
+    assert Event.objects.filter(verb="capture.window_changed").count() == 1
+    # another baseline keeps the window, unless it says otherwise
+    file = api.put(f"{path}/file", normal(601), content_type="application/x-ndjson").json()
+    body = {"begin": (now - timedelta(hours=8)).isoformat(), "end": now.isoformat()}
+    window = api.put(path, {**body, "window_hours": 12}, format="json").json()
+    assert (file["window_hours"], window["window_hours"]) == (2, 12)
+
+
+@pytest.mark.parametrize("hours", [0, -1, 169, 1.5, "six", True, None, "6 h"])
+def test_a_window_that_there_is_not_is_refused(
+    node: SimulatedNode, api: APIClient, hours: Any
+) -> None:
+    path = f"{DATA}/data/baseline"
+    hour_add(1, 0.0, timezone.now())
+    api.put(f"{path}/file", normal(400), content_type="application/x-ndjson")
+    begin = (timezone.now() - timedelta(hours=2)).isoformat()
+    answers = [api.patch(path, {"window_hours": hours}, format="json")]
+    if hours is not None:  # as many as before
+        answers.append(api.put(path, {"begin": begin, "window_hours": hours}, format="json"))
+        file = f"{path}/file?window_hours={hours}"
+        answers.append(api.put(file, normal(400), content_type="application/x-ndjson"))
+    for answer in answers:
+        assert (answer.status_code, answer.json()["field"]) == (400, "window_hours"), answer.json()
+    assert CaptureBaseline.objects.get().window_hours == 24
+
+
+# (baseline from, until: hours ago), window; what is left of 400 requests an hour, nine hours long
+@pytest.mark.parametrize(
+    ("begin", "end", "window_hours", "records", "left_out"),
+    [
+        (9, 7, 4, 1600, 0),  # they do not touch; the hour in which the window begins counts in full
+        (9, 5, 6, 1600, 800),
+        (9, 0, 24, 0, 3600),  # all of it
+        (4, 2, 9, 2400, 1200),  # in the midst
+        (3, -5, 24, 2400, 1200),  # an end that is yet to come is now
+    ],
+)
+def test_what_the_baseline_was_made_of_is_left_out_of_what_is_compared(
+    node: SimulatedNode,
+    api: APIClient,
+    begin: int,
+    end: int,
+    window_hours: int,
+    records: int,
+    left_out: int,
+) -> None:
+    now = timezone.now()
+    for ago in range(1, 10):
+        hour_add(ago, 0.0, now)
+    body = {
+        "begin": (now - timedelta(hours=begin)).isoformat(),
+        "end": (now - timedelta(hours=end)).isoformat(),
+        "window_hours": window_hours,
+    }
+    assert api.put(f"{DATA}/data/baseline", body, format="json").status_code == 200
+    found = api.get(f"{DATA}/data").json()
+    assert (found["records"], found["left_out"]) == (records, left_out)
+    row = CaptureBaseline.objects.get()
+    if records:
+        assert found["features"][0]["verdict"] == "stable"
+    else:
+        assert row.worst_psi is None
+        assert row.told == "the window has 0 of 300 rows without the baseline's own 3600 requests"
+
+
+def test_what_comes_after_the_baseline_was_made_counts_within_the_same_hour(
+    node: SimulatedNode, api: APIClient
+) -> None:
+    send(node, normal(400), name_at(30))
+    summarise()
+    now = timezone.now()
+    body = {"begin": (now - timedelta(hours=1)).isoformat()}
+    made = api.put(f"{DATA}/data/baseline", body, format="json").json()
+    assert made["records"] == 400
+    late = int((now.timestamp() - 20) * 1000)
+    send(node, normal(50, seed=3), f"{late}-{late}-50-0.jsonl")  # of before, known only now
+    after = int(timezone.now().timestamp() * 1000) + 1
+    both = f"{late}-{after}-60-0.jsonl"
+    send(node, normal(60, seed=4), both)
+    CaptureBaseline.objects.update(ends_at=timezone.now() - timedelta(seconds=10))
+    send(node, normal(500, 2.0, seed=2), name_at(0))
+    summarise()
+    found = api.get(f"{DATA}/data").json()
+    assert (found["records"], found["left_out"]) == (500, 510)
+    assert found["features"][0]["verdict"] == "drift"
 
 
 @pytest.mark.parametrize(

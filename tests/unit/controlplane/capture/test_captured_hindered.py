@@ -57,7 +57,7 @@ def observed() -> Observation:
 
 
 def is_drift() -> bool | None:
-    return verdict(Settings(DRIFT, True, DRIFT.threshold, 0, DRIFT.severity), observed(), True)
+    return verdict(DRIFT, observed(), True)
 
 
 def test_where_nothing_more_comes_nobody_can_tell_and_the_alert_stays(node: SimulatedNode) -> None:

@@ -47,6 +47,10 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "PUT endpoints/<str:endpoint>/deployments/<str:deployment>/data/baseline": {
         "begin": "2026-01-01T00:00:00Z"
     },
+    "PATCH endpoints/<str:endpoint>/deployments/<str:deployment>/data/baseline": {
+        "window_hours": 6
+    },
+    "PUT alert-rules/<str:rule>/thresholds/<str:kind>/<str:name>": {"threshold": 5},
     "PUT endpoints/<str:endpoint>/traffic": {"traffic": {f"{THEIRS}-blue": 100}},
     "PATCH endpoints/<str:endpoint>/traffic": {"traffic": {f"{THEIRS}-blue": 0}},
     "PUT endpoints/<str:endpoint>/mirror": {"mirror_traffic": {}},

@@ -16,6 +16,7 @@ import { Chip } from "@/components/status";
 import { serverText } from "@/i18n/server-text";
 import classes from "../alerts.module.css";
 import { MISSING } from "@/components/format";
+import { RuleThresholds } from "./rule-thresholds";
 
 function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
   const client = useQueryClient();
@@ -78,6 +79,7 @@ function RuleCard({ rule, chosen }: { rule: AlertRule; chosen: boolean }) {
             }}
           />
         )}
+        <RuleThresholds rule={rule} />
         <h3 className={classes["steps"]}>
           <Trans>What to do</Trans>
         </h3>

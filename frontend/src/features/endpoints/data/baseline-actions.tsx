@@ -1,45 +1,79 @@
-/** What the data is compared with: of the last hours, of a file, or nothing. */
+/** What the data is compared with, of the last hours, of a file, or nothing; and how many hours are held against it. */
 import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
-import { Button, FileButton, Menu } from "@mantine/core";
+import { Button, FileButton, Menu, NumberInput } from "@mantine/core";
 import { IconChevronDown } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { deleteBaseline, setBaseline, uploadBaseline } from "@/api/capture";
+import { deleteBaseline, setBaseline, setBaselineWindow, uploadBaseline } from "@/api/capture";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
+import type { CaptureStatistics } from "@/api/types";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { notifyDone } from "@/components/notify";
 
-type Change = { title: string; label: string; text: string; run: () => Promise<unknown> };
+/** As the server has it. */
+const LONGEST_HOURS = 168;
+const DEFAULT_HOURS = 24;
+
+interface Change {
+  title: string;
+  label: string;
+  text: string;
+  done: string;
+  /** What is asked for with it: hours that are held against the baseline. */
+  withWindow: boolean;
+  run: (windowHours: number) => Promise<unknown>;
+}
+
+const whole = (typed: number | string): number | undefined =>
+  typeof typed === "number" && Number.isInteger(typed) && typed >= 1 && typed <= LONGEST_HOURS ? typed : undefined;
 
 export interface BaselineActionsProps {
   endpoint: string;
   deployment: string;
+  /** Those that are shown. */
   hours: number;
-  exists: boolean;
+  baseline: CaptureStatistics["baseline"];
 }
 
-export function BaselineActions({ endpoint, deployment, hours, exists }: BaselineActionsProps) {
+export function BaselineActions({ endpoint, deployment, hours, baseline }: BaselineActionsProps) {
   const client = useQueryClient();
   const refusal = useRefusal("deploy");
   const [change, setChange] = useState<Change | null>(null);
+  const [typed, setTyped] = useState<number | string>(DEFAULT_HOURS);
   const resetFile = useRef<() => void>(null);
-  const replacing = (text: string) => (exists ? `${text} ${t`The baseline of before is gone then.`}` : text);
+  const begin = (next: Change) => {
+    setTyped(baseline?.window_hours ?? DEFAULT_HOURS);
+    setChange(next);
+  };
+  const replacing = (text: string) => (baseline ? `${text} ${t`The baseline of before is gone then.`}` : text);
+  const set = { title: t`Set the baseline`, done: t`The baseline is set`, withWindow: true };
   const ofWindow: Change = {
-    title: t`Set the baseline`,
+    ...set,
     label: t`Compare with the last ${plural(hours, { one: "# hour", other: "# hours" })}`,
     text: replacing(
-      t`From now on data is compared with what was captured in the last ${plural(hours, { one: "# hour", other: "# hours" })}.`,
+      t`From now on data is compared with what was captured in the last ${plural(hours, { one: "# hour", other: "# hours" })}, which is left out of it.`,
     ),
-    run: () => setBaseline(endpoint, deployment, hours),
+    run: (windowHours) => setBaseline(endpoint, deployment, hours, windowHours),
+  };
+  const another: Change = {
+    title: t`Change the window`,
+    label: t`Change the window`,
+    text: t`The baseline stays. Statistics and the alert go by the new window at once.`,
+    done: t`The window is changed`,
+    withWindow: true,
+    run: (windowHours) => setBaselineWindow(endpoint, deployment, windowHours),
   };
   const removal: Change = {
     title: t`Remove the baseline`,
     label: t`Remove the baseline`,
     text: t`Data is compared with nothing any more, and an alert of its drift is resolved.`,
+    done: t`The baseline is removed`,
+    withWindow: false,
     run: () => deleteBaseline(endpoint, deployment),
   };
+  const window = whole(typed);
   return (
     <>
       <FileButton
@@ -48,11 +82,11 @@ export function BaselineActions({ endpoint, deployment, hours, exists }: Baselin
         onChange={(file) => {
           resetFile.current?.();
           if (!file) return;
-          setChange({
-            title: t`Set the baseline`,
+          begin({
+            ...set,
             label: t`Compare with ${file.name}`,
             text: replacing(t`From now on data is compared with the records of ${file.name}.`),
-            run: () => uploadBaseline(endpoint, deployment, file),
+            run: (windowHours) => uploadBaseline(endpoint, deployment, file, windowHours),
           });
         }}
       >
@@ -69,14 +103,19 @@ export function BaselineActions({ endpoint, deployment, hours, exists }: Baselin
               </Button>
             </Menu.Target>
             <Menu.Dropdown>
-              <Menu.Item onClick={() => setChange(ofWindow)}>{ofWindow.label}</Menu.Item>
+              <Menu.Item onClick={() => begin(ofWindow)}>{ofWindow.label}</Menu.Item>
               <Menu.Item onClick={onClick}>
                 <Trans>Compare with a file…</Trans>
               </Menu.Item>
-              {exists ? (
-                <Menu.Item onClick={() => setChange(removal)}>
-                  <Trans>Remove the baseline</Trans>
-                </Menu.Item>
+              {baseline ? (
+                <>
+                  <Menu.Item onClick={() => begin(another)}>
+                    <Trans>Change the window…</Trans>
+                  </Menu.Item>
+                  <Menu.Item onClick={() => begin(removal)}>
+                    <Trans>Remove the baseline</Trans>
+                  </Menu.Item>
+                </>
               ) : null}
             </Menu.Dropdown>
           </Menu>
@@ -88,14 +127,26 @@ export function BaselineActions({ endpoint, deployment, hours, exists }: Baselin
         title={change?.title ?? ""}
         confirmLabel={change?.label ?? ""}
         danger={change?.title === removal.title}
+        blocked={change?.withWindow === true && window === undefined}
         onConfirm={async () => {
           if (change === null) return;
-          await change.run();
+          await change.run(window ?? DEFAULT_HOURS);
           await client.invalidateQueries({ queryKey: keys.endpoints.allData(endpoint) });
-          notifyDone(change.title === removal.title ? t`The baseline is removed` : t`The baseline is set`);
+          notifyDone(change.done);
         }}
       >
         <p>{change?.text}</p>
+        {change?.withWindow ? (
+          <NumberInput
+            label={t`Hours that are compared`}
+            description={t`The last so many, until now; 1 to ${LONGEST_HOURS}. The alert of drift looks at the same.`}
+            error={window === undefined ? t`Expected a whole number from 1 to ${LONGEST_HOURS}` : undefined}
+            clampBehavior="none"
+            allowNegative={false}
+            value={typed}
+            onChange={setTyped}
+          />
+        ) : null}
       </ConfirmModal>
     </>
   );

@@ -29,8 +29,24 @@ test("a baseline is removed and set once that is confirmed", async () => {
   await expect.element(page.getByRole("row", { name: /income/ })).toHaveTextContent("No baseline");
   await button("Baseline").click();
   await page.getByRole("menuitem", { name: "Compare with the last 24 hours" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Compare with the last 24 hours" }).click();
+  const hours = page.getByRole("textbox", { name: "Hours that are compared" });
+  const confirm = page.getByRole("dialog").getByRole("button", { name: "Compare with the last 24 hours" });
+  await hours.fill("200");
+  await expect.element(page.getByText("Expected a whole number from 1 to 168")).toBeVisible();
+  await expect.element(confirm).toBeDisabled();
+  await hours.fill("24");
+  await confirm.click();
   await expect.element(page.getByRole("row", { name: /income/ })).toHaveTextContent("Stable");
+});
+
+test("the window of drift is changed, and the page and the alert are told apart", async () => {
+  await card("resnet50-prod");
+  await expect.element(page.getByText(/the last 24 hours against the baseline of/)).toBeVisible();
+  await button("Baseline").click();
+  await page.getByRole("menuitem", { name: "Change the window…" }).click();
+  await page.getByRole("textbox", { name: "Hours that are compared" }).fill("6");
+  await page.getByRole("dialog").getByRole("button", { name: "Change the window" }).click();
+  await expect.element(page.getByText("The alert of drift looks at the last 6 hours.")).toBeVisible();
 });
 
 test("a deployment that captures nothing says how it would", async () => {

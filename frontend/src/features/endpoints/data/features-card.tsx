@@ -45,12 +45,26 @@ const COLUMNS: Column<CaptureFeature>[] = [
 ];
 
 function hintOf(found: CaptureStatistics): string {
-  const captured = t`${plural(found.records, { one: "# request", other: "# requests" })} captured in ${plural(found.hours, { one: "# hour", other: "# hours" })}`;
+  const requests = plural(found.records, { one: "# request", other: "# requests" });
+  const hours = plural(found.hours, { one: "# hour", other: "# hours" });
   const dropped = found.dropped > 0 ? t`, ${count(found.dropped)} dropped` : "";
-  return found.baseline ? t`${captured}${dropped}; compared with ${found.baseline.source}` : `${captured}${dropped}`;
+  if (!found.baseline) return t`${requests} captured in ${hours}` + dropped;
+  return t`${requests} captured${dropped}; the last ${hours} against the baseline of ${found.baseline.source}`;
 }
 
-export function FeaturesCard({ endpoint, deployment, hours }: { endpoint: string; deployment: Deployment; hours: number }) {
+/** Where what is compared is less, or something else, than one may think. */
+function remarks({ left_out, baseline, hours }: CaptureStatistics): string[] {
+  const told: string[] = [];
+  if (left_out > 0) {
+    told.push(t`${plural(left_out, { one: "# more request is", other: "# more requests are" })} the baseline's own, and left out.`);
+  }
+  if (baseline && baseline.window_hours !== hours) {
+    told.push(t`The alert of drift looks at the last ${plural(baseline.window_hours, { one: "# hour", other: "# hours" })}.`);
+  }
+  return told;
+}
+
+export function FeaturesCard({ endpoint, deployment, hours }: { endpoint: string; deployment: Deployment; hours: number | undefined }) {
   const { data, error, refetch } = useQuery(statisticsQuery(endpoint, deployment.name, hours));
   if (error && !data) return <LoadProblem error={error} what={t`The data`} needs="deploy" onRetry={() => void refetch()} />;
   return (
@@ -60,9 +74,7 @@ export function FeaturesCard({ endpoint, deployment, hours }: { endpoint: string
       hint={data ? hintOf(data) : undefined}
       flush
       actions={
-        data ? (
-          <BaselineActions endpoint={endpoint} deployment={deployment.name} hours={hours} exists={data.baseline !== null} />
-        ) : undefined
+        data ? <BaselineActions endpoint={endpoint} deployment={deployment.name} hours={data.hours} baseline={data.baseline} /> : undefined
       }
     >
       {data ? (
@@ -84,6 +96,11 @@ export function FeaturesCard({ endpoint, deployment, hours }: { endpoint: string
               />
             }
           />
+          {remarks(data).map((told) => (
+            <p key={told} className={classes["legend"] ?? ""}>
+              {told}
+            </p>
+          ))}
           {data.features.length > 0 ? (
             <p className={`${classes["legend"] ?? ""} muted`}>
               <span>

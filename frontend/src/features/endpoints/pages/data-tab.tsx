@@ -12,7 +12,7 @@ import { FeaturesCard } from "../data/features-card";
 import { FilesCard } from "../data/files-card";
 import { useEndpoint } from "../hooks/use-endpoint";
 
-const DEFAULT_HOURS = 24;
+const WINDOW = "window";
 const HOUR_LABELS: Record<(typeof DATA_HOURS)[number], string> = { 1: t`1 hour`, 24: t`1 day`, 168: t`7 days` };
 
 export function DataTab() {
@@ -29,7 +29,6 @@ export function DataTab() {
       </Card>
     );
   }
-  const hours = search.hours ?? DEFAULT_HOURS;
   return (
     <>
       <div className={toolbar["toolbar"]}>
@@ -43,14 +42,17 @@ export function DataTab() {
         ) : null}
         <Segmented
           label={t`How far back`}
-          value={String(hours)}
-          options={DATA_HOURS.map((one) => ({ value: String(one), label: HOUR_LABELS[one] }))}
+          value={String(search.hours ?? WINDOW)}
+          options={[
+            { value: WINDOW, label: t`Window of drift` },
+            ...DATA_HOURS.map((one) => ({ value: String(one), label: HOUR_LABELS[one] })),
+          ]}
           onChange={(value) =>
             void navigate({ search: (old) => ({ ...old, hours: DATA_HOURS.find((one) => String(one) === value) }), replace: true })
           }
         />
       </div>
-      <FeaturesCard endpoint={endpoint.name} deployment={deployment} hours={hours} />
+      <FeaturesCard endpoint={endpoint.name} deployment={deployment} hours={search.hours} />
       <FilesCard endpoint={endpoint.name} deployment={deployment.name} />
     </>
   );
