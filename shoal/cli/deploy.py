@@ -7,6 +7,7 @@ import click
 
 from shoal.cli.lineage import lineage_given, lineage_options
 from shoal.cli.options import supersede_option
+from shoal.cli.other_tensors import other_tensors_option
 from shoal.cli.output import emit, output_option
 from shoal.cli.rollout_options import first_traffic, first_traffic_options
 
@@ -33,6 +34,7 @@ DEFAULT_TIMEOUT_S = 900
     is_flag=True,
     help="Mend mistakes in config.pbtxt where the inspection of the upload knows the remedy.",
 )
+@other_tensors_option
 @first_traffic_options
 @lineage_options
 @supersede_option
@@ -56,6 +58,7 @@ def deploy(
     deployment: str | None,
     instance_count: int | None,
     apply_fixes: bool,
+    allow_other_tensors: bool,
     supersede: bool,
     wait: bool,
     timeout: float,
@@ -78,6 +81,9 @@ def deploy(
     traffic once that is ready; callers notice nothing. With --rollout it gets it step by step, as
     long as it does no worse: the server begins that, whether anybody waits or not.
 
+    If a model of that name has other inputs and outputs, it may be somebody else's: on a terminal
+    you are asked, elsewhere it is refused without --allow-other-tensors.
+
     The result holds scoring_uri, grpc_target and primaryKey.
     """
     from shoal.cli import deploying
@@ -96,6 +102,7 @@ def deploy(
         deployment=deployment,
         instance_count=instance_count,
         apply_fixes=apply_fixes,
+        allow_other_tensors=allow_other_tensors,
         lineage=lineage_given(**more),
         **first,
         supersede=supersede,
