@@ -22,6 +22,7 @@ from node_agent.environments import Environments
 from node_agent.fleet import Fleet
 from node_agent.folder import NodeFolder
 from node_agent.fork_server import ForkServer
+from node_agent.gpus import memory_by_process
 from node_agent.host import Host
 from node_agent.identity import Identity
 from node_agent.launch import RUNTIME
@@ -36,7 +37,7 @@ from node_agent.sampling import Sampling
 from node_agent.sandbox import Sandbox, prepared
 from node_agent.settings import AgentSettings
 from node_agent.span_shipping import FLAGS, SpanShipping
-from node_agent.usage import usages
+from node_agent.usage import with_memory
 from wire.messages import NodeReport, ReportReply
 
 logger = logging.getLogger(__name__)
@@ -298,14 +299,8 @@ class Agent:
 
     def _make_report(self, generation: int) -> NodeReport:
         observed = self._fleet.observed()
-        taken = usages({seen.pid for seen in observed if seen.pid})
-        replicas = tuple(
-            dataclasses.replace(seen, memory_bytes=taken[seen.pid].memory_bytes)
-            if seen.pid
-            else seen
-            for seen in observed
-        )
         described = self._machine.describe()
+        replicas = with_memory(observed, memory_by_process() if described.gpus else {})
         return NodeReport(
             node=dataclasses.replace(described, heartbeat_interval_s=self._heartbeat_s),
             observed_generation=generation,

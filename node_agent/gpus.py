@@ -33,6 +33,19 @@ def gpus(visible: str | None) -> tuple[GpuInfo, ...]:
     return tuple(gpu for gpu in found if gpu is not None)
 
 
+def memory_by_process() -> dict[int, int]:
+    """Process id -> bytes on all GPUs together, as far as the driver tells; empty without one."""
+    found: dict[int, int] = {}
+    try:
+        with Nvml() as nvml:
+            for device in nvml.devices():
+                for pid, taken in device.memory_by_process().items():
+                    found[pid] = found.get(pid, 0) + taken
+    except NvmlFailed as error:
+        logger.debug("no GPUs: %s", error)
+    return found
+
+
 def free_bytes(found: tuple[GpuInfo, ...]) -> int:
     """Of the fullest GPU; 0 where there is none."""
     return min((gpu.memory_total_bytes - gpu.memory_used_bytes for gpu in found), default=0)

@@ -1,10 +1,12 @@
 """What processes take, from one look at /proc, however many of them are asked for."""
 
 import os
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from wire.messages import ObservedReplica
 
 PROC: Final = Path("/proc")
 # Of /proc/<pid>/stat, after the name: parent, processor time of user and system, resident pages.
@@ -37,6 +39,24 @@ def usages(pids: Collection[int], proc: Path = PROC) -> dict[int, Usage]:
         own[pid] = usage
         children.setdefault(parent, []).append(pid)
     return {pid: sum((own[each] for each in _family(pid, own, children)), Usage()) for pid in pids}
+
+
+def with_memory(
+    observed: Sequence[ObservedReplica], on_gpus: Mapping[int, int], proc: Path = PROC
+) -> tuple[ObservedReplica, ...]:
+    """The same, with what their processes take of the machine's memory and of ``on_gpus``, which
+    is process id -> bytes."""
+    taken = usages({seen.pid for seen in observed if seen.pid}, proc)
+    return tuple(
+        replace(
+            seen,
+            memory_bytes=taken[seen.pid].memory_bytes,
+            gpu_memory_bytes=sum(on_gpus.get(pid, 0) for pid in taken[seen.pid].processes),
+        )
+        if seen.pid
+        else seen
+        for seen in observed
+    )
 
 
 def _family(pid: int, own: dict[int, Usage], children: dict[int, list[int]]) -> Iterator[int]:

@@ -125,6 +125,7 @@ class ObservedReplica:
     total_bytes: int = 0
     cached_bytes: int = 0  # part of total that was already on the node
     memory_bytes: int = 0
+    gpu_memory_bytes: int = 0  # on all its GPUs; 0: none, or the driver does not tell
     started_at: float = 0.0
     load_seconds: float = 0.0
     error: Problem | None = None  # of one that is ready: what should not stay so

@@ -182,6 +182,12 @@ class Device:
         found = self._nvml.ask("nvmlDeviceGetMemoryInfo", self.handle)
         return Memory(int(found.used), int(found.total))
 
+    def memory_by_process(self) -> dict[int, int]:
+        """Process id -> bytes, of those that compute there. Without what is not told: in a
+        container that does not see the machine's process ids none of them may be known."""
+        found = self._nvml.told("nvmlDeviceGetComputeRunningProcesses", self.handle) or ()
+        return {int(one.pid): int(one.usedGpuMemory) for one in found if one.usedGpuMemory}
+
     def utilization(self) -> float | None:
         """0..1: the share of the last moments in which a kernel ran."""
         rates = self._of_card("nvmlDeviceGetUtilizationRates")

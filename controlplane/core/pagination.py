@@ -73,7 +73,8 @@ class PagesMiddleware:
         """Django's hook for answers that are not rendered yet: DRF's, which have ``data``."""
         body = getattr(response, "data", None)
         cursor = body.get("next_cursor") if isinstance(body, Mapping) else None
-        if cursor:
+        # why of reads alone: what is asked in a body has its cursor there, and no link could say so
+        if cursor and request.method in ("GET", "HEAD"):
             query = QueryDict(request.META.get("QUERY_STRING", ""), mutable=True)
             query["cursor"] = str(cursor)
             response["Link"] = f'<{request.path}?{query.urlencode()}>; rel="next"'

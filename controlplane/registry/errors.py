@@ -128,6 +128,16 @@ class ModelVersionImmutable(Conflict):
     tries = ("Register it as the next version.",)
 
 
+class TensorsDiffer(Conflict):
+    """The newest version takes or gives other tensors, and only the same ones were to be taken."""
+
+    code = "TensorsDiffer"
+    tries = (
+        "Register another model under another name; where it is the next version of this one, "
+        "leave `same_tensors` out.",
+    )
+
+
 class CodeNotAllowed(Forbidden):
     """This installation runs no models that bring code."""
 

@@ -191,6 +191,24 @@ const refused: MockAnswer = {
   body: { title: "Forbidden", status: 403, code: "Forbidden", detail: "This needs the role viewer.", hints: [] },
 };
 
+const wasteOf = (many: number): readonly WasteItem[] =>
+  many
+    ? Array.from({ length: many }, (_, index) => ({
+        ...(WASTE[0] as WasteItem),
+        subject: `endpoint-${index}/blue`,
+        title: `endpoint-${index}`,
+      }))
+    : WASTE;
+
+/** `many`: so many deployments, made of these. */
+const deploymentsOf = (made: readonly CapacityDeployment[], many: number): readonly CapacityDeployment[] =>
+  many
+    ? Array.from({ length: many }, (_, index) => ({
+        ...(made[index % made.length] as CapacityDeployment),
+        endpoint: `endpoint-${String(index).padStart(5, "0")}`,
+      }))
+    : made;
+
 export function capacityAnswer(what: string | undefined, query: URLSearchParams, many: number, empty: boolean): MockAnswer {
   const all = permissions().includes("read");
   switch (what) {
@@ -198,11 +216,13 @@ export function capacityAnswer(what: string | undefined, query: URLSearchParams,
       return !all ? refused : ok(empty ? { items: [], next_cursor: null, total: 0 } : page(query, many));
     case "deployments": {
       const seen = deployments().filter((one) => all || one.project === "vision");
-      const found = seen.filter((one) => `${one.endpoint}/${one.deployment}`.includes(query.get("q") ?? ""));
-      return ok({ items: empty ? [] : found, next_cursor: null });
+      const found = deploymentsOf(seen, many).filter((one) => `${one.endpoint}/${one.deployment}`.includes(query.get("q") ?? ""));
+      const start = Number(query.get("cursor") ?? 0);
+      const end = start + Number(query.get("limit") ?? 50);
+      return ok({ items: empty ? [] : found.slice(start, end), next_cursor: end < found.length ? String(end) : null });
     }
     case "waste":
-      return ok({ items: empty || !all ? [] : WASTE, looked_at: empty || !all ? 0 : 1 });
+      return ok({ items: empty || !all ? [] : wasteOf(many), looked_at: empty || !all ? 0 : 1 });
     case "what-if":
       return all ? ok(whatIf(query.getAll("lost"))) : refused;
     default:

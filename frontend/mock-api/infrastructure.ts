@@ -21,12 +21,22 @@ function nodeFits(node: (typeof nodes)[number], q: string, status: string | null
   return (!status || state === status) && words.some((word) => word.toLowerCase().includes(q.toLowerCase()));
 }
 
-/** `many`: so many nodes, made of the first. */
-export const nodesOf = (many: number) =>
-  Array.from({ length: many || nodes.length }, (_, index) => {
+const GPUS_OF_MANY = 8;
+
+/** `many`: so many nodes, made of the first, with eight GPUs each. */
+export const nodesOf = (many: number) => {
+  const [first] = nodes as [(typeof nodes)[number]];
+  const { gpus } = first.info;
+  const eight = Array.from({ length: GPUS_OF_MANY }, (_, index) => ({
+    ...(gpus[index % gpus.length] as (typeof gpus)[number]),
+    index,
+    uuid: `GPU-${index}`,
+  }));
+  return Array.from({ length: many || nodes.length }, (_, index) => {
     const name = `node-${String(index).padStart(5, "0")}`;
-    return many ? { ...(nodes[0] as (typeof nodes)[number]), id: name, name } : (nodes[index] as (typeof nodes)[number]);
+    return many ? { ...first, id: name, name, info: { ...first.info, gpus: eight } } : (nodes[index] as typeof first);
   });
+};
 
 /** In pages as the server makes them. */
 export function nodePage(query: URLSearchParams, many: number) {

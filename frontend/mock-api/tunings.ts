@@ -22,6 +22,7 @@ function run(of: TuningSetting, reason: string, throughput: number, p99_ms: numb
     latency_us: p99_ms * 1000,
     level: 16,
     memory_bytes: memory_mib * MIB,
+    gpu_memory_bytes: memory_mib * 3 * MIB,
     load_seconds: 1.4,
     error: null,
     frontier: false,

@@ -54,6 +54,8 @@ export function placementPreview(body: Record<string, unknown>, many: number) {
     return { ordinal, node: best.node, gpus: [best.gpu.uuid] };
   }).filter((one) => one !== null);
   const named = nodesOf(many).filter((node) => node.name.includes(String(body["q"] ?? "").toLowerCase()));
+  const start = Number(body["cursor"] || 0);
+  const end = start + Number(body["limit"] ?? 50);
   return {
     instance_count: count,
     placeable: assigned.length,
@@ -63,7 +65,8 @@ export function placementPreview(body: Record<string, unknown>, many: number) {
     estimate: ESTIMATE,
     fitting: many || open.length,
     matching: named.length,
-    items: named.slice(0, Number(body["limit"] ?? named.length)).map((node) => {
+    next_cursor: end < named.length ? String(end) : null,
+    items: named.slice(start, end).map((node) => {
       const fits = !node.cordoned && node.state === "online";
       return {
         node: node.name,

@@ -14,7 +14,7 @@ const BUDGET = {
   logFrameMs: 16.7, // main thread per frame while 20,000 lines scroll: 60 frames a second
   logRows: 200, // rows that exist at a time
   modelsMs: 1_000, // on the clock, from the click until the first page of 5,000 models is painted
-  listRows: 100, // rows that exist, and that travel, of a list of nodes or endpoints
+  listRows: 100, // rows that exist, and that travel, of a list
   listFrameMs: 16.7, // main thread per frame while they scroll: 60 frames a second
   heapMb: 5, // growth over eight hours of ticks
 };
@@ -25,6 +25,17 @@ const LINES = 20_000;
 const MODELS = 5_000;
 const MODEL_ROUNDS = 3;
 const LISTS = { nodes: 1_000, endpoints: 5_000 };
+/** Pages that show a part of a large fleet: what is clicked before, and how often, and what a row of them is. */
+const PAGES = [
+  { name: "overview of 1,000 nodes, 8,000 GPUs, 5,000 endpoints", at: "/?many=5000", row: "main tbody tr, main li" },
+  { name: "capacity of 5,000 nodes and 5,000 deployments", at: "/capacity?many=5000", row: "main tbody tr, main li" },
+  {
+    name: "placement on 1,000 nodes of 8 GPUs, five pages",
+    at: "/deploy/new?model=digits&version=3&step=placement&many=1000",
+    row: "main section:has(> header h3)",
+    more: 4,
+  },
+];
 const FRAMES = 200;
 const VIEW = { width: 1440, height: 900 };
 // why so tall: panels out of view are drawn more seldom, and the budget is for panels that are seen.
@@ -136,10 +147,15 @@ async function longList(page, cdp, base, what, count) {
   await page.getByRole("button", { name: "Show more" }).waitFor();
   const name = `list of ${count.toLocaleString("en-US")} ${what}`;
   record(`${name}: rows`, await page.locator("main tbody tr").count(), BUDGET.listRows, "");
+  await scrolled(page, cdp, name);
+}
+
+/** From top to bottom, so that the page is seen as a whole. */
+async function scrolled(page, cdp, name) {
   const before = await taskSeconds(cdp);
   await page.evaluate(async (frames) => {
     const far = document.scrollingElement.scrollHeight - innerHeight;
-    if (far < innerHeight) throw new Error(`only ${far} px to scroll`);
+    if (far < innerHeight / 4) throw new Error(`only ${far} px to scroll`);
     for (let frame = 0; frame < frames; frame += 1) {
       scrollTo(0, (far * frame) / frames);
       await new Promise((resolve) => requestAnimationFrame(resolve));
@@ -147,6 +163,24 @@ async function longList(page, cdp, base, what, count) {
   }, FRAMES);
   const perFrame = (((await taskSeconds(cdp)) - before) * 1_000) / FRAMES;
   record(`${name}: main thread per frame of scrolling`, perFrame, BUDGET.listFrameMs, "ms");
+}
+
+/** While its figures go on coming, as they do. */
+async function largeFleet(page, cdp, base, { name, at, row, more = 0 }) {
+  await page.goto(base + at);
+  await page.locator(row).first().waitFor();
+  for (let click = 0; click < more; click += 1) {
+    const shown = await page.locator(row).count();
+    await page.getByRole("button", { name: "Show more" }).click();
+    await page.waitForFunction(([rows, before]) => document.querySelectorAll(rows).length > before, [row, shown]);
+  }
+  const longest = await page.evaluate((rows) => {
+    const counts = new Map();
+    for (const { parentElement } of document.querySelectorAll(rows)) counts.set(parentElement, (counts.get(parentElement) ?? 0) + 1);
+    return Math.max(...counts.values());
+  }, row);
+  record(`${name}: rows of its longest list`, longest, BUDGET.listRows, "");
+  await scrolled(page, cdp, name);
 }
 
 /** Runs in the page, so that no message to the browser is measured. */
@@ -198,6 +232,7 @@ try {
   await longLog(page, cdp, base);
   await manyModels(page, base);
   for (const [what, count] of Object.entries(LISTS)) await longList(page, cdp, base, what, count);
+  for (const one of PAGES) await largeFleet(page, cdp, base, one);
 } finally {
   await browser.close();
   await server.close();

@@ -234,9 +234,9 @@ class ModelOperations:
     def __init__(self, blocking: sdk.ModelOperations) -> None:
         self._blocking = blocking
 
-    async def create_or_update(self, model: Model) -> Model:
+    async def create_or_update(self, model: Model, *, same_tensors: bool = False) -> Model:
         """Register what ``model.path`` holds; the same content again is the version that it was."""
-        return await run(self._blocking.create_or_update, model)
+        return await run(self._blocking.create_or_update, model, same_tensors=same_tensors)
 
     async def get(
         self, name: str, version: str | int | None = None, label: str | None = None

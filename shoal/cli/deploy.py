@@ -7,6 +7,7 @@ import click
 
 from shoal.cli.lineage import lineage_given, lineage_options
 from shoal.cli.options import skip_golden_option, supersede_option
+from shoal.cli.other_tensors import other_tensors_option
 from shoal.cli.output import emit, output_option
 from shoal.cli.rollout_options import first_traffic, first_traffic_options
 
@@ -33,6 +34,7 @@ DEFAULT_TIMEOUT_S = 900
     is_flag=True,
     help="Mend mistakes in config.pbtxt where the inspection of the upload knows the remedy.",
 )
+@other_tensors_option
 @first_traffic_options
 @lineage_options
 @supersede_option
@@ -57,6 +59,7 @@ def deploy(
     deployment: str | None,
     instance_count: int | None,
     apply_fixes: bool,
+    allow_other_tensors: bool,
     supersede: bool,
     skip_golden: bool,
     wait: bool,
@@ -83,6 +86,9 @@ def deploy(
     Where the model has golden cases it is asked them before its first request; one that it answers
     otherwise ends the deployment, and the old version answers on. --skip-golden does without.
 
+    If a model of that name has other inputs and outputs, it may be somebody else's: on a terminal
+    you are asked, elsewhere it is refused without --allow-other-tensors.
+
     The result holds scoring_uri, grpc_target and primaryKey.
     """
     from shoal.cli import deploying
@@ -101,6 +107,7 @@ def deploy(
         deployment=deployment,
         instance_count=instance_count,
         apply_fixes=apply_fixes,
+        allow_other_tensors=allow_other_tensors,
         lineage=lineage_given(**more),
         **first,
         supersede=supersede,

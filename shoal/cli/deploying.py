@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypedDict
 
+from shoal.cli.other_tensors import registered
 from shoal.cli.output import print_fields
 from shoal.client import Client, Problem
 from shoal.client.operations import rollout_refused
@@ -39,6 +40,7 @@ def run(
     deployment: str | None,
     instance_count: int | None,
     apply_fixes: bool = False,
+    allow_other_tensors: bool = False,
     lineage: Mapping[str, str] | None = None,
     traffic: int | None = None,
     rollout: Mapping[str, Any] | None = None,
@@ -61,7 +63,9 @@ def run(
             on_bytes=progress.sending,
             on_change=progress.upload,
         )
-        version = _register(client, name, upload["id"], progress, apply_fixes, lineage)
+        version = _register(
+            client, name, upload["id"], progress, apply_fixes, allow_other_tensors, lineage
+        )
         operation = client.start_deploy(
             version["model"],
             version["version"],
@@ -152,6 +156,7 @@ def _register(
     upload_id: str,
     progress: Progress,
     apply_fixes: bool,
+    allow_other_tensors: bool,
     lineage: Mapping[str, str] | None,
 ) -> ModelVersion:
     try:
@@ -161,7 +166,13 @@ def _register(
             raise
         newest = 0
     try:
-        version = client.register_model(name, upload_id, apply_fixes=apply_fixes, lineage=lineage)
+        version = registered(
+            lambda same_tensors: client.register_model(
+                name, upload_id, apply_fixes=apply_fixes, lineage=lineage, same_tensors=same_tensors
+            ),
+            allowed=allow_other_tensors,
+            aside=progress.aside,
+        )
     except Problem as problem:
         problem.hints = tuple(map(_as_option, problem.hints))
         raise

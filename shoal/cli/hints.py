@@ -48,6 +48,7 @@ COMMANDS: Final = tuple(
             r"`GET \.\.\./deployments/\{deployment\}/tunings`",
             "`shoal tune list ENDPOINT DEPLOYMENT`",
         ),
+        (r"leave `same_tensors` out", "say `--allow-other-tensors`"),
         (r"send `while_serving: true`", "say `--while-serving`"),
         (r"`GET \.\.\./revisions`", "The deployment's page in the studio"),
         (r"`POST /api/v1/placement/preview`", "`shoal node show NAME`"),

@@ -16,6 +16,7 @@ from shoal.cli.options import (
     set_option,
     tags_option,
 )
+from shoal.cli.other_tensors import other_tensors_option, registered
 from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.cli.signing import sign, signature
 from shoal.cli.try_load import try_load
@@ -53,6 +54,7 @@ def model() -> None:
 @click.option("--description", "-d", help="What people should know about it.")
 @click.option("--stage", "-s", help="Kept, without effect.")
 @tags_option
+@other_tensors_option
 @lineage_options
 @set_option
 @_registry_option
@@ -67,6 +69,7 @@ def create(
     description: str | None,
     stage: str | None,
     tags: tuple[str, ...],
+    allow_other_tensors: bool,
     settings: tuple[str, ...],
     output: str,
     **origin: str | None,
@@ -78,9 +81,12 @@ def create(
     hf://owner/name@revision/path, s3://bucket/path, runs:/RUN_ID/path of MLflow. What it does not
     tell can be stated, as of files: --source, --run, --run-url, --commit and --dataset, or a block
     `lineage` of the file.
+
+    A name that is a model's with other inputs and outputs may be somebody else's: on a terminal you
+    are asked, elsewhere it is refused without --allow-other-tensors.
     """
     from shoal.cli.session import ml_client
-    from shoal.entities import overrides, schemas
+    from shoal.entities import Model, overrides, schemas
     from shoal.entities.loading import REMOTE, load_model
 
     if file is None and path is None:
@@ -98,9 +104,12 @@ def create(
     }
     laid |= {key: value for key, value in given.items() if value is not None}
     entity = load_model(file or {}, params_override=[laid])
-    with ml_client() as client:
-        made = client.models.create_or_update(entity)
-    _emit(made, output)
+
+    def register(same_tensors: bool) -> Model:
+        with ml_client() as client:
+            return client.models.create_or_update(entity, same_tensors=same_tensors)
+
+    _emit(registered(register, allowed=allow_other_tensors), output)
 
 
 @model.command("list")

@@ -171,7 +171,12 @@ def _outcome(run: Any) -> str:
     if run["throughput"] is None:
         return "nothing was answered well"
     latency = duration(run["latency_us"] / 1e6)
-    return f"{significant(run['throughput'])}/s, {latency}, {byte_count(run['memory_bytes'])}"
+    gpu = f", {byte_count(run['gpu_memory_bytes'])} on GPUs" if _on_gpus(run) else ""
+    return f"{significant(run['throughput'])}/s, {latency}, {byte_count(run['memory_bytes'])}{gpu}"
+
+
+def _on_gpus(run: Any) -> bool:
+    return bool(run.get("gpu_memory_bytes"))  # which servers of before do not tell
 
 
 def _print(item: Any) -> None:
@@ -204,8 +209,12 @@ def _print(item: Any) -> None:
             None if run["latency_us"] is None else duration(run["latency_us"] / 1e6)
         ),
         "MEMORY": lambda run: byte_count(run["memory_bytes"]) if run["memory_bytes"] else None,
-        "": _marks,
     }
+    if any(map(_on_gpus, item["runs"])):
+        columns["GPU MEMORY"] = lambda run: (
+            byte_count(run["gpu_memory_bytes"]) if _on_gpus(run) else None
+        )
+    columns[""] = _marks
     print_rows(item["runs"], columns, "Nothing is measured yet")
     click.echo()
     print_fields(

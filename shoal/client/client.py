@@ -133,13 +133,15 @@ class Client(
         declared: Mapping[str, Any] | None = None,
         lineage: Mapping[str, str] | None = None,
         apply_fixes: bool = False,
+        same_tensors: bool = False,
     ) -> ModelVersion:
         """A new model, its next version, or the version that has the same content already.
 
         ``configs`` maps models of the repository to edited config.pbtxt texts; ``version`` asks for
         a number; ``declared`` is kept and given back; ``lineage`` says where it comes from
         (``address``, ``run``, ``run_url``, ``commit``, ``dataset``); ``apply_fixes`` mends wrong
-        configurations as the inspection of the upload proposes.
+        configurations as the inspection of the upload proposes. With ``same_tensors`` Problem
+        ``TensorsDiffer`` is raised where the newest version has other inputs and outputs.
         """
         optional = {
             "description": description,
@@ -149,6 +151,7 @@ class Client(
             "declared": declared,
             "lineage": lineage,
             "apply_fixes": apply_fixes,
+            "same_tensors": same_tensors,
         }
         body: dict[str, Any] = {"name": name, "upload_id": upload_id}
         body |= {key: value for key, value in optional.items() if value}
@@ -369,6 +372,7 @@ class Client(
         traffic: int | None = None,
         rollout: Mapping[str, Any] | None = None,
         skip_golden: bool = False,
+        same_tensors: bool = False,
         timeout_s: float = OPERATION_TIMEOUT_S,
         on_bytes: OnBytes | None = None,
     ) -> DeployResult:
@@ -376,12 +380,12 @@ class Client(
 
         An endpoint that exists gets the new version beside the old one, then all its traffic, or
         what ``traffic`` or ``rollout`` say, as with ``start_deploy``, which has ``skip_golden``,
-        too.
+        too. ``same_tensors`` is that of ``register_model``.
         Raises UnusableSource, Problem, OperationFailed, WaitTimeout, ConnectionFailed.
         """
         package = packaged(Path(path), serve_as=name)
         upload = self.upload_package(package, timeout_s=timeout_s, on_bytes=on_bytes)
-        version = self.register_model(name, upload["id"])
+        version = self.register_model(name, upload["id"], same_tensors=same_tensors)
         operation = self.start_deploy(
             version["model"],
             version["version"],

@@ -5,6 +5,8 @@ logs stay readable. Imported on use: it needs rich.
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -50,6 +52,14 @@ class Progress(Rows):
             if kind is not None and row.status == "running":
                 row.status, row.ended = "failed", time.time()
         self.end()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Nothing is redrawn over a question; what has been shown by then stays above it."""
+        self.end()
+        yield
+        self.rows.clear()
+        self.begin()
 
     def note(self, text: str) -> None:
         self._console.print(text, markup=False, soft_wrap=True)

@@ -36,18 +36,20 @@ class ModelOperations:
     def __init__(self, client: Client, watcher: Watcher) -> None:
         self._client, self._watcher = client, watcher
 
-    def create_or_update(self, model: Model) -> Model:
+    def create_or_update(self, model: Model, *, same_tensors: bool = False) -> Model:
         """Register what ``model.path`` holds; the same content again is the version that it was.
 
         A path that is an address (``https://…``, ``hf://…``, ``s3://…``, ``runs:/…``) is fetched by
-        the server. Raises UnusableSource, Problem (``ModelVersionImmutable``, ...), OperationFailed
-        when the files cannot be fetched or served.
+        the server. With ``same_tensors``, which is not in Azure's SDK, a model is refused whose
+        inputs and outputs are not those of the newest version of that name (``TensorsDiffer``).
+        Raises UnusableSource, Problem (``ModelVersionImmutable``, ...), OperationFailed when the
+        files cannot be fetched or served.
         """
         if model.path is not None and IMPORTED.match(str(model.path)):
-            return model_of(self._import(model, str(model.path)))
-        return model_of(self.register(model))
+            return model_of(self._import(model, str(model.path), same_tensors=same_tensors))
+        return model_of(self.register(model, same_tensors=same_tensors))
 
-    def _import(self, model: Model, address: str) -> ModelVersion:
+    def _import(self, model: Model, address: str, *, same_tensors: bool) -> ModelVersion:
         number = version_number(model.version)
         if not model.name:
             raise UnusableSource("The model has no name", "what is imported needs one: name")
@@ -64,6 +66,7 @@ class ModelOperations:
                 tags=tags,
                 declared=given,
                 lineage=lineage_given(model),
+                same_tensors=same_tensors,
             )
         )
 
@@ -74,7 +77,7 @@ class ModelOperations:
             del given["type"]  # everything is served as Triton serves it
         return given
 
-    def register(self, model: Model) -> ModelVersion:
+    def register(self, model: Model, *, same_tensors: bool = False) -> ModelVersion:
         number = version_number(model.version)
         if model.path is None:
             if model.name and model.version:
@@ -96,6 +99,7 @@ class ModelOperations:
                 declared=given,
                 lineage=lineage_given(model),
                 project=model.project or "",
+                same_tensors=same_tensors,
             )
 
     def register_files(

@@ -33,6 +33,7 @@ class FakeGpu:
     limit_milliwatts: int | None = 700_000
     millijoules: int | None = 5_000_000
     lost: bool = False
+    processes: dict[int, int | None] = field(default_factory=dict)  # None: it is not told
     migs: list["FakeGpu | None"] | None = None  # None: a number that has no device
     slices: tuple[int, int, int] = (1, 1, 9856)  # of the GPU and the compute instance, MiB
 
@@ -80,6 +81,13 @@ class FakeNvml:
 
     def nvmlDeviceGetMemoryInfo(self, handle: FakeGpu) -> Any:
         return SimpleNamespace(total=handle.total, used=handle.used)
+
+    def nvmlDeviceGetComputeRunningProcesses(self, handle: FakeGpu) -> list[Any]:
+        if handle.name.startswith("Tesla"):
+            raise NVMLError("Not Supported")
+        return [
+            SimpleNamespace(pid=pid, usedGpuMemory=taken) for pid, taken in handle.processes.items()
+        ]
 
     def nvmlDeviceGetMigMode(self, device: FakeGpu) -> list[int]:
         if device.name.startswith("Tesla"):

@@ -57,6 +57,7 @@ class FakeServer:
         self.operations: dict[str, dict[str, Any]] = {}
         self.environments = FakeEnvironments()
         self.inspection_error: dict[str, Any] | None = None
+        self.other_tensors: dict[str, Any] = {}  # what is told of models that are registered next
         self.warnings: list[str] = []  # of every operation that is begun
         self.operation_error: dict[str, Any] | None = None
         self.faults: list[tuple[str, Fault]] = []
@@ -294,6 +295,10 @@ class FakeServer:
         for version in versions:
             if version["digest"] == digest:
                 return httpx.Response(200, json=version)
+        if versions and body.get("same_tensors") and self.other_tensors:
+            return problem(409, "TensorsDiffer", "Its inputs and outputs are not those of net",
+                           hints=["Where it is the next version, leave `same_tensors` out."],
+                           **self.other_tensors)  # fmt: skip
         versions.append({
             "model": body["name"], "version": body.get("version") or len(versions) + 1,
             "digest": digest, "size": 1,

@@ -17,9 +17,11 @@ from controlplane.alerts.serializers.objectives import (
     ObjectiveSerializer,
 )
 from controlplane.alerts.services import objectives as services
+from controlplane.core.etags import IF_MATCH
 from controlplane.core.requests import read_body, read_only
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.selectors import endpoint_get
+from controlplane.operations.api.reading import endpoint_change
 
 SHOWN_ONLY = read_only(ObjectiveSerializer, ObjectiveInputSerializer) - {"name", "endpoint"}
 
@@ -49,29 +51,37 @@ class ObjectiveView(ProjectAPIView):
 
     @extend_schema(
         operation_id="objectives_set",
+        parameters=[IF_MATCH],
         request=ObjectiveInputSerializer,
         responses={200: ObjectiveSerializer, 201: ObjectiveSerializer},
     )
     def put(self, request: Request, endpoint: str, objective: str) -> Response:
-        """Make it, or make it anew: what is left out has its default. The past counts at once."""
+        """Make it, or make it anew: what is left out has its default. The past counts at once.
+
+        `If-Match` takes the `etag` of the endpoint, which stands for its objectives, too.
+        """
         values = read_body(
             ObjectiveInputSerializer,
             request,
             ignored=SHOWN_ONLY,
             fixed={"name": objective, "endpoint": endpoint},
         )
-        row, created = services.objective_set(
-            endpoint=endpoint, name=objective, actor=actor(request), **values
-        )
+        with endpoint_change(request, endpoint, in_the_way=()):
+            row, created = services.objective_set(
+                endpoint=endpoint, name=objective, actor=actor(request), **values
+            )
         code = status.HTTP_201_CREATED if created else status.HTTP_200_OK
         return shown(endpoint_get(endpoint), row, code)
 
     @extend_schema(
         operation_id="objectives_delete",
+        parameters=[IF_MATCH],
         responses={204: OpenApiResponse(description="it is gone; an alert of it is resolved")},
     )
     def delete(self, request: Request, endpoint: str, objective: str) -> Response:
-        services.objective_delete(endpoint=endpoint, name=objective, actor=actor(request))
+        """`If-Match` takes the `etag` of the endpoint."""
+        with endpoint_change(request, endpoint, in_the_way=()):
+            services.objective_delete(endpoint=endpoint, name=objective, actor=actor(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

@@ -110,6 +110,7 @@ def _run_shown(run: dict[str, Any], plan: LoadPlan) -> dict[str, Any]:
         "setting": run["setting"],
         "reason": run["reason"],
         "memory_bytes": run["memory_bytes"],
+        "gpu_memory_bytes": run.get("gpu_memory_bytes", 0),  # of before nothing was kept
         "load_seconds": run["load_seconds"],
         "error": run["error"],
         "within": outcome.within and not run["error"],

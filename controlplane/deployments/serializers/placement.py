@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from controlplane.core.pagination import MAX_LIMIT
+from controlplane.core.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from controlplane.core.requests import Change
 from controlplane.deployments.serializers.settings import NewSettings
 from controlplane.deployments.types import GpuPolicy
@@ -42,11 +42,16 @@ class PlacementPreviewInputSerializer(NewSettings):
     )
     limit = serializers.IntegerField(
         required=False,
-        default=None,
-        allow_null=True,
+        default=DEFAULT_LIMIT,
         min_value=1,
         max_value=MAX_LIMIT,
-        help_text="as many nodes as are told of, the best first; all without it",
+        help_text="nodes of a page, the best first",
+    )
+    cursor = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="`next_cursor` of the page before, which asked the same",
     )
 
 
@@ -102,6 +107,7 @@ class PlacementPreviewSerializer(Fields):
     fitting = serializers.IntegerField(help_text="nodes that would take a replica now")
     matching = serializers.IntegerField(help_text="nodes whose names contain `q`")
     items = VerdictSerializer(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
 
 
 @extend_schema_serializer(component_name="InstanceType")

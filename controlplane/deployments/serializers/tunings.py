@@ -110,6 +110,9 @@ class RunSerializer(Fields):
     )
     level = serializers.FloatField(allow_null=True, help_text="at which they were measured")
     memory_bytes = serializers.IntegerField(help_text="resident, of the replica")
+    gpu_memory_bytes = serializers.IntegerField(
+        help_text="of its processes on GPUs; 0: none, or the driver does not tell"
+    )
     load_seconds = serializers.FloatField(allow_null=True)
     error = ProblemSerializer(allow_null=True)
     frontier = serializers.BooleanField(help_text="no other answered more with less latency")

@@ -1,8 +1,10 @@
 """Where a deployment would run that does not exist yet."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from controlplane.core.pagination import paginate_values
 from controlplane.deployments import placement
 from controlplane.deployments.selectors.instance_types import instance_type_wanted
 from controlplane.deployments.services.capacity import (
@@ -39,7 +41,8 @@ class Preview:
     estimate: Estimate
     fitting: int  # nodes that would take a replica now
     matching: int  # nodes whose names were looked for
-    items: list[placement.Verdict]
+    items: Sequence[placement.Verdict]  # of this page
+    next_cursor: str | None
 
 
 def placement_preview(
@@ -52,11 +55,12 @@ def placement_preview(
     node_labels: dict[str, str],
     anti_affinity: str,
     q: str,
-    limit: int | None,
+    limit: int,
+    cursor: str,
     now: datetime,
 ) -> Preview:
-    """Nothing is written or reserved. ``items``: the ``limit`` best of the nodes whose names
-    contain ``q``, those that would get a replica first.
+    """Nothing is written or reserved. ``items``: a page of the nodes whose names contain
+    ``q``, those that would get a replica first, then by rank, then those that would take none.
 
     Raises ModelNotFound, ModelNotDeployable, UploadNotFound, InstanceTypeUnknown, Invalid.
     """
@@ -79,6 +83,9 @@ def placement_preview(
     verdicts = placement.explain(need, available)
     used = {one.node for one in assigned}
     named = [one for one in verdicts if q.lower() in one.node.lower()]
+    page = paginate_values(
+        named, limit=limit, cursor=cursor, key=lambda one: _place_of(one, given=one.node in used)
+    )
     return Preview(
         instance_count=instance_count,
         placeable=len(placed.assigned),
@@ -88,8 +95,15 @@ def placement_preview(
         estimate=Estimate(need.size_bytes, need.gpu.count, need.gpu.estimate_bytes),
         fitting=sum(one.reason is None for one in verdicts),
         matching=len(named),
-        items=sorted(named, key=lambda one: one.node not in used)[:limit],
+        items=page.items,
+        next_cursor=page.next_cursor,
     )
+
+
+def _place_of(verdict: placement.Verdict, *, given: bool) -> tuple[str, ...]:
+    """What pages are ordered by; ``given``: it would get a replica."""
+    rank = f"{verdict.rank:08}" if verdict.rank is not None else "none"
+    return ("0" if given else "1", rank, verdict.node)
 
 
 def _assignments(

@@ -227,7 +227,8 @@ def _observe(
     row: Tuning, replica: ObservedReplica, load: ObservedLoad | None, now: datetime
 ) -> None:
     current = dict(row.current or {})
-    current["memory_bytes"] = max(replica.memory_bytes, current.get("memory_bytes", 0))
+    for memory in ("memory_bytes", "gpu_memory_bytes"):
+        current[memory] = max(getattr(replica, memory), current.get(memory, 0))
     if replica.state == ReplicaState.FAILED:
         problem = codec.as_data(replica.error) if replica.error else None
         _run_ended(row, current, problem or failure_data(Failure("ReplicaFailed", "It failed.")))
@@ -272,6 +273,7 @@ def _run_ended(row: Tuning, current: dict[str, Any], error: dict[str, Any] | Non
         "reason": current["reason"],
         "points": current["points"],
         "memory_bytes": current["memory_bytes"],
+        "gpu_memory_bytes": current.get("gpu_memory_bytes", 0),
         "load_seconds": current.get("load_seconds"),
         "error": error,
     }

@@ -82,7 +82,7 @@ REGISTERED = {
     403: OpenApiResponse(description="`CodeNotAllowed`: no models with code here"),
     409: OpenApiResponse(
         description="`UploadNotReady`, `ModelArchived`, `ModelVersionImmutable`, `NameTaken`, "
-        "`ProjectQuotaExceeded`"
+        "`TensorsDiffer`, `ProjectQuotaExceeded`"
     ),
 }
 

@@ -183,6 +183,12 @@ class ModelInputSerializer(Fields):
     apply_fixes = serializers.BooleanField(
         required=False, default=False, help_text="take every `proposal` of the inspection"
     )
+    same_tensors = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="409 `TensorsDiffer` where the newest version has other inputs and outputs: "
+        "`newest` is its number, `there` and `here` tell both",
+    )
 
 
 class ModelVersionInputSerializer(ModelInputSerializer):

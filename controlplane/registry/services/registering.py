@@ -19,6 +19,7 @@ from controlplane.registry.errors import (
     ModelVersionImmutable,
     NameInvalid,
     NameTaken,
+    TensorsDiffer,
     UploadStateConflict,
 )
 from controlplane.registry.models import (
@@ -49,6 +50,7 @@ def model_version_register(
     declared: dict[str, Any] | None = None,
     lineage: Mapping[str, str] | None = None,
     apply_fixes: bool = False,
+    same_tensors: bool = False,
     may_run_code: bool = False,
 ) -> tuple[ModelVersion, bool]:
     """The version, and whether it is new: the same content without edits is the version it was.
@@ -56,9 +58,10 @@ def model_version_register(
     A new model belongs to the project of its upload.
 
     ``version`` asks for a number; one that exists must have the same content. ``lineage`` is what
-    the actor states of its origin; a version that is there keeps its own. ``may_run_code``:
-    the actor may bring code, which is approved by this. Raises NameInvalid, UploadStateConflict,
-    Invalid, ConfigInvalid, ModelArchived, ModelVersionImmutable, CodeNotAllowed,
+    the actor states of its origin; a version that is there keeps its own. ``same_tensors``:
+    refused where the newest version takes or gives others. ``may_run_code``: the actor may bring
+    code, which is approved by this. Raises NameInvalid, UploadStateConflict, Invalid,
+    ConfigInvalid, ModelArchived, ModelVersionImmutable, TensorsDiffer, CodeNotAllowed,
     InspectorUnavailable, NameTaken, ProjectArchived, ProjectQuotaExceeded.
     """
     if not NAME.fullmatch(name):
@@ -87,7 +90,9 @@ def model_version_register(
     }
     message = "Edited while registering" if configs else "Completed while registering"
     with transaction.atomic():
-        row, created = _register(upload, name, version, metadata, edits, assessed, message, actor)
+        row, created = _register(
+            upload, name, version, metadata, edits, assessed, message, actor, same_tensors
+        )
         if may_run_code and settings.SHOAL_CODE_POLICY == "approved":
             code_approve(row, None, actor=actor)
             if edits:
@@ -201,6 +206,7 @@ def _register(
     assessed: dict[str, list[CodeReason]],
     message: str,
     actor: str,
+    same_tensors: bool,
 ) -> tuple[ModelVersion, bool]:
     description = metadata["description"]
     defaults = {"description": description, "project_id": upload.project_name}
@@ -222,13 +228,16 @@ def _register(
     if same is not None and (not edits or _has_edits(same, edits)):
         return same, False
     inspection = cast(Inspection, upload.inspection)
+    before = model.versions.filter(version=model.latest_version).first()
+    otherwise = _otherwise(before, inspection) if before else None
+    if otherwise and same_tensors:
+        raise otherwise
     manifest = upload.manifest()
     size = sum(entry["size"] for entry in manifest)
     project = project_hold(model.project_name)
     projects.not_archived(project)
     used = selectors.projects_bytes([project.name], without=upload.pk)[project.name]
     quota_check(project, "bytes", used=used, wanted=size)
-    before = model.versions.filter(version=model.latest_version).first()
     version = ModelVersion.objects.create(
         model=model,
         version=number or model.latest_version + 1,
@@ -238,7 +247,7 @@ def _register(
         source_filename=upload.filename,
         lineage=upload.lineage,
         **metadata,
-        warnings=[*_warnings(inspection), *(_otherwise(before, inspection) if before else [])],
+        warnings=[*_warnings(inspection), *([str(otherwise)] if otherwise else [])],
         code=inspection["code"],
         created_by=actor,
     )
@@ -313,20 +322,22 @@ def _warnings(inspection: Inspection) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-def _otherwise(before: ModelVersion, inspection: Inspection) -> list[str]:
-    """A sentence where ``before`` takes or gives other tensors: it may be somebody else's model."""
+def _otherwise(before: ModelVersion, inspection: Inspection) -> TensorsDiffer | None:
+    """Where ``before`` takes or gives other tensors, so that it may be somebody else's model."""
     was = {row.name: _tensors(row.inputs, row.outputs) for row in before.repo_models.all()}
     now = {one["name"]: _tensors(one["inputs"], one["outputs"]) for one in inspection["models"]}
     alone = len(was) == len(now) == 1
     if was == now or (alone and [*was.values()] == [*now.values()]):
-        return []
+        return None
     there, here = (
         "; ".join(f"{name}: {side[name]}" for name in sorted(side)) for side in (was, now)
     )
-    return [
+    return TensorsDiffer(
         f"Its inputs and outputs are not those of version {before.version} of {before.model.name}: "
-        f"there {there}, here {here}. If it is another model, register it under another name."
-    ]
+        f"there {there}, here {here}. If it is another model, register it under another name.",
+        field="name",
+        extra={"newest": before.version, "there": there, "here": here},
+    )
 
 
 def _tensors(inputs: Iterable[Mapping[str, Any]], outputs: Iterable[Mapping[str, Any]]) -> str:

@@ -132,6 +132,25 @@ function endpointChange(found: (typeof endpoints)[number], body: Record<string, 
   return ok({ ...changed(found, body) });
 }
 
+for (const one of endpoints) one.objectives = objectivesOf(one.name);
+
+/** The tag of the endpoint stands for them, too. */
+function objectivesRoute(
+  found: (typeof endpoints)[number],
+  method: string,
+  objective: string,
+  body: Record<string, unknown>,
+  ifMatch: string | null,
+): MockAnswer {
+  if (method === "GET") return ok({ items: objectivesOf(found.name) });
+  const refused = overtaken(found, ifMatch);
+  if (refused) return refused;
+  const set = method === "PUT" ? objectiveSet(found.name, objective, body) : null;
+  if (set === null) objectiveGone(objective);
+  changed(found, { objectives: objectivesOf(found.name) });
+  return set === null ? ok(null, 204) : ok(set, 201);
+}
+
 function deploymentChange(
   found: (typeof endpoints)[number],
   name: string,
@@ -184,12 +203,7 @@ export function endpointRoute(
   if (section === "rollouts" && leaf === "differences") return ok({ items: DIFFERENCES });
   if (section === "rollouts") return leaf ? ok(rolloutChanged(leaf)) : list(rolloutsOf(name));
   if (section === "objectives" && leaf) return ok(objectivePast(item ?? ""));
-  if (section === "objectives" && method === "PUT") return ok(objectiveSet(name, item ?? "", body), 201);
-  if (section === "objectives" && method === "DELETE") {
-    objectiveGone(item ?? "");
-    return ok(null, 204);
-  }
-  if (section === "objectives") return ok({ items: objectivesOf(name) });
+  if (section === "objectives") return objectivesRoute(found, method, item ?? "", body, ifMatch);
   if (section === "deployments" && item && leaf === "captured-requests") return missing("This captured request");
   if (section === "deployments" && item && leaf === "captured") return list(capturedOf(name));
   if (section === "deployments" && item && leaf === "data") return dataRoute(method, path, query, body);

@@ -3,6 +3,7 @@ import { liveOf } from "../endpoint-page";
 import type { Overview } from "../../src/api/types";
 import { endpoints, events, nodes, operations } from "../db";
 import { state } from "../answers";
+import { nodesOf } from "../infrastructure";
 
 function totalsOf(live: Overview["endpoints"][number]["live"][], machines: typeof nodes): Overview["totals"] {
   const rate = live.reduce((sum, each) => sum + (each.answer_rate ?? 0), 0);
@@ -23,7 +24,32 @@ function totalsOf(live: Overview["endpoints"][number]["live"][], machines: typeo
   };
 }
 
+/** Of so many endpoints, and a fifth as many nodes, as much as the server sends (`overview/selectors.py`). */
+const SENT = { attention: 12, endpoints: 15, nodes: 8 };
+
+/** The figures of a large installation, made of one of the small one. */
+function manyOf(small: Overview, many: number): Overview {
+  const nodes = Math.ceil(many / 5);
+  const [trouble, endpoint] = [small.attention[0]!, small.endpoints[0]!];
+  const named = (index: number) => `endpoint-${String(index).padStart(5, "0")}`;
+  return {
+    ...small,
+    counts: { ...small.counts, endpoints: many, nodes, nodes_online: nodes, attention: 300 },
+    totals: { ...small.totals, gpus: nodes * 8, gpus_online: nodes * 8 },
+    attention: Array.from({ length: SENT.attention }, (_, index) => ({ ...trouble, title: `${named(index)} is degraded` })),
+    endpoints: Array.from({ length: SENT.endpoints }, (_, index) => ({ ...endpoint, name: named(index) })),
+    nodes: nodesOf(nodes)
+      .slice(0, SENT.nodes)
+      .map((node) => ({ ...node, replicas: [] })),
+  };
+}
+
 export function overview(): Overview {
+  const { many, empty } = state;
+  return many > 0 && !empty ? manyOf(small(), many) : small();
+}
+
+function small(): Overview {
   if (state.empty) {
     return {
       counts: { endpoints: 0, models: 0, nodes: 1, nodes_online: 1, replicas_ready: 0, replicas_total: 0, attention: 0 },

@@ -26,12 +26,15 @@ export const objectiveHistoryQuery = (endpoint: string, objective: string) =>
     refetchInterval: 60_000,
   });
 
-const objectiveOf = (endpoint: string, objective: string) => ({ params: { path: { endpoint, objective } } });
+/** `seen`: the `etag` of the endpoint, as it was read; where others have changed it since, that is refused (412). */
+const objectiveOf = (endpoint: string, objective: string, seen: string) => ({
+  params: { path: { endpoint, objective }, header: { "If-Match": seen } },
+});
 
-export const setObjective = (endpoint: string, name: string, body: ObjectiveInput) =>
-  answer(api.PUT("/api/v1/endpoints/{endpoint}/objectives/{objective}", { ...objectiveOf(endpoint, name), body }));
-export const deleteObjective = (endpoint: string, name: string) =>
-  answer(api.DELETE("/api/v1/endpoints/{endpoint}/objectives/{objective}", objectiveOf(endpoint, name)));
+export const setObjective = (endpoint: string, name: string, body: ObjectiveInput, seen: string) =>
+  answer(api.PUT("/api/v1/endpoints/{endpoint}/objectives/{objective}", { ...objectiveOf(endpoint, name, seen), body }));
+export const deleteObjective = (endpoint: string, name: string, seen: string) =>
+  answer(api.DELETE("/api/v1/endpoints/{endpoint}/objectives/{objective}", objectiveOf(endpoint, name, seen)));
 
 export const alertCountsQuery = () =>
   queryOptions({

@@ -90,7 +90,6 @@ export const keys = {
     all: ["nodes"] as const,
     list: ["nodes", "list"] as const,
     pages: (q: string, status: string) => ["nodes", "pages", q, status] as const,
-    named: (names: readonly string[]) => ["nodes", "named", ...names] as const,
     one: (name: string) => ["nodes", "one", name] as const,
     cache: (name: string, q: string) => ["nodes", "cache", name, q] as const,
     gpus: (name: string) => ["nodes", "gpus", name] as const,

@@ -10,7 +10,7 @@ const of = (name: string) => ({ path: { node: name } });
 /** Of the list: as many as one looks through, and as travel anew each few seconds. */
 const PAGE = 100;
 /** Who has asked for more pages waits longer for them to be read again. */
-const SEVERAL_PAGES_MS = 30_000;
+export const SEVERAL_PAGES_MS = 30_000;
 
 type NodeStatus = NonNullable<NonNullable<operations["nodes_list"]["parameters"]["query"]>["status"]>;
 /** Closed: cordoned or draining. Lost: suspect or offline. */
@@ -26,15 +26,6 @@ export const nodePagesQuery = (q: string, status: NodeStatus | undefined) =>
     getNextPageParam: (page) => page.next_cursor,
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? SEVERAL_PAGES_MS : 5_000),
-  });
-
-/** These, in one answer: of a list that another answer has chosen. */
-export const nodesNamedQuery = (names: readonly string[]) =>
-  queryOptions({
-    queryKey: keys.nodes.named(names),
-    queryFn: ({ signal }) => answer(api.GET("/api/v1/nodes", { params: { query: { names: names.join(","), limit: 500 } }, signal })),
-    placeholderData: keepPreviousData,
-    refetchInterval: 5_000,
   });
 
 /** All of them, for who has to name or weigh each: rarely where there are many. */

@@ -1,6 +1,7 @@
 /** Where something would run, and what machines can be asked for. */
-import { queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api, everyPage } from "./client";
+import { SEVERAL_PAGES_MS } from "./nodes";
 import { untilEnded } from "./runs";
 import type { components } from "./schema";
 
@@ -12,12 +13,25 @@ export type InstanceType = Schemas["InstanceType"];
 export type TryLoad = Schemas["TryLoad"];
 export type TryLoadAsk = Schemas["TryLoadInputRequest"];
 
-export const placementPreviewQuery = (ask: PlacementAsk) =>
-  queryOptions({
+const PAGE = 20;
+
+/** The best nodes first, page by page, each with what the nodes of its page have. */
+export const placementPagesQuery = (ask: PlacementAsk) =>
+  infiniteQueryOptions({
     queryKey: ["placement", ask] as const,
-    queryFn: ({ signal }) => answer(api.POST("/api/v1/placement/preview", { body: ask, signal })),
+    queryFn: async ({ pageParam, signal }) => {
+      const body = { ...ask, cursor: pageParam, limit: PAGE };
+      const preview = await answer(api.POST("/api/v1/placement/preview", { body, signal }));
+      const names = preview.items.map((one) => one.node).join(",");
+      if (!names) return { preview, nodes: [] };
+      const { items } = await answer(api.GET("/api/v1/nodes", { params: { query: { names, limit: PAGE } }, signal }));
+      return { preview, nodes: items };
+    },
+    initialPageParam: "",
+    getNextPageParam: ({ preview }) => preview.next_cursor,
+    placeholderData: keepPreviousData,
     // Nodes fill up and fall silent while one looks.
-    refetchInterval: 5_000,
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? SEVERAL_PAGES_MS : 5_000),
   });
 
 export const instanceTypesQuery = () =>

@@ -2,7 +2,7 @@
 
 import pytest
 
-from node_agent.gpus import free_bytes, gpus
+from node_agent.gpus import free_bytes, gpus, memory_by_process
 from node_agent.launch import environment
 from tests.support.nvml import GIB, FakeGpu, put
 from wire.messages import DesiredReplica, GpuInfo
@@ -43,6 +43,18 @@ def test_the_devices_of_a_card_in_mig_mode_are_told_in_its_place(
     untold = (one.utilization, one.power_w, one.power_limit_w, one.temperature_c, one.energy_j)
     assert untold == (None,) * 5, "it is the card's"
     assert (one.driver_version, whole.power_w) == ("580.82.07", 251.3)
+
+
+def test_memory_of_processes_is_that_of_all_devices_as_far_as_it_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sliced = FakeGpu("GPU-1", migs=[FakeGpu("MIG-a", processes={20: 3 * GIB, 40: None})])
+    cards = (FakeGpu("GPU-0", processes={10: GIB, 20: GIB}), sliced, FakeGpu("GPU-2", "Tesla T4"))
+    nvml = put(monkeypatch, *cards)
+    assert memory_by_process() == {10: GIB, 20: 4 * GIB}
+    assert nvml.open == 0
+    nvml.driver = False
+    assert memory_by_process() == {}
 
 
 def test_only_what_the_agent_may_give_is_told_and_counted_as_its_replicas_count(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import psutil
 
-from node_agent.usage import Usage, usages
+from node_agent.usage import Usage, usages, with_memory
+from wire.messages import ObservedReplica
 
 
 def stat(proc: Path, pid: int, parent: int, *, ticks: int, pages: int, name: str = "x") -> None:
@@ -30,6 +31,20 @@ def test_a_family_adds_up_whatever_its_processes_are_called(tmp_path: Path) -> N
         30: Usage(),
     }
     assert usages(set(), tmp_path) == {}
+
+
+def test_memory_on_gpus_is_that_of_a_replica_and_its_descendants(tmp_path: Path) -> None:
+    stat(tmp_path, 10, 1, ticks=0, pages=1)
+    stat(tmp_path, 11, 10, ticks=0, pages=2)
+    stat(tmp_path, 20, 1, ticks=0, pages=4)
+    seen = [
+        ObservedReplica(name, generation=1, state="ready", pid=pid)
+        for name, pid in (("a", 10), ("b", 20), ("c", 0))
+    ]
+    first, second, third = with_memory(seen, {10: 5, 11: 7, 99: 1000}, tmp_path)
+    assert (first.gpu_memory_bytes, second.gpu_memory_bytes) == (12, 0)
+    assert first.memory_bytes == 3 * os.sysconf("SC_PAGE_SIZE")
+    assert third == seen[2]
 
 
 def test_a_ring_of_parents_ends(tmp_path: Path) -> None:

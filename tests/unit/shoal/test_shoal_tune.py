@@ -65,6 +65,17 @@ def test_one_is_started_followed_and_printed(installed: FakeServer, capsys: Capt
         assert text in shown.out
 
 
+def test_memory_of_gpus_is_told_where_there_is_some(installed: FakeServer, capsys: Capture) -> None:
+    Sent(installed, "GET /tunings/t1", DONE)
+    assert main(["tune", "show", "t1"]) == 0
+    assert "GPU MEMORY" not in capsys.readouterr().out
+    runs = [run(TODAY, 100.0, gpu_memory_bytes=3 * 2**30), run(FOUND, None, error=FAILED)]
+    Sent(installed, "GET /tunings/t1", DONE | {"runs": runs})
+    assert main(["tune", "show", "t1"]) == 0
+    shown = capsys.readouterr().out
+    assert "GPU MEMORY" in shown and "3.00 GiB" in shown
+
+
 def test_its_defaults_are_those_of_rest(installed: FakeServer, capsys: Capture) -> None:
     sent = Sent(installed, f"POST {PATH}", TUNING, status=202)
     assert main(["tune", "start", "net", "blue"]) == 0

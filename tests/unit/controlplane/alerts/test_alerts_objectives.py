@@ -66,6 +66,30 @@ def test_it_is_set_read_and_removed(api: APIClient, endpoint: Endpoint) -> None:
     assert api.get(f"{URL}/availability").status_code == 404
 
 
+@pytest.mark.parametrize("method", ["put", "delete"])
+def test_what_another_made_of_it_is_not_written_over_unseen(
+    api: APIClient,
+    endpoint: Endpoint,
+    client_of: Callable[[User], APIClient],
+    method: str,
+) -> None:
+    api.put(f"{URL}/goal", AVAILABLE, format="json")
+    seen = api.get("/api/v1/endpoints/quote").json()["etag"]
+    omar = client_of(make_user("omar", User.Role.DEPLOYER))
+    omar.put(f"{URL}/goal", {**AVAILABLE, "target_percent": 95}, format="json")
+
+    send = getattr(api, method)
+    refused = send(f"{URL}/goal", AVAILABLE, format="json", headers={"If-Match": seen})
+    told = refused.json()
+    assert (refused.status_code, told["code"]) == (412, "PreconditionFailed")
+    assert told["changed"]["by"] == "omar"
+    assert [one["target_percent"] for one in told["current"]["objectives"]] == [95]
+    assert api.get(f"{URL}/goal").json()["target_percent"] == 95
+
+    again = send(f"{URL}/goal", AVAILABLE, format="json", headers={"If-Match": told["etag"]})
+    assert again.status_code in (200, 204)
+
+
 def test_where_no_gateway_is_heard_there_is_no_data(api: APIClient, endpoint: Endpoint) -> None:
     api.put(f"{URL}/availability", AVAILABLE, format="json")
     sent(time.time() - 30, good=0, bad=1000)

@@ -163,6 +163,16 @@ def test_of_many_nodes_as_many_are_told_of_as_are_asked_for(api: APIClient) -> N
     assert (short["matching"], short["fitting"], short["placeable"]) == (4, 3, 2)
     east = post(api, PREVIEW, **asked, q="EAST", limit=1).json()
     assert ([one["node"] for one in east["items"]], east["matching"]) == (["east-2"], 2)
+    seen, cursor = [], ""
+    while cursor is not None:
+        page = post(api, PREVIEW, **asked, limit=1, cursor=cursor)
+        assert "Link" not in page.headers  # the cursor stands in the body
+        seen += [one["node"] for one in page.json()["items"]]
+        cursor = page.json()["next_cursor"]
+    assert seen == [one["node"] for one in whole["items"]]
+    assert (set(seen[:2]), seen[-1]) == (given, "east-1")
+    wrong = post(api, PREVIEW, **asked, cursor="east-1")
+    assert (wrong.status_code, wrong.json()["field"]) == (400, "cursor")
     refused = post(api, PREVIEW, **asked, limit=0)
     assert (refused.status_code, refused.json()["field"]) == (400, "limit")
 

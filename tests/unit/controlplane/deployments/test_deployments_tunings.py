@@ -67,7 +67,8 @@ def run(node: SimulatedNode, answer: Any) -> Any:
     config = parse(text)
     told = answer(config)
     configs = {"digits": {}}
-    node.say("ready", configs=configs, memory_bytes=1000 * len(config.instance_group))
+    memory = 1000 * len(config.instance_group)
+    node.say("ready", configs=configs, memory_bytes=memory, gpu_memory_bytes=5 * memory)
     (load,) = node.desired().loads
     assert (load.load_id, load.replica_id, load.begun) == (private.replica_id,) * 2 + (False,)
     node.measure(load.load_id)
@@ -116,6 +117,7 @@ def test_it_is_asked_for_measured_chosen_and_saved(api: APIClient, node: Simulat
     (chosen,) = [one for one in ended["runs"] if one["chosen"]]
     assert chosen["setting"] == {"instances": 2, "batch": 0, "delay_us": 0}
     assert (chosen["throughput"], chosen["latency_us"], chosen["memory_bytes"]) == (180, 9000, 1000)
+    assert chosen["gpu_memory_bytes"] == 5000
     assert ended["gain"] == pytest.approx(0.8) and chosen["frontier"]
     assert node.desired().loads == ()
 

@@ -66,6 +66,20 @@ def test_a_version_that_takes_other_tensors_says_so(
     assert not [text for text in same if "not those" in text]
 
 
+def test_other_tensors_are_refused_where_only_the_same_will_do(
+    register: Callable[..., dict[str, object]],
+) -> None:
+    model_register()
+    refused = register("digits", status=409, same_tensors=True)
+    assert (refused["code"], refused["newest"]) == ("TensorsDiffer", 1)
+    assert str(refused["there"]).endswith("image FP32[1,8,8] → a/b:0 FP32[-1,10]")
+    assert str(refused["here"]).startswith("digits: x FP32[4] → ")
+    assert ModelVersion.objects.count() == 1
+    assert register("digits")["version"] == 2
+    assert register("digits", b"trained on", same_tensors=True)["version"] == 3
+    assert register("new", same_tensors=True)["version"] == 1
+
+
 def warnings_of(version: dict[str, object]) -> list[str]:
     told = version["warnings"]
     assert isinstance(told, list)

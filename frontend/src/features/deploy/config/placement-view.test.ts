@@ -56,11 +56,20 @@ describe("cards", () => {
   } as unknown as PlacementPreview;
 
   it("add what would come, and say when it is more than is free", () => {
-    const cards = nodeCards(preview, [node("b", []), node("a", [gpu(0, 5 * GIB), gpu(1)])], [NO_FIELDS]);
+    const nodes = [node("b", []), node("a", [gpu(0, 5 * GIB), gpu(1)])];
+    const cards = nodeCards([{ preview, nodes }], [NO_FIELDS]);
     expect(cards.map((card) => [card.node.name, card.replicas])).toEqual([
       ["a", 2],
       ["b", 0],
     ]);
+    const [first, again] = nodeCards(
+      [
+        { preview, nodes: nodes.slice(1) },
+        { preview, nodes },
+      ],
+      [],
+    ).map((card) => card.node.name);
+    expect([first, again]).toEqual(["a", "b"]); // on both pages, and shown once
     expect(cards[0]?.gpus.map((bar) => bar.added / GIB)).toEqual([12, 0]);
     expect(cards[0]?.warnings[0]?.replaceAll("\u00a0", " ")).toBe("Estimated 12.0 GiB, 11.0 GiB free on GPU 0.");
   });

@@ -56,16 +56,26 @@ function memoryWarnings(bars: readonly GpuBar[]): string[] {
     .map((bar) => t`Estimated ${bytes(bar.added)}, ${bytes(bar.total - bar.used)} free on GPU ${bar.index}.`);
 }
 
-/** The best place first; nodes that have gone meanwhile are left out. */
-export function nodeCards(preview: PlacementPreview, nodes: readonly NodeItem[], texts: readonly (ConfigFields | null)[]): NodeCard[] {
-  return preview.items.flatMap((verdict) => {
-    const node = nodes.find((one) => one.name === verdict.node);
-    if (!node) return [];
-    const gpus = barsOf(node, preview);
-    const asked = texts.flatMap((fields) => (fields ? gpuWarnings(fields, node) : []));
-    const replicas = preview.assigned.filter((one) => one.node === node.name).length;
-    return [{ node, verdict, replicas, gpus, warnings: [...new Set([...asked, ...memoryWarnings(gpus)])] }];
-  });
+/** A page of nodes: what they say, and what they have. */
+export interface PlacementPage {
+  preview: PlacementPreview;
+  nodes: readonly NodeItem[];
+}
+
+/** The best place first; nodes that have gone meanwhile are left out, and one that changed its page is shown once. */
+export function nodeCards(pages: readonly PlacementPage[], texts: readonly (ConfigFields | null)[]): NodeCard[] {
+  const cards = new Map<string, NodeCard>();
+  for (const { preview, nodes } of pages) {
+    for (const verdict of preview.items) {
+      const node = nodes.find((one) => one.name === verdict.node);
+      if (!node || cards.has(node.name)) continue;
+      const gpus = barsOf(node, preview);
+      const asked = texts.flatMap((fields) => (fields ? gpuWarnings(fields, node) : []));
+      const replicas = preview.assigned.filter((one) => one.node === node.name).length;
+      cards.set(node.name, { node, verdict, replicas, gpus, warnings: [...new Set([...asked, ...memoryWarnings(gpus)])] });
+    }
+  }
+  return [...cards.values()];
 }
 
 /** Instances of all replicas together: each model's groups on each replica. */

@@ -3,11 +3,10 @@ import { plural, t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { NumberInput, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import { nodesNamedQuery } from "@/api/nodes";
-import { instanceTypesQuery, type InstanceType, type PlacementAsk, type PlacementPreview, placementPreviewQuery } from "@/api/placement";
+import { instanceTypesQuery, type InstanceType, type PlacementAsk, type PlacementPreview, placementPagesQuery } from "@/api/placement";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { bytes } from "@/components/format";
@@ -35,9 +34,6 @@ export interface PlacementStepProps {
 }
 
 const ANY = "any";
-/** Nodes at first, and more at a time; one finds the others by their names. */
-const FIRST = 20;
-const MOST = 200;
 
 function askOf(source: DeploySource, form: DraftForm): PlacementAsk {
   return {
@@ -53,11 +49,10 @@ function askOf(source: DeploySource, form: DraftForm): PlacementAsk {
 
 export function PlacementStep({ source, form, onForm, onBack, onForward }: PlacementStepProps) {
   const [q, setQ] = useState("");
-  const [limit, setLimit] = useState(FIRST);
-  const [ask] = useDebouncedValue({ ...askOf(source, form), q: q.trim(), limit }, 200);
-  const preview = useQuery({ ...placementPreviewQuery(ask), placeholderData: keepPreviousData });
-  const named = preview.data?.items.map((one) => one.node).sort() ?? [];
-  const nodes = useQuery({ ...nodesNamedQuery(named), enabled: named.length > 0 });
+  // why kept: what is debounced is told apart by identity, and a new one each time would be drawn for ever
+  const typed = useMemo(() => ({ ...askOf(source, form), q: q.trim() }), [source, form, q]);
+  const [ask] = useDebouncedValue(typed, 200);
+  const preview = useInfiniteQuery(placementPagesQuery(ask));
   const texts = useMemo(() => form.texts.map((text) => readConfig(text).fields), [form.texts]);
   // Half a label is no label: the text is kept as it is typed.
   const [labels, setLabels] = useState(() => labelText(form.nodeLabels));
@@ -65,8 +60,9 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
     setLabels(text);
     if (badLabel(text) === null) onForm({ nodeLabels: labelsOf(text) });
   };
-  const found = preview.data;
-  const cards = found && (nodes.data || named.length === 0) ? nodeCards(found, nodes.data?.items ?? [], texts) : null;
+  const pages = preview.data?.pages ?? [];
+  const found = pages[0]?.preview;
+  const cards = found ? nodeCards(pages, texts) : null;
   const fits = found !== undefined && found.placeable >= found.instance_count;
   const lacking = found ? found.instance_count - found.placeable : 0;
   return (
@@ -83,11 +79,8 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
           {preview.error ? (
             <ProblemCard error={preview.error} title={t`It cannot be told where it would run`} onRetry={() => void preview.refetch()} />
           ) : null}
-          {nodes.error ? (
-            <ProblemCard error={nodes.error} title={t`The nodes could not be read`} onRetry={() => void nodes.refetch()} />
-          ) : null}
           {cards === null ? (
-            preview.error || nodes.error ? null : (
+            preview.error ? null : (
               <SkeletonRows rows={6} label={t`Asking the nodes`} />
             )
           ) : cards.length === 0 && !ask.q ? (
@@ -104,7 +97,7 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
             </Card>
           ) : (
             <>
-              {found && (found.matching > FIRST || ask.q) ? (
+              {found && (preview.hasNextPage || pages.length > 1 || ask.q) ? (
                 <div className={toolbar["toolbar"]}>
                   <ListFilter label={t`Filter nodes`} value={q} onChange={setQ} />
                   <span className="secondary" role="status">
@@ -118,9 +111,9 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
               ) : null}
               <NodeCards cards={cards} />
               <ShowMore
-                hasNextPage={found !== undefined && found.matching > cards.length && limit < MOST}
-                isFetchingNextPage={preview.isPlaceholderData}
-                fetchNextPage={() => Promise.resolve(setLimit(Math.min(MOST, limit + FIRST)))}
+                hasNextPage={preview.hasNextPage}
+                isFetchingNextPage={preview.isFetchingNextPage}
+                fetchNextPage={preview.fetchNextPage}
               />
             </>
           )}

@@ -3,18 +3,15 @@ import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { ActionIcon } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { deleteObjective, objectivesQuery } from "@/api/alerts";
-import { keys } from "@/api/keys";
+import { objectivesQuery } from "@/api/alerts";
 import { useRefusal } from "@/api/permissions";
-import type { Objective } from "@/api/types";
+import type { Endpoint, Objective } from "@/api/types";
 import { actionsColumn } from "@/components/actions-column";
 import { Card } from "@/components/card";
-import { ConfirmModal } from "@/components/confirm-modal";
 import { type Column, DataTable } from "@/components/data-table";
 import { count } from "@/components/format";
-import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton } from "@/components/refusing-button";
 import { SkeletonRows } from "@/components/skeleton";
@@ -22,14 +19,14 @@ import { Status } from "@/components/status";
 import { BudgetChart } from "./budget-chart";
 import { ObjectiveDialog } from "./objective-dialog";
 import classes from "./objectives.module.css";
+import { RemoveDialog } from "./remove-dialog";
 import { burnText, goodText, leftText, promise, STATE_TONES, STATE_WORDS } from "./words";
 
-export function ObjectivesCard({ endpoint }: { endpoint: string }) {
-  const client = useQueryClient();
+export function ObjectivesCard({ endpoint }: { endpoint: Endpoint }) {
   const refusal = useRefusal("deploy");
-  const { data, error, refetch } = useQuery(objectivesQuery(endpoint));
+  const { data, error, refetch } = useQuery(objectivesQuery(endpoint.name));
   const [adding, setAdding] = useState(false);
-  const [leaving, setLeaving] = useState<Objective | null>(null);
+  const [leaving, setLeaving] = useState<string | null>(null);
   const columns: Column<Objective>[] = [
     { id: "name", header: t`Objective`, cell: (row) => <b>{row.name}</b> },
     { id: "promise", header: t`Promise`, cell: promise },
@@ -47,7 +44,7 @@ export function ObjectivesCard({ endpoint }: { endpoint: string }) {
         aria-label={t`Remove ${row.name}`}
         disabled={refusal !== undefined}
         title={refusal ?? t`Remove ${row.name}`}
-        onClick={() => setLeaving(row)}
+        onClick={() => setLeaving(row.name)}
       >
         <IconTrash size={16} />
       </ActionIcon>
@@ -73,24 +70,8 @@ export function ObjectivesCard({ endpoint }: { endpoint: string }) {
           {data.map((objective) => (objective.requests > 0 ? <BudgetChart key={objective.name} objective={objective} /> : null))}
         </>
       ) : null}
-      <ObjectiveDialog endpoint={endpoint} opened={adding} onClose={() => setAdding(false)} />
-      <ConfirmModal
-        opened={leaving !== null}
-        onClose={() => setLeaving(null)}
-        title={t`Remove ${leaving?.name ?? ""}`}
-        confirmLabel={t`Remove ${leaving?.name ?? ""}`}
-        danger
-        onConfirm={async () => {
-          if (leaving === null) return;
-          await deleteObjective(endpoint, leaving.name);
-          await client.invalidateQueries({ queryKey: keys.endpoints.objectives(endpoint) });
-          notifyDone(t`${leaving.name} is removed`);
-        }}
-      >
-        <p>
-          <Trans>Nobody is told any more when it is missed, and an alert of it is resolved. The metrics stay.</Trans>
-        </p>
-      </ConfirmModal>
+      {adding ? <ObjectiveDialog endpoint={endpoint} onClose={() => setAdding(false)} /> : null}
+      {leaving ? <RemoveDialog endpoint={endpoint} name={leaving} onClose={() => setLeaving(null)} /> : null}
     </Card>
   );
 }

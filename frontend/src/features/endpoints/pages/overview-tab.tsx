@@ -89,7 +89,7 @@ export function OverviewTab() {
       </div>
       <KpiStrip series={series} scope={scope} range={range} dimmed={dimmed} />
       <LivePanels endpoint={endpoint.name} deployments={names} series={series} scope={scope} range={range} dimmed={dimmed} />
-      <ObjectivesCard endpoint={endpoint.name} />
+      <ObjectivesCard endpoint={endpoint} />
       <div className={classes["bottom"]}>
         <DeploymentsCard endpoint={endpoint} series={series} />
         <RecentEvents endpoint={endpoint.name} />

@@ -12,6 +12,7 @@ const run = (instances: number, throughput: number | null, latency_us: number | 
     throughput,
     latency_us,
     memory_bytes: 0,
+    gpu_memory_bytes: 0,
     error: null,
     frontier: false,
     chosen: false,
@@ -113,7 +114,10 @@ test("what was found is said with what it gains", () => {
     "Done because: 6 runs were allowed.",
   ]);
   expect(findings(tuning({ runs: [run(1, 1, 1)], state: "Running" }))).toEqual([]);
-  expect(runText(run(2, 150, 9_000, { memory_bytes: 2 ** 30 }), tuning({}))).toContain("memory 1");
+  expect(runText(run(2, 150, 9_000, { memory_bytes: 2 ** 30 }), tuning({}))).toMatch(/memory 1\.0+.GiB$/);
+  expect(runText(run(2, 150, 9_000, { memory_bytes: 2 ** 30, gpu_memory_bytes: 3 * 2 ** 30 }), tuning({}))).toMatch(
+    /memory 1\.0+.GiB, GPU 3\.0+.GiB$/,
+  );
 });
 
 test("objective and progress in words", () => {

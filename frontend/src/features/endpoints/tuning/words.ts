@@ -46,7 +46,13 @@ export function objectiveText(tuning: TuningSummary): string {
 
 export const tuningTitle = (tuning: TuningSummary): string => t`revision ${tuning.revision}, ${objectiveText(tuning)}`;
 
-export const memoryText = (run: TuningRun): string => bytes(run.memory_bytes || null);
+/** Of the replica; what it has on GPUs beside that, where something is told of them. */
+export function memoryText(run: TuningRun): string {
+  const memory = bytes(run.memory_bytes || null);
+  if (!run.gpu_memory_bytes) return memory;
+  const onGpus = bytes(run.gpu_memory_bytes);
+  return t`${memory}, GPU ${onGpus}`;
+}
 
 /** Of a point in the picture. */
 export function runText(run: TuningRun, tuning: TuningSummary): string {
