@@ -7,7 +7,6 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from random import Random
 from typing import Final
 
@@ -68,8 +67,7 @@ def newest(
         for file, found in files
         for number in range(len(found), 0, -1)
     )
-    tried = islice(lines, TRIED * count)
-    return _usable(tried, count, models=models, capture=capture, most_bytes=most_bytes)
+    return _usable(lines, count, models=models, capture=capture, most_bytes=most_bytes)
 
 
 def _usable(
@@ -84,8 +82,9 @@ def _usable(
     inputs: list[Input] = []
     unusable: Counter[str] = Counter()
     for file, number, line in lines:
-        if len(inputs) == count:
+        if len(inputs) == count or len(inputs) + unusable.total() == TRIED * count:
             break
+        # why ours are not counted: after some comparisons they would be all that is tried
         found = replayed(line, known, capture)
         if isinstance(found, Unusable):
             unusable[found] += 1

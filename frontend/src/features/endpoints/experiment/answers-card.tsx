@@ -144,38 +144,40 @@ function DifferingInput({
         </p>
       ) : null}
       {one.outputs.map((output) => (
-        <div key={output.output} className={classes["values"]}>
+        <div key={output.output}>
           {output.at.length === 0 ? (
             <p>
               <span className="mono">{output.output}</span> {output.text}
             </p>
           ) : (
-            <table aria-label={t`${output.output} of both`}>
-              <thead>
-                <tr>
-                  <th scope="col">{output.output}</th>
-                  {output.at.map((at) => (
-                    <th key={at.join()} scope="col" className="mono">
-                      [{at.join(", ")}]
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                <tr>
-                  <th scope="row">{baseline}</th>
-                  {output.baseline.map((value, index) => (
-                    <td key={index}>{value}</td>
-                  ))}
-                </tr>
-                <tr>
-                  <th scope="row">{one.deployment}</th>
-                  {output.own.map((value, index) => (
-                    <td key={index}>{value === output.baseline[index] ? value : <strong>{value}</strong>}</td>
-                  ))}
-                </tr>
-              </tbody>
-            </table>
+            <div className={classes["values"]} tabIndex={0} role="region" aria-label={t`${output.output} of both`}>
+              <table aria-label={t`${output.output} of both`}>
+                <thead>
+                  <tr>
+                    <th scope="col">{output.output}</th>
+                    {output.at.map((at) => (
+                      <th key={at.join()} scope="col" className="mono">
+                        [{at.join(", ")}]
+                      </th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody>
+                  <tr>
+                    <th scope="row">{baseline}</th>
+                    {output.baseline.map((value, index) => (
+                      <td key={index}>{value}</td>
+                    ))}
+                  </tr>
+                  <tr>
+                    <th scope="row">{one.deployment}</th>
+                    {output.own.map((value, index) => (
+                      <td key={index}>{value === output.baseline[index] ? value : <strong>{value}</strong>}</td>
+                    ))}
+                  </tr>
+                </tbody>
+              </table>
+            </div>
           )}
         </div>
       ))}
@@ -221,7 +223,7 @@ function Compared({ found, names }: { found: ExperimentAnswers; names: readonly 
       {asked.length === 0 ? (
         <EmptyState
           title={t`There is nothing to ask`}
-          detail={t`Golden cases and captured requests are asked of all arms. There are none of either yet.`}
+          detail={t`Golden cases and captured requests are asked of all arms. None was found.`}
         />
       ) : (
         <>
