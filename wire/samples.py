@@ -215,3 +215,4 @@ class GatewaySampleBatch:
 class GatewaySamplesReply:
     sample_interval_s: float
     request_salt: int = 0  # see ``rank``
+    own_requests_key: str = ""  # see ``wire.own_requests``

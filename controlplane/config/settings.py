@@ -276,6 +276,7 @@ SPECTACULAR_SETTINGS = {
         "WatchVerdictEnum": ["fine", "too_few", "none_gains", "nobody", "slower", "errors"],
         "DriftVerdictEnum": ["no_baseline", "too_little_data", "stable", "moderate", "drift"],
         "RolloutSourceEnum": ["cases", "random", "captured"],
+        "ComparedSourceEnum": ["golden", "captured"],
         "SystemStateEnum": ["ok", "warning", "error", "unknown"],
         "SecondFactorEnum": ["on", "off", "missing", "elsewhere"],
         "RoleEnum": "controlplane.accounts.models.User.Role",

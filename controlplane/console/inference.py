@@ -83,7 +83,7 @@ Parameter = str | int | bool
 @dataclass(frozen=True, slots=True)
 class Call:
     """What to ask a model. ``version`` empty lets the server choose. ``id``: as the server logs and
-    captures it."""
+    captures it. ``request_id``: what gateways know it by (``x-request-id``); over HTTP."""
 
     model: str
     inputs: Sequence[Tensor]
@@ -91,6 +91,7 @@ class Call:
     version: str = ""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)  # sequence_id and the like
     id: str = ""
+    request_id: str = ""
 
     @property
     def path(self) -> str:
@@ -134,6 +135,7 @@ async def infer_http(
         **PLAIN,
         "content-type": "application/octet-stream",
         HEADER_LENGTH: str(len(head)),
+        **({"x-request-id": call.request_id} if call.request_id else {}),
     }
     body = b"".join([head, *(tensor.raw for tensor in call.inputs)])
     began = time.perf_counter()

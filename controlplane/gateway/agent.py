@@ -22,6 +22,7 @@ from controlplane.gateway.control_client import ControlPlaneClient, ControlPlane
 from controlplane.gateway.duties import TICK_S, BackOff, Timers
 from controlplane.gateway.hold_server import HoldServer
 from controlplane.gateway.keys import Trust, key_check, keys_of
+from controlplane.gateway.own_requests import OwnRequests
 from controlplane.gateway.seen import Chooser
 from controlplane.gateway.serving_certificate import ServingCertificate
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
@@ -70,6 +71,7 @@ class GatewayAgent:
         self.tail = Tail(settings.folder / "access.log")
         self.sampler = Sampler()
         self.chooser = Chooser()
+        self.own_requests = OwnRequests()
         # Empty until applied once by this process: applying what is already there changes no file.
         self.applied = ""
         self.error: Problem | None = None
@@ -320,7 +322,7 @@ class GatewayAgent:
     def _read_log(self) -> None:
         for line in self.tail.lines():
             entry = parse(line)
-            if entry is not None:
+            if entry is not None and not self.own_requests.has(entry):
                 self.sampler.add(entry)
                 self.chooser.add(entry)
         if self.tail.size() > MAX_LOG_BYTES:
@@ -345,6 +347,7 @@ class GatewayAgent:
         reply = self.client.samples(tuple(self._unsent), self.chooser.take())
         self._timers.sample_interval_s = reply.sample_interval_s
         self.chooser.salt = reply.request_salt
+        self.own_requests.key = reply.own_requests_key
         self._timers.sample = now + self._timers.sample_interval_s
         self._unsent.clear()
 

@@ -16,7 +16,7 @@ from controlplane.core.jobs import enqueue_on_commit
 from controlplane.gateway import authority, services
 from controlplane.gateway.services import Caller
 from controlplane.gateway.snapshots import snapshots
-from controlplane.metrics.selectors import request_salt
+from controlplane.metrics.selectors import own_requests_key, request_salt
 from controlplane.metrics.services import gateway_samples_ingest
 from controlplane.nodes import wake_ups
 from controlplane.nodes.auth import shown
@@ -131,7 +131,9 @@ def report(request: HttpRequest, caller: Caller) -> HttpResponse:
 @require_POST
 def samples(request: HttpRequest, caller: Caller) -> HttpResponse:
     batch, _ = tidied(codec.decode(GatewaySampleBatch, request.body))
-    told = GatewaySamplesReply(gateway_samples_ingest(batch, caller.name), request_salt())
+    told = GatewaySamplesReply(
+        gateway_samples_ingest(batch, caller.name), request_salt(), own_requests_key()
+    )
     answer = JsonResponse(codec.as_data(told))
     # why by samples, and not by the clock alone: a bad version would serve up to 5 s longer
     if batch.samples and rollouts_active({one.endpoint for one in batch.samples}).exists():

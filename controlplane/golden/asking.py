@@ -15,7 +15,8 @@ import httpx
 from answers import Array, Difference, Tolerance, array, differences
 from controlplane.console.inference import Call, InferenceFailed, Target, infer_http
 from controlplane.console.tensors import Tensor
-from wire.own_requests import COMPARISON
+from controlplane.metrics.selectors import own_requests_key
+from wire.own_requests import COMPARISON, signed_id
 
 CASE_S: Final = 10.0  # that one case may take
 # What says nothing of the answer: time-outs, refused keys, rate limits, no replica.
@@ -101,7 +102,9 @@ async def _asked(
     client: httpx.AsyncClient, target: Target, case: Case, timeout_s: float
 ) -> Outcome:
     began = time.monotonic()
-    call = replace(case.call, id=COMPARISON)  # why: where it is captured, it is no client's
+    # why both: where it is captured it is no client's, and gateways count it for nobody
+    request_id = signed_id(own_requests_key(), target.endpoint, time.time())
+    call = replace(case.call, id=COMPARISON, request_id=request_id)
     try:
         answer = await infer_http(client, target, call, timeout_s)
         got = as_arrays(answer.outputs)

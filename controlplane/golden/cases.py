@@ -74,7 +74,7 @@ def asked(
     """Through the gateway, with the endpoint's key, as its clients would."""
     target = target_of(endpoint, deployment)
     give_back()  # why: models may take their time, and others want the pool's connections
-    yield from ask(target, map(_case, rows), within_s=within_s)
+    yield from ask(target, map(case_of, rows), within_s=within_s)
 
 
 def target_of(endpoint: str, deployment: str) -> Target:
@@ -125,7 +125,7 @@ def call_of(row: SavedCase) -> Call:
     )
 
 
-def _case(row: SavedCase) -> Case:
+def case_of(row: SavedCase) -> Case:
     return Case(
         id=row.id,
         name=row.name,

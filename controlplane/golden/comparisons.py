@@ -135,8 +135,8 @@ def _with(
     asked: Input,
     until: float,
 ) -> Compared:
-    """With one more input. The candidate is not asked what the stable version refuses: that would
-    count among its refused requests."""
+    """With one more input. The candidate is not asked what the stable version refuses: there is
+    nothing to compare."""
     stable, candidate = targets
     first = call(stable, _case(asked, compare), _left(until))
     refused = first.status == Status.REFUSED and first.code < SERVER_ERRORS

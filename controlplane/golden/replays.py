@@ -43,18 +43,48 @@ def drawn(
 ) -> Drawn:
     """``count`` of the files' lines at most, each as likely as any other, none that is ``taken``;
     ``most_bytes``: of all their tensors."""
-    known = {model["name"]: model for model in models}
     lines = [
         (file, number, line)
         for file, found in files
         for number, line in enumerate(found, 1)
         if place(file, number) not in taken
     ]
+    tried = rng.sample(lines, min(len(lines), TRIED * count))
+    return _usable(tried, count, models=models, capture=capture, most_bytes=most_bytes)
+
+
+def newest(
+    files: Iterable[tuple[str, Sequence[bytes]]],
+    count: int,
+    *,
+    models: Sequence[Specification],
+    capture: Capture,
+    most_bytes: int,
+) -> Drawn:
+    """``count`` of the lines at most, the last ones first; ``files``: the newest first."""
+    lines = (
+        (file, number, found[number - 1])
+        for file, found in files
+        for number in range(len(found), 0, -1)
+    )
+    return _usable(lines, count, models=models, capture=capture, most_bytes=most_bytes)
+
+
+def _usable(
+    lines: Iterable[tuple[str, int, bytes]],
+    count: int,
+    *,
+    models: Sequence[Specification],
+    capture: Capture,
+    most_bytes: int,
+) -> Drawn:
+    known = {model["name"]: model for model in models}
     inputs: list[Input] = []
     unusable: Counter[str] = Counter()
-    for file, number, line in rng.sample(lines, min(len(lines), TRIED * count)):
-        if len(inputs) == count:
+    for file, number, line in lines:
+        if len(inputs) == count or len(inputs) + unusable.total() == TRIED * count:
             break
+        # why ours are not counted: after some comparisons they would be all that is tried
         found = replayed(line, known, capture)
         if isinstance(found, Unusable):
             unusable[found] += 1

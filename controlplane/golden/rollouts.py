@@ -39,7 +39,7 @@ def rollout_answers(*, endpoint: str, deployment: str, now: datetime, **plan: An
     Invalid, GoldenCasesFailed."""
     guardrail = plan_asked(**plan).guardrails.get(GOLDEN)
     candidate = deployment_get(endpoint, deployment)
-    if guardrail is None or _asleep(candidate):
+    if guardrail is None or is_asleep(candidate):
         return None
     found = answers_of(candidate, now)
     if len(found.wrong) > guardrail.tolerance:
@@ -97,10 +97,10 @@ def candidate_awake(row: Rollout) -> Deployment | None:
         candidate = deployment_get(row.endpoint.name, row.candidate)
     except DomainError:
         return None
-    return None if _asleep(candidate) else candidate
+    return None if is_asleep(candidate) else candidate
 
 
-def _asleep(candidate: Deployment) -> bool:
+def is_asleep(candidate: Deployment) -> bool:
     """Asking would wake it, or wait until it is awake, and count as a time-out."""
     if candidate.idle_rule is None:
         return False

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 GOLDEN: Final = "golden"  # its name among the measures
 PACE_S: Final = 60.0  # while a step holds, they are asked again so often
-# After a time-out: what we give up counts among the requests that the candidate refused.
+# After a time-out: the candidate may still be at work on what we gave up.
 SLOW_PACE_S: Final = 600.0
 LONGEST_KEPT: Final = 500  # characters of one
 

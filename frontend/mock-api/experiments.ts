@@ -1,5 +1,5 @@
 /** How the arms of the made-up installation compare. */
-import type { Experiment, ExperimentArm } from "../src/api/types";
+import type { ComparedOutput, Experiment, ExperimentAnswers, ExperimentArm } from "../src/api/types";
 
 const BLUE: ExperimentArm = {
   deployment: "blue",
@@ -106,3 +106,114 @@ const ALONE: Experiment = {
 };
 
 export const experimentOf = (endpoint: string): Experiment => (endpoint === "resnet50-prod" ? BUSY : { ...ALONE, endpoint });
+
+const SAME: ComparedOutput = {
+  model: "species",
+  output: "logits",
+  compared: 102,
+  agreed: 102,
+  schema: 0,
+  schema_text: "",
+  largest: 0,
+  rows: 102,
+  best: 102,
+};
+
+/** With `inputs: 0` of an installation where nothing is there to be asked. */
+export function answersOf(endpoint: string, body: Record<string, unknown>): ExperimentAnswers {
+  const arm = { refused: 0, unanswered: 0, schema: 0, golden: { cases: 2, wrong: 0, unanswered: 0 } };
+  if (body["inputs"] === 0) {
+    const none = { ...arm, compared: 0, agreed: 0, golden: { cases: 0, wrong: 0, unanswered: 0 }, outputs: [] };
+    return {
+      endpoint,
+      baseline: "blue",
+      seconds: 0,
+      sources: [{ source: "golden", deployment: "", found: 0, asked: 0 }],
+      missing: [
+        { code: "no_golden_cases", deployment: "", count: 0, text: "" },
+        { code: "no_capture", deployment: "green", count: 0, text: "" },
+      ],
+      arms: [
+        { ...none, deployment: "blue" },
+        { ...none, deployment: "green" },
+      ],
+      differing: [],
+    };
+  }
+  return {
+    endpoint,
+    baseline: "blue",
+    seconds: 3.4,
+    sources: [
+      { source: "golden", deployment: "", found: 2, asked: 2 },
+      { source: "captured", deployment: "blue", found: 50, asked: 50 },
+      { source: "captured", deployment: "green", found: 50, asked: 50 },
+    ],
+    missing: [{ code: "unusable", deployment: "green", count: 3, text: "" }],
+    arms: [
+      { ...arm, deployment: "blue", compared: 102, agreed: 102, outputs: [SAME] },
+      {
+        ...arm,
+        deployment: "green",
+        compared: 102,
+        agreed: 95,
+        refused: 1,
+        schema: 1,
+        golden: { cases: 2, wrong: 1, unanswered: 0 },
+        outputs: [
+          {
+            ...SAME,
+            compared: 101,
+            agreed: 95,
+            rows: 100,
+            best: 97,
+            schema: 1,
+            schema_text: "has shape [1, 3], expected [1, 4]",
+            largest: 0.61,
+          },
+        ],
+      },
+    ],
+    differing: [
+      {
+        deployment: "green",
+        source: "captured",
+        model: "species",
+        case: "",
+        captured_by: "green",
+        captured_at: "2026-01-05T09:59:00+00:00",
+        file: "0123456789abcdef0123456789abcdef",
+        line: 7,
+        text: "no such class (400)",
+        inputs: ["x FP32 [1, 4]: 9, 2, 3, 4"],
+        outputs: [],
+      },
+      {
+        deployment: "green",
+        source: "golden",
+        model: "species",
+        case: "an owl",
+        captured_by: "",
+        captured_at: "",
+        file: "",
+        line: 0,
+        text: "logits 2 of 4 values differ, most of all [0, 3]: 0.39, expected 1",
+        inputs: ["x FP32 [1, 4]: 1, 2, 3, 4"],
+        outputs: [
+          {
+            output: "logits",
+            text: "2 of 4 values differ, most of all [0, 3]: 0.39, expected 1",
+            at: [
+              [0, 0],
+              [0, 1],
+              [0, 2],
+              [0, 3],
+            ],
+            baseline: ["0", "0", "0", "1"],
+            own: ["0", "0", "0.61", "0.39"],
+          },
+        ],
+      },
+    ],
+  };
+}

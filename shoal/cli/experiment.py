@@ -42,6 +42,114 @@ def show(endpoint: str, baseline: str | None, range_s: int, output: str) -> None
     emit(found, output, lambda: _print(found))
 
 
+@experiment.command(cls=AzCommand, short_help="Ask each the same inputs, and compare answers.")
+@click.argument("endpoint")
+@click.option("--baseline", metavar="NAME", help="Compare with this.  [default: largest share]")
+@click.option(
+    "--inputs",
+    type=click.IntRange(0, 200),
+    default=50,
+    show_default=True,
+    metavar="COUNT",
+    help="So many of the newest captured requests of each arm.",
+)
+@click.option(
+    "--hours",
+    type=click.IntRange(1, 168),
+    default=24,
+    show_default=True,
+    help="How long ago these may have been captured.",
+)
+@click.option(
+    "--relative",
+    type=click.FloatRange(0, 1),
+    default=1e-3,
+    show_default=True,
+    help="A value may differ by so much of the baseline's,",
+)
+@click.option(
+    "--absolute",
+    type=click.FloatRange(0),
+    default=1e-5,
+    show_default=True,
+    help="and by so much more.",
+)
+@output_option
+def compare(
+    endpoint: str,
+    baseline: str | None,
+    inputs: int,
+    hours: int,
+    relative: float,
+    absolute: float,
+    output: str,
+) -> None:
+    """Ask all arms the same inputs, and compare what they answer with the baseline.
+
+    Inputs are the golden cases of their models, and the newest requests that each arm has captured.
+    It takes half a minute at most. For deployers, as values of clients are in it.
+    """
+    from shoal.client import Client
+
+    with Client() as client:
+        found = client.compare_answers(
+            endpoint,
+            baseline=baseline,
+            inputs=inputs,
+            hours=hours,
+            relative=relative,
+            absolute=absolute,
+        )
+    emit(found, output, lambda: _print_answers(found))
+
+
+def _print_answers(found: Any) -> None:
+    arms = [
+        {**arm, **one, "first": one is arm["outputs"][0]}
+        for arm in found["arms"]
+        for one in arm["outputs"]
+    ]
+    columns = {
+        "ARM": lambda row: row["deployment"] if row["first"] else "",
+        "OUTPUT": lambda row: f"{row['model']}/{row['output']}",
+        "AGREE": lambda row: f"{row['agreed']:,} of {row['compared']:,}",
+        "TOP-1": lambda row: f"{row['best']:,} of {row['rows']:,}" if row["rows"] else "–",
+        "SCHEMA": lambda row: f"{row['schema']:,} other" if row["schema"] else "same",
+        "LARGEST DIFFERENCE": lambda row: (
+            "–" if row["largest"] is None else f"{row['largest']:.4g}"
+        ),
+    }
+    print_rows(arms, columns, "Nothing was compared")
+    told = [_source(one) for one in found["sources"] if one["found"]]
+    if told:
+        click.echo(f"\nAsked {', '.join(told)}, in {duration(found['seconds'])}.")
+    for arm in found["arms"] if told else ():
+        click.echo(_arm_text(arm, found["baseline"]))
+    for one in found["missing"]:
+        click.echo(f"Missing: {one['text']}")
+    for one in found["differing"]:
+        of = one["case"] or f"{one['captured_by']}, {one['file'][:12]}:{one['line']}"
+        click.echo(f"{one['deployment']}, {one['model']} ({of}): {one['text']}")
+
+
+def _source(one: Any) -> str:
+    kind = f"captured requests of {one['deployment']}" if one["deployment"] else "golden cases"
+    return f"{one['asked']:,} of {one['found']:,} {kind}"
+
+
+def _arm_text(arm: Any, baseline: str) -> str:
+    name, golden = arm["deployment"], arm["golden"]
+    own = "itself when it was asked again" if name == baseline else baseline
+    told = [f"{name} agrees with {own} in {arm['agreed']:,} of {arm['compared']:,} inputs"]
+    if arm["refused"]:
+        told.append(f"refused {arm['refused']:,}")
+    if arm["unanswered"]:
+        told.append(f"did not answer {arm['unanswered']:,}")
+    if golden["cases"]:
+        told.append(f"{golden['wrong']:,} of {golden['cases']:,} golden cases are not as expected")
+    return "; ".join(told) + "."
+
+
 def _print(found: Any) -> None:
     columns = {
         "ARM": lambda arm: arm["deployment"],

@@ -40,6 +40,19 @@ class Experiment(TypedDict):
     arms: list[Arm]
 
 
+class ComparedAnswers(TypedDict):
+    """``arms``: the baseline first, which stands beside itself. ``missing``: why there are fewer
+    inputs than there could be, each with a ``text``."""
+
+    endpoint: str
+    baseline: str
+    seconds: float
+    sources: list[dict[str, Any]]
+    missing: list[dict[str, Any]]
+    arms: list[dict[str, Any]]
+    differing: list[dict[str, Any]]
+
+
 class TrafficWatch(TypedDict):
     endpoint: str
     change: dict[str, Any] | None
@@ -63,3 +76,28 @@ class Experiments(Administration):
         than the one with the largest share."""
         path = f"/endpoints/{quoted(endpoint)}/experiment"
         return cast(Experiment, self._get(path, baseline=baseline, range=range_s))
+
+    def compare_answers(
+        self,
+        endpoint: str,
+        *,
+        baseline: str | None = None,
+        inputs: int | None = None,
+        hours: int | None = None,
+        relative: float | None = None,
+        absolute: float | None = None,
+    ) -> ComparedAnswers:
+        """Ask all deployments with a share or a rule the same: golden cases of their models, and
+        ``inputs`` (50) of the newest requests that each has captured in the last ``hours`` (24).
+        A floating-point value may differ from the baseline's by ``absolute + relative * |it|``
+        (1e-5, 1e-3). Takes up to half a minute."""
+        asked = {
+            "baseline": baseline,
+            "inputs": inputs,
+            "hours": hours,
+            "relative": relative,
+            "absolute": absolute,
+        }
+        body = {name: value for name, value in asked.items() if value is not None}
+        path = f"/endpoints/{quoted(endpoint)}/experiment/answers"
+        return cast(ComparedAnswers, self._transport.json("POST", path, json=body))

@@ -245,6 +245,8 @@ def test_a_rule_sends_testers_to_green_which_makes_it_an_arm(page: Page, endpoin
     arms = page.get_by_role("table", name="Arms")
     expect(arms.get_by_role("row", name=re.compile("green"))).to_contain_text("0 %, 1 rule")
     expect(arms.get_by_role("row", name=re.compile("blue"))).to_contain_text("100 %")
+    page.get_by_role("button", name="Compare answers").click()
+    expect(page.get_by_text("blue captures no inputs")).to_be_visible()
     endpoint.client.update_endpoint(NAME, traffic_rules=[])
 
 

@@ -97,6 +97,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "capacity/what-if": {"GET": R},
     "prices": {"GET": R, "PUT": X},
     "endpoints/<str:endpoint>/experiment": {"GET": R},
+    "endpoints/<str:endpoint>/experiment/answers": {"POST": D},
     "endpoints/<str:endpoint>/traffic/watch": {"GET": R},
     "endpoints/<str:endpoint>/requests": {"GET": R},
     "endpoints/<str:endpoint>/requests/<path:request_id>": {"GET": R},

@@ -30,6 +30,7 @@ from controlplane.metrics.selectors.replicas import ReplicaHistory, replica_hist
 from controlplane.metrics.selectors.requests import (
     MOST_REQUESTS,
     RequestFilter,
+    own_requests_key,
     request_salt,
     requests_of_id,
     requests_seen,
@@ -62,6 +63,7 @@ __all__ = [
     "log_owners",
     "minutes",
     "minutes_of",
+    "own_requests_key",
     "replica_history",
     "request_salt",
     "requests_of_id",

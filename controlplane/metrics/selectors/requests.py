@@ -11,6 +11,7 @@ MOST_OF_ONE_ID: Final = 20  # clients may choose ids, and the same for all
 MOST_SHARING: Final = 16
 SHARED_WITHIN_S: Final = 600.0  # a number of an execution may come again in another process
 SALT_PURPOSE: Final = "request-salt"
+OWN_PURPOSE: Final = "own-requests"
 FAILED: Final = ("4xx", "5xx")
 
 
@@ -86,3 +87,8 @@ def traces_sharing(traces: list[RequestTrace]) -> dict[int, list[str]]:
 def request_salt() -> int:
     """What ``wire.samples.rank`` depends on: of the installation, and no client's business."""
     return int.from_bytes(derived(SALT_PURPOSE)[:4])
+
+
+def own_requests_key() -> str:
+    """What ``wire.own_requests`` signs with: of the installation, for its gateways alone."""
+    return derived(OWN_PURPOSE).hex()

@@ -5,7 +5,7 @@ import { ago, endpoints, operations } from "../db";
 import { buckets, history, replicaBuckets } from "../live";
 import { bottlenecksOf } from "../bottlenecks";
 import { roomOf } from "../capacity";
-import { experimentOf } from "../experiments";
+import { answersOf, experimentOf } from "../experiments";
 import { requestsOf, storyOf } from "../requests";
 import { sweepBegun, sweepsOf } from "../sweeps";
 import { tuningBegun, tuningsOf } from "../tunings";
@@ -223,6 +223,7 @@ export function endpointRoute(
   }
   if (section === "requests") return list(requestsOf(name, query));
   if (section === "bottlenecks") return ok(bottlenecksOf(name));
+  if (section === "experiment" && item === "answers") return ok(answersOf(name, body));
   if (section === "experiment") return ok(experimentOf(name));
   if (section === "snippets") return ok({ ...SNIPPET(name), ...MORE_SNIPPETS });
   if (section === "deployments" && leaf === "pipeline") return ok(pipelineOf(name, item ?? ""));

@@ -3,6 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 import { keys } from "./keys";
 import { sameThing } from "./same-thing";
+import type { ExperimentAnswersInput } from "./types";
 
 const REFRESH_MS = 15_000;
 
@@ -13,3 +14,7 @@ export const experimentQuery = (endpoint: string, query: { range: number; baseli
     refetchInterval: REFRESH_MS,
     placeholderData: sameThing(keys.endpoints.experiment(endpoint, query)),
   });
+
+/** Asks all arms the same inputs; up to half a minute. */
+export const compareAnswers = (endpoint: string, body: Partial<ExperimentAnswersInput>) =>
+  answer(api.POST("/api/v1/endpoints/{endpoint}/experiment/answers", { params: { path: { endpoint } }, body }));

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from answers import Tolerance, differences
+from answers import Distance, Tolerance, differences, distances
 from answers.tensors import answer, array, arrays, raw, request
 
 
@@ -17,6 +17,8 @@ def tensor(datatype: str, shape: list[int], data: Any, name: str = "y") -> dict[
 
 
 ONE = Tolerance(relative=0.01, absolute=0.001)
+TOLERANCE = Tolerance(relative=0.01, absolute=0.1)
+NAN, INF = math.nan, math.inf
 
 
 @pytest.mark.parametrize(
@@ -152,3 +154,82 @@ def test_of_scores_the_best_class_may_be_all_that_counts(
 def test_bytes_that_are_no_such_tensor_are_refused(datatype: str, content: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         array(datatype, [1], content)
+
+
+def apart(
+    expected: Any, answered: Any, datatype: str = "FP32", tolerance: Tolerance = TOLERANCE
+) -> Distance:
+    kinds: dict[str, Any] = {"FP32": "f4", "INT64": "i8", "BOOL": "?", "BYTES": object}
+    wanted, got = (np.array(one, kinds[datatype]) for one in (expected, answered))
+    (found,) = distances({"y": (datatype, wanted)}, {"y": (datatype, got)}, tolerance)
+    return found
+
+
+def test_how_far_answers_are_apart_and_where() -> None:
+    found = apart([[0.1, 0.7, 0.2]], [[0.6, 0.1, 0.2]])
+    assert (found.values, found.wrong, found.at) == (3, 2, ((0, 1), (0, 0)))
+    assert found.largest == pytest.approx(0.6)
+    assert (found.rows, found.best, found.agrees) == (1, 0, False)
+    assert found.tolerances == pytest.approx(0.6 / (0.1 + 0.01 * 0.7), rel=1e-3)
+
+
+def test_within_the_tolerance_they_agree_and_the_largest_difference_is_told() -> None:
+    found = apart([1.0, 2.0], [1.05, 2.0])
+    assert (found.agrees, found.wrong, found.at, found.rows, found.best) == (True, 0, (), 1, 1)
+    assert found.largest == pytest.approx(0.05, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("expected", "answered", "wrong", "largest", "tolerances"),
+    [
+        ([NAN, 1.0], [NAN, 1.0], 0, 0.0, 0.0),
+        ([NAN, 1.0], [1.0, 1.0], 1, 0.0, INF),
+        ([INF, 1.0], [INF, 1.55], 1, 0.55, 5.0),
+        ([INF], [-INF], 1, None, INF),
+        ([], [], 0, None, 0.0),
+    ],
+)
+def test_what_is_no_finite_number(
+    expected: list[float],
+    answered: list[float],
+    wrong: int,
+    largest: float | None,
+    tolerances: float,
+) -> None:
+    found = apart(expected, answered)
+    assert found.wrong == wrong
+    assert found.largest == (None if largest is None else pytest.approx(largest))
+    assert found.tolerances == pytest.approx(tolerances, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("datatype", "expected", "answered", "largest"),
+    [
+        ("INT64", [1, 5], [1, 9], 4.0),
+        ("BOOL", [True, False], [True, True], None),
+        ("BYTES", [b"a", b"b"], [b"a", b"c"], None),
+    ],
+)
+def test_what_is_no_floating_point_number_must_be_equal(
+    datatype: str, expected: Any, answered: Any, largest: float | None
+) -> None:
+    found = apart(expected, answered, datatype)
+    assert (found.wrong, found.largest, found.at, found.rows) == (1, largest, ((1,),), 0)
+    assert apart(expected, expected, datatype).agrees
+
+
+def test_of_many_wrong_values_the_farthest_are_told() -> None:
+    found = apart([0.0] * 1000, [float(one) for one in range(1000)])
+    assert found.at == tuple((999 - one,) for one in range(10))
+
+
+def test_another_kind_of_tensor_is_told_and_nothing_else() -> None:
+    one = {"y": ("FP32", np.zeros(3, "f4"))}
+    assert distances(one, {}, TOLERANCE)[0].schema == "was not answered"
+    other = {"y": ("FP32", np.zeros(4, "f4"))}
+    assert distances(one, other, TOLERANCE)[0].schema == "has shape [4], expected [3]"
+    assert not distances(one, other, TOLERANCE)[0].agrees
+
+
+def test_a_tensor_without_axes() -> None:
+    assert apart(1.0, 3.0).at == ((),)

@@ -47,3 +47,67 @@ def test_it_shows_arms_verdicts_and_what_is_missing(installed: FakeServer, capsy
 
 def test_a_range_that_nobody_keeps_is_refused(installed: FakeServer) -> None:
     assert main(["experiment", "show", "net", "--range", "59"]) == 2
+
+
+OUTPUT = {
+    "model": "net", "output": "y", "compared": 9, "agreed": 9, "schema": 0, "schema_text": "",
+    "largest": 0.0, "rows": 9, "best": 9,
+}  # fmt: skip
+ARM = {
+    "deployment": "blue", "compared": 9, "agreed": 9, "refused": 0, "unanswered": 0, "schema": 0,
+    "golden": {"cases": 0, "wrong": 0, "unanswered": 0}, "outputs": [OUTPUT],
+}  # fmt: skip
+WORDS = OUTPUT | {"output": "words", "rows": 0, "best": 0, "largest": None, "schema": 1}
+COMPARED: dict[str, Any] = {
+    "endpoint": "net", "baseline": "blue", "seconds": 0.25,
+    "sources": [
+        {"source": "golden", "deployment": "", "found": 2, "asked": 2},
+        {"source": "captured", "deployment": "blue", "found": 7, "asked": 7},
+        {"source": "captured", "deployment": "green", "found": 0, "asked": 0},
+    ],
+    "missing": [{"code": "no_capture", "deployment": "green", "count": 0,
+                 "text": "green captures no inputs."}],
+    "arms": [
+        ARM,
+        ARM | {
+            "deployment": "green", "agreed": 4, "refused": 1, "unanswered": 2,
+            "golden": {"cases": 2, "wrong": 1, "unanswered": 0},
+            "outputs": [OUTPUT | {"agreed": 4, "best": 8, "largest": 0.61234567}, WORDS],
+        },
+    ],
+    "differing": [
+        {"deployment": "green", "source": "captured", "model": "net", "case": "",
+         "captured_by": "blue", "captured_at": "", "file": "a" * 32, "line": 3,
+         "text": "y 1 of 2 values differ", "inputs": [], "outputs": []},
+        {"deployment": "green", "source": "golden", "model": "net", "case": "seven",
+         "captured_by": "", "captured_at": "", "file": "", "line": 0, "text": "no (400)",
+         "inputs": [], "outputs": []},
+    ],
+}  # fmt: skip
+
+
+def test_answers_are_compared_and_told_by_output(installed: FakeServer, capsys: Capture) -> None:
+    sent = Sent(installed, "POST /endpoints/net/experiment/answers", COMPARED)
+    assert main(["experiment", "compare", "net", "--inputs", "7", "--baseline", "blue"]) == 0
+    assert sent.bodies == [
+        {"inputs": 7, "hours": 24, "relative": 0.001, "absolute": 1e-05, "baseline": "blue"}
+    ]
+    told = capsys.readouterr().out
+    rows = [line for line in told.splitlines() if "net/" in line]
+    assert "9 of 9" in rows[0]
+    assert ("4 of 9" in rows[1], "8 of 9" in rows[1], rows[1].endswith("0.6123")) == (True,) * 3
+    assert rows[2].split()[-2:] == ["other", "–"]
+    for text in (
+        "Asked 2 of 2 golden cases, 7 of 7 captured requests of blue, in 250 ms.",
+        "blue agrees with itself when it was asked again in 9 of 9 inputs.",
+        "green agrees with blue in 4 of 9 inputs; refused 1; did not answer 2; 1 of 2 golden cases "
+        "are not as expected.",
+        "Missing: green captures no inputs.",
+        "green, net (blue, aaaaaaaaaaaa:3): y 1 of 2 values differ",
+        "green, net (seven): no (400)",
+    ):
+        assert text in told
+
+
+def test_more_inputs_than_are_asked_are_refused(installed: FakeServer) -> None:
+    assert main(["experiment", "compare", "net", "--inputs", "201"]) == 2

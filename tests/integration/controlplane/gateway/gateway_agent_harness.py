@@ -13,7 +13,7 @@ from controlplane.gateway.render import render
 from tests.support.quiet_handler import QuietHandler
 from wire import codec
 from wire.messages import GatewayReport, GatewaySnapshot
-from wire.samples import GatewaySampleBatch
+from wire.samples import GatewaySampleBatch, GatewaySamplesReply
 from wire.serving_certificates import (
     ServingAuthority,
     ServingCertificateReply,
@@ -21,6 +21,8 @@ from wire.serving_certificates import (
 )
 from wire.wake_up import ALIVE, WAKE_UP
 from wire.waking import WakeReply, WakeRequest
+
+OWN_KEY = "of the installation"
 
 
 def signer() -> Signer:
@@ -111,7 +113,7 @@ class ControlPlane:
         if what == "certificate":
             return 404, b"{}"  # as a control plane of the version before
         self.batches.append(codec.decode(GatewaySampleBatch, body))
-        return 200, b'{"sample_interval_s": 0.5}'
+        return 200, codec.encode(GatewaySamplesReply(0.5, own_requests_key=OWN_KEY))
 
     def wake(self) -> None:
         with self.woken:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import httpx
 import pytest
-from gateway_agent_harness import ControlPlane, signer
+from gateway_agent_harness import OWN_KEY, ControlPlane, signer
 from gateway_harness import (
     KEY,
     Gateway,
@@ -23,6 +23,7 @@ from controlplane.core.certificates import pem
 from controlplane.deployments.selectors import RoutingView
 from controlplane.gateway.agent import RESTING_POLL_S, GatewayAgent
 from controlplane.gateway.render import render
+from wire.own_requests import signed_id
 
 Launch = Callable[[str], Upstream]
 DIGITS = "/endpoints/digits/v2/models/m/infer"
@@ -82,6 +83,29 @@ def test_woken_it_looks_at_once_and_rests_else(
         timeout_s=5.0,
     )
     assert control_plane.asked[-1] - control_plane.asked[-2] > RESTING_POLL_S - 0.5
+
+
+def test_what_the_control_plane_asks_to_compare_is_counted_for_nobody(
+    gateway: Gateway, control_plane: ControlPlane, agent: GatewayAgent, upstreams: Launch
+) -> None:
+    control_plane.snapshot = render(
+        RoutingView((digits(deployment("blue", 100, upstreams("blue"))),))
+    )
+    wait_until(lambda: agent.applied == control_plane.snapshot.version, "applied")
+    wait_until(lambda: agent.own_requests.key == OWN_KEY, "it has been told")
+    own = signed_id(OWN_KEY, "digits", time.time())
+    made_up = signed_id("of nobody", "digits", time.time())
+    with gateway.client() as client:
+        for request_id in (own, signed_id(OWN_KEY, "digits", time.time()), own, made_up, "mine"):
+            assert client.post(DIGITS, headers={"x-request-id": request_id}).status_code == 200
+
+    def told() -> list[str]:
+        return sorted(seen.id for batch in control_plane.batches for seen in batch.requests)
+
+    wait_until(lambda: "mine" in told(), "the last one arrives")
+    samples = [sample for batch in control_plane.batches for sample in batch.samples]
+    assert sum(sample.requests for sample in samples) == 3, "sent twice it is not ours"
+    assert told() == sorted([own, made_up, "mine"])
 
 
 def test_requests_become_samples(

@@ -16,7 +16,7 @@ from controlplane.gateway.models import Gateway, Release
 from controlplane.gateway.selectors import generations_confirmed
 from controlplane.gateway.snapshots import Snapshots
 from controlplane.metrics.models import GatewaySample as SampleRow
-from controlplane.metrics.selectors import request_salt
+from controlplane.metrics.selectors import own_requests_key, request_salt
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode
 from wire import codec
@@ -196,7 +196,11 @@ def test_samples_are_kept_and_answered_with_an_interval(client: Client) -> None:
     sample = GatewaySample("digits", "blue", at=1.0, interval_s=2.0, requests=3)
     batch = codec.encode(GatewaySampleBatch((sample,)))
     answer = client.post(f"{BASE}samples", batch, content_type="application/json")
-    assert answer.json() == {"sample_interval_s": 2.0, "request_salt": request_salt()}
+    assert answer.json() == {
+        "sample_interval_s": 2.0,
+        "request_salt": request_salt(),
+        "own_requests_key": own_requests_key(),
+    }
     assert SampleRow.objects.get().data["requests"] == 3
 
 

@@ -1,5 +1,7 @@
 """Both versions of a rollout asked the same inputs, at a pace, by one process at a time."""
 
+import time
+
 import pytest
 from rest_framework.test import APIClient
 
@@ -7,11 +9,13 @@ from controlplane.console.inference import InferenceFailed
 from controlplane.console.models import SavedCase
 from controlplane.deployments.models import Endpoint
 from controlplane.golden.comparisons import comparison_ask, comparisons_due
+from controlplane.metrics.selectors import own_requests_key
 from controlplane.operations.models import Rollout
 from controlplane.operations.services import rollouts_look
 from controlplane.registry.models import RepoModel
 from tests.support.compared_versions import Versions, begin, later, shown, versions_of
 from tests.support.gateway_counts import counted
+from wire.own_requests import is_signed
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 INPUT = {"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [1.0, 2.0]}
@@ -59,6 +63,14 @@ def test_a_candidate_that_answers_otherwise_is_withdrawn(
     assert "2 of 2 values differ" in found["compared"]["example"]
     assert Endpoint.objects.get().traffic == {"blue": 100}
     assert not comparison_ask(rollout, now=later(200)), "it has ended"
+
+
+def test_gateways_can_tell_that_they_are_of_no_client(api: APIClient, versions: Versions) -> None:
+    comparison_ask(begin(api), now=later(5))
+    ids = [call.request_id for call in versions.calls]
+    assert len(set(ids)) == 6
+    now = time.time()
+    assert all(is_signed(own_requests_key(), "digits", one, now) for one in ids)
 
 
 def test_by_the_best_class_other_scores_are_the_same_answer(

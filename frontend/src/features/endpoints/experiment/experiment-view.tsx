@@ -18,6 +18,7 @@ import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { metricText } from "@/metrics/registry";
 import { DeploymentName } from "../components/deployments-card";
+import { AnswersCard } from "./answers-card";
 import { intervalText, type Range, RANGES, secondsOf, splitText, verdictOf } from "./experiment";
 import { sure } from "../rollout/rollout";
 import classes from "./experiment-view.module.css";
@@ -167,6 +168,10 @@ export function ExperimentView({ endpoint, range, baseline: wanted, onRange, onB
         <p className="secondary">
           {found.arms[0]?.text} <Trans>There is nobody to compare it with: give another deployment a share or a rule.</Trans>
         </p>
+      ) : null}
+      {found && found.arms.length > 1 ? (
+        // why a key: what was answered beside one baseline says nothing beside another
+        <AnswersCard key={`${endpoint.name} ${baseline}`} endpoint={endpoint.name} baseline={baseline} names={names} />
       ) : null}
       {found?.notes.map((note) => (
         <p key={note} className="secondary">
