@@ -40,6 +40,10 @@ TABLES = {
     "nv_inference_first_response_histogram_ms_bucket": ("first_response", "le"),
     "shoal_inference_batch_size": ("batch_counts", "batch_size"),
     "shoal_inference_batch_compute_us": ("batch_compute_us", "batch_size"),
+    "shoal_model_calls": ("calls", "callee"),
+    "shoal_model_call_failures": ("call_failures", "callee"),
+    "shoal_model_call_us": ("call_us", "callee"),
+    "shoal_model_last_call_timestamp_seconds": ("last_call", "callee"),
 }
 STEP = "shoal_model_is_step"
 LAG_COUNT: Final = "shoal_loop_lag_seconds_count"

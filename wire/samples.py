@@ -40,6 +40,11 @@ class ModelCounters:
     cache_misses: float = 0.0
     load_seconds: float = 0.0
     first_response: dict[str, float] = field(default_factory=dict)  # "le" in ms -> count up to it
+    # calls of other models (BLS) that have ended, each by the callee's name
+    calls: dict[str, float] = field(default_factory=dict)
+    call_failures: dict[str, float] = field(default_factory=dict)
+    call_us: dict[str, float] = field(default_factory=dict)
+    last_call: dict[str, float] = field(default_factory=dict)  # Unix seconds
     step: bool = False  # of an ensemble: its requests are the ensemble's, not a client's
 
 

@@ -77,7 +77,9 @@ class StepSerializer(serializers.Serializer[None]):
         help_text="failures per second; without those that clients gave up"
     )
     share = serializers.FloatField(
-        allow_null=True, help_text="of the time that requests spend in all models that execute"
+        allow_null=True,
+        help_text="of the time that requests spend in all models that execute; without what a "
+        "model waits for those that it calls",
     )
     slow = serializers.ChoiceField(
         choices=SLOW, allow_blank=True, help_text="takes most of the time: waiting, or computing"
@@ -87,7 +89,27 @@ class StepSerializer(serializers.Serializer[None]):
     )
 
 
+class ModelCallsSerializer(serializers.Serializer[None]):
+    caller = serializers.CharField(help_text="a Python model that calls others (BLS)")
+    callee = serializers.CharField(help_text="as the caller names it: maybe a model that is not")
+    calls = serializers.FloatField(
+        help_text="that ended since the replicas that run now loaded the caller"
+    )
+    call_rate = serializers.FloatField(allow_null=True, help_text="per second")
+    per_request = serializers.FloatField(
+        allow_null=True, help_text="mean number that a request of the caller leads to"
+    )
+    mean_us = serializers.FloatField(allow_null=True, help_text="mean, to the last answer")
+    failure_rate = serializers.FloatField(
+        help_text="answered with an error, per second; without those that the caller gave up"
+    )
+    last_at = serializers.DateTimeField(help_text="when the last one ended")
+
+
 class PipelineSerializer(serializers.Serializer[None]):
     deployment = serializers.CharField()
     seconds = serializers.FloatField(help_text="that the figures are means over")
     models = StepSerializer(many=True, help_text="ensembles, then what has instances, then steps")
+    calls = ModelCallsSerializer(
+        many=True, help_text="of one model by another; empty: none was seen"
+    )

@@ -32,6 +32,9 @@ WORK: Final = {
     "misses": "cache_misses",
 }
 TABLES: Final = {"batch": "batch_counts", "batch_us": "batch_compute_us"}
+# The same of calls of other models (BLS), by callee: of one model alone, since whose calls they are
+# is what matters of them.
+CALLS: Final = {"calls": "calls", "call_failures": "call_failures", "call_us": "call_us"}
 # The same of the replica itself, of wire.samples.ReplicaSample.
 OWN: Final = {
     "cpu_s": "cpu_seconds",
@@ -41,7 +44,9 @@ OWN: Final = {
 }
 
 
-def _values(model: Mapping[str, Any], *, composed: bool) -> dict[str, float]:
+def _values(
+    model: Mapping[str, Any], *, composed: bool, tables: Mapping[str, str]
+) -> dict[str, float]:
     """One model's counters by name; a batch size counts as ``batch.<size>``.
 
     Where an ensemble is loaded (``composed``) a request counts once, for the ensemble, whose
@@ -57,7 +62,7 @@ def _values(model: Mapping[str, Any], *, composed: bool) -> dict[str, float]:
         values |= {f"first.{bound}": float(count) for bound, count in buckets.items()}
     if model.get("instances") or not composed:
         values |= {name: float(model.get(source, 0.0)) for name, source in WORK.items()}
-        for name, source in TABLES.items():
+        for name, source in tables.items():
             table = model.get(source, {})
             values |= {f"{name}.{size}": float(count) for size, count in table.items()}
     return values
@@ -160,11 +165,14 @@ class Growing:
         """The counters of the replica itself, and of each of its models."""
         models = sample["models"]
         composed = not self.only and any(model.get("step") for model in models)
+        tables = TABLES | CALLS if self.only else TABLES
         found = {OWNED: {name: float(sample.get(source, 0.0)) for name, source in OWN.items()}}
         for model in models:
             if self.only in ("", model["model"]):
                 seen = {**model, "step": False} if self.only else model
-                found[model["model"], model["version"]] = _values(seen, composed=composed)
+                found[model["model"], model["version"]] = _values(
+                    seen, composed=composed, tables=tables
+                )
         return found
 
     def _set_back(self, at: float) -> None:

@@ -31,6 +31,7 @@ TEXTS: Final = {
 MOST: Final = {
     "gpus": 64, "labels": 64, "backends": 64, "hints": 16, "request_failure": 32,
     "batch_counts": 512, "batch_compute_us": 512, "first_response": 64, "left_out": 1000,
+    "calls": 128, "call_failures": 128, "call_us": 128, "last_call": 128,
     "host_health": 20_000, "replicas": 2000, "samples": 2000, "models": 1000, "configs": 1000,
     "loads": 8, "points": 32, "errors": 32,
 }  # fmt: skip
@@ -113,7 +114,7 @@ def _shown(char: str) -> str:
 
 
 def _number(value: float, field: str, where: str, found: list[Violation]) -> float:
-    moment = field == "at" or field.endswith("_at")
+    moment = field in ("at", "last_call") or field.endswith("_at")
     most = LAST_MOMENT if moment else FURTHEST
     least = -most if field in BELOW_ZERO else 0
     if least <= value <= most or field == "configs":

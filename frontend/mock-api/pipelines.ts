@@ -1,5 +1,5 @@
-/** A pipeline of the made-up installation: an ensemble of three steps, of which one takes the time and one fails now and then. */
-import type { Pipeline, RepoModel, StepFigures } from "../src/api/types";
+/** A pipeline of the made-up installation: an ensemble of three steps, of which one takes the time, and one calls a model that fails now and then. */
+import type { ModelCalls, Pipeline, RepoModel, StepFigures } from "../src/api/types";
 
 const ENSEMBLE = `# Reviews: text in, label out.
 name: "minilm-sentiment"
@@ -66,6 +66,7 @@ export const PIPELINE_MODELS: RepoModel[] = [
     [tensor("input_ids", "INT64", [-1]), tensor("attention_mask", "INT64", [-1])],
     [tensor("embedding", "FP32", [384])],
   ),
+  model("spelling", "python", [tensor("word", "STRING", [1])], [tensor("corrected", "STRING", [1])]),
   model("tokenizer", "python", [tensor("text", "STRING", [1])], [tensor("ids", "INT64", [-1]), tensor("mask", "INT64", [-1])]),
 ];
 
@@ -107,9 +108,20 @@ function step(name: string, queue_us: number, compute_us: number, share: number,
   };
 }
 
+function called(
+  caller: string,
+  callee: string,
+  call_rate: number,
+  per_request: number,
+  mean_us: number,
+  over: Partial<ModelCalls> = {},
+): ModelCalls {
+  return { caller, callee, call_rate, per_request, mean_us, calls: 91_204, failure_rate: 0, last_at: new Date().toISOString(), ...over };
+}
+
 export function pipelineOf(endpoint: string, deployment: string): Pipeline {
-  if (endpoint === "fraud-scores") return { deployment, seconds: 10, models: [] };
-  if (endpoint !== "sentiment") return { deployment, seconds: 10, models: [step("resnet50", 620, 4400, 1, { step: false })] };
+  if (endpoint === "fraud-scores") return { deployment, seconds: 10, models: [], calls: [] };
+  if (endpoint !== "sentiment") return { deployment, seconds: 10, models: [step("resnet50", 620, 4400, 1, { step: false })], calls: [] };
   return {
     deployment,
     seconds: 10,
@@ -125,7 +137,9 @@ export function pipelineOf(endpoint: string, deployment: string): Pipeline {
       },
       step("classifier", 210, 160, 0.02),
       step("encoder", 10_900, 8100, 0.91, { busy: 0.97, pending: 23, slow: "queue" }),
-      step("tokenizer", 390, 1140, 0.07, { failure_rate: 0.4, faulty: "rising", mean_batch: 1 }),
+      step("spelling", 20, 480, 0.03, { step: false, request_rate: 428, mean_batch: 1 }),
+      step("tokenizer", 390, 1640, 0.04, { failure_rate: 0.4, faulty: "rising", mean_batch: 1 }),
     ],
+    calls: [called("tokenizer", "lexicon", 0.4, 0.002, 90, { failure_rate: 0.4, calls: 31 }), called("tokenizer", "spelling", 428, 2, 540)],
   };
 }

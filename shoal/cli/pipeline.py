@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from shoal.cli.output import emit, output_option, print_rows
-from shoal.display.units import duration
+from shoal.display.units import duration, moment
 
 SLOW = {"queue": "slow: it waits", "compute": "slow: it computes"}
 FAULTY = {"rising": "fails, more and more", "failing": "fails"}
@@ -20,7 +20,8 @@ def pipeline(endpoint: str, deployment: str | None, output: str) -> None:
     """Show what each model of a deployment is doing.
 
     These are the steps of ensembles, and models that others call. Figures are those of the last
-    seconds. The step that takes most of the time is marked, and those that fail.
+    seconds. The step that takes most of the time is marked, and those that fail. Below them is
+    which model calls which other one (BLS), as replicas counted it since they loaded it.
     """
     from shoal.client import Client
 
@@ -47,6 +48,19 @@ def _print(item: Any) -> None:
         "MARK": _marks,
     }
     print_rows(item["models"], columns, "Nothing was measured in the last seconds.")
+    if item["calls"]:
+        calls = {
+            "CALLER": lambda one: one["caller"],
+            "CALLS": lambda one: one["callee"],
+            "CALLS/S": lambda one: _number(one["call_rate"]),
+            "A REQUEST": lambda one: _number(one["per_request"]),
+            "MEAN": lambda one: _time(one["mean_us"]),
+            "ERRORS/S": lambda one: _number(one["failure_rate"]),
+            "IN ALL": lambda one: f"{one['calls']:.0f}",
+            "LAST": lambda one: moment(one["last_at"]),
+        }
+        click.echo()
+        print_rows(item["calls"], calls, "")
 
 
 def _number(value: float | None) -> str:

@@ -51,10 +51,22 @@ class PipelineStep(TypedDict):
     faulty: str
 
 
+class PipelineCalls(TypedDict):
+    caller: str
+    callee: str
+    calls: float
+    call_rate: float | None
+    per_request: float | None
+    mean_us: float | None
+    failure_rate: float
+    last_at: str
+
+
 class Pipeline(TypedDict):
     deployment: str
     seconds: float
     models: list[PipelineStep]
+    calls: list[PipelineCalls]
 
 
 class Bottlenecks(Administration):
@@ -72,6 +84,7 @@ class Bottlenecks(Administration):
         return cast(BottlenecksFound, body)
 
     def get_pipeline(self, endpoint: str, deployment: str) -> Pipeline:
-        """What each model of a deployment is doing now: ensembles, and the steps that they call."""
+        """What each model of a deployment is doing now: ensembles, the steps that they call, and
+        which models call which others (BLS)."""
         path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(deployment)}/pipeline"
         return cast(Pipeline, self._get(path))

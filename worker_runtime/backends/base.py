@@ -74,7 +74,8 @@ class ModelCall(Struct, frozen=True):
 
     ``version`` "" is the highest. Unless ``decoupled`` exactly one answer is wanted. ``trace`` is
     that of the request which it is made for, when the model says so; ``watch`` notes it with
-    those that people may want to look at.
+    those that people may want to look at. ``caller`` is the name and the version of the model that
+    calls, in whose statistics the call counts; None for a program that embeds the server.
     """
 
     model: str
@@ -88,6 +89,7 @@ class ModelCall(Struct, frozen=True):
     decoupled: bool = False
     trace: RequestTrace | None = None
     watch: Watch | None = None
+    caller: tuple[str, str] | None = None
 
 
 class ModelMetrics(Protocol):

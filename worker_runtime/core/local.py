@@ -5,6 +5,7 @@ the event loop. What else models may ask of the server is here, too: loads and m
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from worker_runtime.backends.base import Array, ModelCall, ModelMetrics
 from worker_runtime.core.engine import Engine
 from worker_runtime.errors import (
+    Cancelled,
     Internal,
     InvalidArgument,
     NotFound,
@@ -139,6 +141,32 @@ def refused(model: str, why: RuntimeFault) -> Internal:
     return Internal(f"Model {model} - Error when running inference: {text}")
 
 
+def counted(engine: Engine, call: ModelCall, answer: Answer, begun_ns: int) -> Answer:
+    """``answer`` that counts the call with its caller, too, once it has ended.
+
+    What the caller gave up is no failure. Calls of a model that is not READY are not counted: it is
+    being loaded or unloaded, and has no statistics then.
+    """
+    if call.caller is None:
+        return answer
+    try:
+        statistics = engine.resolve(*call.caller).statistics
+    except RuntimeFault:
+        return answer
+    failed = False
+
+    def answered(response: Response | None, final: bool) -> None:
+        nonlocal failed
+        error = None if response is None else response.error
+        failed = failed or (error is not None and not isinstance(error, Cancelled))
+        if final:
+            took_ns, now_ms = time.monotonic_ns() - begun_ns, int(time.time() * 1000)
+            statistics.called(call.model, failed=failed, duration_ns=took_ns, now_ms=now_ms)
+        answer(response, final)
+
+    return answered
+
+
 class ModelHost:
     """A ``Host``. Models are loaded while the engine is still being built: it is bound later."""
 
@@ -154,12 +182,14 @@ class ModelHost:
     def infer(self, call: ModelCall, answer: Answer) -> Callable[[], None]:
         engine, loop = self._bound()
         started: list[LocalCall] = []
+        begun_ns = time.monotonic_ns()
 
         def start() -> None:
+            told = counted(engine, call, answer, begun_ns)
             try:
-                started.append(start_call(engine, call, answer))
+                started.append(start_call(engine, call, told))
             except RuntimeFault as error:
-                answer(Response(error=refused(call.model, error)), True)
+                told(Response(error=refused(call.model, error)), True)
 
         def cancel() -> None:
             for one in started:

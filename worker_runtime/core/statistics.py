@@ -12,6 +12,9 @@ from worker_runtime.types.request import InferRequest
 _US = 1000
 # Indices of answers that are told apart; those of longer streams count with the last.
 MOST_RESPONSES = 1024
+# Models that one calls (BLS) are told apart up to so many; their names may come from its requests.
+MOST_CALLEES = 100
+LONGEST_CALLEE = 256
 
 
 class FailureReason(StrEnum):
@@ -63,6 +66,22 @@ class ResponseCount:
         self.cancel_ns = 0
 
 
+class CallCount:
+    """Calls (BLS) of one model that have ended; ``total_ns`` is the sum of their durations.
+
+    ``failed`` are those of which an answer was an error. ``last_ms`` is when the last one ended, in
+    Unix milliseconds.
+    """
+
+    __slots__ = ("count", "failed", "last_ms", "total_ns")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.failed = 0
+        self.total_ns = 0
+        self.last_ms = 0
+
+
 class ResponseEnd(StrEnum):
     SUCCESS = "success"
     FAIL = "fail"
@@ -86,6 +105,7 @@ class Statistics:
 
     __slots__ = (
         *("batches", "cache_hit_count", "cache_hit_ns", "cache_miss_count", "cache_miss_ns"),
+        "calls",
         *("execution_count", "fail_count", "fail_ns", "failures", "first_response"),
         *(
             "error_answer_count",
@@ -122,6 +142,7 @@ class Statistics:
         self.failures = dict.fromkeys(FailureReason, 0)
         self.batches: dict[int, BatchCount] = {}
         self.responses: dict[int, ResponseCount] = {}
+        self.calls: dict[str, CallCount] = {}  # that the model made, by the name of the callee
         self.memory: tuple[MemoryUsage, ...] = ()
         self.latencies = Latencies()
         self.summaries: Summaries | None = None
@@ -240,6 +261,20 @@ class Statistics:
         self.fail_count += 1
         self.fail_ns += duration_ns
         self.failures[reason] += 1
+
+    def called(self, callee: str, *, failed: bool, duration_ns: int, now_ms: int) -> None:
+        """A call that the model made has ended. Callees beyond the most are not counted, nor are
+        names that no model has."""
+        calls = self.calls.get(callee)
+        if calls is None:
+            fit = len(callee) <= LONGEST_CALLEE and callee.isprintable()
+            if not fit or len(self.calls) >= MOST_CALLEES:
+                return
+            calls = self.calls[callee] = CallCount()
+        calls.count += 1
+        calls.failed += failed
+        calls.total_ns += duration_ns
+        calls.last_ms = now_ms
 
     def ends(self) -> int:
         """How many requests have ended, and answers of requests that go on: does it still work?"""

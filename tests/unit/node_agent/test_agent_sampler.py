@@ -28,6 +28,14 @@ shoal_error_answers_total{model="digits",version="1"} 3
 shoal_model_instances{model="digits",version="1"} 2
 # TYPE shoal_model_is_step gauge
 shoal_model_is_step{model="digits",version="1"} 1
+# TYPE shoal_model_calls_total counter
+shoal_model_calls_total{model="digits",version="1",callee="net.a"} 6
+# TYPE shoal_model_call_failures_total counter
+shoal_model_call_failures_total{model="digits",version="1",callee="net.a"} 1
+# TYPE shoal_model_call_us_total counter
+shoal_model_call_us_total{model="digits",version="1",callee="net.a"} 4500
+# TYPE shoal_model_last_call_timestamp_seconds gauge
+shoal_model_last_call_timestamp_seconds{model="digits",version="1",callee="net.a"} 1790000000.25
 # TYPE nv_inference_first_response_histogram_ms histogram
 nv_inference_first_response_histogram_ms_count{model="digits",version="1"} 3
 nv_inference_first_response_histogram_ms_sum{model="digits",version="1"} 205
@@ -49,6 +57,8 @@ def test_counters_of_a_model() -> None:
     assert model.batch_compute_us == {"8": 900}
     assert (model.busy_us, model.instances, model.step) == (1200, 2, True)
     assert (model.gpu_out_of_memory, model.error_answers) == (2, 3)
+    assert (model.calls, model.call_failures) == ({"net.a": 6}, {"net.a": 1})
+    assert (model.call_us, model.last_call) == ({"net.a": 4500}, {"net.a": 1790000000.25})
     assert model.first_response == {"100": 2, "+Inf": 3}
 
 

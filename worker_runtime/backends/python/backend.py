@@ -226,6 +226,7 @@ def _instance_spec(
         command=command,
         start=start,
         types=_types(spec.config),
+        caller=(spec.name, str(spec.version)),
         decoupled=decoupled,
         start_timeout_s=float(timeout),
         # who stops at a line takes longer than any limit

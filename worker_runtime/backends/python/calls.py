@@ -30,18 +30,19 @@ class Calls:
     """``handle`` is called by the thread that receives the process's messages.
 
     ``trace_of`` gives the trace of a request that the process has, by its number; ``watch`` notes
-    a call with those that it is made for.
+    a call with those that it is made for. ``caller`` is the model's name and version.
     """
 
     def __init__(
         self,
-        model: str,
+        caller: tuple[str, str],
         host: Host,
         process: StubProcess,
         trace_of: Callable[[int], RequestTrace | None],
         watch: Callable[[int], Watch | None],
     ) -> None:
-        self._model = model
+        self._caller = caller
+        self._model = model = caller[0]
         self._host = host
         self._process = process
         self._trace_of = trace_of
@@ -121,6 +122,7 @@ class Calls:
             decoupled=decoupled,
             trace=self._trace_of(data["trace"]),
             watch=self._watch(data["trace"]),
+            caller=self._caller,
         )
 
     # --- the rest ------------------------------------------------------------------------------

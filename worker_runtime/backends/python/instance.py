@@ -34,13 +34,14 @@ _READY_INTERVAL_S = 1.0  # from one answer to the next question
 class InstanceSpec(Struct, frozen=True):
     """``start`` is the message that initialises the process; ``types`` are of the inputs.
 
-    Times in seconds, 0 for no limit.
+    ``caller``: the model's name and version, for calls. Times in seconds, 0 for no limit.
     """
 
     model: str
     command: Command
     start: Message
     types: Mapping[str, str]
+    caller: tuple[str, str]
     decoupled: bool
     start_timeout_s: float = 0.0
     execute_timeout_s: float = 0.0
@@ -85,7 +86,7 @@ class PythonInstance:
             attempt.on_give_up(process.kill)
         if self._closed.is_set():  # meanwhile, and then nobody has seen the new process
             process.kill()
-        self._calls = Calls(self._spec.model, self._host, process, self._trace_of, self._watch_of)
+        self._calls = Calls(self._spec.caller, self._host, process, self._trace_of, self._watch_of)
         limit = self._spec.start_timeout_s
         try:
             process.send(self._spec.start)

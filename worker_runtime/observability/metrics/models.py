@@ -160,6 +160,20 @@ ERROR_ANSWERS = (
     "shoal_error_answers_total",
     "Number of requests that the model answered with an error, which count as successful",
 )
+# of a model that calls others (BLS); label "callee"
+CALLS = ("shoal_model_calls_total", "Number of calls of another model that have ended")
+CALL_FAILURES = (
+    "shoal_model_call_failures_total",
+    "Number of calls of another model that were answered with an error",
+)
+CALL_DURATION = (
+    "shoal_model_call_us_total",
+    "Microseconds from calls of another model to their last answers",
+)
+LAST_CALL = (
+    "shoal_model_last_call_timestamp_seconds",
+    "Unix time at which the last call of another model ended",
+)
 STEP = ("shoal_model_is_step", "1 for a model that a loaded ensemble calls, 0 otherwise")
 MEMORY = ("shoal_model_memory_bytes", "Memory of the model version, estimated when it was loaded")
 PHASE_TEXTS = {
@@ -232,6 +246,7 @@ class ModelFamilies:
                 yield self._counter(row, cached)
         yield from _gauges(models)
         yield from _own(models)
+        yield from _calls(models)
         yield _first_response(models)
         if self._config.summaries:
             yield from self._summaries(models)
@@ -312,6 +327,19 @@ def _own(models: Models) -> Iterator[Family]:
             total = getattr(model.statistics, _SUMS[phase]) / _S
             family.add_histogram(labels, bounds, counts, total)
         yield family
+
+
+def _calls(models: Models) -> Iterator[Family]:
+    calls, failures = Family(*CALLS, "counter"), Family(*CALL_FAILURES, "counter")
+    durations, last = Family(*CALL_DURATION, "counter"), Family(*LAST_CALL, "gauge")
+    for model, labels in models:
+        for callee, seen in sorted(model.statistics.calls.items()):
+            of = {**labels, "callee": callee}
+            calls.add(of, seen.count)
+            failures.add(of, seen.failed)
+            durations.add(of, seen.total_ns // _US)
+            last.add(of, seen.last_ms / 1000)
+    yield from (calls, failures, durations, last)
 
 
 def _instances(config: Any) -> int:

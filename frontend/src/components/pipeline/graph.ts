@@ -11,12 +11,14 @@ export interface PipelineNode {
   row: number;
 }
 
-interface PipelineEdge {
+export interface PipelineEdge {
   from: string;
   to: string;
   tensor: string;
   /** Type and shape, as far as they are known. */
   type: string;
+  /** Of a call from one model to another: what it gives, and what the answer has. Without it: between steps of an ensemble. */
+  via?: "call" | "answer";
 }
 
 export interface PipelineGraph {
@@ -24,6 +26,13 @@ export interface PipelineGraph {
   edges: PipelineEdge[];
   columns: number;
   rows: number;
+}
+
+/** What stands in a step's box below its name, or on a call. */
+export interface StepText {
+  lines: readonly string[];
+  /** Said in words; `error` is worse than `warn`. */
+  marks: readonly { tone: "warn" | "error"; text: string }[];
 }
 
 export interface TypedTensor {
@@ -129,7 +138,7 @@ export function pipelineGraph(spec: PipelineSpec, models: readonly PipelineModel
   return { nodes, edges, columns: last + 1, rows: Math.max(...heights.values()) };
 }
 
-/** Models of which nobody knows who calls whom: side by side, without edges. */
+/** Models by themselves, as of those nobody knows who calls whom: side by side, without edges. */
 export function looseGraph(models: readonly string[], wide = 3): PipelineGraph {
   const nodes = models.map((title, index): PipelineNode => ({
     key: `step ${index}`,

@@ -2,13 +2,14 @@
 stored."""
 
 import time
+from datetime import datetime
 from typing import Any
 
 import pytest
 from rest_framework.test import APIClient
 
 from controlplane.accounts.models import Project, User
-from controlplane.bottlenecks.pipeline import StepFigures, marked
+from controlplane.bottlenecks.pipeline import CallFigures, StepFigures, marked
 from controlplane.bottlenecks.pipeline_reads import pipeline_of
 from controlplane.console import frames, reads
 from controlplane.console.feeds import PipelineFeed
@@ -60,6 +61,40 @@ def test_the_step_that_takes_the_time_is_marked(
     steps: list[StepFigures], slow: dict[str, str]
 ) -> None:
     assert {one.figures.name: one.slow for one in marked(steps) if one.slow} == slow
+
+
+def caller(compute_us: float, call_us: float, busy: float = 1.0) -> StepFigures:
+    """Of 100 requests, each with two calls of ``call_us``; ``busy``: of their time in batches."""
+    calls = CallFigures(
+        caller="c", callee="net", calls=200, last_at=1.0, ended=200, total_us=200 * call_us
+    )
+    return step("c", 0, compute_us, calls=[calls], busy_us=100 * compute_us * busy)
+
+
+@pytest.mark.parametrize(
+    ("one", "own_us", "slow"),
+    [
+        pytest.param(caller(100, 40), 20, {"net": "compute"}, id="it waits for what it calls"),
+        pytest.param(caller(300, 40), 220, {"c": "compute"}, id="it computes itself"),
+        pytest.param(caller(100, 80), 0, {"net": "compute"}, id="calls at once"),
+        pytest.param(caller(100, 10, 0.5), 60, {"net": "compute"}, id="two requests a batch"),
+        pytest.param(caller(100, 40, 0.0), 100, {"c": "compute"}, id="nothing is known"),
+    ],
+)
+def test_what_a_model_waits_for_those_that_it_calls_is_theirs(
+    one: StepFigures, own_us: float, slow: dict[str, str]
+) -> None:
+    assert one.own_us == pytest.approx(own_us)
+    found = marked([one, step("net", 0, 80)])
+    assert {one.figures.name: one.slow for one in found if one.slow} == slow
+    assert sum(one.share or 0.0 for one in found) == pytest.approx(1)
+
+
+def test_calls_say_how_many_a_request_leads_to_and_how_long_they_take() -> None:
+    (calls,) = caller(100, 40).calls
+    assert (calls.mean_us, calls.per_request(100), calls.per_request(0)) == (40, 2, None)
+    quiet = CallFigures(caller="c", callee="net", calls=7, last_at=1.0)
+    assert (quiet.mean_us, quiet.per_request(100), quiet.rate) == (None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -146,6 +181,54 @@ def test_what_was_measured_becomes_steps(loaded: tuple[Deployment, float]) -> No
     assert net["share"] == pytest.approx(0.75)
     assert (net["slow"], net["faulty"], net["failure_rate"]) == ("queue", "rising", 0.4)
     assert (prepare["slow"], prepare["faulty"], prepare["failure_rate"]) == ("", "", 0.0)
+
+
+def calling(replica: str, at: float, asked: int) -> ReplicaSample:
+    """A model that calls ``net.a`` twice a request, and what is missing once in ten; it called
+    ``old`` long ago."""
+    called = {
+        "calls": {"net.a": 2.0 * asked, "gone": asked / 10, "old": 5.0},
+        "call_us": {"net.a": 3000.0 * asked, "gone": 10.0 * asked, "old": 500.0},
+        "call_failures": {"net.a": 0.0, "gone": asked / 10, "old": 1.0},
+        "last_call": {"net.a": 1.79e9 + asked, "gone": 1.7e9, "old": 1.6e9},
+    }
+    models = [
+        counters("caller", asked, 0, 4000, step=False, **called),
+        counters("net.a", 2 * asked, 0, 1500, step=False),
+    ]
+    data = {"replica_id": replica, "deployment": "blue", "at": at, "models": models}
+    return ReplicaSample(
+        endpoint="digits", deployment="blue", replica_id=replica, node="n1", at=at, data=data
+    )
+
+
+@pytest.mark.django_db(databases=["default", "metrics"])
+def test_calls_of_models_are_added_up_over_replicas(viewer_api: APIClient) -> None:
+    now = time.time()
+    endpoint = Endpoint.objects.create(name="digits", created_by="dora", traffic={"blue": 100})
+    endpoint.created_at = endpoint.created_at.replace(year=2020)
+    endpoint.save()
+    row = deployment_add(endpoint, model_register("digits"))
+    for replica, before in (("r1", 1000), ("r2", 0)):
+        ReplicaSample.objects.bulk_create(
+            calling(replica, now - 24 + 2 * index, before + 100 * index) for index in range(13)
+        )
+    found = pipeline_of(row, now)
+    assert [(one["caller"], one["callee"]) for one in found["calls"]] == [
+        ("caller", "gone"), ("caller", "net.a"), ("caller", "old"),
+    ]  # fmt: skip
+    gone, net, old = found["calls"]
+    assert (net["calls"], gone["calls"], old["calls"]) == (2 * 3400, 340, 10)
+    assert net["call_rate"] == pytest.approx(200)
+    assert (net["per_request"], net["mean_us"]) == (pytest.approx(2), pytest.approx(1500))
+    assert (net["failure_rate"], gone["failure_rate"]) == (0, pytest.approx(10))
+    assert (old["call_rate"], old["per_request"], old["mean_us"]) == (0, None, None)
+    assert datetime.fromisoformat(net["last_at"]).timestamp() == 1.79e9 + 2200
+    by_name = {one["name"]: one for one in found["models"]}
+    # Half of its time in batches of two is that of 1500 µs a call, and more: it waits for them.
+    assert (by_name["caller"]["share"], by_name["net.a"]["slow"]) == (0.0, "compute")
+    shown = viewer_api.get(PATH.format("digits")).json()
+    assert [one["calls"] for one in shown["calls"]] == [340, 6800, 10]
 
 
 @pytest.mark.django_db(databases=["default", "metrics"])

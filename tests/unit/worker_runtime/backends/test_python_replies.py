@@ -110,7 +110,7 @@ class Quick:
 
 def test_a_call_that_ends_at_once_leaves_nothing_behind(sides: Sides) -> None:
     host = Quick()
-    calls = Calls("m", cast("Host", host), sides.process, lambda _: None, lambda _: None)
+    calls = Calls(("m", "1"), cast("Host", host), sides.process, lambda _: None, lambda _: None)
     request = {
         "model": "x", "version": -1, "corr": 0, "flags": 0, "inputs": [], "outputs": [], "id": "",
         "timeout": 0, "parameters": "{}", "trace": 0,

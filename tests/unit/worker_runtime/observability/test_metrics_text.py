@@ -9,7 +9,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from tests.unit.worker_runtime.core.runtime_requests import request
-from worker_runtime.core.statistics import FailureReason, MemoryUsage, Statistics
+from worker_runtime.core.statistics import (
+    LONGEST_CALLEE,
+    MOST_CALLEES,
+    FailureReason,
+    MemoryUsage,
+    Statistics,
+)
 from worker_runtime.observability.metrics.cache import CacheFamilies
 from worker_runtime.observability.metrics.host import HostFamilies
 from worker_runtime.observability.metrics.latency import (
@@ -331,3 +337,36 @@ def test_metrics_of_models_are_written_the_same_way() -> None:
         f"seconds_count{{{labels}}} 1",
         f"seconds_sum{{{labels}}} 1",
     ]
+
+
+def test_calls_of_other_models_are_counted_by_callee() -> None:
+    assert "shoal_model_call" not in text_of(Model())
+    model = Model()
+    for failed, duration_ns, now_ms in ((False, 3 * MS, 5_000), (True, 2 * MS, 7_500)):
+        model.statistics.called("b", failed=failed, duration_ns=duration_ns, now_ms=now_ms)
+    model.statistics.called('a"', failed=False, duration_ns=0, now_ms=1)
+    found = families(text_of(model))
+    by_callee = {
+        name: {s.labels["callee"]: s.value for s in found[name].samples if s.labels["model"] == "m"}
+        for name in found
+        if name.startswith(("shoal_model_call", "shoal_model_last"))
+    }
+    assert by_callee == {
+        "shoal_model_calls": {"b": 2, 'a"': 1},
+        "shoal_model_call_failures": {"b": 1, 'a"': 0},
+        "shoal_model_call_us": {"b": 5_000, 'a"': 0},
+        "shoal_model_last_call_timestamp_seconds": {"b": 7.5, 'a"': 0.001},
+    }
+
+
+def test_names_that_a_model_makes_up_do_not_fill_the_metrics() -> None:
+    statistics = Statistics()
+    for at in range(MOST_CALLEES + 1):
+        statistics.called(f"m{at}", failed=True, duration_ns=1, now_ms=1)
+    statistics.called("m0", failed=True, duration_ns=1, now_ms=1)
+    assert len(statistics.calls) == MOST_CALLEES
+    assert statistics.calls["m0"].count == 2
+    other = Statistics()
+    for name in ("m" * (LONGEST_CALLEE + 1), "a\nb"):
+        other.called(name, failed=True, duration_ns=1, now_ms=1)
+    assert not other.calls

@@ -1,18 +1,19 @@
-/** The models of a deployment at work: ensembles drawn with what passes between steps, live figures on each, marks on the slow and faulty. */
+/** The models of a deployment at work: ensembles and models that call others drawn, live figures on each, marks on the slow and faulty. */
 import { t } from "@lingui/core/macro";
 import { Trans } from "@lingui/react/macro";
 import { Select } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useQueries, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { pipelineQuery } from "@/api/bottlenecks";
 import { modelVersionQuery, repoModelConfigQuery } from "@/api/models";
-import type { Deployment } from "@/api/types";
+import type { Deployment, RepoModelConfig } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { EmptyState } from "@/components/empty-state";
 import { LinkButton } from "@/components/link-button";
-import { ensembleSpec, looseGraph, pipelineGraph } from "@/components/pipeline/graph";
+import { withCalls } from "@/components/pipeline/calls";
+import { ensembleSpec, looseGraph, pipelineGraph, type PipelineSpec } from "@/components/pipeline/graph";
 import { PipelineDrawing } from "@/components/pipeline/pipeline-drawing";
 import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
@@ -21,7 +22,8 @@ import { Status } from "@/components/status";
 import toolbar from "@/components/toolbar.module.css";
 import { useLiveState, usePipelineUpdates } from "@/live/hooks";
 import { useEndpoint } from "../hooks/use-endpoint";
-import { busiest, firstEnsemble, marksOf, stepTexts, summary } from "../pipeline/steps";
+import { CallsTable } from "../pipeline/calls-table";
+import { busiest, callTexts, firstHead, heads, marksOf, stepTexts, summary } from "../pipeline/steps";
 import { StepsTable } from "../pipeline/steps-table";
 import classes from "../pipeline/pipeline.module.css";
 
@@ -56,10 +58,16 @@ export function PipelineTab() {
   );
 }
 
+/** Of an ensemble that can be read, by its name. */
+function specOf(name: string, data: RepoModelConfig | undefined): [string, PipelineSpec][] {
+  const spec = ensembleSpec(data?.config ?? null);
+  return spec ? [[name, spec]] : [];
+}
+
 interface PipelineOfProps {
   endpoint: string;
   deployment: Deployment;
-  /** The ensemble that is drawn, where there are several. */
+  /** The ensemble or the calling model that is drawn, where there are several. */
   of: string | undefined;
   onOf: (name: string) => void;
 }
@@ -71,25 +79,32 @@ export function PipelineOf({ endpoint, deployment, of, onOf }: PipelineOfProps) 
   const version = useQuery(modelVersionQuery(deployment.model, deployment.version));
   const models = version.data?.repo_models ?? [];
   const ensembles = models.filter((one) => one.platform === "ensemble").map((one) => one.name);
-  const drawn = of && ensembles.includes(of) ? of : firstEnsemble(ensembles, figures.data);
-  const config = useQuery({
-    ...repoModelConfigQuery(deployment.model, deployment.version, drawn ?? "", deployment.config_revision ?? 0),
-    enabled: drawn !== undefined,
+  const options = heads(ensembles, figures.data);
+  const drawn = of && options.includes(of) ? of : firstHead(options, figures.data);
+  const configs = useQueries({
+    queries: ensembles.map((name) => repoModelConfigQuery(deployment.model, deployment.version, name, deployment.config_revision ?? 0)),
+    combine: (results) => ({
+      specs: new Map(results.flatMap(({ data }, index) => specOf(ensembles[index] ?? "", data))),
+      pending: results.some((one) => one.isPending),
+      error: results.find((one) => one.error)?.error ?? null,
+      refetch: () => Promise.all(results.map((one) => one.refetch())),
+    }),
   });
   const graph = useMemo(() => {
     const repository = version.data?.repo_models;
-    if (!repository) return null;
+    const calls = figures.data?.calls;
+    if (!repository || !calls || configs.pending) return null;
     if (drawn === undefined) return looseGraph(repository.map((one) => one.name));
-    const spec = ensembleSpec(config.data?.config ?? null);
-    return spec ? pipelineGraph(spec, repository) : null;
-  }, [config.data, drawn, version.data]);
-  const error = figures.error ?? version.error ?? config.error;
+    const spec = configs.specs.get(drawn);
+    return withCalls(spec ? pipelineGraph(spec, repository) : looseGraph([drawn]), { calls, specs: configs.specs, models: repository });
+  }, [configs, drawn, figures.data, version.data]);
+  const error = figures.error ?? version.error ?? configs.error;
   if (error) {
     return (
       <ProblemCard
         error={error}
         title={t`The pipeline could not be loaded`}
-        onRetry={() => void Promise.all([figures.refetch(), version.refetch(), drawn === undefined ? null : config.refetch()])}
+        onRetry={() => void Promise.all([figures.refetch(), version.refetch(), configs.refetch()])}
       />
     );
   }
@@ -120,28 +135,36 @@ export function PipelineOf({ endpoint, deployment, of, onOf }: PipelineOfProps) 
             {whole ? marksOf(whole).map((mark) => <Status key={mark.text} state={mark.text} tone={mark.tone} />) : null}
           </span>
         }
-        hint={
-          drawn === undefined ? t`which of them calls which is in no configuration, and not counted` : t`the last ${figures.data.seconds} s`
-        }
+        hint={drawn === undefined ? t`no model has called another one yet` : t`the last ${figures.data.seconds} s`}
         actions={
-          ensembles.length > 1 ? (
+          options.length > 1 ? (
             <Select
-              aria-label={t`Ensemble`}
+              aria-label={t`Begins with`}
               allowDeselect={false}
               value={drawn ?? null}
-              data={ensembles}
+              data={options}
               onChange={(name) => name && onOf(name)}
             />
           ) : undefined
         }
       >
         <div className={classes["live"]} data-dimmed={stale || undefined}>
-          <PipelineDrawing graph={graph} label={t`Pipeline of ${deployment.name}`} texts={stepTexts(graph, figures.data)} />
+          <PipelineDrawing
+            graph={graph}
+            label={t`Pipeline of ${deployment.name}`}
+            texts={stepTexts(graph, figures.data)}
+            callTexts={callTexts(graph, figures.data)}
+          />
         </div>
       </Card>
       <Card title={t`Steps`} hint={<span role="status">{said}</span>} flush>
         <StepsTable steps={figures.data.models} />
       </Card>
+      {figures.data.calls.length > 0 || models.some((one) => one.backend === "python") ? (
+        <Card title={t`Calls between models`} hint={t`by Python models (BLS), as replicas counted them since they loaded these`} flush>
+          <CallsTable calls={figures.data.calls} />
+        </Card>
+      ) : null}
     </div>
   );
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { StepFigures } from "@/api/types";
+import type { ModelCalls, StepFigures } from "@/api/types";
+import { withCalls } from "@/components/pipeline/calls";
 import { looseGraph } from "@/components/pipeline/graph";
-import { busiest, firstEnsemble, marksOf, stepText, stepTexts, summary } from "./steps";
+import { busiest, callTexts, firstHead, heads, marksOf, stepText, stepTexts, summary } from "./steps";
 
 const figures = (name: string, part: Partial<StepFigures> = {}): StepFigures => ({
   name,
@@ -20,7 +21,7 @@ const figures = (name: string, part: Partial<StepFigures> = {}): StepFigures => 
   faulty: "",
   ...part,
 });
-const of = (...models: StepFigures[]) => ({ deployment: "blue", seconds: 10, models });
+const of = (...models: StepFigures[]) => ({ deployment: "blue", seconds: 10, models, calls: [] as ModelCalls[] });
 
 describe("marks", () => {
   it.each([
@@ -65,10 +66,54 @@ describe("figures on a step", () => {
   });
 });
 
-it("begins with the ensemble that no other calls, and the deployment that gets most", () => {
-  expect(firstEnsemble([], undefined)).toBeUndefined();
-  expect(firstEnsemble(["inner", "outer"], undefined)).toBe("inner");
-  expect(firstEnsemble(["inner", "outer"], of(figures("inner"), figures("outer", { step: false })))).toBe("outer");
+const called = (caller: string, callee: string, part: Partial<ModelCalls> = {}): ModelCalls => ({
+  caller,
+  callee,
+  calls: 900,
+  call_rate: 30,
+  per_request: 2,
+  mean_us: 1300,
+  failure_rate: 0,
+  last_at: "2026-07-30T10:00:00Z",
+  ...part,
+});
+const calling = (...calls: ModelCalls[]) => ({ ...of(), calls });
+
+describe("figures on a call", () => {
+  it("are how many for each request, how long, and whether they fail", () => {
+    const pipeline = calling(
+      called("router", "net"),
+      called("router", "gone", { per_request: null, mean_us: null, call_rate: 0 }),
+      called("net", "net", { failure_rate: 0.2 }),
+      called("elsewhere", "net"),
+    );
+    const graph = withCalls(looseGraph(["router"]), { calls: pipeline.calls, specs: new Map(), models: [] });
+    const said = [...callTexts(graph, pipeline)].map(([key, text]) => [
+      key,
+      text.lines.map((line) => line.replaceAll(/\s/g, " ")).join(", "),
+      text.marks.map((mark) => mark.text).join(),
+    ]);
+    expect(said.slice(0, 3)).toEqual([
+      ["step 0>called net", "2.00 a request, 1.30 ms", ""],
+      ["step 0>called gone", "0 req/s", ""],
+      ["called net>called net", "2.00 a request, 1.30 ms", "Failing"],
+    ]);
+  });
+});
+
+it("begins with what no other calls, and the deployment that gets most", () => {
+  expect(heads([], undefined)).toEqual([]);
+  expect(heads(["whole"], calling(called("router", "whole"), called("router", "net"), called("net", "net")))).toEqual([
+    "whole",
+    "router",
+    "net",
+  ]);
+  expect(firstHead([], undefined)).toBeUndefined();
+  expect(firstHead(["inner", "outer"], undefined)).toBe("inner");
+  expect(firstHead(["inner", "outer"], of(figures("inner"), figures("outer", { step: false })))).toBe("outer");
+  expect(firstHead(["whole", "router"], calling(called("router", "whole")))).toBe("router");
+  expect(firstHead(["net"], calling(called("net", "net")))).toBe("net");
+  expect(firstHead(["a", "b"], calling(called("a", "b"), called("b", "a")))).toBe("a");
   expect(busiest(["blue", "green"], { blue: 10, green: 90 })).toBe("green");
   expect(busiest(["blue", "green"], {})).toBe("blue");
   expect(busiest([], {})).toBe("");

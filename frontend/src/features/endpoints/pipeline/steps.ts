@@ -1,9 +1,9 @@
 /** What stands on each step of a pipeline: figures of its model, and marks in words. Pure. */
 import { t } from "@lingui/core/macro";
-import type { Pipeline, StepFigures } from "@/api/types";
-import { duration, MISSING, percent } from "@/components/format";
-import type { PipelineGraph } from "@/components/pipeline/graph";
-import type { StepText } from "@/components/pipeline/pipeline-drawing";
+import type { ModelCalls, Pipeline, StepFigures } from "@/api/types";
+import { duration, MISSING, percent, significant } from "@/components/format";
+import { callKey } from "@/components/pipeline/call-layout";
+import type { PipelineGraph, StepText } from "@/components/pipeline/graph";
 import { metricText } from "@/metrics/registry";
 
 export interface Mark {
@@ -43,6 +43,26 @@ export function stepTexts(graph: PipelineGraph, pipeline: Pipeline): Map<string,
   return new Map(graph.nodes.filter((node) => node.kind === "step").map((node) => [node.key, stepText(byName.get(node.title))]));
 }
 
+/** How many calls a request leads to. */
+export const each = (value: number): string => (value < 0.01 ? "< 0.01" : significant(value));
+
+export const failingCalls = (calls: ModelCalls): Mark[] => (calls.failure_rate > 0 ? [{ tone: "error", text: t`Failing` }] : []);
+
+/** By caller and callee, for the edges between them. */
+export function callTexts(graph: PipelineGraph, pipeline: Pipeline): Map<string, StepText> {
+  const keys = new Map(graph.nodes.toReversed().map((node) => [node.title, node.key]));
+  return new Map(
+    pipeline.calls.map((calls) => [
+      callKey(keys.get(calls.caller) ?? "", keys.get(calls.callee) ?? ""),
+      {
+        lines:
+          calls.per_request === null ? [perSecond(calls.call_rate)] : [t`${each(calls.per_request)} a request`, duration(calls.mean_us)],
+        marks: failingCalls(calls),
+      },
+    ]),
+  );
+}
+
 /** One sentence of what is marked, spoken when it changes; null while nothing is measured. */
 export function summary(pipeline: Pipeline): string | null {
   if (pipeline.models.length === 0) return null;
@@ -63,10 +83,18 @@ export function summary(pipeline: Pipeline): string | null {
   return said.length > 0 ? said.join(" ") : t`No step stands out.`;
 }
 
-/** The ensemble to begin with: one that no other calls. */
-export function firstEnsemble(names: readonly string[], pipeline: Pipeline | undefined): string | undefined {
-  const steps = new Set(pipeline?.models.filter((one) => one.step).map((one) => one.name));
-  return names.find((name) => !steps.has(name)) ?? names[0];
+/** What a drawing can begin with: ensembles, and models that call others. */
+export const heads = (ensembles: readonly string[], pipeline: Pipeline | undefined): string[] => [
+  ...new Set([...ensembles, ...(pipeline?.calls.map((one) => one.caller) ?? [])]),
+];
+
+/** The one to begin with: one that no other calls. */
+export function firstHead(names: readonly string[], pipeline: Pipeline | undefined): string | undefined {
+  const called = new Set([
+    ...(pipeline?.models.filter((one) => one.step).map((one) => one.name) ?? []),
+    ...(pipeline?.calls.filter((one) => one.caller !== one.callee).map((one) => one.callee) ?? []),
+  ]);
+  return names.find((name) => !called.has(name)) ?? names[0];
 }
 
 /** The deployment that gets most traffic. */
