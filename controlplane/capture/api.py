@@ -175,11 +175,12 @@ class CaptureBaselineView(CaptureView):
     )
     def patch(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Hold another window against the same baseline: statistics and the alert go by it."""
+        values = read_body(CaptureWindowSerializer, request)
         row = baselines.baseline_window_set(
             deployment=selectors.deployment_named(endpoint, deployment),
             actor=actor(request),
             now=timezone.now(),
-            **read_body(CaptureWindowSerializer, request),
+            **values,
         )
         return shown(row)
 

@@ -32,6 +32,7 @@ EXAMPLES: Final[dict[str, Any]] = {
         "end": "2026-11-27T00:00:00Z",
         "window_hours": 6,
     },
+    "ExperimentAnswersInputRequest": {"baseline": "blue", "inputs": 50, "hours": 24},
     "PatchedCaptureWindowRequest": {"window_hours": 6},
     "ImportInputRequest": {"address": "hf://acme/digits@main/model.onnx", "project": "vision"},
     "LoadSweepInputRequest": {

@@ -17,6 +17,7 @@ from controlplane.accounts.project_views import ProjectAPIView
 from controlplane.console import cases
 from controlplane.console.models import SavedCase
 from controlplane.core.filters import PROJECT_PARAMETER
+from controlplane.core.numbers import NumberField
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import read_body, read_only, read_query
 
@@ -44,8 +45,8 @@ class TestToleranceSerializer(Fields):
     """An output may differ by `absolute + relative * |expected|`; what is no floating-point number
     may not differ."""
 
-    relative = serializers.FloatField(required=False, default=1e-4, min_value=0, max_value=1)
-    absolute = serializers.FloatField(required=False, default=1e-6, min_value=0)
+    relative = NumberField(required=False, default=1e-4, min_value=0, max_value=1)
+    absolute = NumberField(required=False, default=1e-6, min_value=0)
 
 
 class TestTensorSerializer(Fields):

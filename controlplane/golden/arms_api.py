@@ -13,6 +13,7 @@ from controlplane.accounts.idempotency import UnkeptResponse
 from controlplane.accounts.permissions import actor
 from controlplane.accounts.policy import Permission
 from controlplane.accounts.project_views import ProjectAPIView
+from controlplane.core.numbers import NumberField
 from controlplane.core.requests import read_body
 from controlplane.golden.agreement import ArmAgreement, Differing
 from controlplane.golden.arms import GOLDEN, MOST_INPUTS, Answers, Lack, arms_ask
@@ -44,14 +45,14 @@ class ExperimentAnswersInputSerializer(Fields):
         max_value=LONGEST_CAPTURED_HOURS,
         help_text="how long ago these may have been captured",
     )
-    relative = serializers.FloatField(
+    relative = NumberField(
         required=False,
         default=1e-3,
         min_value=0,
         max_value=1,
         help_text="a floating-point value may differ by `absolute + relative * |baseline's|`",
     )
-    absolute = serializers.FloatField(required=False, default=1e-5, min_value=0)
+    absolute = NumberField(required=False, default=1e-5, min_value=0)
 
 
 class ComparedSourceSerializer(Fields):

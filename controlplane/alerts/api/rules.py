@@ -1,6 +1,6 @@
 """REST of the rules behind alerts, and of thresholds for a project, an endpoint or a node."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from controlplane.accounts.permissions import actor, may
 from controlplane.accounts.policy import Permission
 from controlplane.accounts.project_views import ProjectAPIView
+from controlplane.alerts.models import AlertThreshold
 from controlplane.alerts.rules import Settings
 from controlplane.alerts.selectors import rules as selectors
 from controlplane.alerts.serializers.alerts import (
@@ -24,14 +25,61 @@ from controlplane.alerts.serializers.alerts import (
 from controlplane.alerts.services import rules as services
 from controlplane.alerts.types import ThresholdKind
 from controlplane.core.errors import Forbidden
-from controlplane.core.etags import IF_MATCH, if_match
+from controlplane.core.etags import IF_MATCH, LastChange, etag_of, if_match
 from controlplane.core.rehearsal import DRY_RUN, ONLY_ASKED, rehearsable
 from controlplane.core.requests import read_body, read_only
 
 
+def rule_shown(found: Settings, own: Iterable[AlertThreshold]) -> dict[str, Any]:
+    rule = found.rule
+    return {
+        "name": rule.name,
+        "title": rule.title,
+        "about": rule.about,
+        "enabled": found.enabled,
+        "threshold": found.threshold if rule.unit else None,
+        "default_threshold": rule.threshold if rule.unit else None,
+        "unit": rule.unit,
+        "for_s": found.for_s,
+        "clear_s": rule.clear_s,
+        "severity": str(found.severity),
+        "runbook": rule.runbook,
+        "steps": list(rule.steps),
+        "kinds": list(rule.kinds),
+        "thresholds": [threshold_shown(found, selectors.Subject.of(row), row) for row in own],
+    }
+
+
+def threshold_shown(
+    found: Settings, subject: selectors.Subject, row: AlertThreshold | None
+) -> dict[str, Any]:
+    """Its own, if it has one, and what counts, with where that comes from."""
+    limit = found.limit(subject.about, subject.project)
+    own = row.threshold if row else None
+    return {
+        "rule": found.rule.name,
+        "about": subject.about,
+        "threshold": own,
+        "effective": limit.value,
+        "source": limit.source,
+        "installation": found.threshold,
+        "unit": found.rule.unit,
+        "changed_by": row.changed_by if row else "",
+        "changed_at": row.updated_at if row else None,
+        "etag": etag_of(found.rule.name, subject.about, own),
+    }
+
+
+def threshold_changed(row: AlertThreshold | None) -> LastChange | None:
+    """Who set it so; of one that was removed the event log alone says who did."""
+    if row is None:
+        return None
+    return LastChange(row.changed_by, row.updated_at, f"It became {row.threshold:g}")
+
+
 def rule_answer(found: Settings) -> Response:
     own = selectors.threshold_rows(found.rule.name).get(found.rule.name, ())
-    return Response(AlertRuleSerializer(selectors.rule_shown(found, own)).data)
+    return Response(AlertRuleSerializer(rule_shown(found, own)).data)
 
 
 class AlertRulesView(ProjectAPIView):
@@ -41,7 +89,7 @@ class AlertRulesView(ProjectAPIView):
         del request
         own = selectors.threshold_rows()
         items = [
-            selectors.rule_shown(found, own.get(name, ()))
+            rule_shown(found, own.get(name, ()))
             for name, found in selectors.rule_settings().items()
         ]
         return Response(AlertRuleListSerializer({"items": items}).data)
@@ -98,13 +146,13 @@ class AlertThresholdView(ProjectAPIView):
     @rehearsable
     def put(self, request: Request, rule: str, kind: str, name: str) -> Response:
         """Give it a threshold of its own, from the next look on."""
-        subject = _subject(request, Permission.OPERATE, rule, kind, name)
         values = read_body(
             AlertThresholdInputSerializer,
             request,
             ignored=SHOWN_ONLY,
-            fixed={"rule": rule, "about": subject.about},
+            fixed={"rule": rule, "about": f"{kind}/{name}"},
         )
+        subject = _subject(request, Permission.OPERATE, rule, kind, name)
         with _as_seen(request, rule, subject):
             services.threshold_set(rule=rule, subject=subject, actor=actor(request), **values)
         return _answer(rule, subject)
@@ -140,7 +188,7 @@ def _subject(
 def _shown(rule: str, subject: selectors.Subject) -> Any:
     found = selectors.rule_settings_get(rule)
     row = selectors.threshold_of(rule, subject)
-    return AlertThresholdSerializer(selectors.threshold_shown(found, subject, row)).data
+    return AlertThresholdSerializer(threshold_shown(found, subject, row)).data
 
 
 def _answer(rule: str, subject: selectors.Subject) -> Response:
@@ -155,6 +203,6 @@ def _as_seen(request: Request, rule: str, subject: selectors.Subject) -> Iterato
         subject.thing(),
         lambda: _shown(rule, subject),
         lambda body: str(body["etag"]),
-        changed=lambda: selectors.threshold_changed(selectors.threshold_of(rule, subject)),
+        changed=lambda: threshold_changed(selectors.threshold_of(rule, subject)),
     ):
         yield

@@ -14,7 +14,6 @@ from controlplane.alerts.models import AlertRuleRow, AlertThreshold
 from controlplane.alerts.rules import RULES, Rule, Settings
 from controlplane.alerts.types import Severity, ThresholdKind
 from controlplane.core.errors import Invalid
-from controlplane.core.etags import LastChange, etag_of
 from controlplane.deployments.errors import EndpointNotFound
 from controlplane.deployments.models import Endpoint
 from controlplane.nodes.models import Node
@@ -54,26 +53,6 @@ def _settings(name: str, row: AlertRuleRow | None, own: Iterable[AlertThreshold]
         severity=Severity(row.severity) if row and row.severity else rule.severity,
         thresholds={one.about: one.threshold for one in own},
     )
-
-
-def rule_shown(found: Settings, own: Iterable[AlertThreshold]) -> dict[str, Any]:
-    rule = found.rule
-    return {
-        "name": rule.name,
-        "title": rule.title,
-        "about": rule.about,
-        "enabled": found.enabled,
-        "threshold": found.threshold if rule.unit else None,
-        "default_threshold": rule.threshold if rule.unit else None,
-        "unit": rule.unit,
-        "for_s": found.for_s,
-        "clear_s": rule.clear_s,
-        "severity": str(found.severity),
-        "runbook": rule.runbook,
-        "steps": list(rule.steps),
-        "kinds": list(rule.kinds),
-        "thresholds": [threshold_shown(found, Subject.of(row), row) for row in own],
-    }
 
 
 # thresholds of their own --------------------------------------------------------------------------
@@ -143,30 +122,3 @@ def threshold_rows(rule: str = "") -> dict[str, list[AlertThreshold]]:
 
 def threshold_of(rule: str, subject: Subject) -> AlertThreshold | None:
     return subject.rows().filter(rule=rule).first()
-
-
-def threshold_shown(
-    found: Settings, subject: Subject, row: AlertThreshold | None
-) -> dict[str, Any]:
-    """Its own, if it has one, and what counts, with where that comes from."""
-    limit = found.limit(subject.about, subject.project)
-    own = row.threshold if row else None
-    return {
-        "rule": found.rule.name,
-        "about": subject.about,
-        "threshold": own,
-        "effective": limit.value,
-        "source": limit.source,
-        "installation": found.threshold,
-        "unit": found.rule.unit,
-        "changed_by": row.changed_by if row else "",
-        "changed_at": row.updated_at if row else None,
-        "etag": etag_of(found.rule.name, subject.about, own),
-    }
-
-
-def threshold_changed(row: AlertThreshold | None) -> LastChange | None:
-    """Who set it so; of one that was removed the event log alone says who did."""
-    if row is None:
-        return None
-    return LastChange(row.changed_by, row.updated_at, f"It became {row.threshold:g}")

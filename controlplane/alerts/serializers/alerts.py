@@ -5,9 +5,9 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from controlplane.alerts.serializers import NumberField
 from controlplane.alerts.types import AlertState, Severity, ThresholdKind
 from controlplane.core.filters import ChoicesField
+from controlplane.core.numbers import NumberField
 from controlplane.core.pagination import PageQuery
 
 Fields = serializers.Serializer[Any]

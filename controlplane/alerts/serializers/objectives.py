@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.alerts.selectors.objectives import STATES
-from controlplane.alerts.serializers import NumberField
+from controlplane.core.numbers import NumberField
 from controlplane.objectives import Kind, Speed
 
 Fields = serializers.Serializer[Any]

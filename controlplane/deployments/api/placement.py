@@ -30,6 +30,7 @@ from controlplane.deployments.serializers.placement import (
     PlacementPreviewSerializer,
     PlacementSerializer,
 )
+from controlplane.deployments.services.previews import placement_preview
 
 InstanceTypePageSerializer = page_of(InstanceTypeSerializer)
 SHOWN_ONLY = read_only(InstanceTypeSerializer, InstanceTypeInputSerializer)
@@ -82,7 +83,7 @@ class PlacementPreviewView(ProjectAPIView):
     def post(self, request: Request) -> Response:
         """Where a deployment would run that does not exist yet. Nothing is written or reserved."""
         values = read_body(PlacementPreviewInputSerializer, request)
-        found = services.placement_preview(**values, now=timezone.now())
+        found = placement_preview(**values, now=timezone.now())
         return Response(PlacementPreviewSerializer(found).data)
 
 

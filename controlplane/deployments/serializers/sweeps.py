@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.core.numbers import NumberField
 from controlplane.deployments.serializers.endpoints import ProblemSerializer
 from controlplane.deployments.types import RunState
 from load_client.plans import LONGEST_POINT_S, PERCENTILES, SHORTEST_POINT_S
@@ -13,15 +14,6 @@ from wire.load import CONCURRENCY, MODES, MOST_LEVELS
 Fields = serializers.Serializer[Any]
 MOST_AXES = 64
 MOST_INPUTS = 64
-
-
-class NumberField(serializers.FloatField):
-    """Neither true nor false, which a float would be made of."""
-
-    def to_internal_value(self, data: Any) -> float:
-        if isinstance(data, bool):
-            self.fail("invalid")
-        return float(super().to_internal_value(data))
 
 
 @extend_schema_serializer(component_name="LoadSweepInput")

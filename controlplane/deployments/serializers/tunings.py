@@ -5,9 +5,9 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.core.numbers import NumberField
 from controlplane.deployments.serializers.endpoints import ProblemSerializer
 from controlplane.deployments.serializers.sweeps import (
-    NumberField,
     SweepInputSerializer,
     SweepPointSerializer,
 )

@@ -9,7 +9,6 @@ from controlplane.deployments.services.instance_types import (
     instance_type_update,
 )
 from controlplane.deployments.services.keys import endpoint_key_regenerate, endpoint_keys_reveal
-from controlplane.deployments.services.previews import placement_preview
 from controlplane.deployments.services.tokens import endpoint_token, endpoint_tokens_revoke
 from controlplane.deployments.services.trials import trial_cancel, trial_start
 from controlplane.deployments.spec import Spec
@@ -28,7 +27,6 @@ __all__ = [
     "instance_type_update",
     "nodes_fitting",
     "placement_explained",
-    "placement_preview",
     "trial_cancel",
     "trial_start",
 ]

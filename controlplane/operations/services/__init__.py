@@ -22,7 +22,7 @@ from controlplane.operations.services.endpoints import (
     mirror_set,
     traffic_set,
 )
-from controlplane.operations.services.golden_gates import asks_first, golden_cases_known
+from controlplane.operations.services.golden_gates import asks_first
 from controlplane.operations.services.keeping import operations_prune
 from controlplane.operations.services.nodes import node_delete, node_leave
 from controlplane.operations.services.previews import autoscaling_preview
@@ -78,7 +78,6 @@ __all__ = [
     "endpoint_patch",
     "endpoint_put",
     "gateway_confirmed",
-    "golden_cases_known",
     "looks_send",
     "mirror_set",
     "node_delete",

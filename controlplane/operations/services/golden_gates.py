@@ -1,6 +1,6 @@
 """Golden cases before the first request: which operations ask them, and what came of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from controlplane.core import events
@@ -8,19 +8,11 @@ from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment
 from controlplane.deployments.rules import rules_naming
 from controlplane.deployments.types import Failure
+from controlplane.operations.golden_cases import has_cases
 from controlplane.operations.models import Operation
 from controlplane.operations.reconcile import GateFacts
 from controlplane.operations.types import GoldenGate, OperationKind, StageName
 from controlplane.rollouts import golden_from_json
-
-# Whether the models of what a deployment shall run have golden cases. They lie in an app above this
-# one (``golden.apps``), which says so here when it is ready.
-_have_cases: list[Callable[[Deployment], bool]] = []
-
-
-def golden_cases_known(have: Callable[[Deployment], bool]) -> None:
-    """``have``: whether there is anything to ask what the deployment shall run."""
-    _have_cases[:] = [have]
 
 
 def gate_of(
@@ -44,7 +36,7 @@ def gate_of(
     given = parameters.get("traffic", 0) > 0
     runs_already = "previous_count" in parameters and "previous_revision" not in parameters
     answers_anew = given and not serves if runs_already else given or serves
-    if not answers_anew or not any(have(deployment) for have in _have_cases):
+    if not answers_anew or not has_cases(deployment):
         return GoldenGate.NONE
     return wish
 

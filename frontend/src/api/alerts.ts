@@ -76,10 +76,12 @@ export const alertRulesQuery = () =>
 export const changeAlertRule = (rule: string, body: AlertRuleChange) =>
   answer(api.PATCH("/api/v1/alert-rules/{rule}", { params: { path: { rule } }, body }));
 
+const KINDS: readonly ThresholdKind[] = ["project", "endpoint", "node"];
+
 const thresholdOf = ({ rule, about, etag }: Pick<AlertThreshold, "rule" | "about"> & { etag?: string }) => {
-  const [kind = "", ...name] = about.split("/");
-  // why no check: what has no threshold of its own is refused by the server, by name
-  const path = { rule, kind: kind as ThresholdKind, name: name.join("/") };
+  const kind = KINDS.find((one) => about.startsWith(`${one}/`));
+  if (!kind) throw new Error(`${about}: expected ${KINDS.join(", ")} and a name`);
+  const path = { rule, kind, name: about.slice(kind.length + 1) };
   return { params: { path, ...(etag === undefined ? {} : { header: { "If-Match": etag } }) } };
 };
 

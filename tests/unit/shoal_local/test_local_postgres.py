@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import DEVNULL
 
 import pytest
 
@@ -81,8 +82,12 @@ def test_a_password_is_in_no_command_and_no_text(
 ) -> None:
     programs("path", "16.2")
     database = Postgres(URL, {"PATH": "/usr/bin:/bin"})
-    with pytest.raises(BackupError) as failed:
-        database._run(tmp_path / "path" / "pg_dump", "--format=custom")
+    program = tmp_path / "path" / "pg_dump"
+    with (
+        pytest.raises(BackupError) as failed,
+        database._started(program, "--format=custom", stdin=DEVNULL, stdout=DEVNULL),
+    ):
+        pass
     assert str(failed.value) == (
         "pg_dump failed at the database shoal at db:\npg_dump: error: no such thing"
     )

@@ -164,7 +164,7 @@ def test_what_differs_is_shown_side_by_side(api: APIClient, versions: Versions) 
     assert client["outputs"] == [
         {
             "output": "y",
-            "text": "2 of 2 values differ, most of all [0, 0]: 0.7, expected 0.1",
+            "text": "2 of 2 values differ, most of all [0, 0]: 0.7, expected 0.1 ± 0.00011",
             "at": [[0, 0], [0, 1]],
             "baseline": ["0.1", "0.9"],
             "own": ["0.7", "0.3"],

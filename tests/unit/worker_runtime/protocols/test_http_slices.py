@@ -41,6 +41,9 @@ values = st.one_of(
 )
 
 
+WRONG_COUNT = "Unable to parse 'data': Shape does not match true shape of 'data' field"
+
+
 def flat(data: Any) -> Iterator[Any]:
     for item in data:
         yield from flat(item) if isinstance(item, list) else [item]
@@ -64,7 +67,8 @@ def test_values_are_the_same_as_in_one_go(
         except RuntimeFault as refused:
             with pytest.raises(RuntimeFault) as expected:
                 from_json(raw, kind, count, "x")
-            assert str(expected.value) == str(refused)
+            # which of two mistakes is told depends on where the slices end
+            assert str(refused) in {str(expected.value), *([WRONG_COUNT] if more else [])}
         else:
             if found is not None:
                 assert found.data == from_json(raw, kind, count, "x")

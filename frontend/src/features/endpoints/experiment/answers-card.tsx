@@ -127,7 +127,7 @@ function DifferingInput({
 }) {
   return (
     <li className={classes["differing"]}>
-      <p className={classes["origin"]}>
+      <p>
         <DeploymentName name={one.deployment} all={names} /> <span className="mono">{one.model}</span>{" "}
         <span className="secondary">
           <Origin endpoint={endpoint} one={one} />
