@@ -9,7 +9,6 @@ from typing import Final
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from rest_framework.response import Response
 
 from controlplane.accounts import selectors
 from controlplane.accounts.models import IdempotentRequest, User
@@ -29,14 +28,10 @@ LARGEST_BODY: Final = 2**20
 HEADERS: Final = ("Content-Type", "Location", "Operation-Location", "ETag", "Retry-After")
 
 
-class UnkeptResponse(Response):
-    """An answer that is not kept, such as values of clients: their data goes when its file does.
-    A write that is sent twice is done twice, and must do no harm by it."""
-
-
 class IdempotencyMiddleware:
     """Answers below 500 are kept for a day per user and key, sealed: some hold keys in clear.
-    ``UnkeptResponse`` is not.
+    What has ``is_kept`` False is not, such as values of clients, whose data goes when its file does: a
+    write that is sent twice is done twice then, and must do no harm by it.
 
     They are given before anybody is asked for permission, and so only to who has the rights that
     they were made with.
@@ -135,7 +130,7 @@ def _known(request: HttpRequest, row: IdempotentRequest, digest: str) -> HttpRes
 
 
 def _keep(row: IdempotentRequest, response: HttpResponse) -> None:
-    unkept = response.streaming or isinstance(response, UnkeptResponse)
+    unkept = response.streaming or not getattr(response, "is_kept", True)
     if unkept or response.status_code >= 500 or len(response.content) > LARGEST_BODY:
         row.delete()
         return

@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from answers import Tolerance
-from controlplane.accounts.idempotency import UnkeptResponse
 from controlplane.accounts.permissions import actor
 from controlplane.accounts.policy import Permission
 from controlplane.accounts.project_views import ProjectAPIView
@@ -145,6 +144,10 @@ class ExperimentAnswersSerializer(Fields):
     )
 
 
+class _UnkeptResponse(Response):
+    is_kept = False  # see ``IdempotencyMiddleware``
+
+
 class ExperimentAnswersView(ProjectAPIView):
     write_permission = Permission.DEPLOY  # as captured data: values of clients are in it
 
@@ -173,7 +176,7 @@ class ExperimentAnswersView(ProjectAPIView):
             now=timezone.now(),
             **asked,
         )
-        return UnkeptResponse(ExperimentAnswersSerializer(_shown(found)).data)
+        return _UnkeptResponse(ExperimentAnswersSerializer(_shown(found)).data)
 
 
 def _shown(found: Answers) -> dict[str, Any]:
