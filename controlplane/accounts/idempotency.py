@@ -30,8 +30,9 @@ HEADERS: Final = ("Content-Type", "Location", "Operation-Location", "ETag", "Ret
 
 class IdempotencyMiddleware:
     """Answers below 500 are kept for a day per user and key, sealed: some hold keys in clear.
-    What has ``is_kept`` False is not, such as values of clients, whose data goes when its file does: a
-    write that is sent twice is done twice then, and must do no harm by it.
+
+    What has ``is_kept`` False is not, such as values of clients, whose data goes when its file
+    does: a write that is sent twice is done twice then, and must do no harm by it.
 
     They are given before anybody is asked for permission, and so only to who has the rights that
     they were made with.
