@@ -62,10 +62,8 @@ def rising(state: State, policy: Policy, figures: Mapping[str, float], *, more: 
     """
     goals = policy.targets.set()
     carried = max((figure / goals[name] for name, figure in figures.items()), default=None)
-    before = state.carried
-    grows = False
-    if carried is not None and before is not None:
-        grows = carried >= MUCH and carried > ROSE * before
+    # why 0 where nothing was measured before: a load may begin as soon as there is a replica
+    grows = carried is not None and carried >= MUCH and carried > ROSE * (state.carried or 0.0)
     return replace(state, carried=carried, soon=more or grows)
 
 

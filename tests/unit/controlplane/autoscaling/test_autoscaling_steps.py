@@ -38,9 +38,10 @@ def carried(seconds: float, before: float, after: float, growth: float) -> Load:
 
 
 def decided(phase: float, step: tuple[float, float, float], began: int) -> tuple[float, int]:
-    """Seconds from a step to the decision, and how many looks there were in the minute before it.
+    """Seconds from a step to the decision, and how many looks there were before it.
 
-    Samples begin ``began`` seconds before it, at this ``phase``; the answer to one says when the
+    Samples begin ``began`` seconds before it (0: it is the first that is measured), at this
+    ``phase``; the answer to one says when the
     next is to be: it knows the look at the one before, and what waits.
     """
     state, looked, looks = State(), float("-inf"), 0
@@ -64,7 +65,7 @@ def decided(phase: float, step: tuple[float, float, float], began: int) -> tuple
     [(0.15, 1.5, 10.0), (0.3, 3.0, 0.0), (0.05, 0.5, 40.0)],
     ids=["3 to 30 of 20 requests/s", "none waits", "from nearly nothing"],
 )
-@pytest.mark.parametrize("began", [60, 61])
+@pytest.mark.parametrize("began", [0, 1, 60, 61])
 def test_a_step_of_ten_times_is_decided_on_in_three_seconds(
     step: tuple[float, float, float], began: int
 ) -> None:
