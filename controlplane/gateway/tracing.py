@@ -75,7 +75,9 @@ def collector(url: str, authorities: str) -> dict[str, Any]:
     host = {"address": parts.hostname, "port_value": parts.port or PORTS[parts.scheme]}
     cluster: dict[str, Any] = {
         "name": COLLECTOR,
-        "type": "STRICT_DNS",
+        # one host with all addresses of the name, tried one after the other (RFC 8305); by
+        # STRICT_DNS each address is a host, and those where nobody listens cost their spans
+        "type": "LOGICAL_DNS",
         # why not as Envoy does by itself: of a name with both it knows the IPv6 ones alone
         "dns_lookup_family": "ALL",
         "connect_timeout": "5s",
