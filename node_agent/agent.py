@@ -43,7 +43,7 @@ from wire.messages import NodeReport, ReportReply
 logger = logging.getLogger(__name__)
 
 ALONE_AFTER_S = 10.0  # without a control plane: dormant replicas then start from the journal
-REPORT_GAP_S = 0.2
+REPORT_GAP_S = 0.3
 RESTING_POLL_S = 30.0  # between polls while wake-ups arrive
 STOP_DRAIN_S = 10.0
 LAST_REPORT_S = 2.0
@@ -270,6 +270,7 @@ class Agent:
         if await asyncio.to_thread(self._folder.lost):
             await asyncio.to_thread(self._restore_folder)
             self._upkeep.doubt()
+        self._changed.clear()  # this report tells of it
         report = await asyncio.to_thread(self._make_report, self._fleet.generation)
         self._news.tell(report.replicas, self._host.states)
         reply = await self._client.report(report)
@@ -279,8 +280,8 @@ class Agent:
             logger.warning("The control plane refused a value of this node's report: %s", refusal)
         self._refused = set(reply.refused)
         await asyncio.to_thread(self._write_contact)
-        await self._news.pause(REPORT_GAP_S)
-        await self._until_next_report.take(self._heartbeat_s)
+        if await self._until_next_report.take(self._heartbeat_s):
+            await self._news.pause(REPORT_GAP_S)
 
     def _restore_folder(self) -> None:
         """Somebody deleted it under us: what is known here is written again. Raises FolderTaken."""

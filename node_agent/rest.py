@@ -24,8 +24,9 @@ class Rest:
             return interval_s
         return random.uniform(min(LEAST_S, interval_s), interval_s)  # noqa: S311 - not a secret
 
-    async def take(self, interval_s: float) -> None:
-        """Until the change or the time; the change's event is cleared either way."""
+    async def take(self, interval_s: float) -> bool:
+        """Until the change or the time; the change's event is cleared either way. Whether it was
+        the change."""
         try:
             async with asyncio.timeout(self.length_s(interval_s)):
                 await self._change.wait()
@@ -34,3 +35,4 @@ class Rest:
             self._woken = False
         finally:
             self._change.clear()
+        return self._woken

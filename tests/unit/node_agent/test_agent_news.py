@@ -1,4 +1,4 @@
-"""A replica that is ready is reported at once; other changes wait for one another."""
+"""What others wait for is reported at once; other changes wait for one another."""
 
 import asyncio
 
@@ -38,11 +38,13 @@ def pauses(told: str, now: str) -> bool:
         ("loading", "warming", True),
         ("ready", "ready", True),
         ("ready", "draining", True),
+        ("draining", "stopped", False),
+        ("loading", "failed", False),
+        ("failed", "failed", True),
+        ("failed", "starting", True),
     ],
 )
-def test_only_a_replica_that_has_become_ready_ends_the_pause(
-    told: str, now: str, waits: bool
-) -> None:
+def test_only_a_state_that_others_wait_for_ends_the_pause(told: str, now: str, waits: bool) -> None:
     assert pauses(told, now) is waits
 
 

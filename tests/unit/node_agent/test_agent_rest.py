@@ -11,7 +11,7 @@ async def woken() -> Rest:
     change = asyncio.Event()
     rest = Rest(change)
     change.set()
-    await rest.take(60.0)  # would outlast the test, were it not woken
+    assert await rest.take(60.0), "woken: it would outlast the test"
     assert not change.is_set(), "the change was taken"
     return rest
 
@@ -37,5 +37,5 @@ async def test_short_rests_are_not_shortened(interval_s: float) -> None:
 
 async def test_once_spread_they_keep_their_interval() -> None:
     rest = await woken()
-    await rest.take(0.001)  # by time
+    assert not await rest.take(0.001), "by time"
     assert rest.length_s(5.0) == 5.0
