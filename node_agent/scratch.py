@@ -46,6 +46,7 @@ class Scratch:
         """
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o711)
+        had = self.owner()
         self.end_processes()  # of a life before, who may still write where we remove
         removal.remove(self.temporary)
         for folder in (self.home, self.temporary):
@@ -54,7 +55,9 @@ class Scratch:
             folder.mkdir(exist_ok=True, mode=0o700)
             if user:
                 os.chown(folder, user, user, follow_symlinks=False)
-        self.end_processes()
+        if user not in (had, 0, os.geteuid()):
+            # nobody runs as a user that `own_user` has just chosen
+            _remove_shared(user)
 
     def end_processes(self) -> None:
         """End what runs as a user of its own, and remove what that has left in shared memory, which
@@ -68,11 +71,7 @@ class Scratch:
         # why as that user: the kernel then ends all of them in one step, however fast they fork
         command = [sys.executable, "-I", "-S", "-c", BECOME_AND_END, str(user)]
         subprocess.run(command, env={}, stderr=subprocess.DEVNULL, check=False)
-        if SHARED_MEMORY.is_dir():
-            for file in SHARED_MEMORY.iterdir():
-                with contextlib.suppress(FileNotFoundError):
-                    if file.lstat().st_uid == user:
-                        file.unlink()
+        _remove_shared(user)
 
     def owner(self) -> int:
         """The user that it was made for; 0 where it was not made."""
@@ -115,6 +114,15 @@ def _bytes_in(folder: int, levels: int) -> int:
             except PermissionError as error:
                 raise Uncountable("it closes its own folders to us again and again") from error
     return total
+
+
+def _remove_shared(user: int) -> None:
+    """What that user has left in shared memory, also under a number that another had before."""
+    if SHARED_MEMORY.is_dir():
+        for file in SHARED_MEMORY.iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                if file.lstat().st_uid == user:
+                    file.unlink()
 
 
 def own_user(scratch: Scratch, users: range) -> int:

@@ -137,6 +137,23 @@ def test_what_a_user_of_its_own_left_in_shared_memory_is_removed(tmp_path: Path)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users")
+def test_a_first_start_costs_no_process_and_finds_nothing_of_another_in_shared_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The number has just been chosen among those that nobody runs as."""
+    user = 1_900_000_126
+    left = SHARED_MEMORY / f"shoal-test-{os.getpid()}-c"
+    left.write_text("tensors of who had the number before")
+    os.chown(left, user, user)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("a process was started"))
+    try:
+        Scratch(tmp_path / "scratch").make(user)
+        assert not left.exists()
+    finally:
+        left.unlink(missing_ok=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users")
 def test_whoever_runs_as_a_user_of_its_own_is_ended(tmp_path: Path) -> None:
     """Whatever session and group it is in, and of nobody else."""
     user = 1_900_000_125
