@@ -3,7 +3,14 @@
 Nothing here reads a row or a clock; ``operations.services.autoscaling`` does, and carries it out.
 """
 
-from controlplane.autoscaling.decision import PAUSED, Decision, decide
+from controlplane.autoscaling.decision import (
+    CHANGED,
+    LOOKED_AT,
+    MAY_TAKE_BACK,
+    PAUSED,
+    Decision,
+    decide,
+)
 from controlplane.autoscaling.loads import STALE_S, Load
 from controlplane.autoscaling.policy import (
     LEAST_INTERVAL_S,
@@ -21,7 +28,10 @@ from controlplane.autoscaling.schedules import Bounds, bounds_at
 from controlplane.autoscaling.state import State, state_from_json, state_to_json
 
 __all__ = [
+    "CHANGED",
     "LEAST_INTERVAL_S",
+    "LOOKED_AT",
+    "MAY_TAKE_BACK",
     "PAUSED",
     "SOON_S",
     "STALE_S",

@@ -23,7 +23,13 @@ from controlplane.autoscaling.state import (
     within,
 )
 
-PAUSED: Final = "Somebody paused the deployment: it has no replicas."  # what stands in its way
+# What stands in the way of a decision, where that needs no names or figures.
+PAUSED: Final = "Somebody paused the deployment: it has no replicas."
+CHANGED: Final = "Somebody has just changed the deployment."
+LOOKED_AT: Final = "Another look at it has just been taken."
+MAY_TAKE_BACK: Final = (
+    "A rollout may give the traffic back to it until that ends: it keeps its replicas."
+)
 
 
 @dataclass(frozen=True, slots=True)

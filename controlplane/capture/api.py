@@ -1,8 +1,11 @@
 """REST of captured data. What clients sent is in it: nobody below a deployer of its project reads
 any of it, statistics included, as these hold values."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from django.http import HttpResponseBase
 from django.utils import timezone
@@ -31,10 +34,12 @@ from controlplane.capture.serializers import (
     baseline_shown,
     statistics_shown,
 )
+from controlplane.core.etags import IF_MATCH, etag_of, if_match
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, paginate
 from controlplane.core.parsers import NdjsonParser
 from controlplane.core.requests import read_body, read_query
 from controlplane.core.sending import bytes_response
+from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.registry.stores import blob_store
 
 
@@ -141,12 +146,30 @@ class CaptureStatisticsView(CaptureView):
 
 
 def shown(row: CaptureBaseline) -> Response:
-    return Response(CaptureBaselineSerializer(baseline_shown(row)).data)
+    body = CaptureBaselineSerializer(baseline_shown(row)).data
+    return Response(body, headers={"ETag": body["etag"]})
+
+
+@contextmanager
+def _as_seen(request: Request, deployment: Deployment) -> Iterator[None]:
+    def body() -> dict[str, Any] | None:
+        row = selectors.baseline_of(deployment)
+        return None if row is None else CaptureBaselineSerializer(baseline_shown(row)).data
+
+    with if_match(
+        request,
+        # why the endpoint: who changes a baseline locks that
+        Endpoint.objects.filter(pk=deployment.endpoint_id),
+        body,
+        lambda found: etag_of(None) if found is None else str(found["etag"]),
+    ):
+        yield
 
 
 class CaptureBaselineView(CaptureView):
     @extend_schema(
         operation_id="capture_baseline_set",
+        parameters=[IF_MATCH],
         request=CaptureBaselineInputSerializer,
         responses={
             200: CaptureBaselineSerializer,
@@ -157,16 +180,16 @@ class CaptureBaselineView(CaptureView):
         """Compare with what was captured in a window of the last seven days. What is in it is left
         out of what is compared with it."""
         asked = read_body(CaptureBaselineInputSerializer, request)
-        row = baselines.baseline_from_window(
-            deployment=selectors.deployment_named(endpoint, deployment),
-            actor=actor(request),
-            now=timezone.now(),
-            **asked,
-        )
+        of = selectors.deployment_named(endpoint, deployment)
+        with _as_seen(request, of):
+            row = baselines.baseline_from_window(
+                deployment=of, actor=actor(request), now=timezone.now(), **asked
+            )
         return shown(row)
 
     @extend_schema(
         operation_id="capture_baseline_update",
+        parameters=[IF_MATCH],
         request=CaptureWindowSerializer,
         responses={
             200: CaptureBaselineSerializer,
@@ -176,20 +199,21 @@ class CaptureBaselineView(CaptureView):
     def patch(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Hold another window against the same baseline: statistics and the alert go by it."""
         values = read_body(CaptureWindowSerializer, request)
-        row = baselines.baseline_window_set(
-            deployment=selectors.deployment_named(endpoint, deployment),
-            actor=actor(request),
-            now=timezone.now(),
-            **values,
-        )
+        of = selectors.deployment_named(endpoint, deployment)
+        with _as_seen(request, of):
+            row = baselines.baseline_window_set(
+                deployment=of, actor=actor(request), now=timezone.now(), **values
+            )
         return shown(row)
 
-    @extend_schema(operation_id="capture_baseline_delete", responses={204: None})
+    @extend_schema(
+        operation_id="capture_baseline_delete", parameters=[IF_MATCH], responses={204: None}
+    )
     def delete(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Compare with nothing any more."""
-        baselines.baseline_delete(
-            deployment=selectors.deployment_named(endpoint, deployment), actor=actor(request)
-        )
+        of = selectors.deployment_named(endpoint, deployment)
+        with _as_seen(request, of):
+            baselines.baseline_delete(deployment=of, actor=actor(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -198,7 +222,7 @@ class CaptureBaselineFileView(CaptureView):
 
     @extend_schema(
         operation_id="capture_baseline_upload",
-        parameters=[CaptureBaselineFileQuery],
+        parameters=[CaptureBaselineFileQuery, IF_MATCH],
         request={"application/x-ndjson": OpenApiTypes.BINARY},
         responses={
             200: CaptureBaselineSerializer,
@@ -209,11 +233,10 @@ class CaptureBaselineFileView(CaptureView):
         """Compare with records of a file, such as of training data: 16 MiB at most, a JSON object
         in each line, as captured files have it."""
         asked = read_query(CaptureBaselineFileQuery, request)
-        row = baselines.baseline_from_file(
-            deployment=selectors.deployment_named(endpoint, deployment),
-            content=b"" if request.stream is None else request.stream.read(),
-            **asked,
-            actor=actor(request),
-            now=timezone.now(),
-        )
+        of = selectors.deployment_named(endpoint, deployment)
+        content = b"" if request.stream is None else request.stream.read()
+        with _as_seen(request, of):
+            row = baselines.baseline_from_file(
+                deployment=of, content=content, **asked, actor=actor(request), now=timezone.now()
+            )
         return shown(row)

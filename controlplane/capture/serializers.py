@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from controlplane.capture.models import WINDOW_HOURS, CaptureBaseline, CapturedFile
 from controlplane.capture.selectors import LONGEST_HOURS, Feature, Statistics
+from controlplane.core.etags import etag_of
 from controlplane.core.pagination import page_of
 from controlplane.deployments.models import Deployment
 from controlplane.drift import LEAST_ROWS, Sketch, Verdict
@@ -96,6 +97,7 @@ class CaptureBaselineSerializer(Fields):
     )
     ends_at = serializers.DateTimeField(allow_null=True)
     window_hours = serializers.IntegerField(help_text="so many, until now, are held against it")
+    etag = serializers.CharField(help_text="for `If-Match`")
 
 
 class CaptureStatisticsSerializer(Fields):
@@ -172,7 +174,8 @@ def statistics_shown(
 
 def baseline_shown(row: CaptureBaseline) -> dict[str, Any]:
     names = ("source", "records", "set_by", "begins_at", "ends_at", "window_hours")
-    return {**{name: getattr(row, name) for name in names}, "set_at": row.updated_at}
+    said = {**{name: getattr(row, name) for name in names}, "set_at": row.updated_at}
+    return {**said, "etag": etag_of(row.source, row.set_by, row.updated_at, row.window_hours)}
 
 
 def _feature(one: Feature) -> dict[str, Any]:

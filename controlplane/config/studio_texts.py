@@ -12,11 +12,12 @@ from typing import Final
 
 from controlplane.alerts.rules import RULES
 from controlplane.alerts.types import HOLDS_AGAIN, NOT_SAMPLED, RULE_OFF, SUBJECT_GONE
-from controlplane.autoscaling import PAUSED
+from controlplane.autoscaling import CHANGED, LOOKED_AT, MAY_TAKE_BACK, PAUSED
 from controlplane.bottlenecks.kinds import KINDS
 from controlplane.deployments.waterfall import NO_REPLICA, NOT_KEPT
 from controlplane.rollouts.judgement import BEHIND
 
+IN_THE_WAY: Final = (PAUSED, CHANGED, LOOKED_AT, MAY_TAKE_BACK)
 ALERT_REASONS: Final = (HOLDS_AGAIN, SUBJECT_GONE, RULE_OFF, NOT_SAMPLED)
 WIDTH: Final = 140  # of a line, as frontend/.prettierrc has it
 HEAD: Final = """\
@@ -29,7 +30,15 @@ export const SERVER_TEXTS = [
 
 def texts() -> list[str]:
     """Each once, in the order of the code. What is one word is a sign: PSI, ms."""
-    every = (*_alert_rules(), *ALERT_REASONS, *_why_slow(), BEHIND, PAUSED, NO_REPLICA, NOT_KEPT)
+    every = (
+        *_alert_rules(),
+        *ALERT_REASONS,
+        *_why_slow(),
+        BEHIND,
+        *IN_THE_WAY,
+        NO_REPLICA,
+        NOT_KEPT,
+    )
     return list(dict.fromkeys(text for text in every if " " in text))
 
 

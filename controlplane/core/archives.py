@@ -3,7 +3,7 @@
 The file of one is a gzip of lines of JSON: its seal, then its events in order of their links. The
 seal says where the run begins and ends in the chain, how many events it has and which bytes, with
 a keyed hash over that; the database has it, too. An archive is made whole or not at all, and read
-whole: it has ``MOST`` events.
+whole: it has ``MOST`` events, of ``LARGEST`` bytes together.
 """
 
 import gzip
@@ -21,6 +21,8 @@ from controlplane.core.chain import CHANGED, FORGED, REMOVED, UNREADABLE, Break,
 from controlplane.core.models import Event, EventArchive
 
 MOST: Final = 5000  # of events in one
+LARGEST: Final = 256 * 2**20  # bytes of one, unpacked: its file may be a small one that grows
+_HEAD_BYTES: Final = 4096  # more than the line of a seal has
 FORMAT: Final = 1
 UNPACKABLE: Final = (*UNREADABLE, EOFError, zlib.error, OSError, KeyError)
 
@@ -37,12 +39,20 @@ class ArchiveBroken(Exception):
 
 
 def made(events: Sequence[Event], before: str) -> tuple[EventArchive, bytes]:
-    """An archive of these sealed events, not saved yet, and its file.
+    """An archive of these sealed events, not saved yet, and its file; of the first of them, where
+    all were too large for one.
 
     They are at least one, each with the next link; ``before`` is the hash that the first hangs on.
     The same events make the same bytes.
     """
-    lines = b"".join(_line(_parts(event)) for event in events)
+    fitting, size = list[bytes](), _HEAD_BYTES
+    for event in events:
+        line = _line(_parts(event))
+        size += len(line)
+        if fitting and size > LARGEST:
+            break
+        fitting.append(line)
+    events, lines = events[: len(fitting)], b"".join(fitting)
     moments = [event.at for event in events]
     row = EventArchive(
         first_link=events[0].link or 0,
@@ -75,13 +85,13 @@ def read(row: EventArchive, opened: Opened) -> list[Event]:
     """Its events, as they were. Raises ArchiveBroken, core.errors.Unavailable."""
     try:
         with opened(row.sha256) as file:
-            content = file.read(row.size + 1)
+            content = file.read(min(row.size, LARGEST) + 1)
     except FileNotFoundError as error:
         raise _broken(REMOVED, row, "its file is gone from where blobs are kept") from error
     if hashlib.sha256(content).hexdigest() != row.sha256:
         raise _broken(CHANGED, row, "its file has other bytes than were stored")
     try:
-        head, _, lines = gzip.decompress(content).partition(b"\n")
+        head, _, lines = _unpacked(content).partition(b"\n")
         if json.loads(head) != _seal(row):
             raise _broken(CHANGED, row, "its file has another seal than the database")
         if hashlib.sha256(lines).hexdigest() != row.content_sha256:
@@ -89,6 +99,19 @@ def read(row: EventArchive, opened: Opened) -> list[Event]:
         return [_event(json.loads(line)) for line in lines.splitlines()]
     except UNPACKABLE as error:
         raise _broken(CHANGED, row, f"its file cannot be read ({error})") from error
+
+
+def _unpacked(content: bytes) -> bytes:
+    """Raises zlib.error, EOFError."""
+    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)  # of gzip
+    found = unpacking.decompress(content, LARGEST + 1)
+    if len(found) > LARGEST:
+        raise zlib.error(f"it unpacks to more than {LARGEST:,} bytes")
+    if not unpacking.eof:
+        raise EOFError("it ends in the middle")
+    if unpacking.unused_data:
+        raise zlib.error("something stands behind its end")
+    return found
 
 
 def walk(way: Walk, opened: Opened | None) -> Break | None:

@@ -12,16 +12,15 @@ from controlplane.deployments.types import Desired
 from controlplane.golden.captured import captured_wanted
 from controlplane.golden.rollouts import answers_of, rollout_answers
 from controlplane.operations.models import Operation
-from controlplane.operations.services import asks_first, candidate_answered
-from controlplane.operations.types import ACTIVE
+from controlplane.operations.services import asks_first, candidate_answered, candidate_begin
 
 GATE_S: Final = 60.0  # that all cases may take once: nobody else waits for the new replicas
 
 
 def candidate_ask(operation: str, *, now: datetime) -> bool:
-    """Ask it, and say so to its operation. Whether that waited."""
-    row = Operation.objects.filter(pk=operation, state__in=ACTIVE).first()
-    if row is None or "candidate_asked" not in row.parameters:
+    """Ask it, and say so to its operation. Whether that waited, for this job and no other."""
+    row = candidate_begin(operation_id=operation, now=now)
+    if row is None:
         return False
     if "rollout" in row.parameters:
         answer = _before_rollout(row, now)

@@ -38,6 +38,7 @@ let baseline: CaptureStatistics["baseline"] = {
   begins_at: "2026-01-01T00:00:00Z",
   ends_at: "2026-01-02T00:00:00Z",
   window_hours: 24,
+  etag: 'W/"24"',
 };
 
 const FEATURES: CaptureFeature[] = [
@@ -103,12 +104,13 @@ export const capturedOf = (endpoint: string): CapturedFile[] =>
     : [];
 
 export const baselineSet = (source: string, windowHours: number) => {
-  baseline = { source, records: 4_812, set_by: "mara", set_at: AT, begins_at: AT, ends_at: AT, window_hours: windowHours };
+  const etag = `W/"${source} ${windowHours}"`;
+  baseline = { source, records: 4_812, set_by: "mara", set_at: AT, begins_at: AT, ends_at: AT, window_hours: windowHours, etag };
   return baseline;
 };
 
 export const baselineWindow = (windowHours: number) => {
-  if (baseline) baseline = { ...baseline, window_hours: windowHours };
+  if (baseline) baseline = { ...baseline, window_hours: windowHours, etag: `W/"${windowHours}"` };
   return baseline;
 };
 

@@ -182,7 +182,8 @@ def write_all(client: MLClient, folder: Path) -> Written:
         (endpoint.properties or {}).pop(OWN_ID, None)
         written.add(folder / f"{endpoint.name}.endpoint.yml", endpoint)
         for deployment in client.online_deployments.list(str(endpoint.name)):
-            if (deployment.autoscale or {}).get("enabled"):  # it decides, also on zero
+            # why not: a policy decides, also on zero; and none is made with zero, which is paused
+            if (deployment.autoscale or {}).get("enabled") or not deployment.instance_count:
                 deployment.instance_count = None
             name = f"{endpoint.name}.{deployment.name}.deployment.yml"
             written.add(folder / name, deployment)

@@ -28,9 +28,11 @@ TABLES: Final = """
     AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
     ORDER BY 1
 """
+# What those of other users are, PostgreSQL tells superusers alone; its own workers have no user.
 OTHERS: Final = """
     SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-    AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+    AND pid <> pg_backend_pid() AND coalesce(backend_type, 'client backend') = 'client backend'
+    AND usesysid IS NOT NULL
 """
 
 
@@ -117,7 +119,7 @@ class Postgres:
         """Drop every table that is there and put ``dump`` in; all of it, or nothing of it.
 
         pg_restore has no transaction that drops other tables than its own, so it writes what psql
-        reads: all in one transaction, whose end is written once all of the dump was read.
+        reads: all in one transaction, whose end it writes once it has read all of the dump.
         """
         with self._connected() as connection:
             program = _restorer(about, _server(connection))
@@ -131,12 +133,12 @@ class Postgres:
             script = _pipe(psql.stdin)
             try:
                 script.write(f"BEGIN;\n{drop}".encode())
+                # why its own end: without, each large object begins and ends a transaction, ours
                 with self._started(
-                    program, "--no-owner", "--no-privileges", "--file=-", str(dump),
-                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                    program, "--no-owner", "--no-privileges", "--single-transaction", "--file=-",
+                    str(dump), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 ) as restored:  # fmt: skip
                     shutil.copyfileobj(_pipe(restored.stdout), script)
-                script.write(b"COMMIT;\n")
                 script.close()
             except BrokenPipeError:  # psql has ended, and says why
                 with suppress(BrokenPipeError):

@@ -11,7 +11,7 @@ from controlplane.operations.reconcile.memory_pressure import (
     to_move,
 )
 from controlplane.operations.reconcile.operation import operation_step
-from controlplane.operations.reconcile.stages import STAGES, TITLES, stages_new
+from controlplane.operations.reconcile.stages import QUEUE_TIMEOUT, STAGES, TITLES, stages_new
 from controlplane.operations.reconcile.upkeep import Upkeep, revive_after, upkeep
 from controlplane.operations.reconcile.values import (
     DELETIONS,
@@ -45,6 +45,7 @@ __all__ = [
     "AGAIN_WITHIN",
     "DELETIONS",
     "LOST_AFTER",
+    "QUEUE_TIMEOUT",
     "STAGES",
     "TITLES",
     "UNTAKEN_AFTER",

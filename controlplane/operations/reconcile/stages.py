@@ -26,7 +26,10 @@ from controlplane.operations.types import OperationKind, StageName, StageStatus
 
 PLACE_TIMEOUT: Final = timedelta(seconds=20)  # a node may just be (re)starting
 UNROUTE_TIMEOUT: Final = timedelta(seconds=10)  # a deletion does not wait for a dead gateway
-ASK_AGAIN: Final = timedelta(seconds=40)  # the job may be lost; all its cases take 20 s at most
+# Jobs that ask golden cases wait behind models that are taken in: time counts once they have begun.
+ASK_WAIT: Final = timedelta(seconds=60)  # before one that has not is sent again: it may be lost
+QUEUE_TIMEOUT: Final = timedelta(minutes=10)  # that none may have begun
+ASK_AGAIN: Final = timedelta(seconds=40)  # its process may be lost; all cases take 20 s at most
 ASK_TIMEOUT: Final = timedelta(seconds=100)  # a deployment does not fail as nobody asks it
 GATE_AGAIN: Final = timedelta(seconds=90)  # the same before the first request, of 60 s at most
 GATE_PAUSE: Final = timedelta(seconds=10)  # before what was not answered is asked again
@@ -211,17 +214,32 @@ def _golden(case: Case, stage: Stage) -> Verdict:
         return Verdict(done=True, detail=gate.told or "nothing to ask")
     if gate.generation is None:
         return Verdict(detail="telling the gateway", actions=(Reach(),))
-    if case.now - (stage.started_at or case.now) >= GATE_TIMEOUT:
+    if _took_too_long(case, stage, GATE_TIMEOUT):
         return Verdict(failure=_unanswered(case))
     if case.candidate_asked is None:
         if case.confirmed_generation < gate.generation:
             silent = [f"gateway {name} is silent" for name, _ in case.unconfirmed]
             return Verdict(detail="; ".join(["waiting for the gateway to confirm", *silent]))
         return Verdict(detail="asking", actions=(AskCandidate(),))
-    pause = GATE_PAUSE if gate.waits else GATE_AGAIN
-    due = case.now - case.candidate_asked >= pause
+    due = _asks_again(case, GATE_PAUSE if gate.waits else GATE_AGAIN)
     detail = f"not answered: {gate.unanswered[0]}; asking again" if gate.unanswered else "asking"
     return Verdict(detail=detail, actions=(AskCandidate(),) if due else ())
+
+
+def _took_too_long(case: Case, stage: Stage, within: timedelta) -> bool:
+    """``within``: that golden cases may take, from when the first job has begun to ask them."""
+    if case.candidate_first is not None:
+        return case.now - case.candidate_first >= within
+    return case.now - (stage.started_at or case.now) >= QUEUE_TIMEOUT
+
+
+def _asks_again(case: Case, pause: timedelta) -> bool:
+    """``pause``: from when the last job began."""
+    if case.candidate_asked is None:
+        return True
+    if case.candidate_began is None:
+        return case.now - case.candidate_asked >= ASK_WAIT
+    return case.now - case.candidate_began >= pause
 
 
 def _unanswered(case: Case) -> Failure:
@@ -234,8 +252,9 @@ def _unanswered(case: Case) -> Failure:
         hint = "Check that the gateway and its agent are running, then retry."
     else:
         text = "Nobody has asked its golden cases"
-        hint = "Is the worker of the queue ingest up? Then retry."
-    minutes = GATE_TIMEOUT.total_seconds() / 60
+        hint = "Is the worker of the queue ingest up, or busy with other models? Then retry."
+    within = QUEUE_TIMEOUT if case.candidate_first is None else GATE_TIMEOUT
+    minutes = within.total_seconds() / 60
     return Failure(
         "GoldenCasesUnanswered",
         f"{text} within {minutes:.0f} min; it got no requests.",
@@ -267,11 +286,9 @@ def _missing(case: Case) -> list[str]:
 
 def _rollout(case: Case, stage: Stage) -> Verdict:
     """How it ends is known once the deployment is settled: whoever finishes writes it down."""
-    waited = case.now - (stage.started_at or case.now)
-    if case.candidate_answered or waited >= ASK_TIMEOUT:
+    if case.candidate_answered or _took_too_long(case, stage, ASK_TIMEOUT):
         return Verdict(detail=stage.detail, actions=(Finish(),))
-    asked = case.candidate_asked
-    due = asked is None or case.now - asked >= ASK_AGAIN
+    due = _asks_again(case, ASK_AGAIN)
     return Verdict(detail="asking its golden cases", actions=(AskCandidate(),) if due else ())
 
 

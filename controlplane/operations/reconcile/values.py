@@ -122,7 +122,9 @@ class Case:
     refusal: Failure | None = None  # why gateways leave out what this operation made
     unconfirmed: tuple[tuple[str, timedelta], ...] = ()  # silent gateways, and for how long
     wave_size: int = 0  # replicas that may be fetched and started at a time; 0: all
-    candidate_asked: datetime | None = None  # when its golden cases were
+    candidate_asked: datetime | None = None  # when a job was sent that asks its golden cases
+    candidate_began: datetime | None = None  # when that job did, which may have had to wait
+    candidate_first: datetime | None = None  # when the first of such jobs did
     candidate_answered: bool = False
     gate: GateFacts = GateFacts()
 

@@ -1,6 +1,10 @@
 """Writes that begin, move or end operations, one file per noun."""
 
-from controlplane.operations.services.advance import candidate_answered, operation_cancel
+from controlplane.operations.services.advance import (
+    candidate_answered,
+    candidate_begin,
+    operation_cancel,
+)
 from controlplane.operations.services.autoscaling import autoscale, deployment_wake
 from controlplane.operations.services.completion import operations_supersede
 from controlplane.operations.services.deletions import deployment_delete
@@ -58,6 +62,7 @@ __all__ = [
     "autoscale",
     "autoscaling_preview",
     "candidate_answered",
+    "candidate_begin",
     "deploy",
     "deployment_confirm",
     "deployment_create",

@@ -28,6 +28,7 @@ from controlplane.operations.errors import OperationFinished
 from controlplane.operations.models import Operation
 from controlplane.operations.reconcile import (
     DELETIONS,
+    QUEUE_TIMEOUT,
     Action,
     AskCandidate,
     Cancel,
@@ -127,6 +128,21 @@ def _cancel_request(*, operation_id: str, actor: str) -> None:
     )
 
 
+@transaction.atomic
+def candidate_begin(*, operation_id: str, now: datetime) -> Operation | None:
+    """The operation whose candidate is to be asked now, by who calls this alone. None where nobody
+    waits for that, or another job asks already: jobs are sent again where one may be lost."""
+    operation = _waiting(operation_id)
+    if operation is None or "candidate_began" in operation.parameters:
+        return None
+    if "candidate_asked" not in operation.parameters:
+        return None
+    began = now.isoformat()
+    first = operation.parameters.get("candidate_first", began)
+    _answer_keep(operation, {"candidate_began": began, "candidate_first": first})
+    return operation
+
+
 def candidate_answered(
     *, operation_id: str, asked_at: str, answer: dict[str, Any], now: datetime
 ) -> bool:
@@ -134,25 +150,33 @@ def candidate_answered(
     ``cases``, a line for each that failed; or ``refused``, why it goes no further; or
     ``unanswered``, why it is asked again. Whether somebody still waited for it."""
     with transaction.atomic():
-        asked = Operation.objects.filter(pk=operation_id).first()
-        if asked is None:
-            return False
-        endpoint_lock(asked.endpoint)
-        operation = Operation.objects.filter(pk=operation_id, state__in=ACTIVE).first()
-        if operation is None or "candidate_answer" in operation.parameters:
-            return False
-        if operation.parameters.get("candidate_asked") != asked_at:
+        operation = _waiting(operation_id)
+        if operation is None or operation.parameters.get("candidate_asked") != asked_at:
             return False  # others are asked by now
         kept = {"candidate_answer": answer}
         if "unanswered" in answer:
             kept = {"candidate_tried": {"asked": asked_at, **answer}}
-        # why a new revision: a step that was decided on without it would write it away
-        Operation.objects.filter(pk=operation_id).update(
-            parameters={**operation.parameters, **kept},
-            revision=F("revision") + 1,
-        )
+        _answer_keep(operation, kept)
     operation_advance(operation_get(operation_id), now=now)
     return True
+
+
+def _waiting(operation_id: str) -> Operation | None:
+    """The operation, locked, while it goes on and its candidate has not answered."""
+    asked = Operation.objects.filter(pk=operation_id).first()
+    if asked is None:
+        return None
+    endpoint_lock(asked.endpoint)
+    operation = Operation.objects.filter(pk=operation_id, state__in=ACTIVE).first()
+    return None if operation and "candidate_answer" in operation.parameters else operation
+
+
+def _answer_keep(operation: Operation, kept: dict[str, Any]) -> None:
+    operation.parameters.update(kept)
+    # why a new revision: a step that was decided on without it would write it away
+    Operation.objects.filter(pk=operation.pk).update(
+        parameters=operation.parameters, revision=F("revision") + 1
+    )
 
 
 @transaction.atomic
@@ -206,8 +230,7 @@ def _place(operation: Operation, assigned: tuple[tuple[int, str], ...], now: dat
     for name in ("replica_ids", "placed_ids"):
         operation.parameters[name] = [*operation.parameters.get(name, []), *placed]
     operation.parameters["route_generation"] = None
-    if asks:
-        gate_forget(operation.parameters)
+    gate_forget(operation.parameters)
     _parameters_save(operation)
 
 
@@ -217,8 +240,14 @@ def _ask(operation: Operation, action: Reach | AskCandidate, now: datetime) -> N
         operation.parameters["candidate_generation"] = generation.get(name=operation.endpoint)
     else:
         # why a job: it calls the candidate, which takes seconds
-        enqueue_on_commit("golden.candidate", queue="ingest", operation=operation.id)
+        enqueue_on_commit(
+            "golden.candidate",
+            queue="ingest",
+            expires_s=int(QUEUE_TIMEOUT.total_seconds()),  # it keeps its place behind others
+            operation=operation.id,
+        )
         operation.parameters["candidate_asked"] = now.isoformat()
+        operation.parameters.pop("candidate_began", None)
     _parameters_save(operation)
 
 

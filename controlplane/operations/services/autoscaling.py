@@ -13,6 +13,9 @@ from django.db import transaction
 from django.db.models import F, Prefetch, QuerySet
 
 from controlplane.autoscaling import (
+    CHANGED,
+    LOOKED_AT,
+    MAY_TAKE_BACK,
     PAUSED,
     Decision,
     decide,
@@ -161,7 +164,7 @@ def _look(row: Deployment, tracks: dict[str, Track], pace: Pace, now: datetime) 
             operation, blocked = _carry_out(row, found, now)
         if not _remember(known, found, blocked, now):
             transaction.set_rollback(True)  # another process has looked, too
-            return Blocked("OperationInProgress", "Another look at it has just been taken.")
+            return Blocked("OperationInProgress", LOOKED_AT)
         _tell_blocked(row, known, blocked)
     if operation is not None:
         advanced(operation, now)
@@ -193,7 +196,7 @@ def _carry_out(
     seen = {"instance_count": row.instance_count, "autoscale": row.autoscale}
     fresh = Deployment.objects.filter(pk=row.pk).values(*seen, "provisioning_state").first()
     if fresh is None or any(fresh[name] != value for name, value in seen.items()):
-        return None, Blocked("OperationInProgress", "Somebody has just changed the deployment.")
+        return None, Blocked("OperationInProgress", CHANGED)
     running = operations_active(row.endpoint.name, row.name).first()
     if running is not None:
         return None, Blocked("OperationInProgress", f"It waits for: {describe(running)}.")
@@ -204,8 +207,7 @@ def _carry_out(
     if failed := _failed_lately(row, now):
         return None, failed
     if found.wanted < row.instance_count and may_take_back(row.endpoint.name, row.name):
-        text = "A rollout may give the traffic back to it until that ends: it keeps its replicas."
-        return None, Blocked("RolloutInProgress", text)
+        return None, Blocked("RolloutInProgress", MAY_TAKE_BACK)
     allowed, refused = replicas_within(row, found.wanted)
     count, blocked = _placeable(row, allowed, now)
     if blocked is None and refused:

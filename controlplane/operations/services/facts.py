@@ -70,9 +70,9 @@ def case_load(operation: Operation, now: datetime) -> Case:
             for row in (endpoint.unconfirmed if endpoint else ())
         ),
         wave_size=settings.SHOAL_WAVE_REPLICAS,
-        candidate_asked=datetime.fromisoformat(asked)
-        if (asked := operation.parameters.get("candidate_asked"))
-        else None,
+        candidate_asked=_moment(operation.parameters.get("candidate_asked")),
+        candidate_began=_moment(operation.parameters.get("candidate_began")),
+        candidate_first=_moment(operation.parameters.get("candidate_first")),
         candidate_answered="candidate_answer" in operation.parameters,
         gate=gate_facts(operation),
     )

@@ -91,5 +91,5 @@ def gate_facts(operation: Operation) -> GateFacts:
 
 def gate_forget(parameters: dict[str, Any]) -> None:
     """Other replicas are asked anew; what is on its way of those before counts no more."""
-    for name in ("generation", "asked", "answer", "tried"):
+    for name in ("generation", "asked", "began", "first", "answer", "tried"):
         parameters.pop(f"candidate_{name}", None)

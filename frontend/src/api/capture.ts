@@ -64,23 +64,30 @@ export const capturedFilePath = (endpoint: string, deployment: string, id: strin
 
 const BASELINE = "/api/v1/endpoints/{endpoint}/deployments/{deployment}/data/baseline";
 
-export const setBaseline = (endpoint: string, deployment: string, hours: number, windowHours: number) =>
+/** `seen`: the baseline's `etag` as it was read, if there was one; where others have changed it since, that is refused (412). */
+const asSeen = (endpoint: string, deployment: string, seen: string | undefined) => ({
+  ...of(endpoint, deployment),
+  ...(seen === undefined ? {} : { header: { "If-Match": seen } }),
+});
+
+export const setBaseline = (endpoint: string, deployment: string, hours: number, windowHours: number, seen: string | undefined) =>
   answer(
     api.PUT(BASELINE, {
-      params: of(endpoint, deployment),
+      params: asSeen(endpoint, deployment, seen),
       body: { begin: new Date(Date.now() - hours * 3_600_000).toISOString(), window_hours: windowHours },
     }),
   );
 
-export const setBaselineWindow = (endpoint: string, deployment: string, windowHours: number) =>
-  answer(api.PATCH(BASELINE, { params: of(endpoint, deployment), body: { window_hours: windowHours } }));
+export const setBaselineWindow = (endpoint: string, deployment: string, windowHours: number, seen: string | undefined) =>
+  answer(api.PATCH(BASELINE, { params: asSeen(endpoint, deployment, seen), body: { window_hours: windowHours } }));
 
-export const deleteBaseline = (endpoint: string, deployment: string) => answer(api.DELETE(BASELINE, { params: of(endpoint, deployment) }));
+export const deleteBaseline = (endpoint: string, deployment: string, seen: string | undefined) =>
+  answer(api.DELETE(BASELINE, { params: asSeen(endpoint, deployment, seen) }));
 
-export const uploadBaseline = (endpoint: string, deployment: string, file: File, windowHours: number) =>
+export const uploadBaseline = (endpoint: string, deployment: string, file: File, windowHours: number, seen: string | undefined) =>
   answer(
     api.PUT("/api/v1/endpoints/{endpoint}/deployments/{deployment}/data/baseline/file", {
-      params: { ...of(endpoint, deployment), query: { window_hours: windowHours } },
+      params: { ...asSeen(endpoint, deployment, seen), query: { window_hours: windowHours } },
       body: "",
       bodySerializer: () => file,
       headers: { "Content-Type": "application/x-ndjson" },

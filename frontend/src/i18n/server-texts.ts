@@ -371,6 +371,18 @@ export const SERVER_TEXTS = [
     message: "Somebody paused the deployment: it has no replicas.",
   }),
   msg({
+    id: "server: Somebody has just changed the deployment.",
+    message: "Somebody has just changed the deployment.",
+  }),
+  msg({
+    id: "server: Another look at it has just been taken.",
+    message: "Another look at it has just been taken.",
+  }),
+  msg({
+    id: "server: A rollout may give the traffic back to it until that ends: it keeps its replicas.",
+    message: "A rollout may give the traffic back to it until that ends: it keeps its replicas.",
+  }),
+  msg({
     id: "server: The gateway answered by itself: no replica had it.",
     message: "The gateway answered by itself: no replica had it.",
   }),

@@ -355,6 +355,11 @@ def test_a_filled_database_is_replaced_only_when_that_is_said(
             target.ready(dumped.about, replace=False)
         with pytest.raises(BackupError, match="1 other connections use the database target"):
             target.ready(dumped.about, replace=True)
+        connection.execute("CREATE ROLE another LOGIN")
+        connection.execute('ALTER TABLE "of somebody" OWNER TO another')
+        uri = postgres.server.get_uri("target").replace("//postgres:", "//another:")
+        with pytest.raises(BackupError, match="1 other connections use the database target"):
+            Database(uri, os.environ).ready(dumped.about, replace=True)
     with pytest.raises(BackupError, match=r"PostgreSQL 1\d.*, the backup is of 99\.1: restore"):
         target.ready({**dumped.about, "server": "99.1"}, replace=True)
     target.ready(dumped.about, replace=True)
@@ -371,11 +376,13 @@ def test_a_filled_database_is_replaced_only_when_that_is_said(
         assert connection.execute("SELECT * FROM registry_blob").fetchall() == [("abc", 3)]
 
 
-@pytest.mark.parametrize("program", ["pg_restore", "psql"])
+@pytest.mark.parametrize(
+    ("program", "at"), [("pg_restore", "end"), ("psql", "counted"), ("psql", "late")]
+)
 def test_a_restore_that_fails_leaves_what_was_there(
-    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, at: str
 ) -> None:
-    source, target = f"source_{program}", f"target_{program}"
+    source, target = f"source_{at}", f"target_{at}"
     for name in (source, target):
         postgres.server.psql(f"CREATE DATABASE {name};")
     monkeypatch.setenv("PATH", f"{PROGRAMS}:{os.environ['PATH']}")
@@ -385,11 +392,13 @@ def test_a_restore_that_fails_leaves_what_was_there(
             "INSERT INTO registry_blob SELECT n::text, n FROM generate_series(1, 50000) n"
         )
         connection.execute("CREATE SEQUENCE counted")
+        connection.execute("SELECT lo_from_bytea(0, 'large')")
+        connection.execute("CREATE INDEX late ON registry_blob (size)")  # behind what is large
         dumped = Database(postgres.server.get_uri(source), os.environ).dump(tmp_path / "dump")
     with psycopg.connect(postgres.server.get_uri(target), autocommit=True) as connection:
         connection.execute('CREATE TABLE "of somebody" AS SELECT 1 AS x')
         if program == "psql":  # no table, so nothing drops it, and the dump has one of that name
-            connection.execute("CREATE SEQUENCE counted")
+            connection.execute(f"CREATE SEQUENCE {at}")
     if program == "pg_restore":
         (tmp_path / "dump").write_bytes((tmp_path / "dump").read_bytes()[:-4000])
     database = Database(postgres.server.get_uri(target), os.environ)

@@ -146,7 +146,13 @@ IDLE = {"enabled": True, "min": 0, "max": 3}
 
 @pytest.mark.parametrize(
     ("policy", "count", "written"),
-    [(IDLE, 0, None), (IDLE, 2, None), ({**IDLE, "enabled": False}, 2, 2), (None, 2, 2)],
+    [
+        (IDLE, 0, None),
+        (IDLE, 2, None),
+        ({**IDLE, "enabled": False}, 2, 2),
+        (None, 2, 2),
+        (None, 0, None),  # somebody paused it
+    ],
 )
 def test_what_is_exported_is_made_again_whatever_its_policy_has_taken_it_to(
     installed: FakeServer,

@@ -379,7 +379,8 @@ def test_the_window_is_changed_without_another_baseline(
     before = api.put(f"{path}/file", normal(600), content_type="application/x-ndjson").json()
     index = CaptureBaseline.objects.get().worst_psi
     after = api.patch(path, {"window_hours": 2}, format="json")
-    assert (after.status_code, after.json()) == (200, {**before, "window_hours": 2})
+    assert after.status_code == 200
+    assert after.json() == {**before, "window_hours": 2, "etag": after.headers["ETag"]}
     changed = CaptureBaseline.objects.get().worst_psi
     assert index is not None
     assert changed is not None
@@ -450,6 +451,27 @@ def test_what_the_baseline_was_made_of_is_left_out_of_what_is_compared(
     else:
         assert row.worst_psi is None
         assert row.told == "the window has 0 of 300 rows without the baseline's own 3600 requests"
+
+
+def test_a_baseline_is_changed_as_it_was_seen(node: SimulatedNode, api: APIClient) -> None:
+    path, kind = f"{DATA}/data/baseline", "application/x-ndjson"
+    first = api.put(f"{path}/file", normal(400), content_type=kind)
+    seen = first.json()["etag"]
+    assert first.headers["ETag"] == seen == api.get(f"{DATA}/data").json()["baseline"]["etag"]
+    changed = api.patch(path, {"window_hours": 6}, format="json", headers={"If-Match": seen})
+    assert (changed.status_code, changed.json()["window_hours"]) == (200, 6)
+    late: list[Any] = [
+        api.patch(path, {"window_hours": 7}, format="json", headers={"If-Match": seen}),
+        api.put(f"{path}/file", normal(500), content_type=kind, headers={"If-Match": seen}),
+        api.delete(path, headers={"If-Match": seen}),
+    ]
+    for one in late:
+        assert (one.status_code, one.json()["code"]) == (412, "PreconditionFailed")
+        assert one.json()["current"]["window_hours"] == 6
+    now = changed.json()["etag"]
+    assert api.delete(path, headers={"If-Match": now}).status_code == 204
+    gone = api.put(f"{path}/file", normal(400), content_type=kind, headers={"If-Match": now})
+    assert (gone.status_code, gone.json()["current"]) == (412, None)
 
 
 def test_what_comes_after_the_baseline_was_made_counts_within_the_same_hour(

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import json
+import tracemalloc
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -201,6 +202,20 @@ def no_gzip(two: list[EventArchive]) -> None:
     EventArchive.objects.filter(pk=two[1].pk).update(sha256=sha256, size=len(content))
 
 
+def no_end(two: list[EventArchive]) -> None:
+    with blob_store().open(two[1].sha256) as file:
+        content = file.read()[:-4]
+    sha256 = write(two[1], content)
+    EventArchive.objects.filter(pk=two[1].pk).update(sha256=sha256, size=len(content))
+
+
+def something_behind(two: list[EventArchive]) -> None:
+    with blob_store().open(two[1].sha256) as file:
+        content = file.read() + b"more"
+    sha256 = write(two[1], content)
+    EventArchive.objects.filter(pk=two[1].pk).update(sha256=sha256, size=len(content))
+
+
 def swap_files(two: list[EventArchive]) -> None:
     EventArchive.objects.filter(pk=two[0].pk).update(sha256=two[1].sha256, size=two[1].size)
 
@@ -245,6 +260,8 @@ def drop_all_archives(two: list[EventArchive]) -> None:
         (reorder_events, chain.CHANGED, 3, "other bytes than were sealed"),
         (cut_an_event, chain.CHANGED, 3, "other bytes than were sealed"),
         (no_gzip, chain.CHANGED, 3, "cannot be read"),
+        (no_end, chain.CHANGED, 3, "it ends in the middle"),
+        (something_behind, chain.CHANGED, 3, "something stands behind its end"),
         (swap_files, chain.CHANGED, 1, "another seal than the database"),
         (swap_places, chain.CHANGED, 1, "its seal is not what Shoal wrote"),
         (say_less, chain.CHANGED, 3, "its seal is not what Shoal wrote"),
@@ -266,6 +283,33 @@ def test_tampering_is_found_and_named(
     assert broken is not None
     assert (broken.kind, broken.link) == (kind, link)
     assert says in broken.reason
+
+
+def test_a_file_that_grows_is_not_unpacked(
+    two: list[EventArchive], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "LARGEST", 2**20)
+    content = gzip.compress(bytes(2**26))
+    sha256 = write(two[1], content)
+    EventArchive.objects.filter(pk=two[1].pk).update(sha256=sha256, size=len(content))
+    two[1].refresh_from_db()
+    tracemalloc.start()
+    try:
+        with pytest.raises(archives.ArchiveBroken, match="unpacks to more than 1,048,576 bytes"):
+            archives.read(two[1], services.opened)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 2**23
+
+
+def test_large_events_are_in_more_archives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "LARGEST", archives._HEAD_BYTES + 1200)
+    happen(60, 60, 40, 39, 38, 2)
+    assert services.events_archive(now=NOW) == 5
+    audit.seal()
+    assert [row.events for row in EventArchive.objects.order_by("first_link")] == [2, 2, 1]
+    assert audit.verify(opened=services.opened).broken is None
 
 
 def test_who_has_the_key_must_change_all_that_follows(two: list[EventArchive]) -> None:

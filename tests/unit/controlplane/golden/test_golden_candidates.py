@@ -1,6 +1,6 @@
 """A deployment that is asked for with a rollout: checked at once, begun once it is ready."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.golden import asking
 from controlplane.golden.candidates import candidate_ask
+from controlplane.nodes.models import Node
 from controlplane.operations.models import Operation, Rollout
-from controlplane.operations.services import operations_tick
+from controlplane.operations.services import candidate_begin, operations_tick
 from controlplane.registry.models import Model
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
@@ -191,13 +192,40 @@ def test_it_is_asked_again_where_the_job_was_lost_and_not_for_ever(
     now = timezone.now()
     operations_tick(now=now + timedelta(seconds=5))
     assert sent == ["golden.candidate"]
-    operations_tick(now=now + timedelta(seconds=50))
+    operations_tick(now=now + timedelta(seconds=70))
     assert sent == ["golden.candidate"] * 2
     Operation.objects.update(deadline_at=now)  # it serves: being late is no failure any more
-    operations_tick(now=now + timedelta(seconds=105))
+    tick_while_nodes_report(now + timedelta(minutes=9))
+    assert shown(api, operation)["state"] == "Running", "models may be taken in before it"
+    tick_while_nodes_report(now + timedelta(minutes=11))
     assert shown(api, operation)["state"] == "Succeeded"
     assert "were not asked in time" in last_stage(api, operation)[2]
     assert green().provisioning_state == "Succeeded"
+
+
+def tick_while_nodes_report(now: datetime) -> None:
+    Node.objects.update(last_seen_at=now)
+    operations_tick(now=now)
+
+
+def test_time_counts_once_the_job_has_begun(
+    api: APIClient, serving: SimulatedNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(
+        "controlplane.operations.services.advance.enqueue_on_commit",
+        lambda name, **_: sent.append(name),
+    )
+    operation = ready(api, serving)
+    began = timezone.now() + timedelta(minutes=8)
+    assert candidate_begin(operation_id=operation, now=began)
+    tick_while_nodes_report(began + timedelta(seconds=35))
+    assert sent == ["golden.candidate"], "it asks"
+    tick_while_nodes_report(began + timedelta(seconds=45))
+    assert sent == ["golden.candidate"] * 2, "its process may be lost"
+    assert shown(api, operation)["state"] == "Running"
+    tick_while_nodes_report(began + timedelta(seconds=105))
+    assert "were not asked in time" in last_stage(api, operation)[2]
 
 
 def test_who_cancels_meanwhile_gets_no_rollout(

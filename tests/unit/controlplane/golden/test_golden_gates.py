@@ -16,11 +16,12 @@ from controlplane.console.tensors import Tensor
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.selectors import routing_view
-from controlplane.golden import asking
+from controlplane.golden import asking, candidates
 from controlplane.golden.candidates import candidate_ask
 from controlplane.nodes.models import Node
 from controlplane.operations.models import Operation
-from controlplane.operations.services import operations_tick
+from controlplane.operations.services import candidate_begin, operations_tick
+from controlplane.rollouts import Golden
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 
@@ -356,14 +357,66 @@ def test_where_nobody_asks_that_is_the_reason(
     )
     operation = settled(deploy(api), serving)
     now = timezone.now()
-    operations_tick(now=now + timedelta(seconds=80))
+    operations_tick(now=now + timedelta(seconds=50))
     assert sent == ["golden.candidate"]
-    operations_tick(now=now + timedelta(seconds=100))  # the job may be lost, with its process
+    operations_tick(now=now + timedelta(seconds=70))  # the job may be lost, with its process
     assert sent == ["golden.candidate"] * 2
-    tick_while_nodes_report(now + timedelta(minutes=6))
+    tick_while_nodes_report(now + timedelta(minutes=9))
+    assert shown(api, operation)["state"] == "Running", "models may be taken in before it"
+    tick_while_nodes_report(now + timedelta(minutes=11))
     done = shown(api, operation)
     assert (done["state"], done["error"]["code"]) == ("Failed", "GoldenCasesUnanswered")
     assert "worker of the queue ingest" in done["error"]["hints"][0]
+
+
+def test_of_two_jobs_one_asks(
+    api: APIClient, serving: SimulatedNode, candidate: Candidate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that waits behind models that are taken in is sent again: both come at once then."""
+    golden()
+    sent: list[str] = []
+    monkeypatch.setattr(
+        "controlplane.operations.services.advance.enqueue_on_commit",
+        lambda name, **_: sent.append(name),
+    )
+    operation = settled(deploy(api), serving)
+    tick_while_nodes_report(timezone.now() + timedelta(minutes=4))
+    assert sent == ["golden.candidate"] * 2
+    asking_cases, others = candidates.answers_of, list[bool]()
+
+    def while_another_comes(*args: Any, **options: Any) -> Golden:
+        others.append(ask(operation))
+        return asking_cases(*args, **options)
+
+    monkeypatch.setattr(candidates, "answers_of", while_another_comes)
+    assert candidate_ask(operation, now=timezone.now() + timedelta(minutes=4))
+    assert others == [False]
+    assert not ask(operation), "it is answered"
+    assert candidate.asked == ["green~candidate"]
+
+
+def test_time_counts_once_a_job_has_begun(
+    api: APIClient, serving: SimulatedNode, candidate: Candidate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    golden()
+    sent: list[str] = []
+    monkeypatch.setattr(
+        "controlplane.operations.services.advance.enqueue_on_commit",
+        lambda name, **_: sent.append(name),
+    )
+    operation = settled(deploy(api), serving)
+    began = timezone.now() + timedelta(minutes=8)
+    assert candidate_begin(operation_id=operation, now=began)
+    assert candidate_begin(operation_id=operation, now=began) is None
+    tick_while_nodes_report(began + timedelta(seconds=80))
+    assert sent == ["golden.candidate"], "it asks"
+    tick_while_nodes_report(began + timedelta(seconds=100))
+    assert sent == ["golden.candidate"] * 2, "its process may be lost"
+    assert candidate_begin(operation_id=operation, now=began + timedelta(seconds=110))
+    tick_while_nodes_report(began + timedelta(minutes=4))
+    assert shown(api, operation)["state"] == "Running"
+    tick_while_nodes_report(began + timedelta(minutes=6))
+    assert shown(api, operation)["error"]["code"] == "GoldenCasesUnanswered"
 
 
 def test_nobody_is_asked_before_gateways_can_reach_it(

@@ -347,6 +347,7 @@ def test_whatever_is_reported_an_operation_ends(
 
 
 ASKED = NOW - timedelta(seconds=20)
+LONG_AGO = NOW - timedelta(minutes=8)
 READY = (replica(ReplicaState.READY),)
 REFUSED = Failure("GoldenCasesFailed", "otherwise")
 
@@ -358,14 +359,20 @@ REFUSED = Failure("GoldenCasesFailed", "otherwise")
         ({}, {"generation": 7}, "waiting for the gateway to confirm"),
         ({"confirmed_generation": 7}, {"generation": 7}, AskCandidate()),
         ({"candidate_asked": ASKED}, {"generation": 7}, "asking"),
-        ({"candidate_asked": NOW - timedelta(seconds=95)}, {"generation": 7}, AskCandidate()),
+        ({"candidate_asked": NOW - timedelta(seconds=65)}, {"generation": 7}, AskCandidate()),
+        ({"candidate_asked": LONG_AGO, "candidate_began": ASKED}, {"generation": 7}, "asking"),
         (
-            {"candidate_asked": ASKED},
+            {"candidate_asked": LONG_AGO, "candidate_began": NOW - timedelta(seconds=95)},
+            {"generation": 7},
+            AskCandidate(),
+        ),
+        (
+            {"candidate_asked": LONG_AGO, "candidate_began": ASKED},
             {"generation": 7, "waits": True, "unanswered": ("'two'",)},
             AskCandidate(),
         ),
         (
-            {"candidate_asked": NOW - timedelta(seconds=5)},
+            {"candidate_asked": LONG_AGO, "candidate_began": NOW - timedelta(seconds=5)},
             {"generation": 7, "waits": True, "unanswered": ("'two'",)},
             "not answered: 'two'; asking again",
         ),
@@ -406,7 +413,7 @@ def test_golden_cases_are_not_asked_for_ever(
     begun = operation_step(case(stages=stages, replicas=READY)).stages
     facts = GateFacts(generation=1, unanswered=unanswered)
     late = case(
-        stages=begun, replicas=READY, gate=facts, now=NOW + timedelta(minutes=5),
+        stages=begun, replicas=READY, gate=facts, now=NOW + timedelta(minutes=10),
         candidate_asked=asked,
     )  # fmt: skip
     (action,) = operation_step(late).actions

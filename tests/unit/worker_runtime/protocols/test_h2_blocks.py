@@ -177,6 +177,45 @@ def test_two_updates_of_the_tables_size_are_usual() -> None:
     assert decoder.head(b"\x20" + block).metadata == (("a", "b"),)
 
 
+def test_an_update_of_the_tables_size_counts_each_time() -> None:
+    """Two blocks that change nothing but the size were answered from the cache, without it."""
+    decoder, usual = blocks.HeaderDecoder(), hpack.Decoder()
+    plain = hpack.Encoder().encode([hpack.NeverIndexedHeaderTuple(n, v) for n, v in BASE])
+    small, large, none = b"\x3f\x45" + plain, b"\x3f\xe1\x1f" + plain, b"\x20" + plain
+    enters = plain + b"\x40\x01a\x50" + b"v" * 80
+    for block in (small, large, small, enters, large, enters, none, large, none, enters):
+        usual.decode(block, raw=True)
+        decoder.head(block)
+        table, other = decoder._decoder.header_table, usual.header_table
+        assert (table.maxsize, table.dynamic_entries) == (other.maxsize, other.dynamic_entries)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.sampled_from([b"1", b"2", b"w" * 60]), max_size=2),
+            st.sampled_from([None, None, 0, 90, 120, 4096]),
+            st.booleans(),
+        ),
+        max_size=12,
+    )
+)
+def test_whatever_is_cached_the_table_is_that_of_hpack(
+    calls: list[tuple[list[bytes], int | None, bool]],
+) -> None:
+    encoder, decoder, usual = hpack.Encoder(), blocks.HeaderDecoder(), hpack.Decoder()
+    for values, size, enters in calls:
+        if size is not None:
+            encoder.header_table_size = size
+        kind = hpack.HeaderTuple if enters else hpack.NeverIndexedHeaderTuple
+        fields = [kind(n, v) for n, v in BASE] + [kind(b"k", value) for value in values]
+        block = encoder.encode(fields)
+        expected = [(bytes(n), bytes(v)) for n, v in usual.decode(block, raw=True)]
+        assert decoder.head(block) == blocks.read_head(expected)
+        table, other = decoder._decoder.header_table, usual.header_table
+        assert (table.maxsize, table.dynamic_entries) == (other.maxsize, other.dynamic_entries)
+
+
 def test_envoys_calls_are_read_though_each_changes_the_table() -> None:
     decoder, usual = blocks.HeaderDecoder(), hpack.Decoder()
     heads = [decoder.head(bytes.fromhex(block)) for block in BY_ENVOY]

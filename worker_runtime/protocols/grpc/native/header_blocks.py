@@ -187,13 +187,16 @@ class HeaderDecoder:
         known = self._cache.get(block)
         if known is not None:
             return known
-        entries = self._decoder.header_table.dynamic_entries
-        before = (len(entries), entries[0] if entries else None)
+        table = self._decoder.header_table
+        entries = table.dynamic_entries
+        before = (len(entries), table.maxsize, entries[0] if entries else None)
         headers = self._decoded(block)
-        after = (len(entries), entries[0] if entries else None)
+        after = (len(entries), table.maxsize, entries[0] if entries else None)
         found = read_head(headers, self._fields) if self._id_at < 0 else self._with_id(headers)
-        if before[0] != after[0] or before[1] is not after[1]:
-            self._forget()  # the table moved: indices mean something else now
+        if before[:2] != after[:2] or before[2] is not after[2]:
+            # The table moved: indices mean something else now. Or it got another size: who is
+            # answered from here does not set that again, and what enters later throws out others.
+            self._forget()
         else:
             size = len(block) + _list_size(headers)
             if len(self._cache) >= _MAX_CACHED or self._cached_bytes + size > _MAX_CACHED_BYTES:

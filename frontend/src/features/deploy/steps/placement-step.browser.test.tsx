@@ -30,3 +30,20 @@ test("of many nodes the best are read, more by a click, and others by their name
   await userEvent.fill(page.getByLabelText("Filter nodes"), "00044");
   await count(1);
 }, 60_000);
+
+test("nobody goes on by what nodes said of another number of replicas", async () => {
+  const held: (() => void)[] = [];
+  answerBy(async (request) => {
+    const asked = (request.url.endsWith("/placement/preview") ? await request.clone().json() : {}) as { instance_count?: number };
+    if (asked.instance_count === 2) await new Promise<void>((answer) => held.push(answer));
+    return askMadeUp(request);
+  });
+  await showStudio("/deploy/new?model=digits&version=3&step=placement");
+  const onward = page.getByRole("button", { name: "Continue to deployment" });
+  await expect.element(onward, { timeout: 40_000 }).toBeEnabled();
+  await userEvent.fill(page.getByRole("textbox", { name: "Replicas" }), "2");
+  await expect.poll(() => held.length).toBe(1);
+  await expect.element(onward).toBeDisabled();
+  for (const answer of held) answer();
+  await expect.element(onward).toBeEnabled();
+}, 60_000);

@@ -64,6 +64,8 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
   const found = pages[0]?.preview;
   const cards = found ? nodeCards(pages, texts) : null;
   const fits = found !== undefined && found.placeable >= found.instance_count;
+  // why: while the nodes are asked anew, what is shown is of what was wanted before
+  const asking = ask !== typed || preview.isPlaceholderData;
   const lacking = found ? found.instance_count - found.placeable : 0;
   return (
     <>
@@ -138,16 +140,16 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
       <Footer
         onBack={onBack}
         message={
-          found === undefined
+          found === undefined || asking
             ? t`Asking the nodes`
             : fits
               ? plural(found.instance_count, { one: "# replica fits", other: "# replicas fit" })
               : lackShort(lacking, found.instance_count)
         }
-        tone={found && !fits ? "error" : undefined}
+        tone={found && !asking && !fits ? "error" : undefined}
         forward={t`Continue to deployment`}
         onForward={onForward}
-        blocked={(!fits && !form.tryAnyway) || badLabel(labels) !== null}
+        blocked={asking || (!fits && !form.tryAnyway) || badLabel(labels) !== null}
       />
     </>
   );

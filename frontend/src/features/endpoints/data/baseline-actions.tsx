@@ -48,6 +48,8 @@ export function BaselineActions({ endpoint, deployment, hours, baseline }: Basel
     setChange(next);
   };
   const replacing = (text: string) => (baseline ? `${text} ${t`The baseline of before is gone then.`}` : text);
+  // As it was when the dialog was opened: what others have made of it since is not written over.
+  const seen = baseline?.etag;
   const set = { title: t`Set the baseline`, done: t`The baseline is set`, withWindow: true };
   const ofWindow: Change = {
     ...set,
@@ -55,7 +57,7 @@ export function BaselineActions({ endpoint, deployment, hours, baseline }: Basel
     text: replacing(
       t`From now on data is compared with what was captured in the last ${plural(hours, { one: "# hour", other: "# hours" })}, which is left out of it.`,
     ),
-    run: (windowHours) => setBaseline(endpoint, deployment, hours, windowHours),
+    run: (windowHours) => setBaseline(endpoint, deployment, hours, windowHours, seen),
   };
   const another: Change = {
     title: t`Change the window`,
@@ -63,7 +65,7 @@ export function BaselineActions({ endpoint, deployment, hours, baseline }: Basel
     text: t`The baseline stays. Statistics and the alert go by the new window at once.`,
     done: t`The window is changed`,
     withWindow: true,
-    run: (windowHours) => setBaselineWindow(endpoint, deployment, windowHours),
+    run: (windowHours) => setBaselineWindow(endpoint, deployment, windowHours, seen),
   };
   const removal: Change = {
     title: t`Remove the baseline`,
@@ -71,7 +73,7 @@ export function BaselineActions({ endpoint, deployment, hours, baseline }: Basel
     text: t`Data is compared with nothing any more, and an alert of its drift is resolved.`,
     done: t`The baseline is removed`,
     withWindow: false,
-    run: () => deleteBaseline(endpoint, deployment),
+    run: () => deleteBaseline(endpoint, deployment, seen),
   };
   const window = whole(typed);
   return (
@@ -86,7 +88,7 @@ export function BaselineActions({ endpoint, deployment, hours, baseline }: Basel
             ...set,
             label: t`Compare with ${file.name}`,
             text: replacing(t`From now on data is compared with the records of ${file.name}.`),
-            run: (windowHours) => uploadBaseline(endpoint, deployment, file, windowHours),
+            run: (windowHours) => uploadBaseline(endpoint, deployment, file, windowHours, seen),
           });
         }}
       >
@@ -130,8 +132,11 @@ export function BaselineActions({ endpoint, deployment, hours, baseline }: Basel
         blocked={change?.withWindow === true && window === undefined}
         onConfirm={async () => {
           if (change === null) return;
-          await change.run(window ?? DEFAULT_HOURS);
-          await client.invalidateQueries({ queryKey: keys.endpoints.allData(endpoint) });
+          try {
+            await change.run(window ?? DEFAULT_HOURS);
+          } finally {
+            await client.invalidateQueries({ queryKey: keys.endpoints.allData(endpoint) });
+          }
           notifyDone(change.done);
         }}
       >

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { page } from "vitest/browser";
 import type { Deployment } from "@/api/types";
+import { answerBy } from "@/testing/answers";
 import { show } from "@/testing/show";
 import { FeaturesCard } from "./features-card";
 
@@ -47,6 +48,23 @@ test("the window of drift is changed, and the page and the alert are told apart"
   await page.getByRole("textbox", { name: "Hours that are compared" }).fill("6");
   await page.getByRole("dialog").getByRole("button", { name: "Change the window" }).click();
   await expect.element(page.getByText("The alert of drift looks at the last 6 hours.")).toBeVisible();
+});
+
+test("what others have made of the baseline meanwhile is not written over", async () => {
+  const tags: (string | null)[] = [];
+  answerBy((request) => {
+    if (request.method !== "PATCH") return undefined;
+    tags.push(request.headers.get("If-Match"));
+    return Response.json({ title: "Changed", detail: "It was changed since you read it.", code: "PreconditionFailed" }, { status: 412 });
+  });
+  await card("resnet50-prod");
+  await button("Baseline").click();
+  await page.getByRole("menuitem", { name: "Change the window…" }).click();
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("textbox", { name: "Hours that are compared" }).fill("7");
+  await dialog.getByRole("button", { name: "Change the window" }).click();
+  await expect.element(dialog.getByText("It was changed since you read it.")).toBeVisible();
+  expect(tags).toEqual([expect.stringMatching(/^W\/"/)]);
 });
 
 test("a deployment that captures nothing says how it would", async () => {

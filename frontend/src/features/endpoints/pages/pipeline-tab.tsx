@@ -86,7 +86,7 @@ export function PipelineOf({ endpoint, deployment, of, onOf }: PipelineOfProps) 
     combine: (results) => ({
       specs: new Map(results.flatMap(({ data }, index) => specOf(ensembles[index] ?? "", data))),
       pending: results.some((one) => one.isPending),
-      error: results.find((one) => one.error)?.error ?? null,
+      error: results.find((one) => one.error && !one.data)?.error ?? null,
       refetch: () => Promise.all(results.map((one) => one.refetch())),
     }),
   });
@@ -98,7 +98,8 @@ export function PipelineOf({ endpoint, deployment, of, onOf }: PipelineOfProps) 
     const spec = configs.specs.get(drawn);
     return withCalls(spec ? pipelineGraph(spec, repository) : looseGraph([drawn]), { calls, specs: configs.specs, models: repository });
   }, [configs, drawn, figures.data, version.data]);
-  const error = figures.error ?? version.error ?? configs.error;
+  // why not of what is there: the figures of before stay where a later try fails
+  const error = (figures.data ? null : figures.error) ?? (version.data ? null : version.error) ?? configs.error;
   if (error) {
     return (
       <ProblemCard

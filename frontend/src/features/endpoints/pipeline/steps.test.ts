@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ModelCalls, StepFigures } from "@/api/types";
 import { withCalls } from "@/components/pipeline/calls";
-import { looseGraph } from "@/components/pipeline/graph";
+import { looseGraph, pipelineGraph } from "@/components/pipeline/graph";
 import { busiest, callTexts, firstHead, heads, marksOf, stepText, stepTexts, summary } from "./steps";
 
 const figures = (name: string, part: Partial<StepFigures> = {}): StepFigures => ({
@@ -99,6 +99,14 @@ describe("figures on a call", () => {
       ["called net>called net", "2.00 a request, 1.30 ms", "Failing"],
     ]);
   });
+});
+
+it("stands on calls of a model that is called as the ends of a pipeline are", () => {
+  const x = { name: "x", datatype: "FP32", shape: [1] };
+  const spec = { inputs: [x], outputs: [], steps: [{ model: "router", inputs: [["x", "x"]] as const, outputs: [] }] };
+  const pipeline = calling(called("router", "inputs"));
+  const graph = withCalls(pipelineGraph(spec), { calls: pipeline.calls, specs: new Map(), models: [] });
+  expect([...callTexts(graph, pipeline).keys()]).toEqual(["step 0>called inputs"]);
 });
 
 it("begins with what no other calls, and the deployment that gets most", () => {

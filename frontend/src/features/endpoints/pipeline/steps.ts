@@ -50,7 +50,9 @@ export const failingCalls = (calls: ModelCalls): Mark[] => (calls.failure_rate >
 
 /** By caller and callee, for the edges between them. */
 export function callTexts(graph: PipelineGraph, pipeline: Pipeline): Map<string, StepText> {
-  const keys = new Map(graph.nodes.toReversed().map((node) => [node.title, node.key]));
+  // why steps alone: a model may be called "inputs", too
+  const steps = graph.nodes.filter((node) => node.kind === "step");
+  const keys = new Map(steps.toReversed().map((node) => [node.title, node.key]));
   return new Map(
     pipeline.calls.map((calls) => [
       callKey(keys.get(calls.caller) ?? "", keys.get(calls.callee) ?? ""),
