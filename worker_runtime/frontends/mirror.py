@@ -6,13 +6,14 @@ once all have seen what it changed, through whichever front end it came.
 """
 
 import asyncio
+from collections.abc import Callable
 from itertools import count
 from typing import Any, Protocol
 
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.manager import Manager
 from worker_runtime.core.model import ModelVersion
-from worker_runtime.frontends.messages import ModelForm, RegionForm, SpecForm, State
+from worker_runtime.frontends.messages import CopyForm, ModelForm, RegionForm, SpecForm, State
 from worker_runtime.types.signature import TensorSpec
 
 _PATIENCE_S = 5.0  # with a front end that does not look
@@ -32,9 +33,17 @@ class Viewer(Protocol):
 
 
 class Mirror:
-    def __init__(self, engine: Engine, manager: Manager) -> None:
+    """``copied`` tells of a model how front ends run it themselves, None: they do not."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        manager: Manager,
+        copied: Callable[[int, ModelVersion], CopyForm | None] = lambda _number, _model: None,
+    ) -> None:
         self._engine = engine
         self._manager = manager
+        self._copied = copied
         self._viewers: list[Viewer] = []
         self._numbers = count(1)
         self._by_id: dict[int, int] = {}
@@ -86,6 +95,12 @@ class Mirror:
         self.publish()
         return all(viewer.seen >= self.epoch for viewer in self._viewers)
 
+    @property
+    def copies(self) -> tuple[CopyForm, ...]:
+        """Of the models that front ends run themselves."""
+        found: tuple[CopyForm, ...] = self._snapshot[-1] if self._snapshot else ()
+        return found
+
     async def settle(self) -> None:
         """Wait until they have; who takes too long is ended, and will start with what is true."""
         self.publish()
@@ -125,7 +140,12 @@ class Mirror:
             engine.stopping,
             engine.tracer.active,
             engine.log.options,
+            self._look_at_copies({number for _, _, number in ready}),
         )
+
+    def _look_at_copies(self, ready: set[int]) -> tuple[CopyForm, ...]:
+        forms = [self._copied(number, self.models[number]) for number in sorted(ready)]
+        return tuple([form for form in forms if form is not None])
 
     def _number(self, model: ModelVersion) -> int:
         number = self._by_id.get(id(model))
@@ -151,14 +171,14 @@ class Mirror:
         return found
 
     def _state(self, viewer: Viewer) -> State:
-        ready, known, versions, regions, stopping, tracing, log = self._snapshot
+        ready, known, versions, regions, stopping, tracing, log, copies = self._snapshot
         numbers = {number for _, _, number in ready}
         fresh = [_form(number, self.models[number]) for number in sorted(numbers - viewer.told)]
         viewer.told = numbers
         held = {key: list(numbers_of) for key, numbers_of in versions}
         return State(
             *(self.epoch, fresh, list(ready), list(known), held, list(regions)),
-            *(stopping, tracing, log),
+            *(stopping, tracing, log, copies),
         )
 
 

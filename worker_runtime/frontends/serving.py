@@ -5,7 +5,7 @@ import gc
 import logging
 import signal
 import socket
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import uvloop
 from msgspec.structs import asdict
@@ -17,6 +17,7 @@ from worker_runtime.frontends.link import Link
 from worker_runtime.frontends.messages import (
     BLOCKS,
     Close,
+    CopyRules,
     Count,
     Counts,
     GrpcReply,
@@ -37,7 +38,11 @@ from worker_runtime.protocols.grpc.server import GrpcServer
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.server import HttpServer
 
+if TYPE_CHECKING:
+    from worker_runtime.frontends.copies import Copies
+
 logger = logging.getLogger(__name__)
+_LAST_ANSWERS_S = 0.5  # of models that run here, to be read
 _LAST_WORDS_S = 2.0  # for clients to read why, when the core has gone
 
 
@@ -72,6 +77,8 @@ class Process:
         self._log: LogControl | None = None
         self._engine: RemoteEngine | None = None
         self._calls: Calls | None = None
+        self._copies: Copies | None = None
+        self._copy_rules: CopyRules | None = None
         self._welcome: Welcome | None = None  # until it listens
         self._refusals = Refusals()
         self._lag = LoopLag()
@@ -98,15 +105,27 @@ class Process:
         elif isinstance(said, State):
             self._follow_log(said.log)
             engine.follow(said)
+            self._follow_copies(said, engine)
             self._begin(engine, calls)
         elif isinstance(said, HttpReply):
             calls.http(said)
         elif isinstance(said, GrpcReply):
             calls.grpc(said)
         elif isinstance(said, Count):
+            if self._copies is not None:
+                self._copies.tell()
             engine.say(self._counts(said.question))
         elif isinstance(said, Close):
             self._run(self._close(said.grace_s, 0))
+
+    def _follow_copies(self, state: State, engine: RemoteEngine) -> None:
+        if self._copies is None and state.copies and self._copy_rules is not None:
+            # why here: what runs models is tens of megabytes, and most front ends run none
+            from worker_runtime.frontends.copies import Copies  # noqa: PLC0415
+
+            self._copies = Copies(self._copy_rules, engine.say)
+        if self._copies is not None and not self._closing:
+            self._copies.follow(state.copies, engine.models)
 
     def _run(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -126,7 +145,7 @@ class Process:
     def _prepare(self, welcome: Welcome) -> None:
         engine = self._engine = RemoteEngine(self.link, shared_memory=welcome.client_shared_memory)
         self._calls = Calls(engine.say)
-        self._welcome = welcome
+        self._welcome, self._copy_rules = welcome, welcome.copies
         engine.say(Hello())
 
     def _begin(self, engine: RemoteEngine, calls: Calls) -> None:
@@ -184,6 +203,10 @@ class Process:
     async def _close(self, grace_s: float, code: int) -> None:
         self._closing = True
         self._lag.stop()
+        if self._copies is not None:
+            loop, end = asyncio.get_running_loop(), asyncio.get_running_loop().time() + grace_s
+            await self._copies.close(grace_s)
+            grace_s = min(grace_s, max(end - loop.time(), _LAST_ANSWERS_S))
         closing = []
         if self._http is not None:
             closing.append(self._http.close(grace_s))
