@@ -50,7 +50,8 @@ class Copies:
         self._serving: dict[int, RemoteModel] = {}
         self._held: list[tuple[int, ModelVersion]] = []  # which serve, or end what they have
         self._loads = ThreadPoolExecutor(1, thread_name_prefix="load")
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._loading_tasks: set[asyncio.Task[None]] = set()
+        self._drains: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._told: dict[int, int] = {}
@@ -68,7 +69,8 @@ class Copies:
                 self._let_go(number)
         for number, form in self._wanted.items():
             if before.get(number) is not form:
-                self._run(self._bring_up(form, models[number]))
+                self._loading += 1
+                self._run(self._loading_tasks, self._bring_up(form, models[number]))
 
     def tell(self) -> None:
         """Report to the core what runs here, and what was counted since the last time."""
@@ -78,25 +80,31 @@ class Copies:
         self._say(Copied(self._told, found, loading=bool(self._loading)))
 
     async def close(self, grace_s: float) -> None:
-        """Let what runs end within ``grace_s`` seconds."""
+        """Let what runs end within ``grace_s`` seconds; what is being loaded is given up."""
         self.follow((), {})
-        if self._tasks:
-            await asyncio.wait(set(self._tasks), timeout=grace_s)
+        if self._drains:
+            await asyncio.wait(set(self._drains), timeout=grace_s)
         self._loads.shutdown(wait=False, cancel_futures=True)
         if self._timer is not None:
             self._timer.cancel()
 
+    @property
+    def still_loads(self) -> bool:
+        """Whether a thread is at a load, which cannot be ended."""
+        return bool(self._loading)
+
     # --- inside ----------------------------------------------------------------------------------
 
-    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+    def _run(self, tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
     async def _bring_up(self, form: CopyForm, remote: RemoteModel) -> None:
-        self._loading += 1
-        model = await self._load(form)
-        self._loading -= 1
+        try:
+            model = await self._load(form)
+        finally:
+            self._loading -= 1
         if model is not None:
             self._held.append((form.number, model))
             if self._wanted.get(form.number) is form:
@@ -104,7 +112,7 @@ class Copies:
                 self._serving[form.number] = remote
                 logger.info("model '%s' version %d runs in this front end", form.name, form.version)
             else:
-                self._run(self._drain(form.number, model))
+                self._run(self._drains, self._drain(form.number, model))
         self.tell()
         if self._timer is None:
             self._timer = self._loop.call_later(_TELL_S, self._tick)
@@ -137,7 +145,7 @@ class Copies:
         remote = self._serving.pop(number, None)
         if remote is not None:
             model, remote.copy = remote.copy, None
-            self._run(self._drain(number, model))
+            self._run(self._drains, self._drain(number, model))
 
     async def _drain(self, number: int, model: ModelVersion) -> None:
         try:

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import os
 import signal
 import socket
 from typing import TYPE_CHECKING, Any, cast
@@ -54,10 +55,15 @@ def serve(descriptor: int) -> int:
     raise_file_limit()
     heap.keep_freed()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_run(descriptor))
+        code, still_loads = runner.run(_run(descriptor))
+    if still_loads:  # why: Python would wait for that thread
+        logging.shutdown()
+        os._exit(code)
+    return code
 
 
-async def _run(descriptor: int) -> int:
+async def _run(descriptor: int) -> tuple[int, bool]:
+    """The exit code, and whether a thread is at a load that cannot be ended."""
     core = socket.socket(fileno=descriptor)
     core.set_inheritable(False)
     core.setblocking(False)
@@ -65,7 +71,7 @@ async def _run(descriptor: int) -> int:
     loop = asyncio.get_running_loop()
     await loop.create_unix_connection(lambda: process.link, sock=core)
     with stalls_told():
-        return await process.ended
+        return await process.ended, process.still_loads
 
 
 class Process:
@@ -88,6 +94,10 @@ class Process:
         self._grpc: GrpcServer | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
+
+    @property
+    def still_loads(self) -> bool:
+        return self._copies is not None and self._copies.still_loads
 
     def _taken(self, message: memoryview, frame: bytes | memoryview, start: int) -> None:
         block = BLOCKS.decode(message)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -335,3 +336,24 @@ def _again(form: CopyForm) -> CopyForm:
     [said] = BLOCKS.decode(encoded(Block([state], [], [], []))).said
     assert isinstance(said, State)
     return said.copies[0]
+
+
+async def test_the_end_does_not_wait_for_a_load(
+    front_end: FrontEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads, goes_on = threading.Event(), threading.Event()
+
+    def slow(*arguments: Any) -> Any:
+        loads.set()
+        assert goes_on.wait(20)
+        return load_version(*arguments)
+
+    monkeypatch.setattr("worker_runtime.frontends.copies.load_version", slow)
+    front_end.copies.follow([front_end.form], {1: front_end.model})
+    await front_end.until(loads.is_set)
+    await asyncio.wait_for(front_end.copies.close(60.0), 20)
+    assert front_end.copies.still_loads
+    goes_on.set()
+    await front_end.until(lambda: not front_end.copies.still_loads)
+    await front_end.until(lambda: front_end.said[-1].waiting == {})
+    assert front_end.model.copy is None
